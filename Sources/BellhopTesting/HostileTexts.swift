@@ -1,9 +1,9 @@
-/// Texts as people and attackers write them into tickets: they must arrive as text, whatever reads them.
+/// Texts as people and attackers write them into tickets. Every receiver must show them as plain text.
 public enum HostileTexts {
     /// At least 200 strings.
-    public static let all: [String] = mentions + links + markup + lineStarts + entities + places + characters + titles
+    public static let all: [String] = mentions + links + markup + lineStarts + entities + injections + characters + titles
 
-    /// Titles that have several of these at once, each of which goes through the whole program by itself.
+    /// Titles that combine several of these. Each goes through the whole program separately.
     public static let titles = [
         #"<!channel> ${{ secret.x }} "; DROP TABLE delivery; --"#,
         "\u{1B}[31mred\u{1B}]0;owned\u{7} \u{9B}2J \u{202E}dne",
@@ -14,10 +14,10 @@ public enum HostileTexts {
         #"\u0000 \\ ' '' " %00 %n ${{ env.PASSWORD }} $${{ x }} {{ y }}"#,
     ]
 
-    /// A text of more than one megabyte (2^20 bytes), with what markup, HTML, JSON and Unicode make difficult.
+    /// A text of more than one megabyte (2^20 bytes), with characters that are difficult in markup, HTML, JSON and Unicode.
     public static let long = String(repeating: "<&*é\"\\ 👩‍👩‍👧 ", count: 39_000)
 
-    /// What notifies people at one receiver or another.
+    /// Mentions in the syntax of different receivers.
     static let mentions = [
         "<!channel>", "<!here|here>", "<!everyone>", "<@U123ABC>", "<@W123|name>", "<!subteam^S01|@team>", "<#C123|general>",
         "<!date^1392734382^{date}|x>", "@everyone", "@here", "@channel", "@all", "@user_name", "mail to a@b.example now",
@@ -72,8 +72,8 @@ public enum HostileTexts {
         "&unknown;", "%3Cb%3E", "\\u003cb\\u003e", "\\x3c", "=?UTF-8?B?eA==?=", "=3Cb=3E",
     ]
 
-    /// What is special where values stand besides messages.
-    static let places = [
+    /// Texts with a special meaning outside messages: in SQL, JSON, header fields, shell commands, paths and spreadsheets.
+    static let injections = [
         #"<!channel> ${{ secret.x }} "; DROP TABLE delivery; --"#, "' OR 1=1 --", "\"", "'", "\"}", "]}", "{\"text\":\"x\"}",
         "\\\"", "\\n", "\\r\\n",
         "two\nlines\r\nX-Injected: yes", "Subject: x\r\nBcc: a@b.example", "a\r\n.\r\nQUIT", "%00", "%n%s%x", "../../etc/passwd",

@@ -1,6 +1,6 @@
 public import BellhopCore
 
-/// Discards events and notes, for a connection that is made and sends nothing.
+/// Discards events and notes, for connections that send nothing.
 public struct NoOpSink: EventSink, Notebook {
     public init() {}
 

@@ -9,6 +9,6 @@ extension Store {
         return try await claim(limit: limit, room: room, others: limit, by: node, until: until, at: now).claims
     }
 
-    /// Its status, with all that was counted and waits until it is pruned.
+    /// The status, including counts and waits that have expired but are not pruned yet.
     public func status() async throws(StoreError) -> StoreStatus { try await status(at: .distantPast) }
 }

@@ -6,11 +6,10 @@ import Synchronization
 /// Sleepers are woken in the order of their deadlines; equal deadlines in the order of falling asleep. The clock shows a
 /// sleeper's deadline when it wakes it.
 ///
-/// Between two wakings the clock *settles*: it waits until the woken task runs, then yields its thread several times, starting
-/// over whenever a task reads the time, falls asleep or is cancelled, so that woken tasks reach their next sleep. That is a
-/// heuristic: tasks that work long, or wait for a file or a socket, may still run afterwards; on a busy machine any task may. For
-/// an exact test, say how many sleepers the clock must wait for (``run(until:awaiting:)``, ``waitForSleepers(_:)``), or
-/// await the tasks' results before checking them.
+/// Between two wakings the clock *settles*, so that woken tasks reach their next sleep: it waits until the woken task runs, then yields its
+/// thread several times, and starts over whenever a task reads the time, falls asleep or is cancelled. That is a heuristic. Tasks that work
+/// long or wait for a file or a socket may still run afterwards; on a busy machine any task may. For an exact test, say how many sleepers the
+/// clock must wait for (``run(until:awaiting:)``, ``waitForSleepers(_:)``), or await the tasks' results before checking them.
 ///
 /// A class over a mutex, because the test and the tested tasks share the clock.
 public final class TestClock: AgentClock {

@@ -1,14 +1,14 @@
 public import BellhopCore
 
-/// Whether the agent lives, and whether it is ready, with the reasons why not.
+/// Whether the agent is live and ready, with the reasons why not.
 ///
-/// The agent *lives* while its loops take turns; otherwise only a restart helps. It is *ready* when its store is open and accepts
-/// changes, its rules are in force, and each source was polled once since the start. A source whose polls fail is reported but does not
-/// make the agent unready, because the others work. The same holds for receivers.
+/// The agent is *live* while its loops make progress; otherwise only a restart helps. It is *ready* when its store is open and accepts
+/// changes, its rules are in force, and each source was polled once since the start. A failing source or a paused receiver is only reported,
+/// because the others work.
 public struct Health: Sendable, Hashable {
     public struct Reason: Sendable, Hashable {
         public enum Code: String, Sendable, Hashable, CaseIterable {
-            /// A loop of the agent has taken no turn for minutes.
+            /// A loop of the agent has made no progress for minutes.
             case loopHangs = "loop_hangs"
             /// The store cannot be read, or accepted no change when it was last tried.
             case storeFails = "store_fails"
@@ -22,7 +22,7 @@ public struct Health: Sendable, Hashable {
             case receiverPaused = "receiver_paused"
         }
 
-        /// The state that a reason makes false.
+        /// The state that a reason prevents.
         public enum Effect: String, Sendable, Hashable, CaseIterable {
             case live, ready
             /// The reason is only reported.
@@ -30,7 +30,7 @@ public struct Health: Sendable, Hashable {
         }
 
         public var code: Code
-        /// One sentence without secrets and addresses: anyone who may ask for the health can read it.
+        /// One sentence, without secrets and addresses, because everyone who may query the health reads it.
         public var text: String
 
         public var blocks: Effect {
@@ -42,7 +42,7 @@ public struct Health: Sendable, Hashable {
         }
     }
 
-    /// All reasons. Those that make something false come first.
+    /// All reasons. Those that prevent a state come first.
     public var reasons: [Reason]
 
     public var isLive: Bool { !reasons.contains { $0.blocks == .live } }
@@ -50,7 +50,7 @@ public struct Health: Sendable, Hashable {
 
     public init(_ facts: HealthFacts) {
         var reasons = facts.hangingLoops.sorted().map {
-            Reason(code: .loopHangs, text: "The loop \($0) has taken no turn for minutes; restart the agent.")
+            Reason(code: .loopHangs, text: "The loop \($0) has made no progress for minutes; restart the agent.")
         }
         if facts.storeFails { reasons.append(Reason(code: .storeFails, text: "The store fails; `bellhop status` says why.")) }
         if !facts.hasRules { reasons.append(Reason(code: .noRules, text: "No rules are in force yet.")) }
@@ -104,16 +104,16 @@ public struct HealthFacts: Sendable, Hashable {
         }
     }
 
-    /// The loops whose turn takes too long.
+    /// The loops that have made no progress for too long.
     public var hangingLoops: [String] = []
     /// Whether the store cannot be read, or accepted no change when it was last tried.
     public var storeFails = false
     public var hasRules = true
-    /// The number of mistakes that keep the changed rules out of force.
+    /// The number of errors in the changed rules, because of which they are not in force.
     public var refusedRules = 0
     /// The sources that are polled.
     public var sources: [Source] = []
-    /// Connections only: an address that a rule computes is not shown.
+    /// Connections only; addresses that rules compute are left out.
     public var pausedReceivers: [String] = []
 
     public init() {}

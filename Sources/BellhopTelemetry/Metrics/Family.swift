@@ -11,7 +11,7 @@ final class Family: Sendable {
     private let heads: [Link]
     private let count = Atomic<Int>(0)
 
-    /// The end of a list until a series is added there.
+    /// A place in a list; empty at its end.
     final class Link: Sendable {
         let series = AtomicLazyReference<Series>()
     }
@@ -22,11 +22,11 @@ final class Family: Sendable {
         self.most = most
         self.clock = clock
         heads = (0..<(instrument.hasNames ? 64 : 1)).map { _ in Link() }
-        // A reader can see the first growth of a counter only if it has seen its zero.
+        // Begin with zeros: a reader notices the first increase of a counter only if it has read a zero before.
         if !instrument.hasNames { for values in instrument.combinations() { _ = series(values) } }
     }
 
-    /// The series with these dimensions, in any order; nil if they are not those of the instrument.
+    /// The series with these dimensions, given in any order; nil if the instrument has others.
     func series(_ dimensions: [(String, String)]) -> Series? {
         guard dimensions.count == instrument.labels.count else { return nil }
         var values: [String] = []
@@ -42,8 +42,8 @@ final class Family: Sendable {
         return series(values)
     }
 
-    /// Makes the series of a name, with every combination of the other labels' values. Zeros take half of the series at most, so that there
-    /// is room for what is counted.
+    /// Adds the zeros of a name, one for each combination of the other labels' values. They fill at most half of the series, so that counted
+    /// names have room.
     func expect(_ name: String) {
         if count.load(ordering: .relaxed) >= most / 2 { return }
         for values in instrument.combinations(for: name) { _ = series(values) }

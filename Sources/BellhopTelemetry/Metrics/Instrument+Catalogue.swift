@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// All metrics. Their names are stable: new ones are added, and none changes its meaning.
+/// All metrics. Their names and meanings never change; new metrics may be added.
 extension Instrument {
     /// All instruments, in the order of their names.
     public static let all = (counted + shown).sorted { $0.name < $1.name }

@@ -1,6 +1,6 @@
 public import Metrics
 
-/// A metric, declared once: the registry, the text formats, the documentation, the dashboard and the alerts take its name, unit and
+/// The declaration of a metric. The registry, the text formats, the documentation, the dashboard and the alerts take its name, unit and
 /// labels from here.
 public struct Instrument: Sendable, Hashable {
     public enum Kind: Sendable, Hashable {
@@ -9,7 +9,7 @@ public struct Instrument: Sendable, Hashable {
         case gauge
         /// Always 1; its labels say something about the program.
         case info
-        /// Counts values by these upper bounds, in ascending order; a last bucket counts what exceeds them all.
+        /// Counts values in buckets with these upper bounds, in ascending order, and one more bucket for greater values.
         case histogram([Double])
 
         /// As documentation and text formats call it.
@@ -29,7 +29,7 @@ public struct Instrument: Sendable, Hashable {
 
     public struct Label: Sendable, Hashable {
         public var name: String
-        /// All values of the label; nil for names from the configuration and the rules, of which an instrument keeps a limited number.
+        /// All values of the label; nil if they are names from the configuration or the rules, of which an instrument keeps a limited number.
         public var values: [String]?
 
         public init(_ name: String, _ values: [String]? = nil) {
@@ -52,7 +52,7 @@ public struct Instrument: Sendable, Hashable {
     /// One sentence about the values of the metric.
     public var help: String
 
-    /// The value of a label beyond the limit, or one that its instrument does not declare.
+    /// Replaces label values that are beyond the limit or not declared.
     public static let other = "other"
 
     public init(
@@ -82,12 +82,12 @@ public struct Instrument: Sendable, Hashable {
 }
 
 extension Instrument {
-    /// - Parameter values: of the labels, in their order.
+    /// - Parameter values: the values of the labels, in their order.
     public func counter(_ values: String..., in factory: any MetricsFactory) -> Counter {
         Counter(label: name, dimensions: dimensions(values), factory: factory)
     }
 
-    /// - Parameter values: of the labels, in their order.
+    /// - Parameter values: the values of the labels, in their order.
     public func timer(_ values: String..., in factory: any MetricsFactory) -> Timer {
         Timer(label: name, dimensions: dimensions(values), factory: factory)
     }

@@ -13,7 +13,7 @@ public enum MetricsFormat: Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The format that an `Accept` field prefers; Prometheus's own format without the field, or if it names neither.
+    /// The format that an `Accept` field prefers; Prometheus's text format without the field, or if it names neither format.
     public init(accept: String?) {
         var best: (format: MetricsFormat, weight: Double)?
         for range in (accept ?? "").split(separator: ",") {

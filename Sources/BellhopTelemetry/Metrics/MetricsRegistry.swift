@@ -1,10 +1,10 @@
 public import BellhopCore
 public import Metrics
 
-/// Keeps the metrics that the agent counts through swift-metrics, and gives all metrics as values or text.
+/// Keeps the metrics that the agent counts through swift-metrics, and returns all metrics as values or text.
 ///
-/// It keeps the metrics that ``Instrument/counted`` declares and discards all others, so that its size is limited. A class, as its
-/// protocol requires; counting takes no lock.
+/// Discards metrics that ``Instrument/counted`` does not declare, so that its size is limited. A class, as its protocol requires; counting
+/// takes no lock.
 public final class MetricsRegistry: MetricsFactory {
     /// The most series of an instrument, by default.
     public static let mostSeries = 500
@@ -24,8 +24,8 @@ public final class MetricsRegistry: MetricsFactory {
         families = Dictionary(uniqueKeysWithValues: instruments.map { ($0.name, Family($0, most: most, clock: clock)) })
     }
 
-    /// Shows an instrument's zero for a name before its first count, because a reader can see the first growth of a counter only if it
-    /// has seen its zero.
+    /// Shows zeros of an instrument for a name before the first count: a reader notices the first increase of a counter only if it has read a
+    /// zero before.
     public func expect(_ instrument: Instrument, for name: String) { families[instrument.name]?.expect(name) }
 
     /// All metrics at this moment.
@@ -70,7 +70,7 @@ public final class MetricsRegistry: MetricsFactory {
         return NOOPMetricsHandler.instance
     }
 
-    // A series is never removed, because its count stays true.
+    // Series are never removed, because their counts stay valid.
     public func destroyCounter(_ handler: any CounterHandler) {}
     public func destroyMeter(_ handler: any MeterHandler) {}
     public func destroyRecorder(_ handler: any RecorderHandler) {}

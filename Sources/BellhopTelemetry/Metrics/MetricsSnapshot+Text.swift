@@ -1,7 +1,7 @@
 import BellhopCore
 
 extension MetricsSnapshot {
-    /// The text that Prometheus and others read. The lines of each family are together.
+    /// The text of a scrape. The lines of each family are together.
     public func text(_ format: MetricsFormat) -> String {
         var writer = MetricsWriter(format: format)
         for family in families { writer.write(family) }

@@ -17,7 +17,7 @@ public struct MetricsSnapshot: Sendable, Hashable {
     /// One value of an instrument that is read at each request.
     public struct Sample: Sendable, Hashable {
         public var instrument: Instrument
-        /// Of the instrument's labels, in their order.
+        /// The values of the instrument's labels, in their order.
         public var labels: [String]
         public var value: Double
 
@@ -38,7 +38,7 @@ public struct MetricsSnapshot: Sendable, Hashable {
             self.series = series
         }
 
-        /// From samples: those beyond the limit, and those with the same labels, are combined.
+        /// Combines the samples that have the same labels or exceed the limit.
         init(_ instrument: Instrument, _ samples: [Sample], most: Int) {
             var values: [[String]: Double] = [:]
             for sample in samples {
@@ -56,7 +56,7 @@ public struct MetricsSnapshot: Sendable, Hashable {
     }
 
     public struct Series: Sendable, Hashable {
-        /// Of the instrument's labels, in their order.
+        /// The values of the instrument's labels, in their order.
         public var labels: [String]
         public var value: Value
 
@@ -73,7 +73,7 @@ public struct MetricsSnapshot: Sendable, Hashable {
     }
 
     public struct Histogram: Sendable, Hashable {
-        /// How many values each bucket counted, not cumulated; the last is for those beyond all bounds.
+        /// The count of each bucket, not cumulative. The last bucket is for values beyond all bounds.
         public var counts: [Int64]
         public var sum: Double
         /// The latest value of each bucket that belongs to a trace.

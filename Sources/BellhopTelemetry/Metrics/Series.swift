@@ -4,7 +4,7 @@ import Synchronization
 
 /// The values of one instrument under one set of label values. Written without a lock, by any number of threads.
 ///
-/// A class, because the code that counts keeps it, and because the series of an instrument form lists.
+/// A class, because the code that counts holds a reference to it, and because the series of an instrument form linked lists.
 final class Series: Sendable {
     let labels: [String]
     let value: Value
@@ -34,7 +34,7 @@ final class CounterCell: CounterHandler {
 
     var value: Int64 { count.load(ordering: .relaxed) }
 
-    /// A counter only grows.
+    /// Ignores negative amounts: a counter only grows.
     func increment(by amount: Int64) {
         if amount > 0 { count.wrappingAdd(amount, ordering: .relaxed) }
     }

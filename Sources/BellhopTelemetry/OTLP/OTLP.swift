@@ -2,7 +2,7 @@ public import BellhopCore
 
 /// OTLP 1.x as JSON over HTTP (opentelemetry-proto, *JSON Protobuf Encoding*): ids are hexadecimal, 64-bit numbers are texts.
 public struct OTLP: Sendable {
-    /// The part of the address for one kind of data.
+    /// A kind of data, with its own path.
     public enum Signal: String, Sendable, Hashable, CaseIterable {
         case traces, metrics
 
@@ -52,7 +52,7 @@ public struct OTLP: Sendable {
         return ["resourceMetrics": [["resource": resource, "scopeMetrics": [["scope": scope, "metrics": .array(families)]]]]]
     }
 
-    /// How many items of a request the receiver refused, though it accepted the rest (`partialSuccess`).
+    /// The number of refused items in the answer to a request that was otherwise accepted (`partialSuccess`).
     public static func rejected(in answer: JSON, _ signal: Signal) -> Int {
         let count = answer["partialSuccess"]?[signal.rejected]
         return count?.asString.flatMap(Int.init) ?? count?.asInt.map { Int($0) } ?? 0

@@ -49,7 +49,7 @@ public struct Span: Sendable, Hashable {
 
 /// The share of traces that are sent. Every program chooses the same traces by their ids (OpenTelemetry, `TraceIdRatioBased`).
 public struct TraceSampling: Sendable, Hashable {
-    /// From 0, none, to 1, all.
+    /// From 0 (none) to 1 (all).
     public var part: Double
 
     public init(_ part: Double) { self.part = part }

@@ -1,8 +1,8 @@
 public import BellhopCore
 import Synchronization
 
-/// Keeps the spans of sampled traces until they are sent. When it is full it drops new spans and counts them, so that a slow or missing
-/// receiver costs neither memory nor time.
+/// Buffers the spans of sampled traces until they are sent. A full buffer drops new spans and counts them, so that a slow or missing receiver
+/// costs neither memory nor time.
 ///
 /// A class over a mutex, because every loop writes to it.
 public final class Tracer: Sendable {
@@ -41,7 +41,7 @@ public final class Tracer: Sendable {
         }
     }
 
-    // MARK: What is traced
+    // MARK: Traced work
 
     /// An event that was stored (T1).
     /// - Parameters:
@@ -62,7 +62,7 @@ public final class Tracer: Sendable {
         record(span)
     }
 
-    /// Events that went through the rules in one batch (T2), with how many deliveries each caused.
+    /// Events that were routed in one batch (T2), with the number of deliveries that each caused.
     public func routed(_ events: [Event.ID], deliveries: [Event.ID: Int], from start: Timestamp, to end: Timestamp) {
         for event in events {
             let trace = TraceID(of: event)

@@ -30,8 +30,8 @@ public final class ChildProcess: Sendable {
                 posix_spawn_file_actions_addopen(&actions, Int32(number), "/dev/null", O_RDWR, 0)
             }
         }
-        _ = Beyond.closeFrom(&actions, 3)
-        if let folder { _ = Beyond.changeFolder(&actions, folder) }
+        _ = GlibcExtensions.closeFrom(&actions, 3)
+        if let folder { _ = GlibcExtensions.changeFolder(&actions, folder) }
 
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -75,14 +75,14 @@ public final class ChildProcess: Sendable {
         }
     }
 
-    /// Whether any process has ended, or waits only for its parent to take notice.
+    /// Whether a process has ended, even if its parent has not collected its exit code (a zombie).
     public static func hasEnded(_ id: some StringProtocol) -> Bool {
         let state = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8).split(separator: ") ").last?.first
         return state == nil || state == "Z" || state == "X"
     }
 
-    /// Functions of glibc that are beyond POSIX and missing from its Swift module.
-    private enum Beyond {
+    /// Functions of glibc beyond POSIX, which its Swift module lacks.
+    private enum GlibcExtensions {
         typealias Actions = UnsafeMutablePointer<posix_spawn_file_actions_t>
         typealias CloseFrom = @convention(c) (Actions, Int32) -> Int32
         typealias ChangeFolder = @convention(c) (Actions, UnsafePointer<CChar>) -> Int32

@@ -49,7 +49,7 @@ public final class Program: Sendable {
     public var outputSoFar: String { output.text }
     public var errorsSoFar: String { errors.text }
 
-    /// Returns the output and errors so far, without keeping the program itself alive.
+    /// Returns the output and errors so far. The closure does not retain the program.
     public var said: @Sendable () -> String { { [output, errors] in output.text + errors.text } }
 
     public func send(_ signal: Int32) { process.send(signal) }
@@ -96,7 +96,7 @@ private final class Gathered: Sendable {
         }
     }
 
-    /// Waits briefly for the end of the pipe: a child of the program may hold it open.
+    /// Waits for the end of the pipe, but not long: a child of the program may hold it open.
     func finished() async {
         for _ in 0..<400 where !state.withLock({ $0.isDone }) { try? await Task.sleep(for: .milliseconds(5)) }
     }
