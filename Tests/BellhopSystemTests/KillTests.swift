@@ -15,7 +15,7 @@ import Testing
     @Test(arguments: checkpoints)
     func `an agent that is killed repeatedly at a checkpoint loses and doubles nothing`(_ checkpoint: String) async throws {
         try await Stage.set(rules: Ledger.rules) { stage in
-            var ordeal = Ordeal(stage, seed: Storm.seed(1))
+            var ordeal = Ordeal(stage, seed: RandomRuns.seed(1))
             var round = 0
             while ordeal.kills < 14, round < 60 {
                 round += 1
@@ -30,7 +30,7 @@ import Testing
     @Test(arguments: [2, 3])
     func `an agent that is killed at any moment loses and doubles nothing`(_ seed: UInt64) async throws {
         try await Stage.set(rules: Ledger.rules) { stage in
-            var ordeal = Ordeal(stage, seed: Storm.seed(seed))
+            var ordeal = Ordeal(stage, seed: RandomRuns.seed(seed))
             var round = 0
             while ordeal.kills < 18, round < 80 {
                 round += 1
@@ -44,7 +44,7 @@ import Testing
 
     @Test func `an agent killed at any moment while it watches loses and doubles nothing`() async throws {
         try await Stage.set(rules: Ledger.rules) { stage in
-            var ordeal = Ordeal(stage, seed: Storm.seed(4))
+            var ordeal = Ordeal(stage, seed: RandomRuns.seed(4))
             for _ in 1...12 { try await ordeal.killWhileItWatches() }
             #expect(ordeal.kills == 12)
             try await ordeal.end()
@@ -62,7 +62,7 @@ import Testing
                 }
                 stage.simulation.faults.add(FaultRule(fault, path: "/api", times: nil, probability: probability / 10))
             }
-            var ordeal = Ordeal(stage, seed: Storm.seed(seed))
+            var ordeal = Ordeal(stage, seed: RandomRuns.seed(seed))
             var round = 0
             while ordeal.kills < 24, round < 100 {
                 round += 1

@@ -17,7 +17,7 @@ import Testing
     ) async throws {
         try await Stage.set(rules: WaitingLedger.rules, configuration: Self.configuration) { stage in
             addStandingTasks(stage)
-            var ordeal = Ordeal(stage, seed: Storm.seed(11))
+            var ordeal = Ordeal(stage, seed: RandomRuns.seed(11))
             var round = 0
             while ordeal.kills < 12, round < 60 {
                 round += 1
@@ -33,7 +33,7 @@ import Testing
     @Test func `rules that wait run exactly once and never early, even if the agent is killed at any moment`() async throws {
         try await Stage.set(rules: WaitingLedger.rules, configuration: Self.configuration) { stage in
             addStandingTasks(stage)
-            var ordeal = Ordeal(stage, seed: Storm.seed(12))
+            var ordeal = Ordeal(stage, seed: RandomRuns.seed(12))
             var round = 0
             while ordeal.kills < 20, round < 80 {
                 round += 1

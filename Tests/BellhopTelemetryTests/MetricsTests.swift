@@ -18,12 +18,12 @@ import Testing
         _ format: MetricsFormat
     ) async throws {
         let registry = MetricsRegistry([Self.asked, Self.took], most: 10_000, clock: TestClock())
-        var random = SeededRandom(seed: Storm.seed(4))
+        var random = SeededRandom(seed: RandomRuns.seed(4))
         let pieces = [
             "\\", "\"", "\n", "\\n", "{", "}", ",", "=", " ", "#", "\u{0}", "\r", "\t", "é", "🛎️", "x", "\u{2028}", "# EOF\n",
         ]
         var texts = HostileTexts.all.filter { $0.utf8.count <= 200 } + [""]
-        for _ in 0..<Storm.count(300) {
+        for _ in 0..<RandomRuns.count(300) {
             texts.append((0..<Int.random(in: 1...8, using: &random)).map { _ in pieces.randomElement(using: &random)! }.joined())
         }
         // Texts that look alike to Swift are one label.

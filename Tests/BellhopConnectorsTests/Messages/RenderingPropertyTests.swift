@@ -17,8 +17,8 @@ import Testing
 
     @Test(arguments: RenderedKind.all)
     func `a random message shows exactly its texts with the rule's own markup`(_ kind: RenderedKind) {
-        for run in 0..<UInt64(Storm.count(100)) {
-            var maker = MessageMaker(seed: Storm.seed(run))
+        for run in 0..<UInt64(RandomRuns.count(100)) {
+            var maker = MessageMaker(seed: RandomRuns.seed(run))
             check(maker.message(), kind)
         }
     }

@@ -36,8 +36,8 @@ import Testing
 
     @Test(arguments: Form.allCases)
     func `a random message arrives unchanged`(_ form: Form) throws {
-        for run in 0..<UInt64(Storm.count(100)) {
-            var maker = MessageMaker(seed: Storm.seed(run))
+        for run in 0..<UInt64(RandomRuns.count(100)) {
+            var maker = MessageMaker(seed: RandomRuns.seed(run))
             try check(maker.message(), form)
         }
     }

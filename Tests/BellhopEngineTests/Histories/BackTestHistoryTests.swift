@@ -42,9 +42,9 @@ import Testing
             do: [{log: "signs ${{ event.type }}"}]
             """
 
-    @Test(arguments: 0..<UInt64(Storm.count(20)))
+    @Test(arguments: 0..<UInt64(RandomRuns.count(20)))
     func `a back-test of the rules in force makes exactly the deliveries that were made`(_ seed: UInt64) async throws {
-        var random = SeededRandom(seed: Storm.seed(seed))
+        var random = SeededRandom(seed: RandomRuns.seed(seed))
         let sources = ScriptedSource(clock: TestClock())
         let book = try RuleBook.test(Self.rules, sources: [sources])
         let bench = try Bench()
@@ -103,7 +103,7 @@ import Testing
         let (found, real) = (lines(Array(made.values)), lines(try await office.bench.deliveries().map(\.delivery)))
         #expect(real.count > 50)
         // The usual histories are known to have these.
-        if Storm.seed == nil, seed == 0 {
+        if RandomRuns.seed == nil, seed == 0 {
             #expect(real.contains { $0.contains(" silenced ") } && real.contains { $0.contains("signs source_failing") })
         }
         guard found != real else { return }

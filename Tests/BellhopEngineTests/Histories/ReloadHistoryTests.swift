@@ -6,9 +6,9 @@ import Testing
 /// Random histories of tasks, looks, pauses, failures of the store, reloads and steps of the clock: rules that wait do what the model
 /// says, each run once.
 @Suite(.timeLimit(.minutes(10))) struct `Histories of rules that wait and are reloaded` {
-    @Test(arguments: 0..<UInt64(Storm.count(120)))
+    @Test(arguments: 0..<UInt64(RandomRuns.count(120)))
     func `each history makes the runs of the model`(_ seed: UInt64) async throws {
-        var random = SeededRandom(seed: Storm.seed(seed))
+        var random = SeededRandom(seed: RandomRuns.seed(seed))
         let office = try await Office(ReloadModel.rules(), [task("always", "x", ["priority": 9])])
         var model = ReloadModel()
         var gone: Set<String> = []
@@ -74,7 +74,7 @@ import Testing
                     "\($0.id.rule) \($0.id.kind) \($0.id.key) \(($0.due - start).components.seconds / 60)"
                 }
                 let days = (story.suffix(24) + ["timers: \(timers)"]).joined(separator: "\n")
-                Issue.record("seed \(Storm.seed(seed)): lost \(lost), surplus \(surplus)\n\(days)")
+                Issue.record("seed \(RandomRuns.seed(seed)): lost \(lost), surplus \(surplus)\n\(days)")
                 return
             }
         }

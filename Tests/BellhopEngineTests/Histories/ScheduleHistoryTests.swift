@@ -6,9 +6,9 @@ import Testing
 /// Random histories of tasks, looks, pauses, failures of the source and of the store, reloads and steps of the clock: rules with
 /// schedules, and rules that remember, do what the model says, each run once.
 @Suite(.timeLimit(.minutes(10))) struct `Histories of schedules and of what rules remember` {
-    @Test(arguments: 0..<UInt64(Storm.count(200)))
+    @Test(arguments: 0..<UInt64(RandomRuns.count(200)))
     func `each history makes the runs of the model`(_ seed: UInt64) async throws {
-        var random = SeededRandom(seed: Storm.seed(seed))
+        var random = SeededRandom(seed: RandomRuns.seed(seed))
         var rules = ScheduleRules()
         let office = try await Office(
             rules.yaml, [task("always", "x", ["priority": 9]), task("z", "x", ["priority": 1]), task("a", "x", ["priority": 2])],
@@ -57,7 +57,8 @@ import Testing
             guard made == expected else {
                 let (lost, surplus) = (expected.difference(from: made).insertions, made.difference(from: expected).insertions)
                 Issue.record(
-                    "seed \(Storm.seed(seed)): lost \(lost), surplus \(surplus)\n\(story.suffix(24).joined(separator: "\n"))")
+                    "seed \(RandomRuns.seed(seed)): lost \(lost), surplus \(surplus)\n\(story.suffix(24).joined(separator: "\n"))"
+                )
                 return
             }
         }

@@ -12,9 +12,9 @@ import Testing
         .once, .throttle, .hold, .count, .group, .gathered, .match, .absence, .begun, .escalation, .budget, .digest,
     ]
 
-    @Test(arguments: 0..<UInt64(Storm.count(20)))
+    @Test(arguments: 0..<UInt64(RandomRuns.count(20)))
     func `a trial loses the keys, and stops the rules, that the store does`(_ seed: UInt64) async throws {
-        var random = SeededRandom(seed: Storm.seed(seed))
+        var random = SeededRandom(seed: RandomRuns.seed(seed))
         let most = Int.random(in: 2...6, using: &random)
         let (store, start) = (try Stores.inMemory(), Timestamp(seconds: 1_767_603_600))
         let registrations = Self.rules.map { RuleRegistration(name: $0, revision: "1", waits: "w", mostKeys: most) }
@@ -34,11 +34,12 @@ import Testing
             keys.formUnion(writes.map(\.key))
             let losses = trial.apply(writes, at: now).map(\.loss)
             let result = try await store.route(Routing(state: writes, at: now))
-            #expect(result == (losses.isEmpty ? .stored : .storedLosing(losses)), "seed \(Storm.seed(seed)), routing \(number)")
+            #expect(
+                result == (losses.isEmpty ? .stored : .storedLosing(losses)), "seed \(RandomRuns.seed(seed)), routing \(number)")
             trial.prune(at: now)
             let stored = try await store.state(for: Array(Set(keys.map { $0.at("") })))
             let (kept, real) = (Set(trial.values.all.map(\.key)), Set(stored.all.map(\.key)))
-            try #require(kept == real, "seed \(Storm.seed(seed)), routing \(number)")
+            try #require(kept == real, "seed \(RandomRuns.seed(seed)), routing \(number)")
             stopped.formUnion(losses.filter(\.isStopped).map(\.rule))
             dropped += losses.map(\.dropped).reduce(0, +)
         }

@@ -5,9 +5,9 @@ import Testing
 
 /// Random histories of tasks, looks, pauses and failures of the store: rules that wait do what the model says, each run once.
 @Suite(.timeLimit(.minutes(10))) struct `Histories of rules that wait` {
-    @Test(arguments: 0..<UInt64(Storm.count(120)))
+    @Test(arguments: 0..<UInt64(RandomRuns.count(120)))
     func `each history makes the runs of the model`(_ seed: UInt64) async throws {
-        var random = SeededRandom(seed: Storm.seed(seed))
+        var random = SeededRandom(seed: RandomRuns.seed(seed))
         // In half of them a batch has two timers, and what the next ones need is read while these are stored.
         let office = try await Office(
             WaitingModel.rules, [task("always", "x", ["priority": 9])], timersAtOnce: seed.isMultiple(of: 2) ? 1000 : 2)
@@ -47,7 +47,7 @@ import Testing
             guard made == expected else {
                 let (lost, surplus) = (expected.difference(from: made).insertions, made.difference(from: expected).insertions)
                 let days = story.suffix(16).joined(separator: "\n")
-                Issue.record("seed \(Storm.seed(seed)): lost \(lost), surplus \(surplus)\n\(days)")
+                Issue.record("seed \(RandomRuns.seed(seed)): lost \(lost), surplus \(surplus)\n\(days)")
                 return
             }
         }

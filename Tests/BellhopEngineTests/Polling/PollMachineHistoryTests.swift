@@ -7,8 +7,8 @@ import Testing
 /// What holds for a poll machine whatever its source, its store and its clock do.
 @Suite(.timeLimit(.minutes(5))) struct `Random histories of the poll machine` {
     @Test(arguments: 0..<4) func `keep its contract`(_ part: Int) {
-        for number in 0..<Storm.count(60) {
-            let seed = Storm.seed(UInt64(part * 1_000_000 + number))
+        for number in 0..<RandomRuns.count(60) {
+            let seed = RandomRuns.seed(UInt64(part * 1_000_000 + number))
             var history = PollHistory(seed: seed)
             history.run(polls: 10 + number % 30)
             #expect(history.faults == [], "history \(seed)")

@@ -4,67 +4,67 @@ import Testing
 
 /// Random histories of an agent that is restarted, is away, and reloads its rules: what is explained is what happened.
 @Suite(.timeLimit(.minutes(10))) struct `Histories and their explanations` {
-    @Test(arguments: 0..<UInt64(Storm.count(40)))
+    @Test(arguments: 0..<UInt64(RandomRuns.count(40)))
     func `explain agrees with a model about rules that wait, count and gather`(_ seed: UInt64) async throws {
-        var history = try await ExplainedHistory<WaitingExplanationModel>(seed: Storm.seed(seed))
+        var history = try await ExplainedHistory<WaitingExplanationModel>(seed: RandomRuns.seed(seed))
         try await history.run(steps: 40)
     }
 
-    @Test(arguments: 0..<UInt64(Storm.count(40)))
+    @Test(arguments: 0..<UInt64(RandomRuns.count(40)))
     func `explain agrees with a model about conditions, sources, fields, throttle, once and modes`(_ seed: UInt64) async throws {
-        var history = try await ExplainedHistory<PlainExplanationModel>(seed: Storm.seed(seed), others: ["elsewhere"])
+        var history = try await ExplainedHistory<PlainExplanationModel>(seed: RandomRuns.seed(seed), others: ["elsewhere"])
         try await history.run(steps: 40)
     }
 
-    @Test(arguments: 0..<UInt64(Storm.count(40)))
+    @Test(arguments: 0..<UInt64(RandomRuns.count(40)))
     func `explain agrees with a model about rules for several events, absences and escalations`(_ seed: UInt64) async throws {
-        var history = try await ExplainedHistory<PatternExplanationModel>(seed: Storm.seed(seed))
+        var history = try await ExplainedHistory<PatternExplanationModel>(seed: RandomRuns.seed(seed))
         try await history.run(steps: 40)
     }
 
-    @Test(arguments: 0..<UInt64(Storm.count(40)))
+    @Test(arguments: 0..<UInt64(RandomRuns.count(40)))
     func `explain agrees with a model about events that people had routed again`(_ seed: UInt64) async throws {
-        var history = try await ExplainedHistory<ReplayExplanationModel>(seed: Storm.seed(seed))
+        var history = try await ExplainedHistory<ReplayExplanationModel>(seed: RandomRuns.seed(seed))
         try await history.run(steps: 40)
     }
 
-    @Test(arguments: 0..<UInt64(Storm.count(40)))
+    @Test(arguments: 0..<UInt64(RandomRuns.count(40)))
     func `explain agrees with a model about replays that are counted and gathered`(_ seed: UInt64) async throws {
-        var history = try await ExplainedHistory<ReplayedCountModel>(seed: Storm.seed(seed))
+        var history = try await ExplainedHistory<ReplayedCountModel>(seed: RandomRuns.seed(seed))
         try await history.run(steps: 40)
     }
 
-    @Test(arguments: 0..<UInt64(Storm.count(40)))
+    @Test(arguments: 0..<UInt64(RandomRuns.count(40)))
     func `explain agrees with a model about what waited before it is counted, and about runs without a step`(
         _ seed: UInt64
     ) async throws {
-        var history = try await ExplainedHistory<ChainExplanationModel>(seed: Storm.seed(seed))
+        var history = try await ExplainedHistory<ChainExplanationModel>(seed: RandomRuns.seed(seed))
         try await history.run(steps: 40)
     }
 
-    @Test(arguments: 0..<UInt64(Storm.count(40)))
+    @Test(arguments: 0..<UInt64(RandomRuns.count(40)))
     func `explain agrees with a model about events that rules emit`(_ seed: UInt64) async throws {
-        var history = try await ExplainedHistory<EmitExplanationModel>(seed: Storm.seed(seed))
+        var history = try await ExplainedHistory<EmitExplanationModel>(seed: RandomRuns.seed(seed))
         try await history.run(steps: 40)
     }
 
-    @Test(arguments: 0..<UInt64(Storm.count(40)))
+    @Test(arguments: 0..<UInt64(RandomRuns.count(40)))
     func `explain agrees with a model about schedules and lists`(_ seed: UInt64) async throws {
-        var history = try await ExplainedHistory<ScheduleExplanationModel>(seed: Storm.seed(seed))
+        var history = try await ExplainedHistory<ScheduleExplanationModel>(seed: RandomRuns.seed(seed))
         try await history.run(steps: 40)
     }
 
-    @Test(arguments: 0..<UInt64(Storm.count(40)))
+    @Test(arguments: 0..<UInt64(RandomRuns.count(40)))
     func `explain agrees with a model about rules that reloads change, turn off, remove and add again`(
         _ seed: UInt64
     ) async throws {
-        var history = try await ExplainedHistory<ReloadExplanationModel>(seed: Storm.seed(seed))
+        var history = try await ExplainedHistory<ReloadExplanationModel>(seed: RandomRuns.seed(seed))
         try await history.run(steps: 40)
     }
 
-    @Test(arguments: 0..<UInt64(Storm.count(40)))
+    @Test(arguments: 0..<UInt64(RandomRuns.count(40)))
     func `explain agrees with a model about lists whose elements wait, and the silence of a source`(_ seed: UInt64) async throws {
-        var history = try await ExplainedHistory<ListWaitExplanationModel>(seed: Storm.seed(seed))
+        var history = try await ExplainedHistory<ListWaitExplanationModel>(seed: RandomRuns.seed(seed))
         try await history.run(steps: 40)
     }
 }

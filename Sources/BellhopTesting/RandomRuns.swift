@@ -5,7 +5,7 @@
 /// The seed of random tests, and how many times each runs; the environment can change both.
 ///
 /// Without `BELLHOP_SEED`, random tests always use the same numbers, so that only code changes decide whether they pass.
-public enum Storm {
+public enum RandomRuns {
     public static let seed = getenv("BELLHOP_SEED").flatMap { UInt64(String(cString: $0)) }
 
     /// The seed of one run; the usual one without `BELLHOP_SEED`.
