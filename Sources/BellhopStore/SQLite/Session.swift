@@ -27,6 +27,17 @@ struct Session {
         return try statement.run()
     }
 
+    /// Reads the rows of a query, except those for which `read` returns nil.
+    func rows<Row>(
+        _ sql: String, _ bind: (inout Prepared) throws -> Void = { _ in }, read: (borrowing Prepared) throws -> Row?
+    ) throws -> [Row] {
+        var statement = try prepare(sql)
+        try bind(&statement)
+        var rows: [Row] = []
+        while try statement.next() { if let row = try read(statement) { rows.append(row) } }
+        return rows
+    }
+
     /// The first column of the first row.
     func int(_ sql: String) throws -> Int64 {
         var statement = try prepare(sql)

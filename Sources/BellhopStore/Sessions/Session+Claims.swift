@@ -130,19 +130,15 @@ extension Session {
     private func due(
         _ receiver: String, _ rule: String, atMost most: Int, at now: Timestamp, withoutWrites: Bool
     ) throws -> [Due] {
-        var statement = try prepare(withoutWrites ? SQL.Deliveries.dueWithoutWrites : SQL.Deliveries.due)
-        try statement.bind(":receiver", receiver)
-        try statement.bind(":rule", rule)
-        try statement.bind(":now", now)
-        try statement.bind(":limit", most)
-        var found: [Due] = []
-        while try statement.next() {
-            found.append(
-                Due(
-                    place: 0, runAt: statement.int(0), id: statement.int(1), receiver: receiver, rule: rule, upcoming: [],
-                    patience: .zero))
+        try rows(withoutWrites ? SQL.Deliveries.dueWithoutWrites : SQL.Deliveries.due) {
+            try $0.bind(":receiver", receiver)
+            try $0.bind(":rule", rule)
+            try $0.bind(":now", now)
+            try $0.bind(":limit", most)
+        } read: { row in
+            Due(
+                place: 0, runAt: row.int(0), id: row.int(1), receiver: receiver, rule: rule, upcoming: [], patience: .zero)
         }
-        return found
     }
 
     /// When the next delivery for other receivers than these is due, or the next lease ends.

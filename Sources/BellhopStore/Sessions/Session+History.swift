@@ -13,10 +13,8 @@ extension Session {
         if query.withCauses { page = try withCauses(page) }
         var history = StoredHistory(events: page)
         history.isCut = isCut
-        var rules = try prepare(SQL.History.rules)
-        while try rules.next() {
-            history.rules.append(
-                StoredHistory.RegisteredRule(name: rules.text(0), revision: rules.text(1), since: rules.int(2)))
+        history.rules = try rows(SQL.History.rules) { row in
+            StoredHistory.RegisteredRule(name: row.text(0), revision: row.text(1), since: row.int(2))
         }
         history.pauses = try pauses()
         guard let first = page.first else { return history }

@@ -71,19 +71,16 @@ extension Session {
 
     func activity(since: Timestamp) throws -> Activity {
         func hours(_ sql: String) throws -> [(state: String, hour: Activity.Hour)] {
-            var statement = try prepare(sql)
-            try statement.bind(":since", since)
-            try statement.bind(":limit", Activity.most)
-            var hours: [(String, Activity.Hour)] = []
-            while try statement.next() {
-                hours.append((statement.text(2), .init(hour: statement.int(0), count: Int(statement.int(1)))))
+            try rows(sql) {
+                try $0.bind(":since", since)
+                try $0.bind(":limit", Activity.most)
+            } read: { row in
+                (row.text(2), Activity.Hour(hour: row.int(0), count: Int(row.int(1))))
             }
-            return hours
         }
         var deliveries: [DeliveryState: [Activity.Hour]] = [:]
         for (name, hour) in try hours(SQL.Looking.deliveryHours) {
-            guard let state = DeliveryState(rawValue: name) else { throw DamagedValue("a delivery has an unknown state") }
-            deliveries[state, default: []].append(hour)
+            deliveries[try Self.state(name), default: []].append(hour)
         }
         return Activity(events: try hours(SQL.Looking.eventHours).map(\.hour), deliveries: deliveries)
     }
@@ -165,32 +162,24 @@ extension Session {
     // Parts.
 
     private func sources() throws -> [StoreStatus.SourceStatus] {
-        var statement = try prepare(SQL.Looking.sources)
-        var sources: [StoreStatus.SourceStatus] = []
-        while try statement.next() {
-            sources.append(
-                StoreStatus.SourceStatus(
-                    source: statement.text(0),
-                    scope: Scope(
-                        instance: statement.text(1), user: statement.text(2), kind: statement.text(3), query: statement.text(4)),
-                    hasBaseline: statement.int(5) > 0, tasks: Int(statement.int(8)), lastCommit: statement.optionalTime(6),
-                    health: SourceHealth(stored: try statement.json(7))))
+        try rows(SQL.Looking.sources) { row in
+            StoreStatus.SourceStatus(
+                source: row.text(0),
+                scope: Scope(instance: row.text(1), user: row.text(2), kind: row.text(3), query: row.text(4)),
+                hasBaseline: row.int(5) > 0, tasks: Int(row.int(8)), lastCommit: row.optionalTime(6),
+                health: SourceHealth(stored: try row.json(7)))
         }
-        return sources
     }
 
     private func rules() throws -> [StoreStatus.RuleStatus] {
-        var statement = try prepare(SQL.Looking.rules)
-        try statement.bind(":most", StoreStatus.WaitStatus.most)
-        var rules: [StoreStatus.RuleStatus] = []
-        while try statement.next() {
-            rules.append(
-                StoreStatus.RuleStatus(
-                    rule: statement.text(0), runs: Int(statement.int(1)), errors: Int(statement.int(2)),
-                    lastError: statement.optionalText(3), lastRun: statement.optionalTime(4), nextDue: statement.optionalTime(5),
-                    isOff: statement.int(6) == 1, droppedKeys: Int(statement.int(7))))
+        try rows(SQL.Looking.rules) {
+            try $0.bind(":most", StoreStatus.WaitStatus.most)
+        } read: { row in
+            StoreStatus.RuleStatus(
+                rule: row.text(0), runs: Int(row.int(1)), errors: Int(row.int(2)), lastError: row.optionalText(3),
+                lastRun: row.optionalTime(4), nextDue: row.optionalTime(5), isOff: row.int(6) == 1,
+                droppedKeys: Int(row.int(7)))
         }
-        return rules
     }
 
     private func stopStatus() throws -> [StoreStatus.StopStatus] {
@@ -203,16 +192,11 @@ extension Session {
     }
 
     private func undecided() throws -> [StoreStatus.UndecidedStatus] {
-        var statement = try prepare(SQL.Looking.undecided)
-        var undecided: [StoreStatus.UndecidedStatus] = []
-        while try statement.next() {
-            undecided.append(
-                StoreStatus.UndecidedStatus(
-                    state: try Self.state(statement.text(0)), receiver: statement.text(1),
-                    reason: statement.optionalText(2).map { Failure.Reason(rawValue: $0) ?? .refused },
-                    count: Int(statement.int(3))))
+        try rows(SQL.Looking.undecided) { row in
+            StoreStatus.UndecidedStatus(
+                state: try Self.state(row.text(0)), receiver: row.text(1),
+                reason: row.optionalText(2).map { Failure.Reason(rawValue: $0) ?? .refused }, count: Int(row.int(3)))
         }
-        return undecided
     }
 
     static func record(_ row: borrowing Prepared) throws -> DeliveryRecord {

@@ -3,13 +3,10 @@ import BellhopCore
 /// Pauses of rules and of all writes.
 extension Session {
     func pauses() throws -> [Pause] {
-        var statement = try prepare(SQL.Pauses.all)
-        var pauses: [Pause] = []
-        while try statement.next() {
-            let rule = statement.text(0)
-            pauses.append(Pause(rule.isEmpty ? .writes : .rule(rule), since: statement.time(1), why: statement.text(2)))
+        try rows(SQL.Pauses.all) { row in
+            let rule = row.text(0)
+            return Pause(rule.isEmpty ? .writes : .rule(rule), since: row.time(1), why: row.text(2))
         }
-        return pauses
     }
 
     func pause(_ pause: Pause, by person: Person?) throws -> Bool {

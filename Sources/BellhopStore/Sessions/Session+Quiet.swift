@@ -108,20 +108,15 @@ extension Session {
         try statement.bind(":subject", task.subject)
         var held: [(id: Int64, rule: String)] = []
         while try statement.next() { held.append((statement.int(0), statement.text(1))) }
-        statement.stop()
         let failure = Failure(.quiet, .giveUp, "`bellhop forget` ended all that waited for its task.")
         for (id, _) in held { try drop(held: id, failure, at: now) }
         return held.reduce(into: [:]) { $0[$1.rule, default: 0] += 1 }
     }
 
     func quietStatus() throws -> [StoreStatus.QuietStatus] {
-        var statement = try prepare(SQL.Quiet.all)
-        var status: [StoreStatus.QuietStatus] = []
-        while try statement.next() {
-            status.append(
-                StoreStatus.QuietStatus(receiver: statement.text(0), until: statement.time(1), count: Int(statement.int(2))))
+        try rows(SQL.Quiet.all) { row in
+            StoreStatus.QuietStatus(receiver: row.text(0), until: row.time(1), count: Int(row.int(2)))
         }
-        return status
     }
 
     private func continues(_ delivery: Delivery) throws -> Bool {

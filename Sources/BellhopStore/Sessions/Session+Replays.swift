@@ -22,16 +22,13 @@ extension Session {
     }
 
     func replays(limit: Int) throws -> [Replay] {
-        var statement = try prepare(SQL.Replays.waiting)
-        try statement.bind(":limit", limit)
-        var replays: [Replay] = []
-        while try statement.next() {
-            replays.append(
-                Replay(
-                    id: statement.int(9), event: try StoredEvent(statement), rule: statement.optionalText(10),
-                    isForced: statement.int(11) == 1, at: statement.time(12)))
+        try rows(SQL.Replays.waiting) {
+            try $0.bind(":limit", limit)
+        } read: { row in
+            Replay(
+                id: row.int(9), event: try StoredEvent(row), rule: row.optionalText(10), isForced: row.int(11) == 1,
+                at: row.time(12))
         }
-        return replays
     }
 
     /// Removes a replay; false if it was removed before.

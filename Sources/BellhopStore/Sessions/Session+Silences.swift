@@ -69,18 +69,13 @@ extension Session {
     }
 
     private func silenceRows() throws -> [SilenceRow] {
-        var statement = try prepare(SQL.Silences.all)
-        var rows: [SilenceRow] = []
-        while try statement.next() {
-            guard var silence = Silence(json: try statement.json(1)) else { throw DamagedValue("a silence cannot be read") }
-            silence.entry = statement.optionalText(0)
-            (silence.starts, silence.ends) = (statement.time(5), statement.time(6))
-            rows.append(
-                SilenceRow(
-                    record: SilenceRecord(silence, kept: Int(statement.int(2)), ended: statement.optionalTime(4)),
-                    started: statement.optionalTime(3)))
+        try rows(SQL.Silences.all) { row in
+            guard var silence = Silence(json: try row.json(1)) else { throw DamagedValue("a silence cannot be read") }
+            silence.entry = row.optionalText(0)
+            (silence.starts, silence.ends) = (row.time(5), row.time(6))
+            return SilenceRow(
+                record: SilenceRecord(silence, kept: Int(row.int(2)), ended: row.optionalTime(4)), started: row.optionalTime(3))
         }
-        return rows
     }
 
     @discardableResult

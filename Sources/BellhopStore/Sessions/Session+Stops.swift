@@ -3,16 +3,12 @@ import BellhopCore
 /// Why receivers get no deliveries.
 extension Session {
     func stops() throws -> [ReceiverStop] {
-        var statement = try prepare(SQL.Deliveries.stops)
-        var stops: [ReceiverStop] = []
-        while try statement.next() {
-            guard let cause = ReceiverStop.Cause(rawValue: statement.text(1)) else { continue }
-            stops.append(
-                ReceiverStop(
-                    receiver: statement.text(0), cause: cause, since: statement.time(2), until: statement.optionalTime(3),
-                    interval: .microseconds(statement.int(4)), why: statement.text(5)))
+        try rows(SQL.Deliveries.stops) { row in
+            guard let cause = ReceiverStop.Cause(rawValue: row.text(1)) else { return nil }
+            return ReceiverStop(
+                receiver: row.text(0), cause: cause, since: row.time(2), until: row.optionalTime(3),
+                interval: .microseconds(row.int(4)), why: row.text(5))
         }
-        return stops
     }
 
     func keep(_ stop: ReceiverStop) throws { try run(SQL.Deliveries.stop, stop) }

@@ -77,21 +77,18 @@ extension Session {
     }
 
     private func followers(of id: Int64) throws -> [Follower] {
-        var statement = try prepare(SQL.Waiting.followers)
-        try statement.bind(":id", id)
-        var followers: [Follower] = []
-        while try statement.next() {
-            let state = try Self.state(statement.text(1))
+        try rows(SQL.Waiting.followers) {
+            try $0.bind(":id", id)
+        } read: { row in
+            let state = try Self.state(row.text(1))
             let readiness: Readiness =
                 switch state {
-                case .waiting: statement.int(2) == 1 ? .waiting : .aside
+                case .waiting: row.int(2) == 1 ? .waiting : .aside
                 case .dropped: .stopped
                 case .available, .running, .done, .dead, .held, .shadow, .silenced, .quiet: .free
                 }
-            followers.append(
-                Follower(id: statement.int(0), isQuiet: state == .quiet, readiness: readiness, lane: statement.text(3)))
+            return Follower(id: row.int(0), isQuiet: state == .quiet, readiness: readiness, lane: row.text(3))
         }
-        return followers
     }
 
     private func readiness(of id: Int64) throws -> Readiness {

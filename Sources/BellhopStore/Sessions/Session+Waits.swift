@@ -32,18 +32,14 @@ extension Session {
 
     private func escalations() throws -> [StoreStatus.WaitStatus] {
         let most = StoreStatus.WaitStatus.most
-        var statement = try prepare(SQL.Looking.escalations)
-        try statement.bind(":most", most)
-        var escalations: [StoreStatus.WaitStatus] = []
-        while try statement.next() {
-            let count = Int(statement.int(1))
-            guard count > 0 else { continue }
-            escalations.append(
-                StoreStatus.WaitStatus(
-                    rule: statement.text(0), part: .escalation, count: count,
-                    next: count > most ? nil : statement.optionalTime(2)))
+        return try rows(SQL.Looking.escalations) {
+            try $0.bind(":most", most)
+        } read: { row in
+            let count = Int(row.int(1))
+            guard count > 0 else { return nil }
+            return StoreStatus.WaitStatus(
+                rule: row.text(0), part: .escalation, count: count, next: count > most ? nil : row.optionalTime(2))
         }
-        return escalations
     }
 
     /// The first keys of the counts of each rule.
