@@ -232,7 +232,7 @@ extension SQLiteStore: Store {
     }
 
     /// A retry makes dead or held deliveries available again with all their attempts, and sends waiting ones at once; it ignores
-    /// the expiry. Running ones are left alone.
+    /// the expiry. Running ones do not change.
     func apply(
         _ command: DeliveryCommand, to deliveries: [Delivery.ID], at now: Timestamp
     ) async throws(StoreError) -> Int {

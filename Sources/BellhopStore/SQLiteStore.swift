@@ -78,8 +78,8 @@ final class SQLiteStore: Sendable {
         }
     }
 
-    /// Opens the file for reading, even on a disk that is read-only. There SQLite cannot create the file that it needs beside the
-    /// database; it needs none if the database does not change, that is if no agent runs and there is no write-ahead log.
+    /// Opens the file for reading, even on a read-only disk. There SQLite cannot create the file that it needs beside the database. It needs
+    /// none if the database does not change: if no agent runs and there is no write-ahead log.
     private static func readable(_ path: String) throws -> (database: Database, state: Migrator.State) {
         do {
             let database = try Database(path: path, .reading)

@@ -4,7 +4,7 @@ public import BellhopRules
 
 /// Loads the rules of a configuration, or rules without one.
 public enum RuleLoading {
-    /// The rules, and what was found while loading them.
+    /// The rules, and the files and problems found while loading them.
     public struct Loaded: Sendable {
         public var book: RuleBook
         public var found: RuleFinder.Found

@@ -7,7 +7,7 @@ public struct BackTestSample: Sendable, Hashable {
     /// The number of its task.
     public var task: String?
     public var time: Timestamp
-    /// The message or the arguments, of which `bellhop render` shows all.
+    /// The message or the arguments, shortened. `bellhop render` shows all.
     public var text: String
 
     /// The most scalars of the text.

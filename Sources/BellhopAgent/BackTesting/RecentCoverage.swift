@@ -20,7 +20,7 @@ public struct RecentCoverage: Sendable {
     private static let (mostFirings, patience) = (2000, Duration.seconds(2))
 
     /// - Parameters:
-    ///   - book: the rules of the file alone, loaded with `record`.
+    ///   - book: only the rules of the file, loaded with `record`.
     ///   - rule: the rule of the file that comes first when there are many.
     static func of(
         _ book: RuleBook, _ record: CoverageRecord, first rule: String, in store: any Store, at now: BellhopCore.Timestamp,
@@ -98,7 +98,7 @@ public struct RecentCoverage: Sendable {
 extension RuleWorkshop {
     /// Which parts of a rule's file recent events reached; nil if events can reach no part of it.
     ///
-    /// - Parameter text: the file as it is.
+    /// - Parameter text: the file with its present text.
     public func recentCoverage(of text: RuleFile, rule: String) async throws(WorkshopError) -> RecentCoverage? {
         let present = try inForce()
         let record = CoverageRecord()

@@ -46,7 +46,7 @@ public struct Configuration: Sendable {
         public var name: String
         public var kind: String
         public var settings: Settings
-        /// Whether placeholders stand for some of its values.
+        /// Whether some of its values are placeholders.
         public var hasPlaceholders = false
     }
 
@@ -56,7 +56,7 @@ public struct Configuration: Sendable {
         public var connection: String
         public var settings: Settings
         public var plan: PollPlan
-        /// Whether placeholders stand for some of its own values.
+        /// Whether some of its own values are placeholders.
         public var hasPlaceholders = false
     }
 
@@ -77,7 +77,7 @@ public enum ConfigurationError: Error, Sendable {
 }
 
 extension Diagnostics {
-    /// Whether all errors may pass without a change of the configuration: a command of `secrets` failed, for example because its server
-    /// is away.
+    /// Whether a later attempt may succeed without a change of the configuration: the only errors are failed commands of `secrets`, for
+    /// example because a server is down.
     public var passes: Bool { hasErrors && all.allSatisfy { $0.severity != .error || $0.code == "failed-secret" } }
 }

@@ -5,7 +5,7 @@ public import BellhopRules
 
 /// The part of a running agent that the console uses. The console sees neither the store nor the engine.
 public struct AgentView: Sendable {
-    /// Answers questions, and carries out what a person decides.
+    /// Answers inquiries and carries out people's commands.
     public let inquirer: Inquirer
     public let clock: any AgentClock
     public let configuration: ConsoleConfiguration

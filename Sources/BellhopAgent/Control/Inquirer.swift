@@ -150,7 +150,7 @@ public struct Inquirer: Sendable {
         return ["changed": .bool(isNew)]
     }
 
-    /// The stop of each stopped receiver; if it has several, the one that lasts longest.
+    /// The longest stop of each stopped receiver.
     func stops() async throws(StoreError) -> [String: ReceiverStop] {
         ReceiverStop.lasting(try await store.stops(), at: clock.now)
     }

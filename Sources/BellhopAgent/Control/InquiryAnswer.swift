@@ -24,7 +24,7 @@ public struct InquiryAnswer: Sendable {
     /// When to stop waiting for the first event.
     private var deadline: Timestamp?
     private var sources: [StoreStatus.SourceStatus]?
-    /// The stop of each stopped receiver, once they were read.
+    /// The longest stop of each stopped receiver, once the stops were read.
     private var stops: [String: ReceiverStop]?
     /// The pause of all writes to tasks, once it was read; the inner optional is nil without such a pause.
     private var writesPause: Pause??

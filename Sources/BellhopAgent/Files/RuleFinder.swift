@@ -24,7 +24,7 @@ public enum RuleFinder {
         }
     }
 
-    /// Reads what the paths name. A folder means all rule files in it and below; a file may have any name.
+    /// Reads the files at these paths. A folder stands for all rule files in it and below; a file may have any name.
     /// - Parameter isImplicit: true for the default folder, which may be missing.
     public static func find(_ paths: [String], isImplicit: Bool = false) -> Found {
         var found = Found()

@@ -22,7 +22,7 @@ enum EventFitting {
         if let level = level(of: lengths, excess: size - limit) {
             fitted = cut(data, above: level)
         }
-        // What remains is structure: numbers, names, short texts. The largest members are removed until it fits.
+        // Only numbers, names and short texts are left. Remove the largest members until the rest fits.
         guard case .object(var object) = fitted else { return fitted }
         while JSON.object(object).encoded().count > limit {
             let sizes = object.map { (key: $0.key, size: $0.value.encoded().count) }

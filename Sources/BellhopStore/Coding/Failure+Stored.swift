@@ -20,8 +20,7 @@ extension Failure {
         return .object(object)
     }
 
-    /// A failure is only shown, so what another version wrote is always read: an unknown reason as `refused`, an unknown remedy
-    /// as giving up.
+    /// Reads failures of other versions too, because they are only shown: an unknown reason becomes `refused`, an unknown remedy giving up.
     init(stored json: JSON) {
         let after = json["after"]?.asInt.map(Duration.microseconds)
         let remedy: Remedy =

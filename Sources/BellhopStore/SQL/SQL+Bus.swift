@@ -60,7 +60,7 @@ extension SQL {
     }
 
     enum Rules {
-        /// Forgets what a rule has waited for, counted and gathered, in both modes.
+        /// Deletes the waits, counts and gathered events of a rule, in both modes.
         static let forgetWaits = """
             DELETE FROM rule_state
             WHERE rule IN (:rule, 'shadow/' || :rule) AND kind IN ('hold', 'count', 'group', 'gathered', 'match', 'absence', 'begun')
@@ -95,7 +95,7 @@ extension SQL {
             END
             """
 
-        /// End the escalations of a rule that is removed or turned off, without closing what they opened. The second scans all
+        /// End the escalations of a rule that is removed or turned off, without closing what they opened at pagers. The second scans all
         /// escalations.
         static let forgetEscalations = [
             "DELETE FROM timer WHERE rule = :rule AND kind = 'escalation'",

@@ -1,5 +1,5 @@
 extension SQL {
-    /// Finding one task by any of its names, and forgetting what rules keep about it.
+    /// Finds a task by any of its names, and the state that rules keep about it.
     enum Forgetting {
         /// The tasks with this key, by the index of each scope.
         static let byKey = """

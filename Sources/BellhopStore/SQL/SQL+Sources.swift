@@ -10,7 +10,7 @@ extension SQL {
 
         static let knownCount = "SELECT count(*) FROM task WHERE scope = :scope"
 
-        /// The ids are sorted first, from the index alone, so that sorting does not move snapshots.
+        /// Sorts the ids first, from the index, so that sorting does not copy snapshots.
         static let known = """
             SELECT task.key, task.listed, task.content, task.refreshed
             FROM (SELECT id AS place FROM task WHERE scope = :scope ORDER BY id) JOIN task ON task.id = place

@@ -1,4 +1,4 @@
-/// Every statement the store runs, by topic, in SQLite's dialect. Comments note what PostgreSQL would need.
+/// Every statement that the store runs, by topic, in SQLite's dialect. Comments in parentheses say how PostgreSQL would differ.
 enum SQL {
     static let begin = "BEGIN IMMEDIATE"
     static let commit = "COMMIT"

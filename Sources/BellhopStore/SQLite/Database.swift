@@ -112,7 +112,7 @@ final class Database {
 
     /// The statement with this text, prepared on first use.
     func statement(_ sql: String) throws -> Statement {
-        // A shorter text may be stored in the value itself and so have no address of its own.
+        // A shorter text may be stored inside the string value, without an address.
         let address = sql.utf8.count < 32 ? nil : sql.utf8.withContiguousStorageIfAvailable { UnsafeRawPointer($0.baseAddress) }
         if let address = address ?? nil {
             if let statement = byAddress[address] { return statement }
@@ -172,7 +172,7 @@ final class Database {
         }
     }
 
-    /// Copies the whole database, as it is now, into another one.
+    /// Copies the present state of the whole database into another one.
     func copy(to other: Database) throws {
         guard let backup = sqlite3_backup_init(other.handle, "main", handle, "main") else { throw other.failure() }
         let code = sqlite3_backup_step(backup, -1)

@@ -52,8 +52,7 @@ struct Migrator {
         }
     }
 
-    /// Copies the whole database, as it is now, to a file beside it that has the version in its name. An earlier copy of that
-    /// version is replaced.
+    /// Copies the whole database to a file beside it, with the version in its name. Replaces an earlier copy of that version.
     func copy(_ database: Database, at path: String, version: Int64) throws {
         let target = "\(path).schema-\(version)"
         try StoreFile.prepare(target)

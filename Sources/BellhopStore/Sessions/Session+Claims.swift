@@ -238,7 +238,8 @@ extension Session {
         return first
     }
 
-    /// What other deliveries wrote or created in the same place, so that an attempt that looks for its own result can exclude it.
+    /// The references of other deliveries' writes to the task, or of records that they created at the receiver. An attempt that looks for its
+    /// own result excludes them.
     private func references(of row: Row) throws -> Set<String> {
         let delivery = row.delivery.delivery
         var statement: Prepared

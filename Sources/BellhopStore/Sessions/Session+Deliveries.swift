@@ -59,7 +59,9 @@ extension Session {
         return try rescue(from: node, at: now)
     }
 
-    /// - Parameter node: the node whose leases have all ended; nil if there is no such node.
+    /// Takes back attempts whose lease has ended. Returns how many.
+    ///
+    /// - Parameter node: a node all of whose leases have ended; nil for none.
     func rescue(from node: NodeID? = nil, at now: Timestamp) throws -> Int {
         let failure = Failure(.interrupted, .unknownOutcome, "The agent ended before the attempt did.")
         var statement = try prepare(SQL.Deliveries.rescue)
@@ -96,7 +98,7 @@ extension Session {
         try statement.run()
     }
 
-    /// What deliveries wrote (or may have written) to each of these tasks since then, and those that created it.
+    /// The deliveries that wrote, or may have written, to each of these tasks since then, and those that created one.
     func writes(to subjects: [String], since: Timestamp) throws -> [String: [OwnWrite]] {
         var statement = try prepare(SQL.Deliveries.writes)
         var writes: [String: [OwnWrite]] = [:]

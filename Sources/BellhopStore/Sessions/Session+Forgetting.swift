@@ -1,7 +1,7 @@
 import BellhopCore
 
 extension Session {
-    /// The most tasks that a name is compared with: one is meant, and a second one shows that the name is ambiguous.
+    /// The most tasks that are found for a name. A second one shows that the name is ambiguous.
     private static let mostNamed = 2
 
     func tasks(named name: String) throws -> [NamedTask] {
@@ -64,7 +64,7 @@ extension Session {
             .sorted { ($0.rule, $0.kind?.rawValue ?? "quiet") < ($1.rule, $1.kind?.rawValue ?? "quiet") }
     }
 
-    /// The timers that end with these pieces of state: that of a wait, and that of a group from which all is gone.
+    /// The timers that end with these pieces of state: those of waits, and of groups that have no pieces left.
     private func timers(endingWith keys: [StateKey]) throws -> [RuleTimer.ID] {
         var timers: [RuleTimer.ID] = []
         var remains = try prepare(SQL.Forgetting.remains)
@@ -84,7 +84,7 @@ extension Session {
         return timers
     }
 
-    /// A kind that only a newer version knows is left alone.
+    /// Skips kinds that only a newer version knows.
     private static func stateKeys(_ rows: inout Prepared) throws -> [StateKey] {
         var keys: [StateKey] = []
         while try rows.next() {

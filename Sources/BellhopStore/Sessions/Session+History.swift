@@ -144,8 +144,8 @@ extension Session {
         return ids
     }
 
-    /// The keys under which a rule may wait for this event: its task or a value of it, `for` together with the source. What `by` computes
-    /// otherwise is not found.
+    /// The keys under which a rule may wait for this event: its task or one of its values, for `for` with the source. Other keys that `by`
+    /// computes are not found.
     private static func collectKeys(of event: Event, into keys: inout Set<String>) {
         var texts = event.task.map { [$0.key.text] } ?? []
         var rest = Array(event.data.map(\.value))

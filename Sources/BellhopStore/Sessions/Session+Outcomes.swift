@@ -60,7 +60,7 @@ extension Session {
     }
 
     private func finish(_ finish: Finish, _ chain: inout AuditChain?) throws -> Bool {
-        // What the attempt showed about its receiver holds without the lease too.
+        // What the attempt showed about its receiver is valid even if the lease was lost.
         if let pause = finish.pause {
             try self.pause(pause)
             chain = nil

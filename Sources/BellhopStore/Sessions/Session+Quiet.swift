@@ -135,5 +135,5 @@ extension Session {
     }
 }
 
-/// A message is no longer held as it was when its release was decided.
+/// A message is no longer held, or has another end, since its release was decided.
 struct ReleaseConflict: Error {}

@@ -91,7 +91,7 @@ extension Session {
         try statement.run()
     }
 
-    /// Ends the rule's waits, counts and groups, because it is new or what they were made from has changed.
+    /// Ends the rule's waits, counts and groups, because the rule is new or their definitions have changed.
     private func beginWaits(_ rule: RuleRegistration, ending: DecisionRecord.Ending, at now: Timestamp) throws {
         try run(SQL.Timers.removeWaits) { try $0.bind(":rule", rule.name) }
         try forgetWaits(of: rule.name, ending: ending, at: now)

@@ -89,7 +89,7 @@ extension Session {
         return (upcoming, max(0, all - shown))
     }
 
-    /// The id of the task that a timer may be about: the end of its subject, or what stands in its key.
+    /// The id of the task that a timer may be about: the end of its subject, or from its key.
     private static func task(of timer: RuleTimer, _ subject: String?) -> String? {
         if let subject { return subject.lastIndex(of: "/").map { String(subject[subject.index(after: $0)...]) } }
         switch timer.id.kind {

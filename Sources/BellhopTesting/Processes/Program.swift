@@ -19,7 +19,7 @@ public final class Program: Sendable {
     /// Starts it, with a minimal environment plus the given variables.
     /// - Parameters:
     ///   - terminal: the standard input, instead of `input`.
-    ///   - screen: shows its output and errors, which are then not collected here.
+    ///   - screen: receives its output and errors, which are then not collected here.
     public init(
         _ arguments: [String], program: String = Repository.program, in folder: String, environment: [String: String] = [:],
         input: String = "", terminal: PseudoTerminal? = nil, screen: PseudoTerminal? = nil
@@ -54,7 +54,7 @@ public final class Program: Sendable {
 
     public func send(_ signal: Int32) { process.send(signal) }
 
-    /// Waits for the end; a process that exceeds the limit is killed, as its exit code shows.
+    /// Waits for the end. Kills a process that exceeds the limit; its exit code shows this.
     public func end(within limit: Duration = .seconds(60)) async -> Ended {
         let deadline = ContinuousClock.now + limit
         while process.isRunning, ContinuousClock.now < deadline { try? await Task.sleep(for: .milliseconds(5)) }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// A terminal, as a program's standard input or output.
 ///
-/// A class, because its two open files must be closed once, and it keeps what was shown.
+/// A class, because its two open files must be closed once, and because it keeps its output.
 public final class PseudoTerminal: Sendable {
     /// The user's end.
     private let person: Int32
