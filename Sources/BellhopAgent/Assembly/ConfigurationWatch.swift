@@ -79,6 +79,6 @@ struct ConfigurationChanges {
 }
 
 extension Diagnostic {
-    /// The place and the message, as in ``bellhop.yaml:3:5: there is no kind `x` ``.
+    /// The place and the message, such as "bellhop.yaml:3:5: there is no kind".
     fileprivate var line: String { (place.map { "\($0.file):\($0.line):\($0.column): " } ?? "") + message }
 }

@@ -48,9 +48,6 @@ public struct AgentView: Sendable {
         self.workshop = workshop
     }
 
-    /// A browser's zone, by its name.
-    public static func zone(named name: String) -> TimeZoneTable? { ZoneFiles.zone(name) }
-
     /// All rows and the end of an answer. Only for answers that fit in memory.
     public func ask(_ inquiry: Inquiry) async throws(InquiryError) -> (rows: [JSON], end: JSON) {
         var answer = inquirer.answer(inquiry)

@@ -21,7 +21,7 @@ struct PageContext: Sendable {
         gate = desk.gate
         jobs = desk.jobs
         t = Words(language: Language(request))
-        zone = request.cookie("bellhop_zone").flatMap { AgentView.zone(named: PercentText.decoded($0[...])) } ?? view.zone
+        zone = request.cookie("bellhop_zone").flatMap { ZoneFiles.zone(PercentText.decoded($0[...])) } ?? view.zone
     }
 
     /// A use of the API for this page.
