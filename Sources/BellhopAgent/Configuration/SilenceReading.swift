@@ -48,7 +48,7 @@ struct SilenceReading {
 
     private func times(_ values: Settings, _ node: Node, _ reader: inout SettingsReader<Never>) -> SilenceEntry.Times? {
         let recurs = node["schedule"] != nil
-        let pairs = recurs ? [("schedule", "for")] : [("starts", "ends")]
+        let (first, second) = recurs ? ("schedule", "for") : ("starts", "ends")
         let others = recurs ? ["starts", "ends"] : ["for", "timezone"]
         if !recurs, node["starts"] == nil, node["ends"] == nil {
             reader.report(
@@ -59,13 +59,13 @@ struct SilenceReading {
         for key in others {
             guard let pair = node.mapping?[key] else { continue }
             reader.report(
-                code: "bad-combination", "`\(key)` cannot be combined with `\(pairs[0].0)`", at: pair.key,
+                code: "bad-combination", "`\(key)` cannot be combined with `\(first)`", at: pair.key,
                 help: "a silence has either `schedule` and `for`, or `starts` and `ends`")
             return nil
         }
-        for key in [pairs[0].0, pairs[0].1] where node[key] == nil {
+        for key in [first, second] where node[key] == nil {
             reader.report(
-                code: "missing-key", "`\(key == pairs[0].0 ? pairs[0].1 : pairs[0].0)` needs `\(key)`", at: node,
+                code: "missing-key", "`\(key == first ? second : first)` needs `\(key)`", at: node,
                 help: key == "for" ? "write how long it lasts: `for: 4h`" : nil)
             return nil
         }

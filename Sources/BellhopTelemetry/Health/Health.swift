@@ -54,13 +54,13 @@ public struct Health: Sendable, Hashable {
         }
         if facts.storeFails { reasons.append(Reason(code: .storeFails, text: "The store fails; `bellhop status` says why.")) }
         if !facts.hasRules { reasons.append(Reason(code: .noRules, text: "No rules are in force yet.")) }
-        for source in facts.sources.sorted(by: { $0.name < $1.name }) where !source.wasPolled && source.failures == 0 {
+        let sources = facts.sources.sorted { $0.name < $1.name }
+        for source in sources where !source.wasPolled && source.failures == 0 {
             reasons.append(
                 Reason(code: .sourceNotPolled, text: "The source \(source.name) has not been polled since the start."))
         }
-        for source in facts.sources.sorted(by: { $0.name < $1.name }) where source.failures > 0 {
-            reasons.append(
-                Reason(code: .sourceFails, text: "The source \(source.name) fails; `bellhop status` says why."))
+        for source in sources where source.failures > 0 {
+            reasons.append(Reason(code: .sourceFails, text: "The source \(source.name) fails; `bellhop status` says why."))
         }
         if facts.refusedRules > 0 {
             reasons.append(
