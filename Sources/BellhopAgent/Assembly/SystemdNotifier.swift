@@ -14,9 +14,9 @@ public struct SystemdNotifier: Service {
     /// - Parameter isLive: whether the agent's loops make progress. Without keep-alives, systemd restarts the agent.
     public init(environment: [String: String], clock: any AgentClock, isLive: @escaping @Sendable () -> Bool) {
         socketPath = environment["NOTIFY_SOCKET"].flatMap { $0.isEmpty ? nil : $0 }
-        let hasWatchdog = environment["WATCHDOG_PID"].map { $0 == String(getpid()) } ?? true
+        let isForThisProcess = environment["WATCHDOG_PID"].map { $0 == String(getpid()) } ?? true
         let limit = environment["WATCHDOG_USEC"].flatMap(Int64.init)
-        interval = hasWatchdog ? limit.flatMap { $0 > 1 ? .microseconds($0 / 2) : nil } : nil
+        interval = isForThisProcess ? limit.flatMap { $0 > 1 ? .microseconds($0 / 2) : nil } : nil
         self.clock = clock
         self.isLive = isLive
     }

@@ -241,7 +241,7 @@ public struct ConfigurationLoader: Sendable {
 
 extension Diagnostics {
     /// Removes the problems in values that need not be complete, such as missing secrets.
-    mutating func removeProblems(in_ nodes: [Node]) {
+    mutating func removeProblems(in nodes: [Node]) {
         all.removeAll { problem in
             guard let place = problem.place else { return false }
             let start = (place.line, place.column)
