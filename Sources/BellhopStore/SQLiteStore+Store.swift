@@ -244,7 +244,7 @@ extension SQLiteStore: Store {
         try await write { [person = Person.current] in try $0.edit(edit, by: person) }
     }
 
-    // Looking.
+    // Queries.
 
     func status(at now: Timestamp) async throws(StoreError) -> StoreStatus {
         try await read { try $0.status(at: now) }

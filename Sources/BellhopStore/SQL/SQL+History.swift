@@ -7,7 +7,7 @@ extension SQL {
         /// The deliveries for these events, and those for these subjects that timers made, also as elements of a list. (PostgreSQL:
         /// `split_part`.)
         static let deliveries = """
-            \(Looking.deliveryRows)
+            \(Queries.deliveryRows)
             WHERE \(isForEvents) OR (
                 (occasion LIKE 'timer/%' OR occasion LIKE 'element/%') AND subject IN (SELECT value FROM json_each(:subjects)))
             ORDER BY id DESC
@@ -77,9 +77,9 @@ extension SQL {
             """
 
         /// The events that an event caused, by the index of causes.
-        static let caused = "\(Looking.eventRows) WHERE cause = :cause ORDER BY sequence LIMIT :limit"
+        static let caused = "\(Queries.eventRows) WHERE cause = :cause ORDER BY sequence LIMIT :limit"
 
-        static let event = "\(Looking.eventRows) WHERE \(SQL.has("id", ":id"))"
+        static let event = "\(Queries.eventRows) WHERE \(SQL.has("id", ":id"))"
 
         /// The rules that may have a silence.
         static let beginning = "SELECT name FROM rule WHERE begins_by_itself = 1"

@@ -49,7 +49,7 @@ extension Session {
             }
         }
         // A waiting delivery keeps others of its lane behind it. Waiting is rare; without it no lane is examined.
-        if try waits || int(SQL.Waiting.anyBars) == 1 { try reorder(barredAmong: deliveries) }
+        if try waits || int(SQL.Predecessors.anyBars) == 1 { try reorder(barredAmong: deliveries) }
         return silenced
     }
 

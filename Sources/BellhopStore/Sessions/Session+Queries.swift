@@ -3,14 +3,14 @@ import BellhopCore
 extension Session {
     func status(at now: Timestamp) throws -> StoreStatus {
         var deliveries: [DeliveryState: Int] = [:]
-        var open = try prepare(SQL.Looking.openDeliveries)
+        var open = try prepare(SQL.Queries.openDeliveries)
         while try open.next() { deliveries[try Self.state(open.text(0))] = Int(open.int(1)) }
-        let done = Int(try int(SQL.Looking.deliveryCount)) - deliveries.values.reduce(0, +)
+        let done = Int(try int(SQL.Queries.deliveryCount)) - deliveries.values.reduce(0, +)
         if done > 0 { deliveries[.done] = done }
         var status = StoreStatus(
             sources: try sources(), rules: try rules(), stops: try stopStatus(), deliveries: deliveries,
-            undecided: try undecided(), events: Int(try int(SQL.Looking.eventCount)),
-            unrouted: Int(try int(SQL.Looking.unroutedCount)), damaged: try damagedEvents())
+            undecided: try undecided(), events: Int(try int(SQL.Queries.eventCount)),
+            unrouted: Int(try int(SQL.Queries.unroutedCount)), damaged: try damagedEvents())
         status.pauses = try pauses()
         status.waits = try waits(at: now)
         status.counts = try counts(among: status.waits, at: now)
@@ -25,7 +25,7 @@ extension Session {
         let last = try query.after == nil ? nil : min(int(SQL.Rules.lastPlace), query.through ?? .max)
         let name = Self.wholeID(query.id)
         var statement = try prepare(
-            name != nil ? SQL.Looking.event : query.after == nil ? SQL.Looking.events : SQL.Looking.eventsAfter)
+            name != nil ? SQL.Queries.event : query.after == nil ? SQL.Queries.events : SQL.Queries.eventsAfter)
         if let name { try statement.bind(":key", key: name) }
         if name != nil || query.after != nil { try statement.bind(":after", query.after) }
         try statement.bind(":through", query.through)
@@ -54,9 +54,9 @@ extension Session {
             try statement.bind(":sources", text: Self.list(query.sources))
             return statement
         }
-        var counting = try prepared(SQL.Looking.digestCount)
+        var counting = try prepared(SQL.Queries.digestCount)
         let count = try counting.next() ? Int(counting.int(0)) : 0
-        var statement = try prepared(SQL.Looking.digest)
+        var statement = try prepared(SQL.Queries.digest)
         try statement.bind(":limit", DigestQuery.most)
         var digest = Digest(events: [])
         var bytes = 0
@@ -79,15 +79,15 @@ extension Session {
             }
         }
         var deliveries: [DeliveryState: [Activity.Hour]] = [:]
-        for (name, hour) in try hours(SQL.Looking.deliveryHours) {
+        for (name, hour) in try hours(SQL.Queries.deliveryHours) {
             deliveries[try Self.state(name), default: []].append(hour)
         }
-        return Activity(events: try hours(SQL.Looking.eventHours).map(\.hour), deliveries: deliveries)
+        return Activity(events: try hours(SQL.Queries.eventHours).map(\.hour), deliveries: deliveries)
     }
 
     func span(of query: EventQuery) throws -> RowSpan? {
         let name = Self.wholeID(query.id)
-        var statement = try prepare(name == nil ? SQL.Looking.eventSpan : SQL.Looking.eventPlace)
+        var statement = try prepare(name == nil ? SQL.Queries.eventSpan : SQL.Queries.eventPlace)
         if let name { try statement.bind(":key", key: name) }
         try statement.bind(":through", query.through)
         try Self.bind(query, to: &statement)
@@ -96,14 +96,14 @@ extension Session {
 
     func deliveries(_ query: DeliveryQuery) throws -> [DeliveryRecord] {
         if let name = Self.wholeID(query.id) {
-            var statement = try prepare(SQL.Looking.delivery)
+            var statement = try prepare(SQL.Queries.delivery)
             try statement.bind(":name", key: name)
             try Self.bind(query, to: &statement)
             guard try statement.next() else { return [] }
             let record = try Self.record(statement)
             return record.place > query.after ?? 0 && record.place <= query.through ?? .max ? [record] : []
         }
-        var statement = try prepare(query.after == nil ? SQL.Looking.deliveries : SQL.Looking.deliveriesAfter)
+        var statement = try prepare(query.after == nil ? SQL.Queries.deliveries : SQL.Queries.deliveriesAfter)
         if let after = query.after { try statement.bind(":after", after) }
         try statement.bind(":through", query.through)
         try Self.bind(query, to: &statement)
@@ -118,7 +118,7 @@ extension Session {
 
     func span(of query: DeliveryQuery) throws -> RowSpan? {
         let name = Self.wholeID(query.id)
-        var statement = try prepare(name == nil ? SQL.Looking.deliverySpan : SQL.Looking.deliveryPlace)
+        var statement = try prepare(name == nil ? SQL.Queries.deliverySpan : SQL.Queries.deliveryPlace)
         if let name { try statement.bind(":name", key: name) } else { try statement.bind(":through", query.through) }
         try Self.bind(query, to: &statement)
         return try Self.span(&statement)
@@ -162,7 +162,7 @@ extension Session {
     // Parts.
 
     private func sources() throws -> [StoreStatus.SourceStatus] {
-        try rows(SQL.Looking.sources) { row in
+        try rows(SQL.Queries.sources) { row in
             StoreStatus.SourceStatus(
                 source: row.text(0),
                 scope: Scope(instance: row.text(1), user: row.text(2), kind: row.text(3), query: row.text(4)),
@@ -172,7 +172,7 @@ extension Session {
     }
 
     private func rules() throws -> [StoreStatus.RuleStatus] {
-        try rows(SQL.Looking.rules) {
+        try rows(SQL.Queries.rules) {
             try $0.bind(":most", StoreStatus.WaitStatus.most)
         } read: { row in
             StoreStatus.RuleStatus(
@@ -186,13 +186,13 @@ extension Session {
         let stops = try stops()
         if stops.isEmpty { return [] }
         var waiting: [String: Int] = [:]
-        var statement = try prepare(SQL.Looking.waiting)
+        var statement = try prepare(SQL.Queries.waiting)
         while try statement.next() { waiting[statement.text(0)] = Int(statement.int(1)) }
         return stops.map { StoreStatus.StopStatus(stop: $0, waiting: waiting[$0.receiver] ?? 0) }
     }
 
     private func undecided() throws -> [StoreStatus.UndecidedStatus] {
-        try rows(SQL.Looking.undecided) { row in
+        try rows(SQL.Queries.undecided) { row in
             StoreStatus.UndecidedStatus(
                 state: try Self.state(row.text(0)), receiver: row.text(1),
                 reason: row.optionalText(2).map { Failure.Reason(rawValue: $0) ?? .refused }, count: Int(row.int(3)))

@@ -25,7 +25,7 @@ extension Session {
 
     /// Records which existing deliveries a newly inserted one waits for. One that a quiet time holds waits for that first.
     func wait(_ id: Int64, _ delivery: Delivery) throws {
-        var statement = try prepare(SQL.Waiting.insert)
+        var statement = try prepare(SQL.Predecessors.insert)
         for predecessor in delivery.after {
             try statement.bind(":delivery", id)
             try statement.bind(":name", key: predecessor.text)
@@ -58,7 +58,7 @@ extension Session {
 
     /// Deletes a delivery's waits, so that nothing revives it.
     func forgetWaits(of id: Int64) throws {
-        try run(SQL.Waiting.forget) { try $0.bind(":id", id) }
+        try run(SQL.Predecessors.forget) { try $0.bind(":id", id) }
     }
 
     /// Finds the heads again of those lanes in which a delivery waits.
@@ -71,13 +71,13 @@ extension Session {
     // Parts.
 
     private func isBarred(_ lane: String) throws -> Bool {
-        var statement = try prepare(SQL.Waiting.laneBars)
+        var statement = try prepare(SQL.Predecessors.laneBars)
         try statement.bind(":lane", lane)
         return try statement.exists()
     }
 
     private func followers(of id: Int64) throws -> [Follower] {
-        try rows(SQL.Waiting.followers) {
+        try rows(SQL.Predecessors.followers) {
             try $0.bind(":id", id)
         } read: { row in
             let state = try Self.state(row.text(1))
@@ -92,7 +92,7 @@ extension Session {
     }
 
     private func readiness(of id: Int64) throws -> Readiness {
-        var statement = try prepare(SQL.Waiting.readiness)
+        var statement = try prepare(SQL.Predecessors.readiness)
         try statement.bind(":id", id)
         guard try statement.next() else { return .free }
         if statement.int(0) == 1 { return .stopped }
@@ -103,18 +103,18 @@ extension Session {
     private func set(_ id: Int64, to readiness: Readiness, at now: Timestamp) throws {
         switch readiness {
         case .free:
-            var statement = try prepare(SQL.Waiting.free)
+            var statement = try prepare(SQL.Predecessors.free)
             try statement.bind(":now", now)
             try statement.bind(":id", id)
             try statement.run()
             try forgetWaits(of: id)
         case .waiting, .aside:
-            var statement = try prepare(SQL.Waiting.wait)
+            var statement = try prepare(SQL.Predecessors.wait)
             try statement.bind(":bars", readiness == .waiting)
             try statement.bind(":id", id)
             try statement.run()
         case .stopped:
-            var statement = try prepare(SQL.Waiting.stop)
+            var statement = try prepare(SQL.Predecessors.stop)
             try statement.bind(":now", now)
             try statement.bind(":failure", text: Self.stopped.stored.encoded())
             try statement.bind(":id", id)

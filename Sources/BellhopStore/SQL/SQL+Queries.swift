@@ -1,5 +1,5 @@
 extension SQL {
-    enum Looking {
+    enum Queries {
         /// The scope that each source was last opened with.
         static let sources = """
             SELECT source, instance, user, kind, query, turn, committed, health,

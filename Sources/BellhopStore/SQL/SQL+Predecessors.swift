@@ -1,6 +1,6 @@
 extension SQL {
     /// Deliveries that wait for other deliveries. Only rules with `on_error: stop` fill these tables.
-    enum Waiting {
+    enum Predecessors {
         /// Makes a delivery wait for a predecessor, if that still exists.
         static let insert = """
             INSERT OR IGNORE INTO delivery_wait (after, delivery)

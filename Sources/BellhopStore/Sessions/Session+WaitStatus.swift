@@ -7,7 +7,7 @@ extension Session {
 
     func waits(at now: Timestamp) throws -> [StoreStatus.WaitStatus] {
         let most = StoreStatus.WaitStatus.most
-        var statement = try prepare(SQL.Looking.waits)
+        var statement = try prepare(SQL.Queries.waits)
         try statement.bind(":now", now)
         try statement.bind(":most", most)
         var waits: [StoreStatus.WaitStatus] = []
@@ -32,7 +32,7 @@ extension Session {
 
     private func escalations() throws -> [StoreStatus.WaitStatus] {
         let most = StoreStatus.WaitStatus.most
-        return try rows(SQL.Looking.escalations) {
+        return try rows(SQL.Queries.escalations) {
             try $0.bind(":most", most)
         } read: { row in
             let count = Int(row.int(1))
@@ -45,7 +45,7 @@ extension Session {
     /// The first keys of the counts of each rule.
     func counts(among waits: [StoreStatus.WaitStatus], at now: Timestamp) throws -> [StoreStatus.CountStatus] {
         let rules = waits.filter { $0.part == .count }.map(\.rule)
-        var statement = try prepare(SQL.Looking.counts)
+        var statement = try prepare(SQL.Queries.counts)
         try statement.bind(":now", now)
         var counts: [StoreStatus.CountStatus] = []
         for rule in rules {
@@ -63,9 +63,9 @@ extension Session {
 
     /// The next timers, and how many more there are.
     func upcoming() throws -> ([StoreStatus.UpcomingStatus], later: Int) {
-        var statement = try prepare(SQL.Looking.upcoming)
+        var statement = try prepare(SQL.Queries.upcoming)
         try statement.bind(":limit", Self.mostUpcoming)
-        var numbers = try prepare(SQL.Looking.number)
+        var numbers = try prepare(SQL.Queries.number)
         var upcoming: [StoreStatus.UpcomingStatus] = []
         var shown = 0
         while try statement.next() {
@@ -83,7 +83,7 @@ extension Session {
                     timer: timer, subject: subject, number: number,
                     gathered: statement.isNull(6) ? nil : Int(statement.int(6))))
         }
-        var counting = try prepare(SQL.Looking.upcomingCount)
+        var counting = try prepare(SQL.Queries.upcomingCount)
         try counting.bind(":most", StoreStatus.WaitStatus.most)
         let all = try counting.next() ? Int(counting.int(0)) : 0
         return (upcoming, max(0, all - shown))
