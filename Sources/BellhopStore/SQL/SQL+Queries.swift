@@ -24,35 +24,33 @@ extension SQL {
         /// How many waits, counts, groups, sequences and absences each rule has, in both modes. Each number is at most `:most + 1`.
         /// (PostgreSQL: the same.)
         static let waits = """
-            SELECT name,
-                (SELECT count(*) FROM (SELECT 1 FROM timer WHERE timer.rule = name AND kind = 'hold' LIMIT :most + 1)),
-                (SELECT min(due) FROM (SELECT due FROM timer WHERE timer.rule = name AND kind = 'hold' LIMIT :most + 1)),
-                (SELECT count(*) FROM (\(pieces("count")) LIMIT :most + 1)),
-                (SELECT count(*) FROM (SELECT 1 FROM timer WHERE timer.rule = name AND kind = 'group' LIMIT :most + 1)),
-                (SELECT min(due) FROM (SELECT due FROM timer WHERE timer.rule = name AND kind = 'group' LIMIT :most + 1)),
-                (SELECT count(*) FROM (\(pieces("gathered")) LIMIT :most + 1)),
-                (SELECT count(*) FROM (\(pieces("match")) LIMIT :most + 1)),
-                (SELECT count(*) FROM (SELECT 1 FROM timer WHERE timer.rule = name AND kind = 'absence' LIMIT :most + 1)),
-                (SELECT min(due) FROM (SELECT due FROM timer WHERE timer.rule = name AND kind = 'absence' LIMIT :most + 1))
+            SELECT name, \(timers("hold")), \(pieces("count")), \(timers("group")), \(pieces("gathered")), \(pieces("match")),
+                \(timers("absence"))
             FROM rule
             WHERE waits IS NOT NULL
             ORDER BY name
             """
 
         /// The escalations of each rule that have steps to come.
-        static let escalations = """
-            SELECT name,
-                (SELECT count(*) FROM (SELECT 1 FROM timer WHERE timer.rule = name AND kind = 'escalation' LIMIT :most + 1)),
-                (SELECT min(due) FROM (SELECT due FROM timer WHERE timer.rule = name AND kind = 'escalation' LIMIT :most + 1))
-            FROM rule
-            ORDER BY name
-            """
+        static let escalations = "SELECT name, \(timers("escalation")) FROM rule ORDER BY name"
+
+        /// The number of timers of a rule and the first due time, from at most `:most + 1` of them.
+        private static func timers(_ kind: String) -> String {
+            let found = "FROM timer WHERE timer.rule = name AND kind = '\(kind)' LIMIT :most + 1"
+            return "(SELECT count(*) FROM (SELECT 1 \(found))), (SELECT min(due) FROM (SELECT due \(found)))"
+        }
 
         /// True for a piece that has not expired. Expired pieces stay until they are pruned.
         private static let isKept = "(expires IS NULL OR expires > :now)"
 
+        /// The number of pieces of a rule's state, at most `:most + 1`.
         private static func pieces(_ kind: String) -> String {
-            "SELECT 1 FROM rule_state WHERE rule_state.rule IN (name, 'shadow/' || name) AND kind = '\(kind)' AND \(isKept)"
+            """
+            (SELECT count(*) FROM (
+                SELECT 1 FROM rule_state
+                WHERE rule_state.rule IN (name, 'shadow/' || name) AND kind = '\(kind)' AND \(isKept)
+                LIMIT :most + 1))
+            """
         }
 
         /// The next timers except those of schedules, in the order in which they come due, with their subjects. A wait's subject is in its
