@@ -1,7 +1,7 @@
 import BellhopCore
 
 /// Finds and replaces `${{ env.NAME }}` and `${{ secret.NAME }}` in the strings of bellhop.yaml.
-struct Interpolation: Sendable {
+enum Interpolation {
     /// One reference in a string.
     struct Reference: Sendable, Hashable {
         enum Space: String, Sendable, Hashable { case env, secret }

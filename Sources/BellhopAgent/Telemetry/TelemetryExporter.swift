@@ -61,7 +61,7 @@ public struct TelemetryExporter: Service {
             await withTaskGroup { group in
                 group.addTask {
                     await self.sendSpans(attempts: 1)
-                    await self.sendMetrics(attempts: 1)
+                    await self.sendMetrics()
                 }
                 group.addTask { try? await self.clock.sleep(for: Self.flushTime) }
                 await group.next()
@@ -90,10 +90,10 @@ public struct TelemetryExporter: Service {
         }
     }
 
-    private func sendMetrics(attempts: Int = 1) async {
+    private func sendMetrics() async {
         guard sendsMetrics else { return }
-        // Metrics are cumulative: the next request includes the counts of a failed one.
-        _ = await send(.metrics, otlp.request(await telemetry.metrics()), attempts: attempts)
+        // One attempt is enough: metrics are cumulative, so the next request includes the counts of a failed one.
+        _ = await send(.metrics, otlp.request(await telemetry.metrics()), attempts: 1)
     }
 
     /// - Returns: how many items the receiver refused; nil if it accepted nothing.
