@@ -114,7 +114,7 @@ import Testing
         let stop = ReceiverStop(receiver: "chat", cause: .refusal, since: now, until: nil, why: why)
         let status = StoreStatus(
             sources: [], rules: [], stops: [.init(stop: stop, waiting: 1)], deliveries: [:], events: 0, unrouted: 0)
-        let needs = Needs.sentences(status, agent: [:], at: now)
+        let needs = StatusNeeds.sentences(status, agent: [:], at: now)
         #expect(needs.count == 1)
         let sentence = needs.first ?? ""
         #expect(

@@ -76,7 +76,7 @@ import Testing
                 "refused_rules": 1, "restart_needed": true, "store_trouble": trouble,
                 "unbound": ["snow": "the login is missing", "source inbox": "the secret is missing"],
             ]
-            return Needs.sentences(status, agent: agent, at: now) + Needs.sentences(status, agent: nil, at: now)
+            return StatusNeeds.sentences(status, agent: agent, at: now) + StatusNeeds.sentences(status, agent: nil, at: now)
         }
         let t = Words(language: .german)
         for sentence in sentences(1) + sentences(3) {

@@ -112,7 +112,7 @@ public struct Inquirer: Sendable {
         var status = known.json
         var facts = agent?.facts()
         if let trouble = facts?["store_trouble"]?.asObject { facts?["store_trouble"] = .object(await withCheck(trouble)) }
-        status["needs"] = .array(Needs.sentences(known, agent: facts, at: now).map(JSON.string))
+        status["needs"] = .array(StatusNeeds.sentences(known, agent: facts, at: now).map(JSON.string))
         let polled = facts?["polled"]
         facts?["polled"] = nil
         let underway = agent?.underway() ?? [:]

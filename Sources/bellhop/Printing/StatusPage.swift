@@ -113,7 +113,7 @@ struct StatusPage {
     }
 
     /// The problems that need a person, except those in the head of the page.
-    private var beside: [String] { sentences.filter { $0 != Needs.noAgent } }
+    private var beside: [String] { sentences.filter { $0 != StatusNeeds.noAgent } }
 
     private func lines(ofNeeds sentences: [String], atMost limit: Int) -> [String] {
         if limit == .max { return broken(sentences.map { "! " + $0 }) }

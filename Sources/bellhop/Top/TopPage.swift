@@ -38,7 +38,7 @@ struct TopPage {
         lines.append(
             "\(view.rates.perMinute("events")) events/min, \(status["unrouted"]?.asInt ?? 0) waiting for the rules; deliveries: "
                 + (deliveries.isEmpty ? "none" : deliveries.joined(separator: ", ")))
-        let needs = (status["needs"]?.asArray ?? []).compactMap(\.asString).filter { $0 != Needs.noAgent }
+        let needs = (status["needs"]?.asArray ?? []).compactMap(\.asString).filter { $0 != StatusNeeds.noAgent }
         // A low screen needs its lines for the table.
         let shown = height < Self.lowScreen ? 0 : Self.mostNeeds
         for need in needs.prefix(shown) {

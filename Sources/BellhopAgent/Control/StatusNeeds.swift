@@ -2,7 +2,7 @@ import BellhopConnectors
 import BellhopCore
 
 /// The problems in a status that only a person can solve, one sentence each.
-public enum Needs {
+public enum StatusNeeds {
     /// The first sentence of a status if no agent runs.
     public static let noAgent = "No agent is running."
     public static let refusedRules = "The changed rules have errors, and the old ones are in force: `bellhop check` says which."
