@@ -252,7 +252,7 @@ public enum AssemblyError: Error, Sendable {
 }
 
 extension LogPlaces {
-    /// Below the folder of a configuration and the folders that it names, except Bellhop's own files.
+    /// Allows log files below the folder of a configuration and the folders that it names, except in place of Bellhop's own files.
     public init(_ configuration: Configuration, keychain: String?) {
         var own: [Own] = [.file(configuration.file), .file(configuration.store)] + configuration.rules.map(Own.rules)
         if let keychain { own.append(.file(keychain)) }

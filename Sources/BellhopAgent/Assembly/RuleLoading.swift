@@ -109,7 +109,7 @@ public enum RuleLoading {
     }
 
     /// The names against which rules are checked without a configuration: any source and receiver may be named.
-    /// - Parameter events: those that rules may name.
+    /// - Parameter events: the types of events that rules may name.
     public static func openSurroundings(events: EventCatalogue = .builtIn) -> RuleSurroundings {
         RuleSurroundings(
             sources: [], connections: [], actions: Catalogue.actions, timeZone: .utc, timeZoneName: "UTC",

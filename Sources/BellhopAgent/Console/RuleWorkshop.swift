@@ -248,7 +248,7 @@ public struct BackTestRequest: Sendable, Hashable {
 
     public var files: [RuleFile]
     public var scope: Scope
-    /// The rules that are counted; empty for those of `files`, or without files for all.
+    /// The rules that are counted. If empty: the rules of `files`, or all rules without files.
     public var rules: [String]
     /// How far back.
     public var span: Duration

@@ -93,7 +93,7 @@ extension StoreStatus {
 
 extension StoreStatus.SourceStatus {
     /// - Parameters:
-    ///   - underway: what the running agent is doing with it, if anything.
+    ///   - underway: the running agent's present activity for the source, if any.
     ///   - polled: its last successful poll by the running agent.
     func json(underway: SourceActivity?, polled: String?, at now: Timestamp) -> JSON {
         let (state, since) = state(underway, at: now)

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// Files that people edit, too.
+/// Files that both Bellhop and people edit.
 enum SharedFile {
     private static let turn = Mutex(())
 

@@ -85,7 +85,7 @@ public struct Keychain: Sendable {
         }
     }
 
-    /// Stores a secret; nil removes it. Changes only the keychain's own section: the project's, or without a project the shared
+    /// Stores a secret; nil removes it. Changes only this keychain's section: the project's, or without a project the shared
     /// one.
     public func setSecret(_ name: String, to value: String?) throws(SecretError) {
         try set("secrets", name, to: value.map(JSON.string))
@@ -111,7 +111,7 @@ public struct Keychain: Sendable {
         try set("logins", connection, to: value)
     }
 
-    /// Removes the login and the tokens of a connection; false if the keychain's own section has neither.
+    /// Removes the login and the tokens of a connection; false if this keychain's section has neither.
     public func logOut(of connection: String) throws(SecretError) -> Bool {
         guard try hasOwnLogin(connection) else { return false }
         try setLogin(connection, to: nil)
@@ -119,7 +119,7 @@ public struct Keychain: Sendable {
         return true
     }
 
-    /// Whether the keychain's own section has a login or tokens for a connection.
+    /// Whether this keychain's section has a login or tokens for a connection.
     func hasOwnLogin(_ connection: String) throws(SecretError) -> Bool {
         Self.hasLogin(connection, own(try contents()) ?? [:])
     }
@@ -135,7 +135,7 @@ public struct Keychain: Sendable {
         return contents["projects"]?[project.id]
     }
 
-    /// The section with a connection's login: a shared password never mixes with a project's own tokens.
+    /// The section with a connection's login. It is one section, so that a shared password never mixes with a project's own tokens.
     func section(of connection: String) throws(SecretError) -> JSON {
         let contents = try contents()
         guard let own = own(contents), Self.hasLogin(connection, own) else { return contents }
@@ -146,7 +146,7 @@ public struct Keychain: Sendable {
         section["logins"]?[connection] != nil || section["tokens"]?[connection] != nil
     }
 
-    /// Sets one entry in the keychain's own section; nil removes the entry.
+    /// Sets one entry in this keychain's section; nil removes the entry.
     func set(_ kind: String, _ name: String, to value: JSON?) throws(SecretError) {
         if let project { try refuseCopy(of: project) }
         try change { contents in

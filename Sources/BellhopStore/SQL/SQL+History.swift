@@ -4,7 +4,7 @@ extension SQL {
     enum History {
         static let unrouted = "SELECT sequence FROM unrouted WHERE sequence IN (SELECT value FROM json_each(:places))"
 
-        /// The deliveries for these events, and those for these subjects that timers made, also as elements of a list. (PostgreSQL:
+        /// The deliveries for these events, and the deliveries about these subjects from timers and elements of lists. (PostgreSQL:
         /// `split_part`.)
         static let deliveries = """
             \(Queries.deliveryRows)

@@ -62,7 +62,7 @@ final class Connections: Sendable {
     private let hasReaders: Bool
     private let readers = Mutex(Readers())
 
-    /// - Parameter hasReaders: whether further connections read beside the first; only a file in write-ahead mode can have them.
+    /// - Parameter hasReaders: whether other connections may read while the first one writes; only a file in write-ahead mode allows it.
     init(_ first: Database, path: String, hasReaders: Bool) {
         self.path = path
         self.hasReaders = hasReaders

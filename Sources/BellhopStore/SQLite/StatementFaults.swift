@@ -16,7 +16,7 @@ final class StatementFaults: Sendable {
 
     /// Lets `count - 1` statements pass and fails the next one.
     ///
-    /// - Parameter ofReadings: whether statements that read count too, and not only those that write.
+    /// - Parameter ofReadings: whether statements of readers count too.
     func fail(statement count: Int, with code: Int32 = SQLITE_IOERR, ofReadings: Bool = false) {
         state.withLock { $0 = State(remaining: count, code: code, ofReadings: ofReadings) }
     }

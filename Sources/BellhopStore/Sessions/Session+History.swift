@@ -57,11 +57,11 @@ extension Session {
         return history
     }
 
-    /// The events with those that led to them and all that they led to, in the order of the bus.
+    /// The events with all their causes and effects, in the order of the bus.
     private func withCauses(_ events: [StoredEvent]) throws -> [StoredEvent] {
         var known = Set(events.map(\.event.id))
         var all = events
-        // Each round adds the causes of those that the round before added.
+        // Each round adds the causes of the events that the last round added.
         var last = events[...]
         while !last.isEmpty {
             let count = all.count

@@ -21,7 +21,7 @@ extension Session {
     }
 
     func events(_ query: EventQuery) throws -> EventPage {
-        // Read first, so that an event that comes meanwhile is looked at the next time.
+        // Read the last place first, so that the next query finds events that are added meanwhile.
         let last = try query.after == nil ? nil : min(int(SQL.Rules.lastPlace), query.through ?? .max)
         let name = Self.wholeID(query.id)
         var statement = try prepare(

@@ -18,7 +18,7 @@ extension Session {
             read += 1
             if let timer = try Self.dueTimer(statement) { due.append(timer) }
         }
-        // The last moment may have more timers than were read: those of its first rules must come first.
+        // More timers may be due at the last moment than were read. Read them again, in the order of their rules.
         if read == limit, let last = due.last?.timer.due {
             due.removeAll { $0.timer.due == last }
             due += try dueTimers(of: last, limit: limit - due.count)
