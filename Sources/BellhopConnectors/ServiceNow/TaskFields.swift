@@ -20,7 +20,7 @@ enum TaskFields {
     ]
 
     static let labels = Ability.setting("display", values: ["labels", "both"], line: "display: both")
-    static let journal = Ability.setting("journal", values: journals, line: "journal: [comments, work_notes]")
+    static let journal = Ability.setting("journal", values: Set(journals), line: "journal: [comments, work_notes]")
 
     /// The fields a source has by default. The last two show whether somebody else changed a task besides our own write.
     static let standard = [
