@@ -3,10 +3,10 @@ import Crypto
 
 /// How an endpoint turns a body into events of a declared type.
 public struct EventReading: Sendable {
-    /// What makes two deliveries the same.
-    public enum Sameness: Sendable {
-        /// A header field. If the sender signs its requests but not this field, the signed body counts instead: otherwise an
-        /// eavesdropper could send a request again as another delivery.
+    /// Where a request has the key that identifies its delivery: a delivery with a known key is a duplicate.
+    public enum DedupKey: Sendable {
+        /// A header field. If the request is signed but this field is not, the signed body is the key instead: otherwise an
+        /// eavesdropper could replay a request as a new delivery.
         case header(String)
         case path(JSON.Path)
     }
@@ -16,43 +16,41 @@ public struct EventReading: Sendable {
     public var definition: EventDefinition
     /// Where the list of items is; nil if the whole body is one event.
     public var items: JSON.Path?
-    /// The paths to members of the event that are not under their own names.
+    /// The paths of members whose path differs from their name.
     public var fields: [String: JSON.Path]
-    /// The path to the id of the thing that the event is about.
+    /// The path to the id of the event's subject.
     public var id: JSON.Path?
-    /// Nil if every delivery counts as new. Even then, the same signed bytes with a time in them count once.
-    public var sameness: Sameness?
+    /// Nil if every delivery counts as new. Even then, identical signed bytes that contain a time count once.
+    public var dedupKey: DedupKey?
 
     public init(
         source: String, definition: EventDefinition, items: JSON.Path? = nil, fields: [String: JSON.Path] = [:],
-        id: JSON.Path? = nil, sameness: Sameness? = nil
+        id: JSON.Path? = nil, dedupKey: DedupKey? = nil
     ) {
         self.source = source
         self.definition = definition
         self.items = items
         self.fields = fields
         self.id = id
-        self.sameness = sameness
+        self.dedupKey = dedupKey
     }
 
     /// The events of a body. Throws 400 if the body can never be read.
     ///
-    /// - Parameters:
-    ///   - proof: what the request proved.
-    ///   - unique: makes a text that no other delivery has, for deliveries without an id.
+    /// - Parameter unique: makes a unique text, the key of a delivery without a key of its own.
     func events(
         _ request: InboundRequest, proof: InboundKey.Proof, at now: Timestamp, unique: () -> String
     ) throws(InboundAnswer) -> [Event] {
         let body = try InboundBody.json(request)
         let key = try key(of: request, body, proof) ?? "unique/" + unique()
-        let things = try InboundBody.items(body, at: items)
+        let items = try InboundBody.items(body, at: items)
         var events: [Event] = []
-        for (place, thing) in things.enumerated() {
-            let subject = id.flatMap { thing[$0] }.map { "\(source)/\(Self.text($0))" } ?? source
+        for (place, item) in items.enumerated() {
+            let subject = id.flatMap { item[$0] }.map { "\(source)/\(Self.text($0))" } ?? source
             events.append(
                 Event(
                     id: Event.ID(type: definition.type, facts: source, key, String(place)), type: definition.type,
-                    source: source, subject: subject, time: now, data: try data(of: thing)))
+                    source: source, subject: subject, time: now, data: try data(of: item)))
         }
         return events
     }
@@ -60,7 +58,7 @@ public struct EventReading: Sendable {
     private func key(
         of request: InboundRequest, _ body: JSON, _ proof: InboundKey.Proof
     ) throws(InboundAnswer) -> String? {
-        switch sameness {
+        switch dedupKey {
         case .header(let name)?:
             guard let value = request.value(name), !value.isEmpty else {
                 let problem = request.value(name) == nil ? request.problem(with: name) : "The header field `\(name)` is empty."
@@ -84,12 +82,12 @@ public struct EventReading: Sendable {
 
     private static func digest(of bytes: [UInt8]) -> String { Base64.encode(Array(SHA256.hash(data: bytes))) }
 
-    private func data(of thing: JSON) throws(InboundAnswer) -> JSON.Object {
+    private func data(of item: JSON) throws(InboundAnswer) -> JSON.Object {
         var data: JSON.Object = [:]
         var hasAny = definition.members.isEmpty
         for member in definition.members {
             let path = path(of: member)
-            let value = thing[path]
+            let value = item[path]
             hasAny = hasAny || value != nil
             guard let value, !value.isNull else {
                 if member.required { throw InboundAnswer(400, "The body has nothing at `\(path)`.") }
@@ -97,7 +95,7 @@ public struct EventReading: Sendable {
             }
             data[member.name] = try Self.value(value, member)
         }
-        // An event without data is useless: most likely `items` or `fields` is wrong, or the sender sends other content.
+        // An event without data is useless: most likely `items` or `fields` is wrong, or the sender sends something else.
         guard hasAny else {
             let paths = definition.members.map { "`\(path(of: $0))`" }.joined(separator: ", ")
             throw InboundAnswer(
@@ -108,7 +106,7 @@ public struct EventReading: Sendable {
 
     private func path(of member: Setting) -> JSON.Path { fields[member.name] ?? JSON.Path(keys: [member.name]) }
 
-    /// A value as the member's type; numbers and booleans may come as texts, as they do in forms.
+    /// Converts a value to the member's type: forms send numbers and booleans as text.
     private static func value(_ value: JSON, _ member: Setting) throws(InboundAnswer) -> JSON {
         switch (member.type, value) {
         case (.text, .string), (.json, _), (.boolean, .bool), (.integer, .int): return value

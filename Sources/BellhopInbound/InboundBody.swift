@@ -1,11 +1,10 @@
 public import BellhopCore
 
-/// Reads bodies.
+/// Reads the bodies of requests.
 enum InboundBody {
-    /// The most items of a body.
     static let mostItems = 1000
 
-    /// The items of a body: the elements of the list at the path, or without a path the body itself.
+    /// The elements of the list at the path; without a path, the body itself as the only item.
     static func items(_ body: JSON, at path: JSON.Path?) throws(InboundAnswer) -> [JSON] {
         guard let path else { return [body] }
         guard let list = body[path]?.asArray else { throw InboundAnswer(400, "The body has no list at `\(path)`.") }
@@ -15,7 +14,7 @@ enum InboundBody {
         return list
     }
 
-    /// A JSON body, or a form; the JSON of a form with one field `payload` is the body itself.
+    /// Parses JSON or a form. If a form has only the field `payload`, parses that field's JSON instead.
     static func json(_ request: InboundRequest) throws(InboundAnswer) -> JSON {
         let type = request.value("content-type")?.lowercased() ?? ""
         if type.hasPrefix("application/x-www-form-urlencoded") {
@@ -41,9 +40,4 @@ public struct TaskReading: Sendable {
     public var source: String
     /// Where the list of items is; nil if the whole body is one task.
     public var items: JSON.Path?
-
-    public init(source: String, items: JSON.Path? = nil) {
-        self.source = source
-        self.items = items
-    }
 }

@@ -4,23 +4,22 @@ import NIOHTTP1
 package import NIOHTTPTypes
 import Synchronization
 
-/// The open connections of a server. If there are too many, one is closed: the oldest on which no known sender has sent a
-/// request, or else the one that has been idle longest. A connection whose request is being answered is never closed.
+/// The open connections of a server. If there are too many, the one that has been idle longest is closed; those without a known sender
+/// are closed before others. A connection whose request is being answered is never closed.
 ///
 /// A class with a mutex, because connections belong to several threads.
 package final class InboundConnections: Sendable {
-    /// What is known about a connection.
-    struct Standing: Sendable {
+    struct Status: Sendable {
         /// When its state last changed: it was opened, its request arrived, or its answer was sent. A counter, not a time.
         var since: UInt64
         /// Whether its latest request came from a known sender.
         var isKnown = false
-        /// Whether a complete request on it waits for its answer.
+        /// Whether a complete request is being answered.
         var isAnswering = false
     }
 
     private struct Entry {
-        var standing: Standing
+        var status: Status
         var channel: any Channel
     }
 
@@ -40,28 +39,28 @@ package final class InboundConnections: Sendable {
         let victim = state.withLock { state -> (any Channel)? in
             state.count += 1
             if state.isStopping { return channel }
-            state.entries[ObjectIdentifier(channel)] = Entry(standing: Standing(since: state.count), channel: channel)
+            state.entries[ObjectIdentifier(channel)] = Entry(status: Status(since: state.count), channel: channel)
             guard state.entries.count > most else { return nil }
-            let id = Self.victim(among: state.entries.mapValues(\.standing), newest: ObjectIdentifier(channel))
+            let id = Self.victim(among: state.entries.mapValues(\.status), newest: ObjectIdentifier(channel))
             return state.entries.removeValue(forKey: id)?.channel
         }
         victim?.close(promise: nil)
     }
 
-    /// Closes the connections on which no complete request waits for its answer, and all connections made from now on. The server
-    /// closes the others when it has answered them.
+    /// Closes all connections that are not answering a complete request, and refuses new ones. The server closes the others when
+    /// it has answered them.
     package func stop() {
         let unfinished = state.withLock { state in
             state.isStopping = true
-            return state.entries.values.filter { !$0.standing.isAnswering }.map(\.channel)
+            return state.entries.values.filter { !$0.status.isAnswering }.map(\.channel)
         }
         for channel in unfinished { channel.close(promise: nil) }
     }
 
     /// Which connection to close.
-    static func victim<ID: Hashable>(among standings: [ID: Standing], newest: ID) -> ID {
-        func rank(_ standing: Standing) -> (Int, UInt64) { (standing.isKnown ? 1 : 0, standing.since) }
-        return standings.filter { $0.key != newest && !$0.value.isAnswering }.min { rank($0.value) < rank($1.value) }?.key
+    static func victim<ID: Hashable>(among statuses: [ID: Status], newest: ID) -> ID {
+        func rank(_ status: Status) -> (Int, UInt64) { (status.isKnown ? 1 : 0, status.since) }
+        return statuses.filter { $0.key != newest && !$0.value.isAnswering }.min { rank($0.value) < rank($1.value) }?.key
             ?? newest
     }
 
@@ -69,15 +68,15 @@ package final class InboundConnections: Sendable {
 
     /// Records whether a request came from a known sender.
     func setKnown(_ isKnown: Bool, _ channel: any Channel) {
-        state.withLock { $0.entries[ObjectIdentifier(channel)]?.standing.isKnown = isKnown }
+        state.withLock { $0.entries[ObjectIdentifier(channel)]?.status.isKnown = isKnown }
     }
 
-    /// Records that a request waits for its answer, or that the connection is idle again.
+    /// Records that a request is being answered, or that the connection is idle again.
     func setAnswering(_ isAnswering: Bool, _ channel: any Channel) {
         state.withLock { state in
             state.count += 1
-            state.entries[ObjectIdentifier(channel)]?.standing.isAnswering = isAnswering
-            state.entries[ObjectIdentifier(channel)]?.standing.since = state.count
+            state.entries[ObjectIdentifier(channel)]?.status.isAnswering = isAnswering
+            state.entries[ObjectIdentifier(channel)]?.status.since = state.count
         }
     }
 }
@@ -99,13 +98,13 @@ package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHan
     private var deadline: Scheduled<Void>?
     /// Whether the head of a request has arrived, but not its end.
     private var isReceiving = false
-    /// Whether the request that is being received was answered already.
+    /// Whether the incomplete request was already answered.
     private var isAnsweredEarly = false
-    /// Whether a head was too large, so that nothing more is read.
+    /// Whether a head was too large: all further bytes are ignored.
     private var isRefused = false
-    /// How many complete requests are unanswered.
-    private var owed = 0
-    /// How many answers are not sent yet.
+    /// The number of complete requests without an answer.
+    private var unanswered = 0
+    /// The number of answers that are not sent yet.
     private var unsent = 0
 
     package init(_ patience: InboundServer.Patience, _ connections: InboundConnections) {
@@ -126,8 +125,7 @@ package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHan
     }
 
     private func leave(_ context: ChannelHandlerContext) {
-        deadline?.cancel()
-        deadline = nil
+        disarm()
         connections.remove(context.channel)
     }
 
@@ -142,11 +140,11 @@ package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHan
             if isAnsweredEarly {
                 isAnsweredEarly = false
             } else {
-                owed += 1
-                if owed == 1 { connections.setAnswering(true, context.channel) }
+                unanswered += 1
+                if unanswered == 1 { connections.setAnswering(true, context.channel) }
             }
             if unsent == 0 {
-                if owed > 0 { disarm() } else { arm(patience.head, context) }
+                if unanswered > 0 { disarm() } else { arm(patience.head, context) }
             }
         }
         context.fireChannelRead(data)
@@ -155,9 +153,9 @@ package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHan
     package func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         guard case .end = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
         unsent += 1
-        if owed > 0 {
-            owed -= 1
-            if owed == 0 { connections.setAnswering(false, context.channel) }
+        if unanswered > 0 {
+            unanswered -= 1
+            if unanswered == 0 { connections.setAnswering(false, context.channel) }
         } else {
             isAnsweredEarly = isReceiving
         }
@@ -167,7 +165,7 @@ package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHan
         sent.futureResult.whenSuccess {
             let (handler, context) = own.value
             handler.unsent -= 1
-            if !handler.isReceiving, handler.owed == 0 { handler.arm(handler.patience.head, context) }
+            if !handler.isReceiving, handler.unanswered == 0 { handler.arm(handler.patience.head, context) }
         }
         context.write(data, promise: sent)
     }
@@ -186,13 +184,13 @@ package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHan
         }
     }
 
-    /// Answers 431 to header fields that are too large. Hummingbird would answer with an empty 400 and keep the connection open.
+    /// Answers 431 to header fields that are too large. Hummingbird would send an empty 400 and keep the connection open.
     ///
-    /// Later bytes are read for a while and dropped, so that the sender gets the answer before the connection ends.
+    /// Further bytes are read and dropped for a while, so that the sender gets the answer before the connection closes.
     package func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // All bytes after such a head cause errors, too.
+        // The bytes after such a head cause further errors.
         if isRefused { return }
-        guard let error = error as? HTTPParserError, error == .headerOverflow, !isReceiving, owed == 0, unsent == 0 else {
+        guard let error = error as? HTTPParserError, error == .headerOverflow, !isReceiving, unanswered == 0, unsent == 0 else {
             return context.fireErrorCaught(error)
         }
         isRefused = true
@@ -208,7 +206,7 @@ package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHan
         arm(patience.body, context)
     }
 
-    /// Fails the reader of an unfinished body, which then has the same time again to answer with the reason.
+    /// Fails the reader of an incomplete body, and gives it the same time again to answer with the reason.
     private func expire(_ context: ChannelHandlerContext) {
         deadline = nil
         guard isReceiving, !isAnsweredEarly else { return context.close(promise: nil) }

@@ -1,29 +1,29 @@
 public import BellhopCore
 
-/// Decides on requests from outside: refuses them, makes events or tasks of them, or starts a poll. Independent of the network.
+/// Handles requests from outside: refuses them, turns them into events or tasks, or starts a poll. Independent of the network.
 public struct InboundDesk: Sendable {
-    /// Stores events: when it returns, they are on disk.
+    /// Stores events; returns when they are on disk.
     public typealias Keep = @Sendable ([Event]) async throws(StoreError) -> Void
 
-    /// Compares the tasks of a source with their stored states: when it returns, they and their events are on disk. Throws a
-    /// failure with `.giveUp` if the tasks can never be read.
+    /// Compares the tasks of a source with their stored states; returns when they and their events are on disk. Throws a failure
+    /// with `.giveUp` if the tasks can never be read.
     public typealias Take = @Sendable (_ source: String, [JSON]) async throws(Failure) -> Void
 
     private let endpoints: [String: (endpoint: InboundEndpoint, budget: RequestBudget)]
     private let keys: InboundKeys
     private let clock: any AgentClock
-    private let store: Keep
+    private let keep: Keep
     private let take: Take
     private let poll: @Sendable (String) -> Void
     private let unique: @Sendable () -> String
-    /// How many requests of unknown senders are answered with the reason. They use this budget, not an endpoint's rate.
+    /// The budget of refusals that state their reason. Unknown senders use it instead of an endpoint's rate.
     private let strangers: RequestBudget
 
     /// - Parameters:
     ///   - endpoints: with distinct paths.
-    ///   - strangers: how many requests of unknown senders are refused with the reason; further ones are refused with 429.
+    ///   - strangers: the rate at which requests of unknown senders are refused with the reason; further ones get 429.
     ///   - poll: starts a poll of a source.
-    ///   - unique: makes a text that it has never made before.
+    ///   - unique: makes a unique text.
     public init(
         _ endpoints: [InboundEndpoint], strangers: (count: Int, per: Duration) = (600, .seconds(60)), clock: any AgentClock,
         keep: @escaping Keep, take: @escaping Take, poll: @escaping @Sendable (String) -> Void,
@@ -35,13 +35,13 @@ public struct InboundDesk: Sendable {
         keys = InboundKeys(self.endpoints.mapValues(\.endpoint.key))
         self.strangers = RequestBudget(strangers, at: now)
         self.clock = clock
-        store = keep
+        self.keep = keep
         self.take = take
         self.poll = poll
         self.unique = unique
     }
 
-    /// The largest body of a request with this head. Throws the answer to a request that is refused before its body is read.
+    /// The size limit for the body of a request with this head. Throws the answer if the head alone is refused.
     ///
     /// - Parameters:
     ///   - head: the request without its body.
@@ -58,34 +58,22 @@ public struct InboundDesk: Sendable {
         return endpoint.largestBody
     }
 
-    /// Replaces the secret of an endpoint. Nil means that the secret cannot be read now: senders must retry later.
+    /// Replaces the secret of an endpoint; nil if it cannot be read now, so that senders must retry.
     public func replaceKey(of path: String, with key: InboundKey?) { keys.replace(path, with: key) }
 
     private func key(of path: String) throws(InboundAnswer) -> InboundKey {
         if let key = keys[path] { return key }
-        var refusal = refusal(503, "The secret of this path cannot be read now.")
-        refusal.retryAfter = refusal.retryAfter ?? 60
-        throw refusal
-    }
-
-    /// Counts a request of a known sender against its endpoint's rate.
-    private func take(from budget: RequestBudget) throws(InboundAnswer) {
-        if let seconds = budget.take(at: clock.now) {
-            var answer = InboundAnswer(429, "Too many requests for now.", retryAfter: seconds)
-            answer.isToKnownSender = true
-            throw answer
-        }
+        throw refusal(InboundAnswer(503, "The secret of this path cannot be read now.", retryAfter: 60))
     }
 
     private func refusal(_ status: Int, _ text: String) -> InboundAnswer { refusal(InboundAnswer(status, text)) }
 
-    /// The answer that refuses an unknown sender: the given one, or 429 above the budget. It never counts against an endpoint's rate.
+    /// The refusal of a possibly unknown sender: the given answer, or 429 above the budget. Never uses an endpoint's rate.
     func refusal(_ answer: InboundAnswer) -> InboundAnswer {
         guard let seconds = strangers.take(at: clock.now) else { return answer }
         return InboundAnswer(429, "Too many requests of unknown senders for now.", retryAfter: seconds)
     }
 
-    /// The refusal of a body, whose sender may be unknown.
     func tooLarge(_ limit: Int) -> InboundAnswer { refusal(413, "The body is larger than \(limit) bytes.") }
 
     /// Answers a request that was admitted.
@@ -98,13 +86,15 @@ public struct InboundDesk: Sendable {
         } catch { return error }
         var answer: InboundAnswer
         do throws(InboundAnswer) {
-            // The rate is checked after the body is read, so that a sender above its rate keeps its connection.
-            try take(from: budget)
+            // Checked after the body is read, so that a sender above its rate keeps its connection.
+            if let seconds = budget.take(at: clock.now) {
+                throw InboundAnswer(429, "Too many requests for now.", retryAfter: seconds)
+            }
             switch endpoint.purpose {
             case .push(let source): poll(source)
-            case .events(let reading): try await keep(reading.events(request, proof: proof, at: clock.now, unique: unique))
+            case .events(let reading): try await storeEvents(reading.events(request, proof: proof, at: clock.now, unique: unique))
             case .tasks(let reading):
-                try await take(InboundBody.items(InboundBody.json(request), at: reading.items), of: reading.source)
+                try await storeTasks(InboundBody.items(InboundBody.json(request), at: reading.items), of: reading.source)
             }
             answer = .accepted
         } catch {
@@ -114,7 +104,7 @@ public struct InboundDesk: Sendable {
         return answer
     }
 
-    private func take(_ items: [JSON], of source: String) async throws(InboundAnswer) {
+    private func storeTasks(_ items: [JSON], of source: String) async throws(InboundAnswer) {
         do throws(Failure) {
             try await take(source, items)
         } catch {
@@ -123,11 +113,11 @@ public struct InboundDesk: Sendable {
         }
     }
 
-    private func keep(_ events: [Event]) async throws(InboundAnswer) {
+    private func storeEvents(_ events: [Event]) async throws(InboundAnswer) {
         do throws(StoreError) {
-            try await store(events)
+            try await keep(events)
         } catch {
-            // The reason is in the agent's log: a sender needs to know only that it must retry.
+            // The agent's log has the reason; the sender only needs to know that it must retry.
             throw InboundAnswer(503, "The event cannot be stored now.", retryAfter: 10)
         }
     }

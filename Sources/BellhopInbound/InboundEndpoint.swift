@@ -41,7 +41,7 @@ public struct InboundEndpoint: Sendable {
 
 /// The current secrets, by path.
 ///
-/// A class with a mutex, because all connections share it, and a secret may be replaced while requests arrive.
+/// A class with a mutex, because all connections share it and a secret can be replaced while requests arrive.
 final class InboundKeys: Sendable {
     private let keys: Mutex<[String: InboundKey]>
 
@@ -53,7 +53,7 @@ final class InboundKeys: Sendable {
     func replace(_ path: String, with key: InboundKey?) { keys.withLock { $0[path] = key } }
 }
 
-/// How many more requests an endpoint accepts: a token bucket that holds the rate's count and refills evenly.
+/// A token bucket: it holds at most the rate's count of requests and refills evenly.
 ///
 /// A class with a mutex, because all connections share it.
 final class RequestBudget: Sendable {
@@ -68,16 +68,14 @@ final class RequestBudget: Sendable {
 
     init(_ rate: (count: Int, per: Duration), at now: Timestamp) {
         count = Double(max(rate.count, 1))
-        perSecond = count / max(Double(rate.per.components.seconds) + Double(rate.per.components.attoseconds) / 1e18, 1e-6)
+        perSecond = count / max(rate.per / .seconds(1), 1e-6)
         state = Mutex(State(tokens: count, at: now))
     }
 
-    /// Takes a token and returns nil; if there is no token, returns in how many seconds there is one.
+    /// Takes a token. Returns nil, or the seconds until the next token if the bucket is empty.
     func take(at now: Timestamp) -> Int? {
         state.withLock { state in
-            let passed = max(
-                Double((now - state.at).components.seconds) + Double((now - state.at).components.attoseconds) / 1e18, 0)
-            state.tokens = min(count, state.tokens + passed * perSecond)
+            state.tokens = min(count, state.tokens + max((now - state.at) / .seconds(1), 0) * perSecond)
             state.at = now
             if state.tokens >= 1 {
                 state.tokens -= 1

@@ -4,7 +4,7 @@ import Crypto
 /// How an endpoint recognizes its sender. Secrets are compared in constant time.
 public enum InboundKey: Sendable, CustomStringConvertible {
     case signature(SignatureCheck)
-    /// The secrets of Standard Webhooks that are accepted: several while one is replaced.
+    /// The accepted secrets of Standard Webhooks: more than one while a secret is rotated.
     case standardWebhooks([[UInt8]])
     case bearer([String])
     case basic(username: String, password: String)
@@ -19,7 +19,7 @@ public enum InboundKey: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Throws 401 if the head alone shows that the request will be refused. Its body is then not read.
+    /// Throws 401 if the head alone shows that the request will be refused, so that its body need not be read.
     func checkHead(_ head: InboundRequest, at now: Timestamp) throws(InboundAnswer) {
         switch self {
         case .bearer, .basic: try check(head, at: now)
@@ -28,15 +28,15 @@ public enum InboundKey: Sendable, CustomStringConvertible {
         }
     }
 
-    /// What a request proves besides that its sender has the secret.
+    /// The part of a request that its signature protects.
     public enum Proof: Sendable, Hashable {
-        /// Nothing: the request itself contains the secret, which an eavesdropper could use.
+        /// Nothing: the request contains the secret itself, which an eavesdropper could reuse.
         case secret
-        /// Its body. An eavesdropper could send it again with other header fields.
+        /// The body. An eavesdropper could replay it with other header fields.
         case body
-        /// These bytes, which contain the body and a time. An eavesdropper could send the same request again for a while.
+        /// These bytes, which contain the body and a time. An eavesdropper could replay the request until the time is too old.
         case timed([UInt8])
-        /// Its body, its time and its id, `webhook-id`.
+        /// The body, the time and the id, `webhook-id`.
         case identified
     }
 
@@ -63,10 +63,10 @@ public enum InboundKey: Sendable, CustomStringConvertible {
         }
     }
 
-    /// How far a sender's clock may be off, and how old a request may be, unless the endpoint says otherwise.
+    /// The default for the largest clock difference and the largest age of a request.
     public static let tolerance = Duration.seconds(300)
 
-    /// Standard Webhooks 1.0: `v1,BASE64` of HMAC-SHA256 over `id.timestamp.body`, several separated by blanks.
+    /// Standard Webhooks 1.0: `v1,BASE64` of HMAC-SHA256 over `id.timestamp.body`; spaces separate several signatures.
     private static func standardWebhooks(
         _ request: InboundRequest, _ keys: [[UInt8]], at now: Timestamp
     ) throws(InboundAnswer) {
@@ -110,15 +110,13 @@ public enum InboundKey: Sendable, CustomStringConvertible {
         guard let value = request.value("Authorization") else {
             throw InboundAnswer(401, request.problem(with: "Authorization"))
         }
-        guard let blank = value.firstIndex(of: " "),
-            value[..<blank].lowercased() == scheme
-        else { return nil }
+        guard let blank = value.firstIndex(of: " "), value[..<blank].lowercased() == scheme else { return nil }
         return String(value[value.index(after: blank)...].drop { $0 == " " })
     }
 
     private static func isSame(_ given: String, _ expected: String) -> Bool { isSame(Array(given.utf8), Array(expected.utf8)) }
 
-    /// Compares digests, so that the time reveals neither the length nor the position of the first difference.
+    /// Compares digests in constant time: the duration reveals neither the length nor the first difference.
     private static func isSame(_ given: [UInt8], _ expected: [UInt8]) -> Bool {
         HMAC<SHA256>.isValidAuthenticationCode(
             HMAC<SHA256>.authenticationCode(for: given, using: comparing), authenticating: expected, using: comparing)

@@ -8,8 +8,8 @@ public struct InboundRequest: Sendable {
         self.body = body
     }
 
-    /// The value of a header field, whatever the case of its name; nil if it is missing or given more than once, because two
-    /// programs might then read different values.
+    /// The value of a header field; names compare without regard to case. Nil if the field is missing, or repeated: other programs
+    /// might read another of its values.
     func value(_ name: String) -> String? {
         let name = name.lowercased()
         let found = headers.filter { $0.name.lowercased() == name }
@@ -28,9 +28,9 @@ public struct InboundAnswer: Error, Sendable, Hashable {
     public var status: Int
     /// One sentence, without secrets.
     public var text: String
-    /// After how many seconds to retry.
+    /// Seconds.
     public var retryAfter: Int?
-    /// Whether the sender of the request has the secret.
+    /// Whether the sender was authenticated.
     var isToKnownSender = false
 
     public init(_ status: Int, _ text: String, retryAfter: Int? = nil) {

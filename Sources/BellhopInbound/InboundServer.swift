@@ -11,7 +11,7 @@ public import ServiceLifecycle
 public struct ServerProblem: Error, Sendable, Hashable {
     /// One sentence.
     public var message: String
-    /// Whether it may pass without a change of the configuration.
+    /// Whether it may resolve itself without a change of the configuration.
     public var passes: Bool
 
     public init(message: String, passes: Bool) { (self.message, self.passes) = (message, passes) }
@@ -60,7 +60,7 @@ public struct InboundServer: Service {
 
     /// How long a peer may take.
     public struct Patience: Sendable {
-        /// To begin a request, after the connection was made or an answer was written; and to read the answer.
+        /// To begin a request, counted from the connection or the previous answer; and to read an answer.
         public var head: Duration
         /// To send the rest of a request.
         public var body: Duration
@@ -80,11 +80,11 @@ public struct InboundServer: Service {
 
     /// In bytes, of all header fields of a request.
     static let largestHead = 16 << 10
-    /// How much of a refused body is read, in bytes, so that the sender gets the answer before the connection ends.
+    /// How many bytes of a refused body are read, so that the sender gets the answer before the connection closes.
     private static let mostDrained = 16 << 20
 
     /// - Parameters:
-    ///   - mostConnections: how many connections are kept open at once.
+    ///   - mostConnections: the limit of open connections.
     ///   - isListening: called with the port.
     public init(
         at place: Place, desk: InboundDesk, patience: Patience = Patience(), mostConnections: Int = 256, logger: Logger,
@@ -108,7 +108,7 @@ public struct InboundServer: Service {
                 additionalChannelHandlers: [SlowSenderHandler(patience, connections)],
                 httpDecoderConfiguration: .init(
                     maxHeaderFieldSize: Self.largestHead, maxHeaderListSize: Self.largestHead, maxHeaderFieldCount: 100)))
-        // One thread for everything: a request that changes threads waits at each change.
+        // One thread for everything: each change of threads would cost a request time.
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let server = Server(
             childChannelSetup: channel,
@@ -143,7 +143,7 @@ public struct InboundServer: Service {
             let limit = try desk.admit(
                 method: request.method.rawValue, path: path, head: whole,
                 announced: request.headers[.contentLength].flatMap { Int($0) })
-            // A sender that asks before it sends a body would otherwise wait a while for nothing.
+            // Without this answer, the sender would wait before it sends the body (RFC 9110, 10.1.1).
             if request.headers[.expect]?.lowercased() == "100-continue" {
                 try? await writer.writeInformationalHead(HTTPResponse(status: .continue))
             }

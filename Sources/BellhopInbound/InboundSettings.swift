@@ -167,11 +167,11 @@ public enum InboundSettings {
             reading.fields[member] = path(value.asString, place)
         }
         if let header = settings.record("dedup")?.text("header") {
-            reading.sameness = .header(header)
+            reading.dedupKey = .header(header)
         } else if let same = path(settings.text("dedup"), [.key("dedup")]) {
-            reading.sameness = .path(same)
+            reading.dedupKey = .path(same)
         } else if settings.record("auth")?.values["standard_webhooks"] != nil {
-            reading.sameness = .header("webhook-id")
+            reading.dedupKey = .header("webhook-id")
         }
         if !complaints.isEmpty { throw SettingComplaints(complaints) }
         return try endpoint(settings, .events(reading))
@@ -188,8 +188,9 @@ public enum InboundSettings {
                     isAboutKey: true, help: "remove `dedup`")
             ])
         }
-        guard let items = settings.text("items") else { return try endpoint(settings, .tasks(TaskReading(source: source))) }
-        guard let path = JSON.Path(text: items) else {
+        let items = settings.text("items")
+        let path = items.flatMap { JSON.Path(text: $0) }
+        if let items, path == nil {
             throw SettingComplaints([
                 SettingComplaint(code: "wrong-path", "`\(items)` is not a path such as `a.b[0]`", at: [.key("items")])
             ])

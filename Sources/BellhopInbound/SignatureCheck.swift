@@ -10,17 +10,7 @@ public struct SignatureCheck: Sendable {
     public enum Algorithm: String, Sendable, CaseIterable {
         case sha1, sha256, sha512
 
-        /// The authentication code that a signer sends.
-        public func code(of signed: [UInt8], key: [UInt8]) -> [UInt8] {
-            let key = SymmetricKey(data: key)
-            return switch self {
-            case .sha1: Array(HMAC<Insecure.SHA1>.authenticationCode(for: signed, using: key))
-            case .sha256: Array(HMAC<SHA256>.authenticationCode(for: signed, using: key))
-            case .sha512: Array(HMAC<SHA512>.authenticationCode(for: signed, using: key))
-            }
-        }
-
-        /// Takes the same time for every code of the right length.
+        /// Whether a code is right, compared in constant time.
         func isValid(_ code: [UInt8], of signed: [UInt8], key: [UInt8]) -> Bool {
             let key = SymmetricKey(data: key)
             return switch self {
@@ -36,12 +26,12 @@ public struct SignatureCheck: Sendable {
     public struct TimestampRule: Sendable {
         public enum Place: Sendable {
             case header(String)
-            /// An element of the signature's own header, which begins like this: `t=`. Elements are separated by commas.
+            /// The element of the signature's header field that begins with this text, such as `t=`. Commas separate elements.
             case element(String)
         }
 
         public var place: Place
-        /// What is signed, with `{timestamp}` and `{body}`.
+        /// The template of the signed text, with `{timestamp}` and `{body}`.
         public var signed: String
         public var tolerance: Duration
 
@@ -52,25 +42,13 @@ public struct SignatureCheck: Sendable {
         }
     }
 
-    /// Several while a secret is replaced.
+    /// More than one while a secret is rotated.
     public var keys: [[UInt8]]
     public var header: String
-    public var algorithm: Algorithm
-    public var encoding: Encoding
-    public var prefix: String
+    public var algorithm = Algorithm.sha256
+    public var encoding = Encoding.hex
+    public var prefix = ""
     public var timestamp: TimestampRule?
-
-    public init(
-        keys: [[UInt8]], header: String, algorithm: Algorithm = .sha256, encoding: Encoding = .hex, prefix: String = "",
-        timestamp: TimestampRule? = nil
-    ) {
-        self.keys = keys
-        self.header = header
-        self.algorithm = algorithm
-        self.encoding = encoding
-        self.prefix = prefix
-        self.timestamp = timestamp
-    }
 
     func check(_ request: InboundRequest, at now: Timestamp) throws(InboundAnswer) -> InboundKey.Proof {
         let (time, codes) = try parts(of: request, at: now)
@@ -82,7 +60,7 @@ public struct SignatureCheck: Sendable {
         return timestamp == nil ? .body : .timed(signed)
     }
 
-    /// The signed time, empty if no time is signed, and the signatures. Throws 401 if they are missing or the time is too old.
+    /// The signed time (empty if none is required) and the signatures. Throws 401 if one is missing or the time is too old.
     func parts(of head: InboundRequest, at now: Timestamp) throws(InboundAnswer) -> (time: String, codes: [[UInt8]]) {
         guard let value = head.value(header) else { throw InboundAnswer(401, head.problem(with: header)) }
         var elements = [Substring(value)]
@@ -110,7 +88,7 @@ public struct SignatureCheck: Sendable {
         }
     }
 
-    /// The signed bytes. Placeholders within the body stay as they are.
+    /// Fills the template. Placeholders in the body itself are not replaced.
     private static func filled(_ template: String, _ time: String, _ body: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = []
         var rest = template[...]

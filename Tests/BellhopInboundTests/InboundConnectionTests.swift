@@ -234,7 +234,7 @@ private final class Collector: ChannelInboundHandler, Sendable {
     }
 
     @Test func `the first to close is the oldest of an unknown sender, then the longest idle, never one that awaits an answer`() {
-        typealias Standing = InboundConnections.Standing
+        typealias Standing = InboundConnections.Status
         func victim(_ standings: [Int: Standing]) -> Int {
             InboundConnections.victim(among: standings.merging([9: Standing(since: 9)]) { $1 }, newest: 9)
         }

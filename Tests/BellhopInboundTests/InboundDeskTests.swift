@@ -1,5 +1,6 @@
 import BellhopCore
 import BellhopTesting
+import Crypto
 import Synchronization
 import Testing
 
@@ -61,7 +62,7 @@ extension InboundEndpoint {
         ])
 
     static func events(
-        items: String? = nil, fields: [String: String] = [:], id: String? = nil, sameness: EventReading.Sameness? = nil,
+        items: String? = nil, fields: [String: String] = [:], id: String? = nil, dedupKey: EventReading.DedupKey? = nil,
         largestBody: Int = 1000, rate: Int = 1000
     ) -> InboundEndpoint {
         InboundEndpoint(
@@ -70,7 +71,7 @@ extension InboundEndpoint {
                 EventReading(
                     source: "deploys", definition: definition, items: items.flatMap { JSON.Path(text: $0) },
                     fields: fields.compactMapValues { JSON.Path(text: $0) }, id: id.flatMap { JSON.Path(text: $0) },
-                    sameness: sameness)),
+                    dedupKey: dedupKey)),
             largestBody: largestBody, rate: (rate, .seconds(60)))
     }
 
@@ -182,12 +183,12 @@ extension InboundEndpoint {
     }
 
     @Test func `a delivery with the same id is the same event, even if its content differs`() async {
-        for (sameness, headers, body) in [
-            (EventReading.Sameness.path(JSON.Path(keys: ["id"])), [], #"{"service": "a", "id": "x"}"#),
+        for (dedupKey, headers, body) in [
+            (EventReading.DedupKey.path(JSON.Path(keys: ["id"])), [], #"{"service": "a", "id": "x"}"#),
             (.header("X-GitHub-Delivery"), [("X-GitHub-Delivery", "x")], #"{"service": "a"}"#),
         ] {
             let kept = Kept()
-            let desk = kept.desk(.events(sameness: sameness))
+            let desk = kept.desk(.events(dedupKey: dedupKey))
             for _ in 0..<2 { #expect(await answer(desk, body, headers: headers).status == 202) }
             let ids = kept.events.map(\.id)
             #expect(ids.count == 2 && ids[0] == ids[1])
@@ -200,18 +201,18 @@ extension InboundEndpoint {
 
     /// The number of different events of requests, each with its time, delivery id and body, signed with a secret.
     private func events(
-        _ sameness: EventReading.Sameness?, isTimed: Bool, _ requests: (time: Int64, id: String, body: String)...
+        _ dedupKey: EventReading.DedupKey?, isTimed: Bool, _ requests: (time: Int64, id: String, body: String)...
     ) async -> Int {
         let secret = Array("secret".utf8)
         let rule = SignatureCheck.TimestampRule(.header("X-Time"), signed: "{timestamp}.{body}")
-        var endpoint = InboundEndpoint.events(sameness: sameness)
+        var endpoint = InboundEndpoint.events(dedupKey: dedupKey)
         endpoint.key = .signature(SignatureCheck(keys: [secret], header: "X-Signature", timestamp: isTimed ? rule : nil))
         let kept = Kept()
         let desk = kept.desk(endpoint)
         let now = TestClock().now.microseconds / 1_000_000
         for request in requests {
             let signed = (isTimed ? "\(now + request.time)." : "") + request.body
-            let code = SignatureCheck.Algorithm.sha256.code(of: Array(signed.utf8), key: secret)
+            let code = Array(HMAC<SHA256>.authenticationCode(for: Array(signed.utf8), using: SymmetricKey(data: secret)))
             let hex = Hexadecimal.text(code)
             let headers = [("X-Signature", hex), ("X-Time", "\(now + request.time)"), ("X-Delivery", request.id)]
             #expect(await answer(desk, request.body, headers: headers).status == 202)
@@ -345,7 +346,7 @@ extension InboundEndpoint {
             return await answer(desk, "x", to: "/in/snow", headers: headers).status
         }
         for _ in 0..<100 { #expect(await status([UInt8](repeating: 7, count: 32)) == 401) }
-        let code = SignatureCheck.Algorithm.sha256.code(of: Array("x".utf8), key: [1, 2, 3])
+        let code = Array(HMAC<SHA256>.authenticationCode(for: Array("x".utf8), using: SymmetricKey(data: [1, 2, 3] as [UInt8])))
         #expect([await status(code), await status(code), await status(code)] == [202, 202, 429])
     }
 
