@@ -3,11 +3,11 @@ import Synchronization
 
 /// A source whose connection can be rebuilt while it is polled. Its stored state stays the same: see ``scope``.
 ///
-/// A class with a mutex, because its poller holds it while another task replaces what it reads from.
+/// A class with a mutex, because one task replaces the underlying source while another polls it.
 final class BoundSource: Source {
     private struct Binding {
         var source: any Source
-        /// Why nothing is requested; nil in normal operation.
+        /// The failure of every poll; nil in normal operation.
         var refusal: Failure?
     }
 

@@ -1,6 +1,6 @@
 public import BellhopCore
 
-/// The built-in connectors: an explicit list that checking, help, the JSON Schema and the reference page are generated from.
+/// The built-in connectors. The checks, the help, the JSON Schema and the reference pages are generated from this list.
 ///
 /// A new connector is one folder, and one line here for each of its connections, sources and actions.
 public enum Catalogue {
@@ -22,6 +22,9 @@ public enum Catalogue {
         HookConnection<WebhookReceiver>.kind,
         WebConnection.kind,
     ]
+
+    /// The kind of connection with this name in bellhop.yaml.
+    static func kind(_ name: String) -> ConnectionKind? { kinds.first { $0.manifest.kind == name } }
 
     public static let connections: [ConnectionManifest] = kinds.map(\.manifest)
 
@@ -68,20 +71,20 @@ public enum Catalogue {
 
     /// The type of event that reports a connection's logins; nil if there is none.
     public static func loginEvent(ofConnection kind: String, settings: Settings) -> EventType? {
-        kinds.first { $0.manifest.kind == kind }?.logins(settings)
+        Self.kind(kind)?.logins(settings)
     }
 
     /// How a connection of this kind logs in.
     public static func login(ofKind kind: String, _ settings: Settings) -> LoginMethod {
-        kinds.first { $0.manifest.kind == kind }?.login(settings) ?? .none("its kind is unknown")
+        Self.kind(kind)?.login(settings) ?? .none("its kind is unknown")
     }
 
     /// The request body that a connection of this kind receives for a message, without secrets; nil if it does not take messages.
     public static func body(of message: Message, for delivery: Delivery, kind: String, _ settings: Settings) -> JSON? {
-        kinds.first { $0.manifest.kind == kind }?.body?(message, delivery, settings)
+        Self.kind(kind)?.body?(message, delivery, settings)
     }
 
-    /// The kinds of connection that a kind of action can go to.
+    /// The kinds of connection that support a kind of action.
     static func connections(taking action: String) -> [String] {
         connections.filter { $0.actions.contains(action) }.map(\.kind)
     }

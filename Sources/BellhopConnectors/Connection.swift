@@ -11,14 +11,14 @@ public protocol Connection: Sendable {
     /// The action that performs deliveries of this kind; nil if it does not support the kind.
     func action(_ kind: String) -> (any Action)?
 
-    /// How many deliveries it accepts.
+    /// The limits on its deliveries.
     var limits: ReceiverLimits { get }
 
     /// Tries to log in, even with credentials that were refused before, and reports the result.
     /// - Parameter needs: what the login is for, if that affects how it is tried.
     func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial
 
-    /// What the person logging in must choose next; nil when nothing is left to choose. Tries the login.
+    /// The next choice for the person who logs in; nil if there is none. Tries the login.
     /// - Parameter chosen: the keys of earlier choices, by the settings' names.
     func question(after chosen: [String: String]) async throws(Failure) -> LoginQuestion?
 
@@ -31,14 +31,14 @@ public protocol Connection: Sendable {
     /// The origin of the addresses that its login uses; nil if it has none.
     var origin: String? { get }
 
-    /// Distinguishes two connections to the same origin that log in as different users; null if the scopes of its sources already
-    /// name the user.
+    /// Differs between two connections to the same origin that log in as different users; null if the scopes of its sources name
+    /// the user.
     var credentials: JSON { get }
 
-    /// The same connection, with its name in the scopes of its sources; nil if their scopes already name the user.
+    /// The same connection, with its name in the scopes of its sources; nil if the scopes name the user.
     var named: Self? { get }
 
-    /// Closes what is open and waits for it; must be called exactly once.
+    /// Closes all sockets and waits for them; must be called exactly once.
     func shutdown() async throws
 }
 

@@ -29,7 +29,7 @@ public struct ConnectorEnvironment: Sendable {
     let claims = ClaimedEntries()
     /// The request rates of this program's connections.
     let rates = SharedRates()
-    /// Whether to store how much of its rate a connection has used, so that a restart respects it: only the agent does.
+    /// Whether to store the used part of each connection's rate, so that a restart respects it: only the agent does.
     public var keepsRates: Bool
     /// Random bits, for salts.
     public var random: @Sendable () -> UInt64
@@ -74,6 +74,11 @@ public struct ConnectorEnvironment: Sendable {
 
     /// A path of bellhop.yaml, resolved for this process.
     func path(_ path: String) -> String {
-        path.hasPrefix("/") || baseFolder.isEmpty ? path : baseFolder + (baseFolder.hasSuffix("/") ? "" : "/") + path
+        Self.path(path, in: baseFolder)
+    }
+
+    /// A path that may be relative to a folder; the empty folder is the current one.
+    static func path(_ path: String, in folder: String) -> String {
+        path.hasPrefix("/") || folder.isEmpty ? path : folder + (folder.hasSuffix("/") ? "" : "/") + path
     }
 }

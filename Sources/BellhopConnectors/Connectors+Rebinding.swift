@@ -15,7 +15,7 @@ final class BoundConnections: Sendable {
 
     subscript(name: String) -> (any Connection)? { connections.withLock { $0[name] } }
 
-    /// The previous connection is closed when its last request has ended.
+    /// Replaces a connection. The previous one closes after its last request.
     func put(_ connection: any Connection, as name: String) { connections.withLock { $0[name] = connection } }
 }
 
@@ -101,7 +101,7 @@ extension Connectors {
             "Connection \(name) cannot be used: \(errors.map(\.message).joined(separator: " "))")
     }
 
-    /// The source of an entry on a connection; keeps the predecessor's disambiguation.
+    /// The source of an entry on a connection. Its scope has the connection's name if the previous source's has.
     private static func source(
         _ before: BoundSource, _ kind: String, _ settings: Settings, on connection: any Connection, called name: String
     ) throws(ConnectorError) -> any Source {
@@ -120,15 +120,16 @@ private struct RefusedConnection: Connection {
 
     var limits: ReceiverLimits { ReceiverLimits() }
 
-    func action(_ kind: String) -> (any Action)? { RefusedAction(failure: failure) }
+    func action(_ kind: String) -> (any Action)? { FailingAction(failure: failure) }
 
     func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial { throw failure }
 
     func shutdown() async throws {}
+}
 
-    private struct RefusedAction: Action {
-        let failure: Failure
+/// Replaces an action that cannot be performed.
+struct FailingAction: Action {
+    let failure: Failure
 
-        func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt { throw failure }
-    }
+    func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt { throw failure }
 }

@@ -15,7 +15,7 @@ public struct Connectors: Sendable {
     /// For addresses with hosts computed from values: public internet only.
     private let guarded: HTTPConnection
 
-    /// Makes everything, or reports all errors; contacts nothing but the keychain.
+    /// Makes all connectors, or throws all errors. Contacts nothing but the keychain.
     ///
     /// - Parameters:
     ///   - connections: settings checked against their kinds' manifests, like those of the sources.
@@ -45,7 +45,7 @@ public struct Connectors: Sendable {
                 problems.append(problem)
             }
         }
-        if problems.isEmpty { Self.tellApart(&sources, sourceEntries, connections) }
+        if problems.isEmpty { Self.disambiguate(&sources, sourceEntries, connections) }
         var direct: HTTPConnection?
         var guarded: HTTPConnection?
         do throws(ConnectorError) {
@@ -87,8 +87,10 @@ public struct Connectors: Sendable {
         if let action = own[delivery.action] { return action }
         let receiver = delivery.id.receiver
         if let connection = bound[receiver] {
-            return connection.action(delivery.action)
-                ?? Misdirected(receiver, wanted: Catalogue.connections(taking: delivery.action))
+            if let action = connection.action(delivery.action) { return action }
+            let kinds = Catalogue.connections(taking: delivery.action).joined(separator: " or ")
+            let message = "\(delivery.action) needs a connection of kind \(kinds); `\(receiver)` is of another kind."
+            return FailingAction(failure: Failure(.missingReceiver, .giveUp, message))
         }
         if delivery.action == WebhookAction.manifest.kind, case .values(let arguments) = delivery.arguments,
             arguments["url"] != nil
@@ -98,7 +100,7 @@ public struct Connectors: Sendable {
         return nil
     }
 
-    /// How many deliveries a receiver accepts.
+    /// The limits on a receiver's deliveries.
     public func limits(of receiver: String) -> ReceiverLimits {
         bound[receiver]?.limits ?? (receiver == ExecAction.receiver ? ExecAction.limits : ReceiverLimits())
     }
@@ -112,7 +114,7 @@ public struct Connectors: Sendable {
         return try await connection.verifyLogin(needs)
     }
 
-    /// What the person logging in to a connection must choose next; nil when nothing is left to choose.
+    /// The next choice for the person who logs in to a connection; nil if there is none.
     public func question(connection: String, after chosen: [String: String]) async throws(Failure) -> LoginQuestion? {
         try await bound[connection]?.question(after: chosen)
     }
@@ -138,22 +140,22 @@ public struct Connectors: Sendable {
         for connection in connections.values {
             do { try await connection.shutdown() } catch { continue }  // already closed
         }
-        for way in direct {
-            do { try await way?.shutdown() } catch { continue }
+        for client in direct {
+            do { try await client?.shutdown() } catch { continue }
         }
     }
 
     static func connection(
         _ name: String, _ kind: String, _ settings: Settings, _ environment: ConnectorEnvironment
     ) async throws(ConnectorErrors) -> any Connection {
-        guard let kind = Catalogue.kinds.first(where: { $0.manifest.kind == kind }) else {
+        guard let kind = Catalogue.kind(kind) else {
             throw ConnectorErrors([ConnectorError(connection: name, setting: "kind", "There is no connection kind `\(kind)`.")])
         }
         var settings = settings
         if let ca = settings.text("ca") { settings.values["ca"] = .string(environment.path(ca)) }
         await environment.rates.restore(name, settings.record("rate").flatMap(Rate.init), in: environment)
         do throws(ConnectorErrors) { return try await kind.make(name, settings, environment) } catch {
-            // A connection cannot be made with the first wrong one of the HTTP settings; the user wants to know all of them.
+            // The error names only the first wrong HTTP setting; the user wants to know all of them.
             let all = HTTPConnection.Configuration.problems(name, settings)
             throw ConnectorErrors(all + error.all.filter { !all.contains($0) })
         }
@@ -175,37 +177,19 @@ public struct Connectors: Sendable {
     }
 
     /// Adds the connection's name to a source's scope if connections with different logins would otherwise share it.
-    private static func tellApart(
+    private static func disambiguate(
         _ sources: inout [any Source],
         _ entries: [(name: String, kind: String, connection: String, settings: Settings)], _ connections: [String: any Connection]
     ) {
         for places in Dictionary(grouping: sources.indices, by: { sources[$0].scope.id }).values where places.count > 1 {
-            let ways = places.compactMap { place in connections[entries[place].connection]?.named.map { (place, $0) } }
-            guard Set(ways.map(\.1.credentials)).count > 1 else { continue }
-            for (place, way) in ways {
+            let named = places.compactMap { place in connections[entries[place].connection]?.named.map { (place, $0) } }
+            guard Set(named.map(\.1.credentials)).count > 1 else { continue }
+            for (place, connection) in named {
                 let entry = entries[place]
                 // It was made successfully a moment ago.
-                let source = try? way.source(entry.name, kind: entry.kind, settings: entry.settings)
+                let source = try? connection.source(entry.name, kind: entry.kind, settings: entry.settings)
                 if let source { sources[place] = source }
             }
-        }
-    }
-
-    /// Replaces an action whose receiver is a connection of the wrong kind.
-    private struct Misdirected: Action {
-        let receiver: String
-        let wanted: [String]
-
-        init(_ receiver: String, wanted: [String]) {
-            self.receiver = receiver
-            self.wanted = wanted
-        }
-
-        func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
-            throw Failure(
-                .missingReceiver, .giveUp,
-                "\(delivery.action) needs a connection of kind \(wanted.joined(separator: " or ")); `\(receiver)` is of another kind."
-            )
         }
     }
 }

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// The settings of every connection that takes deliveries: how many at once, and what happens while it is paused.
+/// The settings of every connection that takes deliveries: its concurrency, and what happens while it is paused.
 struct DeliverySettings: Sendable, Hashable {
     var concurrency: Int?
     var onPaused: String?
@@ -18,8 +18,8 @@ struct DeliverySettings: Sendable, Hashable {
     /// The limits of the receiver.
     ///
     /// - Parameters:
-    ///   - declared: what its kind declares.
-    ///   - lanes: the most attempts that the connection can make at once; nil for no limit of its own.
+    ///   - declared: the limits that its kind declares.
+    ///   - lanes: how many attempts the connection can make at once; nil for no limit of its own.
     func limits(_ declared: DeliveryLimits, lanes: Int? = nil, rate: RateLimiter?) -> ReceiverLimits {
         let concurrency = concurrency ?? declared.concurrency
         return ReceiverLimits(
@@ -30,7 +30,7 @@ struct DeliverySettings: Sendable, Hashable {
 }
 
 extension ConnectionManifest {
-    /// The same with the settings of deliveries, if it takes any, and with its own defaults for them.
+    /// The manifest with the settings of deliveries and its own defaults for them, if it takes deliveries.
     var withDeliverySettings: ConnectionManifest {
         guard !actions.isEmpty else { return self }
         var manifest = self
@@ -45,18 +45,16 @@ extension ConnectionManifest {
             ),
         ]
         if messages != nil {
-            manifest.settings.append(
+            manifest.settings += [
                 Setting(
                     "coalesce",
                     .record([
                         Setting(
                             "above", .integer(1...100_000), required: true,
                             "The largest number of waiting messages that are sent one by one.")
-                    ]), "Sends waiting messages without `thread` as one message if there are more than a number."))
-        }
-        if messages != nil {
-            manifest.settings.append(
-                Setting("quiet", .record(QuietTime.settings(except: .text)), "When messages to it are kept back."))
+                    ]), "Sends waiting messages without `thread` as one message if there are more than a number."),
+                Setting("quiet", .record(QuietTime.settings(except: .text)), "When messages to it are kept back."),
+            ]
         }
         if let rate = limits.rate, let place = manifest.settings.firstIndex(where: { $0.name == "rate" }) {
             manifest.settings[place].fallback = rate.text

@@ -6,10 +6,10 @@ public struct SourceSample: Sendable {
     public var question: [(name: String, text: String)]
     /// How many rows there are; nil if unknown.
     public var count: Int?
-    /// The names that the rows have, in display order.
+    /// The names of the columns, in display order.
     public var columns: [String]
     public var rows: [JSON.Object]
-    /// Whether a field must be declared in bellhop.yaml to be among the columns.
+    /// Whether only fields declared in bellhop.yaml are columns.
     public var isDeclared: Bool
 
     public init(

@@ -4,8 +4,8 @@ import NIOHTTP1
 package import NIOHTTPTypes
 import Synchronization
 
-/// The open connections of a server. If there are too many, the one that has been idle longest is closed; those without a known sender
-/// are closed before others. A connection whose request is being answered is never closed.
+/// The open connections of a server. If there are too many, the one that has been idle longest is closed; those without a known
+/// sender are closed before others. A connection whose request is being answered is never closed.
 ///
 /// A class with a mutex, because connections belong to several threads.
 package final class InboundConnections: Sendable {

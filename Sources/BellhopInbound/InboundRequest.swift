@@ -8,8 +8,8 @@ public struct InboundRequest: Sendable {
         self.body = body
     }
 
-    /// The value of a header field; names compare without regard to case. Nil if the field is missing, or repeated: other programs
-    /// might read another of its values.
+    /// The value of a header field; names compare without regard to case. Nil if the field is missing or repeated, because other
+    /// programs might read another of its values.
     func value(_ name: String) -> String? {
         let name = name.lowercased()
         let found = headers.filter { $0.name.lowercased() == name }

@@ -6,7 +6,7 @@ public struct Finding: Sendable, Hashable {
         case ok
         /// It works, with something worth knowing.
         case note
-        /// Only doing it would show whether it works.
+        /// It cannot be checked without doing it.
         case unknown
         /// Something needed is missing.
         case missing

@@ -3,15 +3,14 @@ import NIOCore
 import NIOSSL
 import NIOTLS
 
-/// Reports how a TLS handshake ended, and what the server's certificate says.
+/// Reports the result of a TLS handshake and the server's certificate.
 ///
-/// A class because a channel's handlers are; confined to the channel's event loop.
+/// A class, as channel handlers must be; confined to the channel's event loop.
 final class HandshakeWatch: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     struct Broken: Error {}
 
-    /// What a certificate says.
     struct Certificate: Sendable {
         var end: Timestamp
         /// The names and addresses that it is for.

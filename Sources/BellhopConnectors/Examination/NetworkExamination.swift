@@ -57,12 +57,12 @@ struct NetworkExamination: Sendable {
         } catch let error as ConnectorError {
             return Finding("tls", .missing, error.message, reason: .tls)
         } catch {
-            return await refused()
+            return await distrust()
         }
     }
 
-    /// Why a certificate is not trusted, found by inspecting it without trusting it.
-    private func refused() async -> Finding {
+    /// Finds out why a certificate is not trusted, by handshakes that skip parts of its verification.
+    private func distrust() async -> Finding {
         func finding(_ text: String, _ remedy: String) -> Finding {
             Finding("tls", .missing, text, remedy: remedy, reason: .tls)
         }
@@ -91,7 +91,7 @@ struct NetworkExamination: Sendable {
         }
     }
 
-    /// Performs a handshake and closes the connection. Returns what the certificate says.
+    /// Performs a handshake, closes the connection, and returns the server's certificate.
     private func handshake(_ tls: TLSConfiguration) async throws -> HandshakeWatch.Certificate {
         let context = try NIOSSLContext(configuration: tls)
         let channel = try await connect(address)

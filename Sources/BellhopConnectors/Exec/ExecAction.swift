@@ -3,12 +3,11 @@ import Glibc
 
 /// Runs a program on this machine, without a shell.
 ///
-/// Exit status 0 is success. Others fail and are tried again, except those of sysexits.h that say that the same call can never
-/// succeed: EX_USAGE (64), EX_DATAERR (65), EX_NOPERM (77), EX_CONFIG (78).
+/// Exit status 0 is success. Other statuses are retried, except those of sysexits.h for permanent errors: EX_USAGE (64),
+/// EX_DATAERR (65), EX_NOPERM (77), EX_CONFIG (78).
 public struct ExecAction: Action {
     /// The name of the receiver of all its deliveries.
     public static let receiver = "exec"
-    /// How many programs run at once.
     public static let limits = ReceiverLimits(concurrency: 4)
 
     /// The arguments of a step of kind `exec`.
@@ -28,11 +27,11 @@ public struct ExecAction: Action {
                 "Whether running it twice is harmless. If not, a delivery whose run was cut off is held for a person."),
         ], permission: "allow_exec", program: "command")
 
-    /// Where a program without a slash in its name is looked for.
+    /// The search path for programs whose name has no slash.
     static let folders = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin"]
 
-    private static let permanent: Set<Int32> = [64, 65, 77, 78]
-    /// The most characters of output that the delivery keeps.
+    private static let permanentErrors: Set<Int32> = [64, 65, 77, 78]
+    /// The limit of the output that a delivery keeps, in characters.
     private static let outputLength = 1500
 
     private let isAllowed: Bool
@@ -86,7 +85,7 @@ public struct ExecAction: Action {
         switch ended.cause {
         case .exited(0): return Receipt(output.isEmpty ? "exit 0" : "exit 0: \(output)")
         case .exited(let code):
-            let remedy = Self.permanent.contains(code) ? Failure.Remedy.giveUp : .retry(after: nil)
+            let remedy = Self.permanentErrors.contains(code) ? Failure.Remedy.giveUp : .retry(after: nil)
             throw Failure(.refused, remedy, Self.sentence("`\(label)` ended with exit status \(code)", output))
         case .signaled(let signal):
             throw Failure(.cut, .retry(after: nil), Self.sentence("`\(label)` was ended by signal \(signal)", output))
@@ -131,9 +130,7 @@ public struct ExecAction: Action {
 
     /// The absolute path of a program.
     private static func path(of name: String, in folder: String) throws(Failure) -> String {
-        let candidates =
-            name.hasPrefix("/")
-            ? [name] : name.contains("/") ? [folder + (folder.hasSuffix("/") ? "" : "/") + name] : folders.map { "\($0)/\(name)" }
+        let candidates = name.contains("/") ? [ConnectorEnvironment.path(name, in: folder)] : folders.map { "\($0)/\(name)" }
         if let path = candidates.first(where: { isProgram($0) }) { return path }
         let shown = DisplayText.line(name)
         let isThere = candidates.contains { access($0, F_OK) == 0 }

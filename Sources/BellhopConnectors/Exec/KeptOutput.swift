@@ -1,17 +1,22 @@
 import Synchronization
 
-/// The beginning and the end of what a program writes. The middle of a long output is counted and dropped, so that endless output
-/// takes no memory.
+/// The beginning and the end of a program's output. The middle of a long output is counted and dropped, so that endless output
+/// does not fill the memory.
 ///
 /// A class with a lock, because the output is read by a task of its own.
 final class KeptOutput: Sendable {
-    fileprivate struct State {
+    private struct State {
         var head: [UInt8] = []
         var tail: [UInt8] = []
         var dropped = 0
+
+        mutating func shortenTail(to count: Int) {
+            guard tail.count > count else { return }
+            dropped += tail.count - count
+            tail.removeFirst(tail.count - count)
+        }
     }
 
-    /// How many bytes of the beginning and of the end are kept.
     static let (headBytes, tailBytes) = (1 << 10, 3 << 10)
 
     private let state = Mutex(State())
@@ -22,25 +27,17 @@ final class KeptOutput: Sendable {
             state.head += first
             state.tail += bytes.dropFirst(first.count)
             // Removed in large steps, so that each byte is moved about once.
-            if state.tail.count > 2 * Self.tailBytes { state.drop(to: Self.tailBytes) }
+            if state.tail.count > 2 * Self.tailBytes { state.shortenTail(to: Self.tailBytes) }
         }
     }
 
-    /// What was kept, as text.
+    /// The output as text, with a note in place of the dropped bytes.
     var text: String {
         state.withLock { state in
-            state.drop(to: Self.tailBytes)
+            state.shortenTail(to: Self.tailBytes)
             guard state.dropped > 0 else { return String(decoding: state.head + state.tail, as: UTF8.self) }
             let (head, tail) = (String(decoding: state.head, as: UTF8.self), String(decoding: state.tail, as: UTF8.self))
             return "\(head)… (\(state.dropped) bytes left out) …\(tail)"
         }
-    }
-}
-
-extension KeptOutput.State {
-    fileprivate mutating func drop(to count: Int) {
-        guard tail.count > count else { return }
-        dropped += tail.count - count
-        tail.removeFirst(tail.count - count)
     }
 }

@@ -3,7 +3,7 @@ import Glibc
 import Subprocess
 import SystemPackage
 
-/// A program to run, without a shell and in a session of its own. It gets from the agent only what these properties give.
+/// A program to run, without a shell and in a session of its own. It inherits nothing from the agent.
 struct Program: Sendable {
     /// The absolute path.
     var path: String
@@ -24,7 +24,7 @@ struct Program: Sendable {
         }
 
         var cause: Cause
-        /// What it wrote to standard output and standard error, in order; the middle of a long output is left out.
+        /// Standard output and standard error, in order; the middle of a long output is left out.
         var output: String
     }
 
@@ -59,9 +59,7 @@ struct Program: Sendable {
                 group.addTask {
                     do {
                         for try await chunk in execution.standardOutput { chunk.withUnsafeBytes { kept.append($0) } }
-                    } catch {
-                        return .read
-                    }
+                    } catch {}  // the output has ended, too
                     return .read
                 }
                 group.addTask { await Self.waitForEnd(of: execution.processIdentifier.value) ? .ended : .cancelled }

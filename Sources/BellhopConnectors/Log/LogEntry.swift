@@ -25,7 +25,7 @@ struct LogEntry: Sendable, Hashable {
         let occasion = delivery.id.occasion.text
         event = occasion.hasPrefix("event/") ? String(occasion.dropFirst(6)) : occasion
         self.delivery = delivery.id.text
-        text = Self.words(arguments["text"] ?? .null)
+        text = RequestArguments.words(arguments["text"] ?? .null)
         fields = arguments["fields"]?.asObject ?? [:]
     }
 
@@ -42,7 +42,7 @@ struct LogEntry: Sendable, Hashable {
         var line = "\(time.rfc3339) \(level.rawValue) [\(rule)] "
         if let task { line += task + ": " }
         line += text
-        for (name, value) in fields { line += " \(name)=" + Self.quoted(Self.words(value)) }
+        for (name, value) in fields { line += " \(name)=" + Self.quoted(RequestArguments.words(value)) }
         return Self.visible(line)
     }
 
@@ -55,14 +55,6 @@ struct LogEntry: Sendable, Hashable {
         entry["text"] = .string(text)
         if !fields.isEmpty { entry["fields"] = .object(fields) }
         return JSON.object(entry).printable
-    }
-
-    private static func words(_ value: JSON) -> String {
-        switch value {
-        case .string(let text): text
-        case .null: ""
-        default: value.text
-        }
     }
 
     private static func quoted(_ text: String) -> String {

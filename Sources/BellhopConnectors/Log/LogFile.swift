@@ -4,8 +4,8 @@ import Synchronization
 
 /// A file that lines are appended to, rotated when it is large enough.
 ///
-/// A class with a lock, because it owns an open file, and lines of several deliveries must not mix. Each line is one `write`. The
-/// file is reopened if it was moved or deleted, as other log rotators do. ``LogWriter`` calls it.
+/// A class with a lock, because it owns an open file, and lines of several deliveries must not mix. Each line is one `write`. If
+/// another log rotator moved or deleted the file, it is reopened. ``LogWriter`` calls it.
 final class LogFile: Sendable {
     let path: String
     private let rotation: LogRotation
@@ -14,7 +14,7 @@ final class LogFile: Sendable {
 
     private struct OpenFile {
         var descriptor: Int32 = -1
-        /// Whether the folder's entry for the file is not on disk yet.
+        /// Whether the folder must be synced too, because the file was just created.
         var isNew = false
     }
 
@@ -54,41 +54,41 @@ final class LogFile: Sendable {
         guard file.descriptor >= 0 else { return }
         // A pipe or a device cannot be synced.
         guard fdatasync(file.descriptor) == 0 || errno == EINVAL || errno == EROFS else {
-            throw trouble("cannot be kept on disk")
+            throw failure("cannot be kept on disk")
         }
         guard file.isNew else { return }
         let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         let descriptor = Glibc.open(folder.isEmpty ? "/" : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw trouble("cannot be kept on disk") }
+        guard descriptor >= 0 else { throw failure("cannot be kept on disk") }
         defer { close(descriptor) }
-        guard fsync(descriptor) == 0 || errno == EINVAL else { throw trouble("cannot be kept on disk") }
+        guard fsync(descriptor) == 0 || errno == EINVAL else { throw failure("cannot be kept on disk") }
         file.isNew = false
     }
 
     private func open(_ file: inout OpenFile, for count: Int) throws(Failure) {
-        if file.descriptor >= 0, !isStill(file.descriptor) {
+        if file.descriptor >= 0, !isAtPath(file.descriptor) {
             close(file.descriptor)
             file.descriptor = -1
         }
-        if file.descriptor < 0 { try openAnew(&file) }
+        if file.descriptor < 0 { try reopen(&file) }
         var facts = stat()
-        guard fstat(file.descriptor, &facts) == 0 else { throw trouble("cannot be examined") }
+        guard fstat(file.descriptor, &facts) == 0 else { throw failure("cannot be examined") }
         let isRegular = facts.st_mode & S_IFMT == S_IFREG
         guard isRegular, facts.st_size > 0, Int(facts.st_size) + count > rotation.size else { return }
         try sync(&file)
         close(file.descriptor)
         file.descriptor = -1
         try rotation.rotate(path)
-        try openAnew(&file)
+        try reopen(&file)
     }
 
-    private func openAnew(_ file: inout OpenFile) throws(Failure) {
+    private func reopen(_ file: inout OpenFile) throws(Failure) {
         file.isNew = access(path, F_OK) != 0
         file.descriptor = try openFile()
     }
 
-    /// Whether the path still refers to the open file.
-    private func isStill(_ descriptor: Int32) -> Bool {
+    /// Whether the path refers to the open file.
+    private func isAtPath(_ descriptor: Int32) -> Bool {
         var held = stat()
         var named = stat()
         return fstat(descriptor, &held) == 0 && stat(path, &named) == 0 && held.st_ino == named.st_ino
@@ -100,10 +100,10 @@ final class LogFile: Sendable {
         let flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW
         var descriptor = Glibc.open(path, flags, 0o600)
         if descriptor < 0, errno == ENOENT {
-            guard ParentFolders.make(above: path) else { throw trouble("has no folder, and the folder cannot be made") }
+            guard ParentFolders.make(above: path) else { throw failure("has no folder, and the folder cannot be made") }
             descriptor = Glibc.open(path, flags, 0o600)
         }
-        guard descriptor >= 0 else { throw trouble("cannot be opened") }
+        guard descriptor >= 0 else { throw failure("cannot be opened") }
         var facts = stat()
         guard fstat(descriptor, &facts) == 0, !places.isOwn(facts) else {
             close(descriptor)
@@ -117,14 +117,14 @@ final class LogFile: Sendable {
         var written = -1
         repeat { written = Glibc.write(descriptor, line, line.count) } while written < 0 && errno == EINTR
         if written == line.count { return }
-        if written < 0 { throw trouble("cannot be written") }
-        takeBack(written, from: descriptor)
+        if written < 0 { throw failure("cannot be written") }
+        removePart(written, from: descriptor)
         errno = ENOSPC  // the only reason for a partial write to a file
-        throw trouble("cannot be written")
+        throw failure("cannot be written")
     }
 
     /// Removes the part of a line that was written before the disk was full, unless another process has written after it.
-    private func takeBack(_ count: Int, from descriptor: Int32) {
+    private func removePart(_ count: Int, from descriptor: Int32) {
         let end = lseek(descriptor, 0, SEEK_CUR)
         var facts = stat()
         guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_size == end else { return }
@@ -132,5 +132,5 @@ final class LogFile: Sendable {
         _ = ftruncate(descriptor, end - off_t(count))
     }
 
-    private func trouble(_ what: String) -> Failure { LogRotation.trouble(path, what) }
+    private func failure(_ what: String) -> Failure { LogRotation.failure(path, what) }
 }

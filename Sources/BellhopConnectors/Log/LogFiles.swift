@@ -35,14 +35,13 @@ final class LogFiles: Sendable {
                 .badArguments, .giveUp,
                 "A log file's path must not contain `..`, because values could lead elsewhere: `\(DisplayText.line(name))`.")
         }
-        let isWhole = name.hasPrefix("/") || baseFolder.isEmpty
         let path: String
         do throws(LogPlaces.Refusal) {
-            // One spelling per file: if two rotated it at once, the first one's rotated file would be lost.
-            path = try places.place(of: isWhole ? name : baseFolder + (baseFolder.hasSuffix("/") ? "" : "/") + name)
+            // The real path, so that each file is open once: two rotations at the same time would lose a rotated file.
+            path = try places.place(of: ConnectorEnvironment.path(name, in: baseFolder))
         } catch {
             throw Failure(
-                error.mayPass ? .fileSystem : .badArguments, error.mayPass ? .retry(after: nil) : .giveUp,
+                error.isRetryable ? .fileSystem : .badArguments, error.isRetryable ? .retry(after: nil) : .giveUp,
                 "`\(DisplayText.line(name))` is not a place for a log: \(error.reason).")
         }
         return open.withLock { open in

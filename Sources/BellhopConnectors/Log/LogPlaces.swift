@@ -4,7 +4,7 @@ import Glibc
 /// Where log files may be: below the folder of bellhop.yaml or another folder that it names, and never in place of Bellhop's own
 /// files.
 ///
-/// Real paths are compared: links are resolved first.
+/// Compares real paths, with links resolved.
 public struct LogPlaces: Sendable, Hashable {
     /// The folders below which files may be; empty for the current one.
     var folders: [String]
@@ -13,7 +13,7 @@ public struct LogPlaces: Sendable, Hashable {
 
     /// One or several of Bellhop's own files.
     public enum Own: Sendable, Hashable {
-        /// With the files beside it: drafts, locks, and those of a database.
+        /// With the files beside it: temporary files, locks, and those of a database.
         case file(String)
         /// A rule file, or a folder of them.
         case rules(String)
@@ -28,7 +28,7 @@ public struct LogPlaces: Sendable, Hashable {
     /// The real path, with links resolved; throws the reason, as the end of a sentence, if nothing may be written there.
     func place(of path: String) throws(Refusal) -> String {
         guard let place = Self.real(path) else {
-            throw Refusal("its folder cannot be found (\(String(cString: strerror(errno))))", mayPass: true)
+            throw Refusal("its folder cannot be found (\(String(cString: strerror(errno))))", isRetryable: true)
         }
         guard folders.contains(where: { Self.isBelow(place, Self.real($0.isEmpty ? "." : $0)) }) else {
             throw Refusal("it is outside the folder of bellhop.yaml and of the `log_folders` there")
@@ -43,11 +43,11 @@ public struct LogPlaces: Sendable, Hashable {
     struct Refusal: Error {
         var reason: String
         /// True if a person can fix it without changing the rule.
-        var mayPass: Bool
+        var isRetryable: Bool
 
-        init(_ reason: String, mayPass: Bool = false) {
+        init(_ reason: String, isRetryable: Bool = false) {
             self.reason = reason
-            self.mayPass = mayPass
+            self.isRetryable = isRetryable
         }
     }
 
@@ -59,7 +59,7 @@ public struct LogPlaces: Sendable, Hashable {
 
     static let otherNames = "this file has other names (hard links), which may be Bellhop's own files: copy it, and use the copy"
 
-    /// Whether an open file may be one of Bellhop's own under another name: a file with several names counts as such.
+    /// Whether an open file may be one of Bellhop's own under another name. A file with several hard links counts as one.
     func isOwn(_ facts: stat) -> Bool {
         if facts.st_nlink > 1, facts.st_mode & S_IFMT == S_IFREG { return true }
         return own.contains { own in
@@ -100,26 +100,25 @@ extension LogPlaces.Own {
         switch self {
         case .file(let path):
             guard let own = LogPlaces.real(path) else { return false }
-            return Self.names(path, and: [".new", ".lock", "-wal", "-shm", "-journal", ".sock"], place)
+            return Self.collides(place, own, with: ["", ".new", ".lock", "-wal", "-shm", "-journal", ".sock"])
                 || place.hasPrefix(own + ".schema-")
         case .folder(let path): return LogPlaces.isBelow(place, LogPlaces.real(path))
         case .rules(let path):
             let isYAML = place.hasSuffix(".yaml") || place.hasSuffix(".yml")
             guard let pattern = path.firstIndex(where: { "*?[".contains($0) }) else {
-                return Self.names(path, and: [], place) || isYAML && LogPlaces.isBelow(place, LogPlaces.real(path))
+                guard let own = LogPlaces.real(path) else { return false }
+                return Self.collides(place, own, with: [""]) || isYAML && LogPlaces.isBelow(place, own)
             }
             let fixed = path[..<pattern].lastIndex(of: "/").map { path[..<$0] } ?? ""
             guard let folder = LogPlaces.real(fixed.isEmpty && path.hasPrefix("/") ? "/" : String(fixed)) else { return false }
             let rest = fixed.isEmpty ? path[...] : path[path.index(after: fixed.endIndex)...]
-            // A star that also matches slashes matches too much rather than too little.
+            // Here `*` also matches slashes: matching too much is safer than too little.
             return fnmatch((folder == "/" ? "" : folder) + "/" + rest, place, 0) == 0
         }
     }
 
-    private static func names(_ path: String, and suffixes: [String], _ place: String) -> Bool {
-        guard let own = LogPlaces.real(path) else { return false }
-        if ([""] + suffixes).contains(where: { own + $0 == place }) { return true }
-        guard own.hasPrefix(place + ".") else { return false }
-        return own.dropFirst(place.count + 1).allSatisfy { $0.isASCII && $0.isNumber }
+    private static func collides(_ place: String, _ own: String, with suffixes: [String]) -> Bool {
+        if suffixes.contains(where: { own + $0 == place }) { return true }
+        return own.hasPrefix(place + ".") && own.dropFirst(place.count + 1).allSatisfy { $0.isASCII && $0.isNumber }
     }
 }

@@ -3,7 +3,7 @@ import Glibc
 
 /// When a log file is rotated, and how many rotated files are kept: `pages.log.1` is the latest.
 public struct LogRotation: Sendable, Hashable {
-    /// In bytes. Only a single longer line makes a file larger.
+    /// In bytes. A file is larger only if a single line is.
     public var size: Int
     public var keep: Int
 
@@ -15,30 +15,30 @@ public struct LogRotation: Sendable, Hashable {
     /// Frees the path for a new file.
     func rotate(_ path: String) throws(Failure) {
         if keep < 1 {
-            guard unlink(path) == 0 || errno == ENOENT else { throw Self.trouble(path, "cannot be rotated") }
+            guard unlink(path) == 0 || errno == ENOENT else { throw Self.failure(path, "cannot be rotated") }
             return
         }
         for number in stride(from: keep, to: 0, by: -1) {
             let older = "\(path).\(number)"
             let newer = number == 1 ? path : "\(path).\(number - 1)"
-            guard rename(newer, older) == 0 || errno == ENOENT else { throw Self.trouble(path, "cannot be rotated") }
+            guard rename(newer, older) == 0 || errno == ENOENT else { throw Self.failure(path, "cannot be rotated") }
         }
     }
 
-    /// Describes `errno` for a file. A person can fix all of these, so it is retried.
-    static func trouble(_ path: String, _ what: String) -> Failure {
+    /// The failure for `errno`. It is retried, because a person can fix all of these errors.
+    static func failure(_ path: String, _ what: String) -> Failure {
         let code = errno
-        let reason: String
-        switch code {
-        case ENOSPC: reason = "the disk is full; make room, and the line will be written"
-        case EDQUOT: reason = "the quota of this user is used up"
-        case EACCES, EPERM: reason = "this user may not write there"
-        case EROFS: reason = "the disk is mounted read-only"
-        case EISDIR: reason = "it is a folder"
-        case ELOOP: reason = "it is a broken link"
-        case ENXIO: reason = "this pipe has no reader"
-        default: reason = String(cString: strerror(code))
-        }
+        let reason: String =
+            switch code {
+            case ENOSPC: "the disk is full; make room, and the line will be written"
+            case EDQUOT: "the quota of this user is used up"
+            case EACCES, EPERM: "this user may not write there"
+            case EROFS: "the disk is mounted read-only"
+            case EISDIR: "it is a folder"
+            case ELOOP: "it is a broken link"
+            case ENXIO: "this pipe has no reader"
+            default: String(cString: strerror(code))
+            }
         return Failure(.fileSystem, .retry(after: nil), "The log file \(DisplayText.line(path)) \(what): \(reason).")
     }
 }
