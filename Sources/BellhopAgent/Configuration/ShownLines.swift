@@ -53,7 +53,7 @@ struct ShownLines: Sendable {
         case .sequence(let items): for item in items { look(at: item) }
         case .mapping(let mapping):
             for pair in mapping {
-                if Redaction.isTelling(pair.name) { hide(pair.key, pair.value) } else { look(at: pair.value) }
+                if Redaction.suggestsSecret(pair.name) { hide(pair.key, pair.value) } else { look(at: pair.value) }
             }
         }
     }

@@ -80,7 +80,7 @@ public struct ExecAction: Action {
         } catch {
             throw Failure(.fileSystem, .retry(after: nil), "`\(label)` could not be started: \(DisplayText.line("\(error)")).")
         }
-        let secrets = environment.filter { Redaction.isTelling($0.key) }.map(\.value)
+        let secrets = environment.filter { Redaction.suggestsSecret($0.key) }.map(\.value)
         let output = Self.shown(ended.output, hiding: secrets)
         switch ended.cause {
         case .exited(0): return Receipt(output.isEmpty ? "exit 0" : "exit 0: \(output)")

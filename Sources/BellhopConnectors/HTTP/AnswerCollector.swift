@@ -4,7 +4,7 @@ import NIOCore
 import NIOHTTP1
 import Synchronization
 
-/// Collects the answer to one request on the connection's thread, so that the sender is woken once: with the whole answer or an error.
+/// Collects the answer to one request on the connection's thread, and wakes the sender once: with the whole answer or an error.
 ///
 /// A class with a mutex, because the client's thread writes what the sender's task reads and cancels.
 final class AnswerCollector: HTTPClientResponseDelegate {
@@ -16,7 +16,7 @@ final class AnswerCollector: HTTPClientResponseDelegate {
         var body = BodyBlocks(announced: nil)
         /// The largest body, in bytes.
         var limit: Int
-        /// True after a status that settles the request without the body: from then on it cannot fail.
+        /// True after a status that is enough without the body: the request can no longer fail.
         var isSettled = false
         var task: HTTPClient.Task<HTTPResponse>?
         var isCancelled = false
@@ -26,7 +26,7 @@ final class AnswerCollector: HTTPClientResponseDelegate {
     private let settledBy: StatusSet?
     private let progress: Progress
 
-    /// How much of a body is read, and how long, after a status that settles the request: enough to use the connection again.
+    /// How many bytes of the body are read, and for how long, after such a status, so that the connection can be reused.
     private static let settled = (limit: 64 << 10, time: TimeAmount.seconds(2))
 
     /// - Parameters:
@@ -56,7 +56,7 @@ final class AnswerCollector: HTTPClientResponseDelegate {
                     }
                     if isCancelled { task.cancel() }
                 }
-                // The whole exchange stays on one thread: started elsewhere, each part would change threads.
+                // Starts on the connection's thread, so that no part of the exchange changes threads.
                 if loop.inEventLoop { begin() } else { loop.execute { begin() } }
             }
         } onCancel: {
@@ -70,7 +70,7 @@ final class AnswerCollector: HTTPClientResponseDelegate {
 
     private func outcome(_ result: Result<HTTPResponse, any Error>) -> Result<HTTPResponse, any Error> {
         state.withLock { state in
-            state.task = nil  // it holds this collector
+            state.task = nil  // breaks a retain cycle
             guard case .failure = result, state.isSettled else { return result }
             return .success(HTTPResponse(status: state.status, headers: state.headers, body: []))
         }
@@ -87,7 +87,7 @@ final class AnswerCollector: HTTPClientResponseDelegate {
             state.isSettled = isSettled
             if isSettled { state.limit = min(state.limit, Self.settled.limit) }
             guard announced ?? 0 <= state.limit else { return false }
-            // The announced length of a compressed body is not its final size.
+            // Content-Length is the size of the compressed body.
             state.body = BodyBlocks(announced: head.headers.contains(name: "Content-Encoding") ? nil : announced)
             return true
         }

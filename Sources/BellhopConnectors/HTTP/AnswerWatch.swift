@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// A class with a lock, because all requests of a connection share it.
 final class AnswerWatch: HTTPExchange {
-    /// The time and the limit that the last answers of the origin reported.
+    /// The latest time and request limit in the origin's answers.
     struct Said: Sendable, Hashable {
         var time: Timestamp?
         var limit: RateLimit?
@@ -15,7 +15,7 @@ final class AnswerWatch: HTTPExchange {
     private let exchange: any HTTPExchange
     private let state = Mutex(Said())
 
-    /// - Parameter origin: whose answers are recorded.
+    /// - Parameter origin: only its answers are recorded.
     init(_ origin: HTTPAddress, _ exchange: any HTTPExchange) {
         self.origin = origin
         self.exchange = exchange
@@ -39,7 +39,7 @@ final class AnswerWatch: HTTPExchange {
 /// The number of requests that a server allows per time window of its choice.
 struct RateLimit: Sendable, Hashable {
     var limit: Int
-    /// How many were left; nil if not reported.
+    /// The remaining requests; nil if not reported.
     var left: Int?
 
     init(_ limit: Int, left: Int? = nil) {
@@ -54,14 +54,14 @@ struct RateLimit: Sendable, Hashable {
             self.init(limit, left: headers[prefix + "Remaining"].flatMap(Self.number))
             return
         }
-        // Their successors: `RateLimit-Policy: "default";q=100;w=60` and `RateLimit: "default";r=50;t=30`.
+        // The IETF draft that replaces them: `RateLimit-Policy: "default";q=100;w=60` and `RateLimit: "default";r=50;t=30`.
         guard let limit = headers["RateLimit-Policy"].flatMap({ Self.parameter("q", of: $0) }) else { return nil }
         self.init(limit, left: headers["RateLimit"].flatMap { Self.parameter("r", of: $0) })
     }
 
     private static func number(_ text: String) -> Int? { Int(text.drop { $0 == " " }.prefix { $0.isNumber }) }
 
-    /// An item's parameter in the fields that follow these: `t` in `"default";r=50;t=30`.
+    /// A parameter of the field's first item, such as `t` in `"default";r=50;t=30`.
     static func parameter(_ name: String, of text: String) -> Int? {
         let first = text.prefix { $0 != "," }
         for part in first.split(separator: ";").map({ ASCII.trimmed($0) }) where part.hasPrefix(name + "=") {
@@ -72,7 +72,7 @@ struct RateLimit: Sendable, Hashable {
 }
 
 extension Finding {
-    /// The finding for the difference of two clocks.
+    /// The finding for the difference between a server's clock and this machine's.
     static func clock(_ serverTime: Timestamp?, here now: Timestamp, whose: String) -> Finding {
         guard let serverTime else { return Finding("clock", .unknown, "\(whose) does not report its time") }
         let skew = serverTime - now

@@ -1,14 +1,13 @@
-/// Collects the pieces of a body using little more memory than the body itself: an array that grows by doubling would hold up to
-/// three times as much while it moves.
+/// Collects the pieces of a body in little more memory than the body takes. An array that grows by doubling needs up to three
+/// times as much while it moves.
 struct BodyBlocks {
-    /// Each is filled before the next is begun.
     private var blocks: [[UInt8]] = []
-    /// How many bytes still fit into the last one.
+    /// How many bytes still fit into the last block.
     private var room = 0
     private let step: Int
     private(set) var count = 0
 
-    /// - Parameter announced: the length that the other side announced.
+    /// - Parameter announced: the `Content-Length`, if any.
     init(announced: Int?, step: Int = 4 << 20) {
         self.step = step
         if let announced, announced > 0 { begin(announced) }

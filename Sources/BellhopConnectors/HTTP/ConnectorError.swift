@@ -1,4 +1,4 @@
-/// Why a connection, source or action cannot be made from its settings: the user's mistake, with its place.
+/// A mistake in the settings of a connection, source or action, with its place.
 public struct ConnectorError: Error, Sendable, Hashable {
     /// The connection's or source's name in bellhop.yaml.
     public var connection: String
@@ -26,7 +26,7 @@ public struct ConnectorErrors: Error, Sendable, Hashable {
     public var message: String { all.map { "\($0.connection): \($0.message)" }.joined(separator: "\n") }
 }
 
-/// The errors in the settings of one connection, gathered so that all are reported.
+/// Gathers the errors in the settings of one connection, so that all are reported.
 struct ConnectorProblems {
     private let connection: String
     private(set) var all: [ConnectorError] = []
@@ -37,7 +37,7 @@ struct ConnectorProblems {
         all.append(ConnectorError(connection: connection, setting: setting, message))
     }
 
-    /// The result of a closure; nil if it throws, and then its errors are added.
+    /// Returns the closure's result. If it throws, adds its errors and returns nil.
     mutating func gather<Value>(_ make: () throws(ConnectorError) -> Value) -> Value? {
         do throws(ConnectorError) { return try make() } catch {
             all.append(error)

@@ -1,15 +1,14 @@
 public import BellhopCore
 
-/// The cookies of one session, by the rules of RFC 6265 as far as a client of one server needs them.
+/// The cookies of one session: the part of RFC 6265 that a client of one server needs.
 ///
-/// A value: its owner decides what happens to the jar. `Secure` cookies go over https, and over http to this machine only, as in
-/// browsers.
+/// As in browsers, `Secure` cookies are sent over https, and over http only to this machine.
 public struct CookieJar: Sendable, Hashable {
     struct Cookie: Sendable, Hashable {
         var name: String
         var value: String
         var domain: String
-        /// True if the cookie named no domain: it goes back only to the host that set it.
+        /// True if the cookie has no `Domain`: it is sent only to the host that set it.
         var hostOnly: Bool
         var path: String
         var secure: Bool
@@ -25,7 +24,7 @@ public struct CookieJar: Sendable, Hashable {
     /// The names of the stored cookies, expired or not; values are secrets.
     public var names: [String] { cookies.map(\.name) }
 
-    /// Sets and deletes cookies as an answer says.
+    /// Stores and deletes cookies according to an answer.
     public mutating func store(_ headers: HeaderFields, from address: HTTPAddress, at now: Timestamp) {
         for line in headers.all("Set-Cookie") where line.utf8.count <= Self.largestCookie {
             guard let cookie = Self.parse(line, from: address, at: now) else { continue }
@@ -38,11 +37,11 @@ public struct CookieJar: Sendable, Hashable {
                 cookies.append(cookie)
             }
         }
-        // A jar is for one host. The oldest are dropped.
+        // Drops the oldest. They all belong to one host.
         while cookies.count > Self.mostCookies || cookies.reduce(0, { $0 + $1.size }) > Self.largestJar { cookies.removeFirst() }
     }
 
-    // The minimum a client must support (RFC 6265, section 6.1), and no more: all of them may go with one request.
+    // The limits are the minimum a client must support (RFC 6265, section 6.1), because one request may carry all cookies.
     /// In bytes, with its attributes.
     private static let largestCookie = 4096
     private static let mostCookies = 50
@@ -97,8 +96,7 @@ public struct CookieJar: Sendable, Hashable {
         return (String(ASCII.trimmed(part[..<equals])), String(ASCII.trimmed(part[part.index(after: equals)...])))
     }
 
-    /// A domain covers itself and its subdomains; a name without a dot covers nothing else, because it may be a whole top-level
-    /// domain.
+    /// A domain covers itself and its subdomains; a name without a dot covers only itself, because it may be a top-level domain.
     private static func domain(_ domain: String, covers host: String) -> Bool {
         host == domain
             || domain.contains(".") && host.hasSuffix("." + domain) && host.utf8.contains { !ASCII.isDigit($0) && $0 != 0x2e }

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// The checks of the answer to a step's request, and the part of the answer that is kept.
+/// The checks of a step's answer, and the part of the answer to keep.
 struct ExpectedAnswer: Sendable {
     static let settings: [Setting] = [
         Setting(
@@ -37,7 +37,7 @@ struct ExpectedAnswer: Sendable {
     ///
     /// - Parameters:
     ///   - label: the name of the answering system, for messages.
-    ///   - secrets: texts that messages and receipts must not contain.
+    ///   - secrets: texts to hide in messages and receipts.
     func check(
         _ response: HTTPResponse, from label: String, hiding secrets: [String], _ repetition: Repetition
     ) throws(Failure) -> String? {

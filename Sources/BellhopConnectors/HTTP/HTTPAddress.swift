@@ -6,7 +6,7 @@ public struct HTTPAddress: Sendable, Hashable {
     /// In lower case; an IPv6 address without its brackets.
     public var host: String
     public var port: Int
-    /// The path with the query, as the request line has it; begins with `/`.
+    /// The path and query of the request line; begins with `/`.
     public var target: String
     /// The part before an `@`: `user:password`, decoded. Sent as Basic authentication, never as part of the address.
     public var userInfo: String?
@@ -86,16 +86,16 @@ public struct HTTPAddress: Sendable, Hashable {
     /// The whole address as it is sent, without the user information.
     public var text: String { origin + target }
 
-    /// The address with more at the end of its query.
+    /// Appends to the query.
     func adding(query: String) -> HTTPAddress { with(target: target + (target.contains("?") ? "&" : "?") + query) }
 
-    /// The address with more at the end of its path, before its query.
+    /// Appends to the path, before the query.
     public func adding(path: String) -> HTTPAddress {
         let base = self.path.last == "/" ? self.path.dropLast() : self.path
         return with(target: base + path + target[self.path.endIndex...])
     }
 
-    /// The address of another target on the same host.
+    /// Another target on the same host.
     public func with(target: String) -> HTTPAddress {
         var copy = self
         copy.target = target
@@ -116,7 +116,7 @@ extension HTTPAddress {
 
     /// The address of a page or resource below this one: from a relative path, or a whole address of the same origin.
     ///
-    /// All other addresses are refused, because requests carry credentials.
+    /// Refuses all other addresses, because requests carry credentials.
     func inside(_ text: String) throws(Problem) -> HTTPAddress {
         let text = ASCII.trimmed(text)
         if Self.hasScheme(text) {
@@ -133,8 +133,7 @@ extension HTTPAddress {
             throw Problem(message: "This is neither a path nor an http or https address.")
         }
         let base = path.last == "/" ? path.dropLast() : path
-        let isQuery = text.first == "?"
-        let tail = text.isEmpty || isQuery || text.first == "/" ? String(text) : "/" + text
+        let tail = text.isEmpty || text.first == "?" || text.first == "/" ? String(text) : "/" + text
         let address = try HTTPAddress(origin + base + tail)
         try InnerPath.refuseDots(in: address.path)
         return address
@@ -157,7 +156,7 @@ extension HTTPAddress {
         }
     }
 
-    /// Whether a text begins with a scheme (`https:`, `mailto:`), not just has a colon later.
+    /// Whether a text begins with a scheme, such as `https:` or `mailto:`.
     static func hasScheme(_ text: Substring) -> Bool {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }
         let name = text.utf8[..<colon]
@@ -174,7 +173,7 @@ extension HTTPAddress {
             switch step {
             case ".", "..":
                 if step == "..", !steps.isEmpty { steps.removeLast() }
-                // At the end, it leads to a folder.
+                // At the end of the path, the result is a folder.
                 if place == all.count - 1 { steps.append("") }
             default: steps.append(step)
             }
@@ -183,9 +182,9 @@ extension HTTPAddress {
     }
 }
 
-/// A path below a base address, as settings and rules write it: inserted values cannot make it leave the base.
+/// A path below a base address, as settings and rules write it. Inserted values cannot make it leave the base.
 enum InnerPath {
-    /// The path of a value: text is used as written; each element of a list becomes one segment, whatever its characters.
+    /// The path of a value: text is used as is; each element of a list becomes one encoded segment.
     static func text(_ value: JSON?) throws(HTTPAddress.Problem) -> String {
         let text: String
         if let parts = value?.asArray {
@@ -201,17 +200,17 @@ enum InnerPath {
         return text
     }
 
-    /// `.` and `..` could leave the base, also when encoded (once or more), between backslashes, or with parameters (`..;x`),
-    /// because some servers accept all of these.
+    /// Refuses `.` and `..`, also if encoded (once or more), between backslashes, or with parameters (`..;x`): some servers
+    /// accept these and would leave the base.
     static func refuseDots(in path: some StringProtocol) throws(HTTPAddress.Problem) {
         var text = String(path)
         for _ in 0..<4 {
             let steps = text.utf8.split { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
-            let leadsOut = steps.contains { step in
+            let hasDots = steps.contains { step in
                 let name = step.prefix { $0 != UInt8(ascii: ";") }
                 return name.elementsEqual(".".utf8) || name.elementsEqual("..".utf8)
             }
-            if leadsOut { throw HTTPAddress.Problem(message: "A path must not contain `.` or `..` as a part.") }
+            if hasDots { throw HTTPAddress.Problem(message: "A path must not contain `.` or `..` as a part.") }
             let decoded = PercentEncoding.decode(text)
             if decoded == text { return }
             text = decoded

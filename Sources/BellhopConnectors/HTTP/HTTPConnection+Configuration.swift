@@ -32,7 +32,7 @@ extension HTTPConnection {
         public var plainHTTP: Bool
         /// The largest answer, in bytes, after decompression.
         public var maxBody: Int
-        /// Whether addresses of this machine and its networks are refused: for hosts computed from values.
+        /// Whether to refuse addresses of this machine and its networks: for hosts computed from values.
         public var refusesPrivate = false
         var delivery = DeliverySettings()
 
@@ -92,7 +92,7 @@ extension HTTPConnection {
             return problems.all
         }
 
-        /// Refuses an address that would be reached unencrypted over the network; nil if it is allowed.
+        /// Why an address must not be used: its requests would cross the network unencrypted. Nil if it may be used.
         public func refusal(of address: HTTPAddress) -> String? {
             if address.isSecure || plainHTTP { return nil }
             if let proxy {

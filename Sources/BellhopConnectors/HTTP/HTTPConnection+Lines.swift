@@ -4,13 +4,13 @@ import NIOHTTP1
 import Synchronization
 
 extension HTTPConnection {
-    /// Sends a GET whose answer has no end, and passes on each line of it as it comes, without its line end.
+    /// Sends a GET for an endless answer, and passes on each line as it arrives, without its line end.
     ///
     /// - Parameters:
     ///   - type: the media type of a successful answer.
-    ///   - silence: how long the server may send nothing while a line is awaited.
-    ///   - line: called in order. A last line without its end is incomplete, and not passed on.
-    /// - Returns: the answer if it is no success, or of another type; nil when the server ended a successful one.
+    ///   - silence: the timeout while waiting for a line.
+    ///   - line: called in order. A last line without its end is incomplete and is dropped.
+    /// - Returns: the answer if it is not a success or has another type; nil when a successful one has ended.
     public func lines(
         of address: HTTPAddress, headers: HeaderFields, as type: String, silence: Duration,
         line: @escaping @Sendable (String) async -> Void
@@ -22,7 +22,7 @@ extension HTTPConnection {
         prepared.headers = self.headers(of: request)
         prepared.headers.replaceOrAdd(name: "Accept-Encoding", value: "identity")
         let progress = Progress(changesSomething: false, hasBody: false)
-        let heard = LastSign()
+        let waiting = WaitStart()
         do {
             return try await withThrowingTaskGroup(of: HTTPResponse?.self) { group in
                 group.addTask { [client, configuration, prepared] in
@@ -35,8 +35,8 @@ extension HTTPConnection {
                     }
                     var rest: [UInt8] = []
                     for try await part in answer.body {
-                        heard.time.withLock { $0 = nil }
-                        defer { heard.time.withLock { $0 = .now } }
+                        waiting.since.withLock { $0 = nil }
+                        defer { waiting.since.withLock { $0 = .now } }
                         var pieces = part.readableBytesView.split(separator: 0x0a, omittingEmptySubsequences: false)
                         let last = pieces.removeLast()
                         for piece in pieces {
@@ -50,7 +50,7 @@ extension HTTPConnection {
                 }
                 group.addTask {
                     while true {
-                        let end = (heard.time.withLock { $0 } ?? .now) + silence
+                        let end = (waiting.since.withLock { $0 } ?? .now) + silence
                         if end <= .now { throw HTTPClientError.readTimeout }
                         try await Task.sleep(until: end)
                     }
@@ -66,9 +66,9 @@ extension HTTPConnection {
     }
 }
 
-/// Since when the next part is awaited; nil while the lines of one are passed on.
+/// When the wait for the next part began; nil while a part's lines are passed on.
 ///
 /// A class with a mutex, because one task writes what another reads.
-private final class LastSign: Sendable {
-    let time = Mutex<ContinuousClock.Instant?>(.now)
+private final class WaitStart: Sendable {
+    let since = Mutex<ContinuousClock.Instant?>(.now)
 }

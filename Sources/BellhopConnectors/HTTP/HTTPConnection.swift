@@ -19,31 +19,30 @@ public final class HTTPConnection: HTTPExchange {
     let certificateFingerprint: String?
     let clock: any AgentClock
     private let limiter: RateLimiter?
-    private let blanks = Mutex<[String: HTTPClient.Request]>([:])
-    /// Looks up a host's name; throws if it leads to a private address. Called only if the configuration refuses those.
+    /// Requests without header fields and body, by method and address. See ``template(for:)``.
+    private let templates = Mutex<[String: HTTPClient.Request]>([:])
+    /// Resolves a host; throws if it has a private address. Called only if the configuration refuses those.
     private let lookUp: @Sendable (_ host: String, _ port: Int) async throws(PrivateAddress.Refused) -> Void
 
     /// - Throws: if the `ca` file cannot be used.
     public convenience init(_ configuration: Configuration, clock: any AgentClock) throws(ConnectorError) {
-        try self.init(configuration, clock: clock) { (host, port) async throws(PrivateAddress.Refused) in
-            try await PrivateAddress.check(host, port: port)
-        }
+        try self.init(configuration, clock: clock, limiter: nil)
     }
 
     /// For a connection in bellhop.yaml: uses the rate limiter that is kept for its name.
     convenience init(_ configuration: Configuration, in environment: ConnectorEnvironment) throws(ConnectorError) {
         let limiter = environment.rates.limiter(configuration.name, configuration.rate)
-        try self.init(configuration, clock: environment.clock, limiter: limiter) {
-            (host, port) async throws(PrivateAddress.Refused) in try await PrivateAddress.check(host, port: port)
-        }
+        try self.init(configuration, clock: environment.clock, limiter: limiter)
     }
 
     /// - Parameters:
     ///   - limiter: the rate limiter kept for the connection's name; nil to make a new one if the configuration has a rate.
-    ///   - lookUp: throws if a host's name leads to a private address.
+    ///   - lookUp: throws if a host has a private address.
     init(
         _ configuration: Configuration, clock: any AgentClock, limiter: RateLimiter? = nil,
-        lookUp: @escaping @Sendable (_ host: String, _ port: Int) async throws(PrivateAddress.Refused) -> Void
+        lookUp: @escaping @Sendable (_ host: String, _ port: Int) async throws(PrivateAddress.Refused) -> Void = {
+            (host, port) async throws(PrivateAddress.Refused) in try await PrivateAddress.check(host, port: port)
+        }
     ) throws(ConnectorError) {
         self.lookUp = lookUp
         self.configuration = configuration
@@ -58,14 +57,14 @@ public final class HTTPConnection: HTTPExchange {
         settings.httpVersion = .http1Only
         settings.connectionPool.retryConnectionEstablishment = false
         settings.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
-        // A name may resolve differently when connecting than it did in the lookup. A proxy's own address may be private.
+        // Checked again here, because a name may resolve differently now. A proxy's own address may be private.
         let refusesPrivate = configuration.refusesPrivate && configuration.proxy == nil
         settings.http1_1ConnectionDebugInitializer = { channel in
             let checked = channel.eventLoop.makeCompletedFuture {
                 if refusesPrivate { try PrivateAddress.check(channel.remoteAddress) }
                 try StatusGuard.add(to: channel)
             }
-            checked.whenFailure { _ in channel.close(promise: nil) }  // the client only forgets the connection
+            checked.whenFailure { _ in channel.close(promise: nil) }  // the client does not close it
             return checked
         }
         settings.timeout.connect = .nanoseconds(min(configuration.timeout, .seconds(10)).nanoseconds)
@@ -77,18 +76,18 @@ public final class HTTPConnection: HTTPExchange {
         }
         self.clock = clock
         self.limiter = limiter ?? configuration.rate.map { RateLimiter($0, clock: clock) }
-        // One thread for all of a client. With several, an answer that comes before its request is sent whole, on a connection that
-        // the server then closes, ends the process (AsyncHTTPClient 1.37.0, HTTP1Connections.releaseConnection).
+        // One thread per client. With several, AsyncHTTPClient 1.37.0 crashes if an answer arrives before its request is
+        // completely sent and the server then closes the connection (HTTP1Connections.releaseConnection).
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         client = HTTPClient(eventLoopGroupProvider: .shared(loop), configuration: settings)
         executor = BorrowedThread { loop.execute($0) }
     }
 
-    deinit { client.shutdown { _ in } }  // required by the library; has no effect after `shutdown()`
+    deinit { client.shutdown { _ in } }  // the library requires it; no effect after `shutdown()`
 
-    /// How many deliveries it accepts, given what its kind declares.
+    /// The limits on its deliveries, from its settings and those that its kind declares.
     ///
-    /// - Parameter lanes: the most attempts that the connection can make at once.
+    /// - Parameter lanes: how many attempts the connection can make at once.
     func limits(_ declared: DeliveryLimits, lanes: Int? = nil) -> ReceiverLimits {
         configuration.delivery.limits(declared, lanes: lanes, rate: limiter)
     }
@@ -128,12 +127,12 @@ public final class HTTPConnection: HTTPExchange {
         if configuration.refusesPrivate { try await checkHost(of: request.address) }
     }
 
-    /// - Throws: if the host, which comes from a value, leads to a private address, or if only the proxy would know where it leads.
+    /// - Throws: if the host, which comes from a value, has a private address, or if only the proxy can resolve it.
     private func checkHost(of address: HTTPAddress) async throws(TransportError) {
         if let proxy = configuration.proxy, !PrivateAddress.isNumeric(address.host) {
             throw TransportError(
                 .badRequest, mayHaveArrived: false,
-                "The proxy \(proxy.place) would look up \(address.place), whose host comes from a value, so that nothing shows whether its address is private: write the host in the rule, or set `allow_private: true`."
+                "Bellhop cannot check whether \(address.place), whose host comes from a value, has a private address, because the proxy \(proxy.place) looks it up: write the host in the rule, or set `allow_private: true`."
             )
         }
         do throws(PrivateAddress.Refused) { try await lookUp(address.host, address.port) } catch {
@@ -141,7 +140,7 @@ public final class HTTPConnection: HTTPExchange {
         }
     }
 
-    /// Returns when the connection's rate lets the request go.
+    /// Returns when the connection's rate allows the request.
     func waitForTurn(_ request: HTTPRequest) async throws(TransportError) {
         do {
             try await limiter?.wait()
@@ -154,7 +153,7 @@ public final class HTTPConnection: HTTPExchange {
         }
     }
 
-    /// The largest request head, in bytes: servers refuse larger ones, and the library traps on one that exceeds its buffer.
+    /// In bytes. Servers refuse larger request heads, and the library traps on one that exceeds its buffer.
     static let largestHead = 32 << 10
 
     private func headSize(of request: HTTPRequest) -> Int {
@@ -163,7 +162,7 @@ public final class HTTPConnection: HTTPExchange {
             + fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 } + (request.address.userInfo?.utf8.count ?? 0)
     }
 
-    /// The header fields with which a request is sent.
+    /// All header fields of a request, including those of the connection.
     func headers(of request: HTTPRequest) -> HTTPHeaders {
         var headers = HTTPHeaders(request.headers.fields.map { ($0.name, $0.value) })
         for field in configuration.headers.fields where request.headers[field.name] == nil {
@@ -178,38 +177,39 @@ public final class HTTPConnection: HTTPExchange {
     }
 
     private func prepared(_ request: HTTPRequest, _ progress: Progress) throws -> HTTPClient.Request {
-        // The client asks for the body when it is connected.
+        // The client requests the body once it is connected.
         let body = request.body.map { bytes in
             HTTPClient.Body.stream(contentLength: Int64(bytes.count)) { writer in
                 progress.handOver()
                 return writer.write(.byteBuffer(ByteBuffer(bytes: bytes)))
             }
         }
-        var prepared = try blank(request)
+        var prepared = try template(for: request)
         prepared.headers = headers(of: request)
         prepared.body = body
         return prepared
     }
 
-    /// The request without header fields and body. Kept for the next one to the same address, because the client parses the address
-    /// again for each request, which takes longer than everything else about it.
-    private func blank(_ request: HTTPRequest) throws -> HTTPClient.Request {
+    /// The request without header fields and body. Cached by address, because parsing the address takes longer than all other
+    /// work for a request.
+    private func template(for request: HTTPRequest) throws -> HTTPClient.Request {
         let address = request.address.text
         let key = request.method + " " + address
-        if let blank = blanks.withLock({ $0[key] }) { return blank }
-        let blank = try HTTPClient.Request(url: address, method: HTTPMethod(rawValue: request.method))
-        blanks.withLock { blanks in
-            // Addresses of polls differ from time to time.
-            if blanks.count >= Self.mostBlanks { blanks = [:] }
-            blanks[key] = blank
+        if let template = templates.withLock({ $0[key] }) { return template }
+        let template = try HTTPClient.Request(url: address, method: HTTPMethod(rawValue: request.method))
+        templates.withLock { templates in
+            // Polls may request ever new addresses.
+            if templates.count >= Self.mostTemplates { templates = [:] }
+            templates[key] = template
         }
-        return blank
+        return template
     }
 
-    private static let mostBlanks = 32
+    private static let mostTemplates = 32
 
-    private static func show(
-        _ files: ClientCertificate, in tls: inout TLSConfiguration, of connection: String
+    /// Adds the client certificate.
+    private static func add(
+        _ files: ClientCertificate, to tls: inout TLSConfiguration, of connection: String
     ) throws(ConnectorError) {
         do {
             let chain = try NIOSSLCertificate.fromPEMFile(files.chain)
@@ -229,11 +229,11 @@ public final class HTTPConnection: HTTPExchange {
         }
     }
 
-    /// The TLS settings: always verified.
+    /// The TLS settings; certificates are always verified.
     static func tls(_ configuration: Configuration) throws(ConnectorError) -> TLSConfiguration {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
-        if let files = configuration.certificate { try show(files, in: &tls, of: configuration.name) }
+        if let files = configuration.certificate { try add(files, to: &tls, of: configuration.name) }
         guard let ca = configuration.ca else { return tls }
         do {
             let certificates = try NIOSSLCertificate.fromPEMFile(ca)

@@ -8,9 +8,9 @@ public struct HTTPRequest: Sendable, Hashable {
     public var body: [UInt8]?
     /// From its start to the last byte of its answer; nil for the connection's timeout.
     public var timeout: Duration?
-    /// The request is not sent after this moment, including time spent waiting for its turn; nil for no limit.
+    /// The request is not sent after this moment, even if it only waited for its turn; nil for no limit.
     public var notAfter: Timestamp?
-    /// The statuses for which the rest of the answer is not needed and may be cut off.
+    /// The statuses for which the body is not needed and may be cut off.
     var settledBy: StatusSet?
 
     public init(
@@ -33,7 +33,7 @@ public struct HTTPRequest: Sendable, Hashable {
     /// The most redirects followed for one request.
     static let mostRedirects = 5
 
-    /// Adds the context of the trace in progress, unless the request has one (W3C Trace Context, section 3.2).
+    /// Adds the current trace context, unless the request has one (W3C Trace Context, section 3.2).
     mutating func addTraceContext() {
         guard let context = TraceContext.current, headers["traceparent"] == nil else { return }
         headers.add("traceparent", context.traceparent)
@@ -73,7 +73,7 @@ public protocol HTTPExchange: Sendable {
 extension HTTPExchange {
     public var executor: (any TaskExecutor)? { nil }
 
-    /// Sends a request; throws a transport error as the sender's failure.
+    /// Sends a request; throws transport errors as failures.
     func send(_ request: HTTPRequest, changesSomething: Bool) async throws(Failure) -> HTTPResponse {
         do { return try await send(request) } catch { throw error.failure(changesSomething: changesSomething) }
     }

@@ -42,7 +42,7 @@ public struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         return all
     }
 
-    /// The fields that settings must not set, in small letters, each with the reason.
+    /// The fields that settings must not set, in lower case, each with the reason.
     public static let reserved: [String: String] = {
         var reserved = ["host": "it follows from the address"]
         for name in ["content-length", "transfer-encoding"] { reserved[name] = "it follows from the body" }

@@ -6,14 +6,14 @@ struct Hook: Sendable {
     let exchange: any HTTPExchange
     /// For messages: `ops (hooks.example.com:443)`.
     let label: String
-    /// The ways to other addresses, for a step that computes one; nil if there are none.
+    /// The clients for other hosts; nil if steps must not send there.
     let others: OtherAddresses?
     private let secrets: [String]
     private let name: String?
 
     /// - Parameters:
     ///   - name: the connection's; nil for an address written in a rule.
-    ///   - secrets: what else messages must not contain.
+    ///   - secrets: texts to hide in messages, besides parts of the address.
     init(
         name: String?, address: HTTPAddress, exchange: any HTTPExchange, secrets: [String] = [], others: OtherAddresses? = nil
     ) {
@@ -29,18 +29,17 @@ struct Hook: Sendable {
         ReceiverAnswer(receiver: label, secrets: Self.secrets(of: address) + secrets, isConnection: name != nil)
     }
 
-    /// The same for another address of the same origin, which may get the same credentials. An answer from there says nothing about
-    /// the connection itself.
+    /// A hook for another address of the same origin, with the same credentials. Its failures do not count as the connection's.
     func with(_ address: HTTPAddress) -> Hook {
         var address = address
         address.userInfo = address.userInfo ?? self.address.userInfo
         return Hook(name: nil, address: address, exchange: exchange, secrets: Self.secrets(of: self.address) + secrets)
     }
 
-    /// Sends, and returns the answer if its status is expected.
+    /// Sends a request, and returns the answer if its status is expected.
     ///
-    /// A request without an answer is retried: receivers recognize a repetition by its `webhook-id`, or show it twice. One that
-    /// must not be repeated is held for a person.
+    /// A request without an answer is retried: receivers recognize a duplicate by its `webhook-id`, or show it twice. If it must
+    /// not be repeated, it is held for a person.
     func send(
         _ request: HTTPRequest, expecting expected: StatusSet, at now: Timestamp,
         _ repetition: Repetition = Repetition(isAllowed: true)
@@ -52,7 +51,7 @@ struct Hook: Sendable {
         return response
     }
 
-    /// Sends, and returns the answer whatever its status.
+    /// Sends a request, and returns the answer whatever its status.
     func answer(
         to request: HTTPRequest, _ repetition: Repetition = Repetition(isAllowed: true)
     ) async throws(Failure) -> HTTPResponse {
@@ -66,7 +65,7 @@ struct Hook: Sendable {
         }
     }
 
-    /// What an answer means by its status; nil if that is expected.
+    /// The failure that a status means; nil if the status is expected.
     /// - Parameter wait: how long the service asks to wait, if it states that outside the standard header fields.
     func failure(
         of response: HTTPResponse, expecting expected: StatusSet, wait: Duration? = nil, at now: Timestamp
@@ -77,8 +76,8 @@ struct Hook: Sendable {
 
     func words(of response: HTTPResponse) -> String { answer.words(of: response) }
 
-    /// The failure of an answer whose status is a success, but which is not the service's.
-    /// - Parameter what: what the service answers.
+    /// The failure of an answer with a successful status, but without the service's usual content.
+    /// - Parameter what: the usual content.
     func unexpected(_ response: HTTPResponse, instead what: String) -> Failure {
         if ReceiverAnswer.isPage(response) {
             return Failure(
@@ -88,17 +87,17 @@ struct Hook: Sendable {
         return Failure(.badAnswer, .giveUp, "\(label) answered \(response.status) without \(what)\(words(of: response))")
     }
 
-    /// The parts of an address that are long enough to be secrets.
+    /// The parts of an address that may be secrets, by their length.
     private static func secrets(of address: HTTPAddress) -> [String] {
         let parts = address.target.split { "/?&=".contains($0) }.map(String.init).filter { $0.count >= 12 }
         return [address.target].filter { $0.count >= 4 } + parts + (address.userInfo.map { [$0] } ?? [])
     }
 }
 
-/// A connection's way to hosts other than its own: with its rate, proxy, certificates and time limit, without its header fields.
+/// A connection's clients for other hosts: with its rate, proxy, certificates and timeout, without its header fields.
 struct OtherAddresses: Sendable {
     let open: HTTPConnection
-    /// For hosts that a rule computes: refuses private addresses, unless the connection allows them.
+    /// For hosts computed from values: refuses private addresses, unless the connection allows them.
     let guarded: HTTPConnection
 
     init(

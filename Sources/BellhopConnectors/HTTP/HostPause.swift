@@ -22,10 +22,10 @@ final class HostPause: Sendable {
         self.clock = clock
     }
 
-    /// Fails during the pause, without a request.
+    /// Fails during the pause; sends nothing.
     func check() async throws(Failure) {
         if !state.withLock({ $0.isRead }) {
-            // If the notebook cannot be read, that costs only one extra request.
+            // If the notebook cannot be read, one request too many is sent.
             let kept = (try? await notebook.note(key))?.flatMap { $0.asString.flatMap { Timestamp(rfc3339: $0) } }
             state.withLock { state in
                 if !state.isRead { state = State(isRead: true, until: kept) }
@@ -33,25 +33,25 @@ final class HostPause: Sendable {
         }
         guard let until = state.withLock({ $0.until }) else { return }
         let wait = until - clock.now
-        // A clock change must not silence a connection for longer than the longest allowed pause.
+        // Even after a clock change, the pause must not exceed the longest allowed one.
         guard wait > .zero, wait <= RetryAfter.longest else { return state.withLock { $0.until = nil } }
         throw Failure(
             .throttled, .rest(wait),
             "\(place) asked for no more requests before \(until.rfc3339); nothing is sent until then.")
     }
 
-    /// Records the pause in an answer.
+    /// Records the pause that an answer asks for.
     func note(_ response: HTTPResponse) async {
         guard response.status == 429 || response.status == 503,
             let wait = RetryAfter.read(response.headers, at: clock.now, hasLimit: response.status == 429),
             wait > .zero
         else { return }
         let until = clock.now + wait
-        let isNews = state.withLock { state in
+        let isLonger = state.withLock { state in
             guard until > state.until ?? .distantPast else { return false }
             state = State(isRead: true, until: until)
             return true
         }
-        if isNews { try? await notebook.setNote(key, to: .string(until.rfc3339)) }
+        if isLonger { try? await notebook.setNote(key, to: .string(until.rfc3339)) }
     }
 }

@@ -1,11 +1,11 @@
-/// Detects login pages, or pages that lead to one, sent in place of the requested page.
+/// Detects login pages, and redirects to them, sent in place of the requested page.
 enum LoginPage {
-    /// Whether a page is a login page by its content: a password field, a form that posts itself to an identity provider, or
-    /// nothing but a redirect to a login.
+    /// Whether a page is a login page by its content: a password field, a form that submits itself to an identity provider, or
+    /// only a redirect to a login.
     static func isOne(_ body: [UInt8]) -> Bool {
         let text = ASCII.lowercased(String(decoding: body.prefix(256 << 10), as: UTF8.self))
         guard text.contains("<") else { return false }
-        return hasPassword(text) || leadsOn(text)
+        return hasPassword(text) || redirectsToLogin(text)
     }
 
     /// Whether a page is the placeholder of a hibernating developer instance.
@@ -26,13 +26,13 @@ enum LoginPage {
         return ["samlrequest=", "client_id=", "wtrealm="].contains { target.contains($0) }
     }
 
-    /// Whether there is a password field.
+    /// - Parameter text: the page, in lower case.
     static func hasPassword(_ text: String) -> Bool {
         ["type=\"password\"", "type='password'", "type=password"].contains { text.contains($0) }
     }
 
-    /// Whether a page, in lower case, forwards its reader to a login.
-    static func leadsOn(_ text: String) -> Bool {
+    /// - Parameter text: the page, in lower case.
+    static func redirectsToLogin(_ text: String) -> Bool {
         if text.contains("<form"), text.contains("samlrequest") || text.contains("samlresponse") { return true }
         guard text.utf8.count < 8192, text.contains("login") || text.contains("signin") || text.contains("/sso") else {
             return false

@@ -6,24 +6,23 @@ import NIOPosix
 enum PrivateAddress {
     /// Why an address is refused.
     enum Refused: Error, Sendable {
-        /// It is this private address.
+        /// A private address.
         case address(String)
-        /// Its port is none of ``ports``.
+        /// Its port is not in ``ports``.
         case port
     }
 
-    /// The ports of HTTP: the only ones at a host that comes from a value, so that no value reaches the server of another protocol.
+    /// The only ports allowed at a host that comes from a value, so that no value reaches a server of another protocol than HTTP.
     static let ports = [80, 443, 8080, 8443]
 
-    /// Throws if one of a host's addresses is private, before connecting to it, or if its port is none of HTTP's. Ignores a host
-    /// without addresses.
+    /// Throws if a host has a private address or the port is not one of HTTP's. Accepts a host without addresses.
     static func check(_ host: String, port: Int) async throws(Refused) {
         let found = try? await NIOThreadPool.singleton.runIfActive { try addresses(of: host, port: port) }
         for address in found ?? [] { try check(address) }
         if !ports.contains(port) { throw .port }
     }
 
-    /// Whether a host is an address, which no lookup can change.
+    /// Whether a host is a literal address, which needs no lookup.
     static func isNumeric(_ host: String) -> Bool { (try? SocketAddress(ipAddress: host, port: 0)) != nil }
 
     /// Throws if an address of a current or planned connection is private.
@@ -62,13 +61,13 @@ enum PrivateAddress {
         if isZero(0..<8), bytes[8] == 0xff, bytes[9] == 0xff, isZero(10..<12) { return isPrivate(v4: Array(bytes[12...])) }
         if isZero(0..<12) { return true }
         if bytes[0] == 0, bytes[1] == 0x64, bytes[2] == 0xff, bytes[3] == 0x9b {
-            return isZero(4..<12) ? isPrivate(v4: Array(bytes[12...])) : true
+            return !isZero(4..<12) || isPrivate(v4: Array(bytes[12...]))
         }
         if bytes[0] == 0x20, bytes[1] == 0x01, bytes[2] < 0x02 { return true }  // protocol assignments, among them Teredo
         if bytes[0] == 0x01, isZero(1..<8) { return true }  // discarded
         if bytes[0] == 0x20, bytes[1] == 0x02 { return isPrivate(v4: Array(bytes[2..<6])) }
         if bytes[0] & 0xfe == 0xfc || bytes[0] == 0xff { return true }  // unique local, multicast
-        return bytes[0] == 0xfe && bytes[1] & 0x80 == 0x80  // link-local, and what was site-local
+        return bytes[0] == 0xfe && bytes[1] & 0x80 == 0x80  // link-local, and the former site-local
     }
 
     private static func addresses(of host: String, port: Int) throws -> [SocketAddress] {

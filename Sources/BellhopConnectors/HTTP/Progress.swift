@@ -7,7 +7,7 @@ final class Progress: Sendable {
     private let handedOver: Atomic<Bool>
     private let hasAnswer = Atomic(false)
     let changesSomething: Bool
-    /// Without a body, nothing shows when the request was sent.
+    /// Only the request for a body shows that the client is connected.
     let hasBody: Bool
 
     init(changesSomething: Bool, hasBody: Bool) {

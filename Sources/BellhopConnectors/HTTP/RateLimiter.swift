@@ -10,7 +10,7 @@ public final class RateLimiter: Sendable {
     let rate: Rate
     /// Stores the used tokens for the next run; nil if they are not stored.
     private let memory: RateMemory?
-    /// The longest sleep before a waiting request checks its turn again: another request may have given its turn back.
+    /// The longest sleep before a waiting request checks again: another request may have given up its turn.
     private static let stride = Duration.seconds(5)
 
     public convenience init(_ rate: Rate, clock: any AgentClock) { self.init(rate, clock: clock, memory: nil) }
@@ -28,7 +28,7 @@ public final class RateLimiter: Sendable {
         queue.withLock { $0.restore(used, at: clock.now) }
     }
 
-    /// Returns the unused tokens of the last note, at the end of a run.
+    /// Returns the unused tokens at the end of a run.
     func settle() async { await memory?.settle() }
 
     /// Returns when the next request may be sent. A cancelled wait gives its turn to another request.
@@ -111,7 +111,7 @@ public final class RateLimiter: Sendable {
         func spend<Value: Sendable>(_ attempt: () async -> Value) async -> Value {
             let reservation = Reservation(limiter, requests: requests)
             let value = await Reservation.$current.withValue(reservation) {
-                // While this attempt waits at a gate, the one inside may need these tokens. This attempt is served first later.
+                // While this attempt waits at a gate, the attempt inside may need these tokens. This one is then served first.
                 await FIFOGate.$onWaiting.withValue(.init { limiter.giveBack(reservation) }) { await attempt() }
             }
             limiter.giveBack(reservation)

@@ -33,7 +33,7 @@ final class RateMemory: Sendable {
         self.notebook = notebook
     }
 
-    /// How many tokens one note allows: a tenth of the rate, or the requests of one second if those are more. So notes are rare.
+    /// How many tokens one note allows: a tenth of the rate, or one second's requests if that is more. This keeps writes rare.
     private var portion: Int {
         let second = Double(rate.count) / max(Double(rate.period.nanoseconds) / 1e9, 1e-9)
         return max(1, rate.count / 10, min(rate.count, Int(min(second, 1e9).rounded(.up))))
@@ -50,7 +50,7 @@ final class RateMemory: Sendable {
         }
         guard let more = note?["more"]?.asInt, more > 0 else { return take(used) }
         used.append(Use(time: now, count: Int(min(more, Int64(rate.count)))))
-        // Stored with this time, so that a further restart does not count them as used later than now.
+        // Stored at once, so that another restart counts them at this time, not later.
         do { try await notebook.setNote(key, to: Self.note(used, more: 0)) } catch { return take(used) }
         return take(used)
     }
@@ -66,11 +66,11 @@ final class RateMemory: Sendable {
         return used
     }
 
-    /// Returns once the use of a token at this time is stored; at once if an earlier note allows it. If the notebook fails, the
-    /// request is sent anyway: the store reports its own failures.
+    /// Returns once the use of a token is stored; at once if an earlier note allows it. If the notebook fails, the request is
+    /// sent anyway: the store reports its own failures.
     func note(useAt now: Timestamp) async throws(CancellationError) {
         if useLeft(at: now) { return }
-        // Waiting for the disk is short, so the attempt keeps its reserved tokens meanwhile.
+        // The disk is fast enough that the attempt keeps its reserved tokens meanwhile.
         let isIn = await FIFOGate.$onWaiting.withValue(nil) { (try? await gate.enter()) != nil }
         guard isIn else { throw CancellationError() }
         defer { gate.leave() }
@@ -94,7 +94,7 @@ final class RateMemory: Sendable {
             return state.used
         }
         guard let used else { return }
-        // If this fails, the next run counts them as used, and only starts more slowly.
+        // If this fails, the next run counts them as used and starts more slowly.
         try? await notebook.setNote(key, to: Self.note(used, more: 0))
     }
 

@@ -1,7 +1,7 @@
 import BellhopCore
 
-/// Decides who gets a rate's next request: first attempts under way, then readers and deliveries in turn, so that neither starves
-/// the other.
+/// Decides who may send a rate's next request: first the attempts under way, then reads and deliveries in turn, so that neither
+/// starves the other.
 struct RateQueue: Sendable {
     private(set) var bucket: TokenBucket
     private var lastTicket = 0
@@ -9,7 +9,7 @@ struct RateQueue: Sendable {
     private var continuing: [Int] = []
     private var reading: [Int] = []
     private var served: Set<Int> = []
-    /// How many tokens deliveries wait for, and how many of them are reserved.
+    /// The tokens that waiting deliveries need, and those of them that are reserved.
     private var wanted = 0
     private var granted = 0
     private var isDeliveriesTurn = true
@@ -40,7 +40,7 @@ struct RateQueue: Sendable {
         serve(at: now)
     }
 
-    /// Reserves tokens for up to `attempts` attempts of `requests` requests each; returns for how many it did.
+    /// Reserves tokens for up to `attempts` attempts of `requests` requests each; returns the number of attempts.
     mutating func reserve(upTo attempts: Int, requests: Int, at now: Timestamp) -> Int {
         serve(at: now)
         let free = continuing.isEmpty && reading.isEmpty ? bucket.free(at: now) : 0
@@ -57,9 +57,7 @@ struct RateQueue: Sendable {
     }
 
     /// Uses a reserved token.
-    mutating func use(at now: Timestamp) {
-        bucket.use(at: now)
-    }
+    mutating func use(at now: Timestamp) { bucket.use(at: now) }
 
     /// Sets how many requests the waiting deliveries need; zero if no delivery waits.
     mutating func want(_ requests: Int, at now: Timestamp) {

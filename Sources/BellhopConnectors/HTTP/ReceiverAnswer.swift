@@ -2,21 +2,21 @@ import BellhopCore
 
 /// What a receiver's answer means for a delivery.
 ///
-/// According to Standard Webhooks 1.0 and the receivers themselves: 429 and 5xx are temporary, other refusals are permanent; a
-/// redirect is a refusal, because following it would send our content and headers elsewhere.
+/// According to Standard Webhooks 1.0 and the receivers themselves: 429 and 5xx are temporary, other refusals are permanent. A
+/// redirect is a refusal, because following it would send content and headers to another address.
 struct ReceiverAnswer: Sendable {
-    /// How messages name the receiver: by its name and host, never by its path, which is often a secret.
+    /// The receiver in messages: its name and host, never its path, which is often a secret.
     var receiver: String
-    /// Secrets that the other side might echo.
+    /// Secrets that the answer might echo.
     var secrets: [String] = []
-    /// Whether its address and credentials are a connection's: if it does not accept them, no delivery will succeed until a person
+    /// Whether the address and the credentials are a connection's. If they are refused, no delivery succeeds until a person
     /// repairs the connection.
     var isConnection = false
 
-    /// How services call a token that they do not accept any more, with 403.
+    /// Error codes for a token that is no longer valid, sent with 403.
     private static let revoked = ["invalid_token", "token_revoked", "token_expired", "account_inactive", "revoked"]
 
-    /// Nil if the status is expected.
+    /// The failure that a status means; nil if the status is expected.
     /// - Parameter wait: how long the service asks to wait, if it states that outside the standard header fields.
     func failure(
         of response: HTTPResponse, expecting expected: StatusSet, wait: Duration? = nil, at now: Timestamp
@@ -28,7 +28,7 @@ struct ReceiverAnswer: Sendable {
         let after = wait ?? RetryAfter.read(response.headers, at: now, hasLimit: status == 429)
         switch status {
         case 429: return Failure(.throttled, .rest(after), "\(answered): too many requests for now\(words)")
-        // It says when to retry, so it has not processed the request.
+        // With Retry-After, it has not processed the request.
         case 503 where after != nil: return Failure(.throttled, .rest(after), "\(answered)\(words)")
         case 502, 503, 504: return Failure(.gateway, .retry(after: after), "\(answered)\(words)")
         case 408, 425: return Failure(.dropped, .retry(after: after), "\(answered)\(words)")
@@ -52,26 +52,25 @@ struct ReceiverAnswer: Sendable {
     /// The remedy when the address or the credentials are not accepted.
     private var lost: Failure.Remedy { isConnection ? .pauseReceiver : .giveUp }
 
-    /// The answer's own text, as the end of a sentence with its full stop; nothing of a page.
+    /// The answer's text as the end of a sentence, with its full stop. The text of a web page is left out.
     func words(of response: HTTPResponse) -> String {
         guard !Self.isPage(response) else { return "." }
         let excerpt = Redaction.excerpt(DisplayText.line(Self.text(response, hiding: secrets)), length: 160)
         return excerpt.isEmpty ? "." : ": \(excerpt)" + (".!?".contains(excerpt.last ?? ".") ? "" : ".")
     }
 
-    /// The beginning of an answer's text without these secrets. Scrubs before cutting, so that no secret is cut in two.
+    /// The beginning of an answer's text without these secrets, which are removed before the text is cut.
     static func text(_ response: HTTPResponse, hiding secrets: [String]) -> String {
         String(Redaction.scrub(String(decoding: response.body.prefix(16_384), as: UTF8.self), of: secrets).prefix(4096))
     }
 
-    /// True if the answer is a web page: it comes from an intermediary.
+    /// Whether the answer is a web page, probably from an intermediary.
     static func isPage(_ response: HTTPResponse) -> Bool {
         response.headers["Content-Type"].map { ASCII.lowercased($0).hasPrefix("text/html") } ?? false
             || response.body.first { !" \t\r\n\u{FEFF}".utf8.contains($0) } == UInt8(ascii: "<")
     }
 
-    /// A failure unless a success says plain `ok`, as the incoming webhooks of some chats do: any other answer comes from something
-    /// else.
+    /// The failure of a successful status without the plain `ok` of some chats' incoming webhooks: something else answered.
     static func unlessOK(_ response: HTTPResponse, _ service: String, from hook: Hook) -> Failure? {
         guard StatusSet.success.contains(response.status), response.body.filter({ $0 > 0x20 }) != Array("ok".utf8) else {
             return nil

@@ -5,11 +5,11 @@ public enum Redaction {
     /// The replacement for a secret.
     public static let mark = "•••"
 
-    /// The text with each of these secrets replaced, also in its percent-encoded, form-encoded and JSON forms. Secrets of fewer
-    /// than four characters are left: replacing them would reveal more than it hides.
+    /// Replaces each secret in the text, also in its percent-encoded, form-encoded and JSON forms. Secrets of fewer than four
+    /// characters are kept: replacing them would reveal more than it hides.
     public static func scrub(_ text: String, of secrets: [String]) -> String {
         var text = text
-        // Longer ones first, so that no part of them is left.
+        // Longer ones first, because they may contain shorter ones.
         for secret in Set(secrets).sorted(by: { $0.utf8.count > $1.utf8.count }) where secret.count >= 4 {
             for form in forms(of: secret) { text = text.replacing(form, with: mark) }
         }
@@ -17,12 +17,12 @@ public enum Redaction {
     }
 
     /// Whether a name suggests that its value is a secret.
-    public static func isTelling(_ name: some StringProtocol) -> Bool {
+    public static func suggestsSecret(_ name: some StringProtocol) -> Bool {
         let name = ASCII.lowercased(name)
         let isPart = ["pass", "pwd", "secret", "token", "key", "auth", "credential", "cookie", "signature"].contains {
             name.contains($0)
         }
-        // As a whole word: `assigned_to` contains it.
+        // Only as a whole word: `assigned_to` contains it too.
         return isPart || name.split { !$0.isLetter && !$0.isNumber }.contains("sig")
     }
 

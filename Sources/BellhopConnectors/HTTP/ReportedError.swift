@@ -6,7 +6,7 @@ enum ReportedError {
     static func words(
         in body: [UInt8], under names: [String] = ["error", "errors"], hiding secrets: [String]
     ) -> String? {
-        // Most bodies do not contain the word at all and are not parsed twice.
+        // Most bodies do not contain the word, which saves parsing them twice.
         guard body.contains("\"error"), let json = try? JSON.parse(body) else { return nil }
         for name in names {
             guard let value = json[name], isSomething(value) else { continue }

@@ -2,7 +2,7 @@ import BellhopCore
 
 /// A request as settings describe it: method, header fields, query and body. All steps and sources share these settings.
 struct RequestArguments: Sendable, Hashable {
-    /// Why settings do not describe a request.
+    /// Why the settings do not describe a valid request.
     struct Problem: Error, Sendable, Hashable {
         var setting: String
         /// One sentence.
@@ -25,6 +25,7 @@ struct RequestArguments: Sendable, Hashable {
     private var queryPairs: [HeaderFields.Field]
 
     static let methods = ["POST", "PUT", "PATCH", "DELETE", "GET", "HEAD"]
+
     /// - Parameters:
     ///   - method: the default method.
     ///   - methods: the allowed methods.
@@ -98,7 +99,7 @@ struct RequestArguments: Sendable, Hashable {
         return headers
     }
 
-    // Null counts as not given.
+    /// The body and its type. Null settings count as missing.
     private static func content(_ arguments: JSON.Object) throws(Problem) -> (name: String, bytes: [UInt8], type: String)? {
         let given = bodies.filter { arguments[$0]?.isNull == false }
         guard given.count <= 1 else {

@@ -5,10 +5,10 @@ public enum RetryAfter {
     /// Longer waits are cut to this.
     public static let longest = Duration.days(1)
 
-    /// Reads `Retry-After` (seconds or a date) or else when the rate limit is reset; nil without either. Dates count from the answer's
-    /// own `Date`, so that a wrong clock on either side does no harm.
+    /// Reads `Retry-After` (seconds or a date), or else the reset time of the rate limit; nil without either. Dates count from
+    /// the answer's own `Date`, so that a wrong clock on either side does no harm.
     ///
-    /// - Parameter hasLimit: false to ignore the reset of the rate limit: some services state it in every answer.
+    /// - Parameter hasLimit: false to ignore the reset time of the rate limit, which some services state in every answer.
     public static func read(_ headers: HeaderFields, at now: Timestamp, hasLimit: Bool = true) -> Duration? {
         let here = headers["Date"].flatMap { Timestamp(httpDate: $0) } ?? now
         if let text = headers["Retry-After"].map({ ASCII.trimmed($0) }) {
@@ -32,7 +32,7 @@ public enum RetryAfter {
         return headers["RateLimit"].flatMap { RateLimit.parameter("t", of: $0) }.map { limited(Double($0)) }
     }
 
-    /// A number of seconds, perhaps with a sign and a fraction, however many digits it has.
+    /// A number of seconds, perhaps with a sign and a fraction, of any length.
     private static func seconds(_ text: some StringProtocol) -> Double? {
         guard text.utf8.allSatisfy({ ASCII.isDigit($0) || "+-.".utf8.contains($0) }) else { return nil }
         return Double(text).map { min($0, 1e15) }

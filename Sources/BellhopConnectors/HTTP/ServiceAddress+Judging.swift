@@ -1,8 +1,8 @@
 import BellhopCore
 
 extension ConnectionManifest {
-    /// Why an address cannot be the `url` of a connection of this kind, although it is a valid one: it certainly belongs to another
-    /// kind, or it is not a complete address of this one. Nil for all other addresses, and for a kind that names none.
+    /// Why a valid address cannot be the `url` of a connection of this kind: it belongs to another kind, or it is incomplete. Nil
+    /// for all other addresses, and for a kind without known addresses.
     func refusal(of address: HTTPAddress, _ settings: Settings) -> String? {
         if addresses.isEmpty { return nil }
         if let own = addresses.first(where: { $0.covers(address) }) { return own.refusal ?? own.missingCompanion(in: settings) }
@@ -25,7 +25,7 @@ extension ConnectionManifest {
 }
 
 extension ServiceAddress {
-    /// Whether an address is one of these, whole.
+    /// Whether an address matches completely.
     func covers(_ address: HTTPAddress) -> Bool {
         guard hasHost(address.host) else { return false }
         let names = address.target.dropFirst(address.path.count + 1).split(separator: "&").compactMap {

@@ -1,20 +1,20 @@
 import NIOCore
 import NIOHTTP1
 
-/// Ends a connection whose server answers with a status below 100, which is no HTTP.
+/// Closes a connection whose server answers with a status below 100, which is not valid HTTP.
 ///
-/// The client takes such a status for an informational one, meets the end of the answer without its beginning, and ends the process
-/// (AsyncHTTPClient 1.37.0, HTTPRequestStateMachine.receivedHTTPResponseEnd).
+/// AsyncHTTPClient 1.37.0 treats such a status as informational, then receives the end of an answer that never began, and crashes
+/// (HTTPRequestStateMachine.receivedHTTPResponseEnd).
 final class StatusGuard: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias InboundOut = HTTPClientResponsePart
 
-    /// The answer has a status that HTTP does not have.
+    /// The status is not one of HTTP's.
     struct NoStatus: Error {}
 
     private var isEnded = false
 
-    /// Adds it to a connection of the client, right behind the handler that reads HTTP.
+    /// Adds the guard to a client's connection, right behind the HTTP decoder.
     static func add(to channel: any Channel) throws {
         let pipeline = channel.pipeline.syncOperations
         let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPResponseDecoder>.self)

@@ -7,11 +7,11 @@ struct StatusSet: Sendable, Hashable {
     /// 200 to 299.
     static let success = StatusSet(ranges: [200...299])
 
-    /// Only 200: the complete resource. 202 only means accepted, 206 is a part.
+    /// Only 200, the complete resource: 202 only accepts the request, 206 is a part.
     static let whole = StatusSet(ranges: [200...200])
 
-    /// Failures that may pass by themselves, whatever the body says.
-    static let passing = StatusSet(ranges: [408...408, 425...425, 429...429, 500...599])
+    /// Temporary failures, whatever the body says.
+    static let temporary = StatusSet(ranges: [408...408, 425...425, 429...429, 500...599])
 
     static let any = StatusSet(ranges: [100...999])
 

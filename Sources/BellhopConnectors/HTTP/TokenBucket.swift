@@ -2,13 +2,13 @@ import BellhopCore
 
 /// A bucket with as many tokens as a rate's count; a token returns one period after its use.
 ///
-/// So no period has more requests than the count, wherever it begins, while a burst of that many may be sent at once. A token can
-/// be reserved first: its period begins when it is used.
+/// So no period, wherever it begins, has more requests than the count, and a burst of that many may be sent at once. A token can
+/// be reserved first; its period begins when it is used.
 struct TokenBucket: Sendable {
     let rate: Rate
     /// When each missing token was used, the oldest first.
     private var used: [Timestamp] = []
-    /// How many are reserved.
+    /// The number of reserved tokens.
     private(set) var held = 0
     private var latest = Timestamp.distantPast
 
@@ -34,7 +34,7 @@ struct TokenBucket: Sendable {
         free(at: now)
     }
 
-    /// Sets tokens aside.
+    /// Reserves tokens.
     mutating func hold(_ count: Int = 1) { held += count }
 
     /// Uses a reserved token.

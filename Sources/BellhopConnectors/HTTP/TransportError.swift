@@ -9,7 +9,7 @@ import NIOSSL
 /// Why a request got no complete answer.
 public struct TransportError: Error, Sendable, Hashable {
     public enum Kind: Sendable, Hashable {
-        /// No connection: unknown host, nothing listens, no route.
+        /// No connection: unknown host, closed port, no route.
         case unreachable
         case timeout
         /// The TLS handshake failed: untrusted certificate, or no common protocol.
@@ -29,7 +29,7 @@ public struct TransportError: Error, Sendable, Hashable {
     public var mayHaveArrived: Bool
     /// One sentence that names host and port and holds no secret.
     public var message: String
-    /// Whether the certificate is of an authority that this machine does not trust.
+    /// Whether this machine does not trust the certificate's authority.
     public private(set) var isOfTrust = false
 
     public init(_ kind: Kind, mayHaveArrived: Bool, _ message: String) {
@@ -38,7 +38,7 @@ public struct TransportError: Error, Sendable, Hashable {
         self.message = message
     }
 
-    /// The failure this means: a write that may have arrived has an unknown outcome, anything else may be retried.
+    /// Converts to a failure: a write that may have arrived has an unknown outcome, most other requests may be retried.
     public func failure(changesSomething: Bool) -> Failure {
         let again: Failure.Remedy = changesSomething && mayHaveArrived ? .unknownOutcome : .retry(after: nil)
         return switch kind {
@@ -54,16 +54,16 @@ public struct TransportError: Error, Sendable, Hashable {
 }
 
 extension TransportError {
-    /// Translates errors of the libraries below. Errors that concern connecting happened before anything was sent.
+    /// Translates the libraries' errors. Errors while connecting happen before anything is sent.
     ///
-    /// - Parameter proxy: the proxy used; if set, it is the proxy that refused the connection.
+    /// - Parameter proxy: the proxy used; if set, connection errors are about it.
     init(
         _ error: any Error, at address: HTTPAddress, through proxy: HTTPAddress? = nil, timeout: Duration, limit: Int,
         _ progress: Progress
     ) {
         let place = address.place
         let called = proxy.map { "the proxy \($0.place)" } ?? place
-        // Either of the two may be at fault.
+        // Either may have failed.
         let way = proxy.map { "\(place) through the proxy \($0.place)" } ?? place
         let arrived = progress.mayHaveArrived
         switch error {
@@ -80,7 +80,7 @@ extension TransportError {
         case is NIOHTTPDecompression.DecompressionError, is NIOHTTPDecompression.ExtraDecompressionError:
             self.init(.cut, mayHaveArrived: true, "The answer of \(place) is damaged: it cannot be decompressed.")
         case HTTPParserError.headerOverflow:
-            self.init(.cut, mayHaveArrived: arrived, "The answer of \(way) has header fields larger than any server's.")
+            self.init(.cut, mayHaveArrived: arrived, "The answer of \(way) has header fields that are too large.")
         case is StatusGuard.NoStatus:
             self.init(.cut, mayHaveArrived: arrived, Self.noHTTP(way))
         case let error as HTTPParserError where error != .invalidEOFState:
@@ -92,7 +92,7 @@ extension TransportError {
                 .tls, mayHaveArrived: arrived,
                 "The certificate of \(place) is not for the name \(address.host): check the address.")
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
-            self.init(reading: error, place, progress)
+            self.init(tlsError: error, place, mayHaveArrived: arrived)
         case let error as HTTPClientError:
             self.init(error, place: place, called: called, way: way, timeout: timeout, progress)
         case let error as ChannelError:
@@ -151,25 +151,23 @@ extension TransportError {
         }
     }
 
-    private init(reading error: any Error, _ place: String, _ progress: Progress) {
+    private init(tlsError error: any Error, _ place: String, mayHaveArrived arrived: Bool) {
         let text = String(describing: error)
         if text.contains("uncleanShutdown") {
-            self.init(
-                .cut, mayHaveArrived: progress.mayHaveArrived, "\(place) closed the connection before the answer was complete.")
+            self.init(.cut, mayHaveArrived: arrived, "\(place) closed the connection before the answer was complete.")
         } else if text.contains("CERTIFICATE_VERIFY_FAILED") || text.contains("unableToValidateCertificate") {
             self.init(
-                .tls, mayHaveArrived: progress.mayHaveArrived,
+                .tls, mayHaveArrived: arrived,
                 "This machine does not trust the certificate of \(place); a private authority can be named with ca:.")
             isOfTrust = true
         } else if text.contains("WRONG_VERSION_NUMBER") {
-            self.init(
-                .tls, mayHaveArrived: progress.mayHaveArrived, "\(place) does not speak TLS: check the address and its port.")
+            self.init(.tls, mayHaveArrived: arrived, "\(place) does not speak TLS: check the address and its port.")
         } else if text.contains("PROTOCOL_VERSION") || text.contains("UNSUPPORTED_PROTOCOL") {
             self.init(
-                .tls, mayHaveArrived: progress.mayHaveArrived,
+                .tls, mayHaveArrived: arrived,
                 "\(place) offers only TLS older than 1.2, which is not safe: ask its operator to turn on TLS 1.2 or newer.")
         } else {
-            self.init(.tls, mayHaveArrived: progress.mayHaveArrived, "No TLS connection to \(place): the handshake failed.")
+            self.init(.tls, mayHaveArrived: arrived, "No TLS connection to \(place): the handshake failed.")
         }
     }
 

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// Names the answer already known (RFC 9110, section 13), so that a server answers 304 if it has not changed.
+/// Identify the known answer, so that a server answers 304 if it has not changed (RFC 9110, section 13).
 struct Validators: Sendable, Hashable {
     var tag: String?
     var modified: String?
@@ -9,8 +9,8 @@ struct Validators: Sendable, Hashable {
 
     /// Reads those of an answer.
     ///
-    /// A date alone counts only if the answer is some seconds newer: something that changes again within the same second keeps
-    /// its date (RFC 9110, section 8.8.2.2).
+    /// A date alone counts only if the answer is some seconds newer: a second change within the same second would not change the
+    /// date (RFC 9110, section 8.8.2.2).
     init(_ headers: HeaderFields) {
         tag = headers["ETag"]
         guard let date = headers["Last-Modified"], let changed = Timestamp(httpDate: date) else { return }

@@ -262,11 +262,11 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
             conversation: call.place.change(message, reference: receiver.reference(in: response, call)))
     }
 
-    /// The status of a failure that may pass decides, however long or late the page with it is. Other refusals say in the body what they
-    /// mean, such as that a message is gone.
+    /// The status of a failure that may pass decides, however long or late the page with it is. Other refusals say in the body
+    /// what they mean, such as that a message is gone.
     private func request(_ body: JSON, _ call: MessageCall) throws(Failure) -> HTTPRequest {
         var request = try receiver.request(body, call)
-        request.settledBy = request.settledBy ?? .passing
+        request.settledBy = request.settledBy ?? .temporary
         return request
     }
 

@@ -2,8 +2,8 @@ import BellhopCore
 
 /// Opsgenie (Alert API v2): a message opens an alert, which its thread's key closes again.
 ///
-/// Opsgenie counts a further message of an open alert and shows it in the alert's activity; one for a closed alert opens a new one.
-/// How many requests it takes depends on the account's plan, so it has no rate by default; a refusal says how long to rest.
+/// Opsgenie counts a further message of an open alert and shows it in the alert's activity; one for a closed alert opens a new
+/// one. How many requests it takes depends on the account's plan, so it has no rate by default; a refusal says how long to rest.
 struct OpsgenieReceiver: HookReceiver {
     static let kind = "opsgenie"
     static let summary = "Opsgenie: a message is an alert that calls people. Atlassian ends Opsgenie on 5 April 2027."
@@ -99,7 +99,7 @@ struct OpsgenieReceiver: HookReceiver {
         guard kind == AcknowledgeAction.manifest.kind else { return nil }
         return AcknowledgeAction { alert, delivery, attempt throws(Failure) in
             var request = post("acknowledge", alert, to: hook.address, notAfter: delivery.expires)
-            request.settledBy = .passing
+            request.settledBy = .temporary
             let response = try await hook.answer(to: request)
             if let failure = Self.failure(of: response, from: hook)
                 ?? hook.failure(of: response, expecting: .success, wait: Self.wait(in: response), at: attempt.now)

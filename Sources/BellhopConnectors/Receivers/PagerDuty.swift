@@ -92,7 +92,7 @@ struct PagerDutyReceiver: HookReceiver {
             var request = HTTPRequest(
                 "POST", hook.address, headers: ["Content-Type": "application/json"], body: body.encoded(),
                 notAfter: delivery.expires)
-            request.settledBy = .passing
+            request.settledBy = .temporary
             let response = try await hook.answer(to: request)
             if let failure = Self.failure(of: response, from: hook)
                 ?? hook.failure(of: response, expecting: .success, at: attempt.now)
@@ -104,7 +104,7 @@ struct PagerDutyReceiver: HookReceiver {
     }
 }
 
-/// How large an event for PagerDuty may be: 512 KB in all (Events API v2, *Send an event*). In code points unless it says otherwise.
+/// The limits of a PagerDuty event, in code points. The whole event has at most 512 KB (Events API v2, *Send an event*).
 enum PagerDutyLimits {
     static let routingKey = 32
     /// Documented.

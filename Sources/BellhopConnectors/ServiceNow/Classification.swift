@@ -98,7 +98,7 @@ extension Classification {
         let isLogin = text.contains("user_password") && (text.contains("login.do") || text.contains("sysverb_login"))
         let isOther =
             LoginPage.hasPassword(text) && ["login.do", "sysverb_login", "login_redirect"].contains { text.contains($0) }
-        if isLogin || isOther || LoginPage.leadsOn(text) { return .sessionExpired }
+        if isLogin || isOther || LoginPage.redirectsToLogin(text) { return .sessionExpired }
         if response.isSuccess, response.body.first(where: { $0 > 0x20 }) == UInt8(ascii: "{"),
             let error = ErrorEnvelope(response.body)
         {

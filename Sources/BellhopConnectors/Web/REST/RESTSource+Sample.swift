@@ -16,8 +16,8 @@ extension RESTSource: SampledSource {
         let query = address.target.drop { $0 != "?" }.dropFirst()
         let pairs = query.split(separator: "&").map { pair in
             let name = pair.prefix { $0 != "=" }
-            let isTelling = Redaction.isTelling(PercentEncoding.decode(name)) && name.endIndex < pair.endIndex
-            return isTelling ? "\(name)=\(Redaction.mark)" : String(pair)
+            let isSecret = Redaction.suggestsSecret(PercentEncoding.decode(name)) && name.endIndex < pair.endIndex
+            return isSecret ? "\(name)=\(Redaction.mark)" : String(pair)
         }
         let text = address.origin + address.path + (pairs.isEmpty ? "" : "?" + pairs.joined(separator: "&"))
         return Redaction.scrub(text, of: hidden)
