@@ -132,7 +132,7 @@ public final class HTTPConnection: HTTPExchange {
         if let proxy = configuration.proxy, !PrivateAddress.isNumeric(address.host) {
             throw TransportError(
                 .badRequest, mayHaveArrived: false,
-                "Bellhop cannot check whether \(address.place), whose host comes from a value, has a private address, because the proxy \(proxy.place) looks it up: write the host in the rule, or set `allow_private: true`."
+                "The proxy \(proxy.place) would look up \(address.place), whose host comes from a value, so Bellhop cannot check whether its address is private: write the host in the rule, or set `allow_private: true`."
             )
         }
         do throws(PrivateAddress.Refused) { try await lookUp(address.host, address.port) } catch {
