@@ -29,8 +29,8 @@ enum DisplayText {
         return clean.split { $0 == "\n" || $0 == "\t" }.joined(separator: " ")
     }
 
-    /// The text, cut to a number of code points; a cut text ends in an ellipsis, which counts. Cuts between grapheme clusters, so
-    /// that no accent or part of an emoji is lost.
+    /// The text, cut to a number of code points including the final ellipsis. Cuts between grapheme clusters, so that no accent
+    /// or part of an emoji is lost.
     static func cut(_ text: String, to limit: Int) -> String {
         if text.utf8.count <= limit || text.unicodeScalars.count <= limit { return text }
         guard limit > 1 else { return limit == 1 ? ellipsis : "" }
@@ -49,7 +49,7 @@ enum DisplayText {
 struct LinkAddress: Sendable, Hashable {
     let text: String
 
-    /// Nil for anything but http and https addresses, and for one with a user before its host, which imitates another host.
+    /// Nil for all but http and https addresses, and for one with a user name, which may imitate another host.
     /// Encodes characters that are not allowed in an address, so that the text cannot break out of markup.
     init?(_ text: String, limit: Int = .max) {
         guard let address = try? HTTPAddress(text), address.userInfo == nil else { return nil }

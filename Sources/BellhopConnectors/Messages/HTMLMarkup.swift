@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// HTML as chats and mail readers take it: paragraphs, bold, emphasis, code, links and lists, without attributes besides `href`.
+/// HTML for chats and mail programs: paragraphs, bold, emphasis, code, links and lists, with no attribute but `href`.
 struct HTMLMarkup: Markup {
     func escape(_ scalar: Unicode.Scalar, at place: TextPlace, into text: inout String) { Self.escape(scalar, into: &text) }
 
@@ -42,7 +42,7 @@ struct HTMLMarkup: Markup {
     static func escaped(_ text: String) -> String { text.unicodeScalars.reduce(into: "") { escape($1, into: &$0) } }
 }
 
-/// Text without markup: links stand as their addresses, emphasis as plain words.
+/// Text without markup: links become their addresses, emphasis becomes plain words.
 struct PlainMarkup: Markup {
     func escape(_ scalar: Unicode.Scalar, at place: TextPlace, into text: inout String) { text.unicodeScalars.append(scalar) }
 

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// A markup whose limit counts the bytes that the text takes in a JSON document.
+/// A markup whose limit counts the bytes of the text in a JSON document.
 struct JSONBytes<Base: Markup>: Markup {
     var base: Base
 

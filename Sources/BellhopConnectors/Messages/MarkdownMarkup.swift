@@ -2,10 +2,10 @@ import BellhopCore
 
 /// CommonMark, as chats read it: bold, emphasis, code, links, lists. The base of the Markdown flavours.
 ///
-/// Every ASCII punctuation character has a backslash, so no text can become markup, whatever the chat adds to CommonMark (CommonMark
-/// 0.31, section 2.4: a backslash before ASCII punctuation is the character itself).
+/// Every ASCII punctuation character has a backslash, so no text can become markup, whatever the chat adds to CommonMark
+/// (CommonMark 0.31, section 2.4: a backslash before ASCII punctuation is the character itself).
 struct CommonMark: Markup {
-    /// Whether this character is written with a zero-width space after it, as those that begin mentions are.
+    /// Whether a zero-width space must follow this character, so that it begins no mention.
     var breaks: @Sendable (Unicode.Scalar) -> Bool = { $0 == "@" || $0 == "<" }
 
     func escape(_ scalar: Unicode.Scalar, at place: TextPlace, into text: inout String) {
@@ -38,7 +38,7 @@ enum MarkdownText {
         }
     }
 
-    /// An address that cannot end the parentheses around it and has no markup or entities.
+    /// The address, encoded so that it cannot end the parentheses around it and contains no markup or entities.
     static func target(_ address: LinkAddress) -> String {
         PercentEncoding.encode(address.text, keeping: "-.:/?#@&=%+,!$~")
     }
@@ -46,8 +46,8 @@ enum MarkdownText {
     /// In a code span no character can be escaped, and a backtick ends it.
     static func canBeCode(_ text: String) -> Bool { !text.utf8.contains(UInt8(ascii: "`")) }
 
-    /// Escapes a character as the body does, which learns whether only spaces and digits stand before it on its line. In code
-    /// nothing can be escaped. A blank at the start of a line becomes a no-break space: four of them would begin a block of code.
+    /// Calls the body to escape a character of text; `isLineStart` says whether only spaces and digits precede it on its line.
+    /// Code is not escaped. A blank at the start of a line becomes a no-break space, because four blanks begin a block of code.
     static func escape(
         _ scalar: Unicode.Scalar, at place: TextPlace, into text: inout String,
         _ body: (_ text: inout String, _ isLineStart: Bool) -> Void

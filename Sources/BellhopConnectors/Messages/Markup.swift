@@ -1,15 +1,15 @@
 import BellhopCore
 
-/// A receiver's markup, as ``MarkupWriter`` writes it: its marks and its escapes.
+/// A receiver's markup: its marks and its escapes.
 protocol Markup: Sendable {
-    /// Appends a character of text so that its reader shows exactly that character.
+    /// Appends a character, escaped so that the receiver shows exactly this character.
     func escape(_ scalar: Unicode.Scalar, at place: TextPlace, into text: inout String)
 
     /// The marks before and after an element.
     func marks(_ element: MarkupElement) -> MarkupMarks
 
-    /// Whether marks of emphasis are recognized by the characters beside them, as in Markdown. Then a zero-width space stands
-    /// between a mark and punctuation.
+    /// Whether marks of emphasis depend on the characters beside them, as in Markdown. A zero-width space then separates marks
+    /// from punctuation.
     var guardsEmphasis: Bool { get }
 
     /// Whether this text can be written as code; if not, it is written as plain text.
@@ -23,7 +23,6 @@ protocol Markup: Sendable {
     var fieldSeparator: String { get }
 
     /// How much of the limit a character takes.
-    /// - Parameter escaped: the character as it is written.
     func cost(of character: Character, escaped: Substring) -> Int
     /// How much of the limit marks and separators take.
     func cost(ofMark mark: String) -> Int

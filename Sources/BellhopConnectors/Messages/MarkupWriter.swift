@@ -2,8 +2,8 @@ import BellhopCore
 
 /// Writes text in a receiver's markup, within a budget.
 ///
-/// It cuts between characters as people see them, never within a mark or an escape, and closes what it has opened. A cut text
-/// ends in an ellipsis; nothing more is written after it, until the next ``within(_:_:)``.
+/// It cuts between characters as people see them, never within a mark or an escape, and closes open marks. A cut text ends in an
+/// ellipsis, and nothing more is written until the next ``within(_:_:)``.
 struct MarkupWriter<Flavour: Markup>: Sendable {
     let flavour: Flavour
     private(set) var text = ""
@@ -23,7 +23,7 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
 
     var isEmpty: Bool { text.isEmpty }
 
-    /// Runs a closure within a part of the room. If the closure cuts its text, later text is written all the same.
+    /// Runs a closure within a part of the room. Text after the closure is written even if the closure's text was cut.
     mutating func within(_ limit: Int, _ body: (inout Self) -> Void) {
         let outside = room - max(min(limit, room), 0)
         let wasFull = isFull
@@ -43,19 +43,13 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
     mutating func separated(by separator: String, _ body: (inout Self) -> Void) {
         guard !isFull else { return }
         let before = self
-        let start = before.text.utf8.count
         guard mark(separator) else { return }
         let begin = text.utf8.count
         body(&self)
-        if text.utf8.count == begin {
-            let cut = (wasCut, isFull)
-            self = before
-            (wasCut, isFull) = cut
-        }
-        assert(text.utf8.count >= start)
+        if text.utf8.count == begin { restore(before) }
     }
 
-    /// Writes an element around the body's text; nothing if that is empty.
+    /// Writes an element around the body's text; writes nothing if the text is empty.
     mutating func element(_ element: MarkupElement, _ body: (inout Self) -> Void) {
         let marks = flavour.marks(element)
         guard !isFull else { return }
@@ -68,12 +62,17 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
         body(&self)
         room += cost
         if text.utf8.count == begin {
-            let cut = (wasCut, isFull)
-            self = before
-            (wasCut, isFull) = cut
+            restore(before)
         } else {
             put(marks.close, cost: cost)
         }
+    }
+
+    /// Returns to an earlier state, but keeps whether text was cut.
+    private mutating func restore(_ before: Self) {
+        let cut = (wasCut, isFull)
+        self = before
+        (wasCut, isFull) = cut
     }
 
     /// Writes a text, whole or cut.
@@ -96,9 +95,9 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
         if !mark(markup) { cut() }
     }
 
-    /// Writes the lines of a list, whole ones only, and a line that counts those left out.
+    /// Writes the lines of a list that fit completely, and a line that counts the others.
     /// - Parameters:
-    ///   - more: how many there are besides.
+    ///   - more: the number of further items.
     ///   - longest: the room of one line.
     mutating func list(_ items: [StyledText], ordered: Bool, more: Int, longest: Int) {
         guard !isFull else { return }
@@ -134,7 +133,7 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
 
     // MARK: Runs
 
-    /// Writes runs; false if they did not fit, leaving as much of the room as `reserve`.
+    /// Writes runs and keeps `reserve` of the room free; false if they did not all fit.
     private mutating func runs(_ runs: [StyledText.Run], reserve: Int) -> Bool {
         for (place, run) in runs.enumerated() {
             let next = place + 1 < runs.count ? runs[place + 1] : nil
@@ -142,10 +141,9 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
                 switch run {
                 case .lineBreak: fits(flavour.lineBreak, reserve) && mark(flavour.lineBreak)
                 case .link(let address, let label): link(address, label, reserve: reserve)
-                case .text(let words, .plain): characters(words, at: .text, reserve: reserve)
-                case .text(let words, .code) where flavour.canBeCode(words): styled(words, .code, before: next, reserve: reserve)
-                case .text(let words, .code): characters(words, at: .text, reserve: reserve)
-                case .text(let words, let style): styled(words, style, before: next, reserve: reserve)
+                case .text(let words, let style) where style != .plain && (style != .code || flavour.canBeCode(words)):
+                    styled(words, style, before: next, reserve: reserve)
+                case .text(let words, _): characters(words, at: .text, reserve: reserve)
                 }
             guard isWhole else { return false }
         }
@@ -157,7 +155,7 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
     private mutating func styled(_ words: String, _ style: StyledText.Style, before next: StyledText.Run?, reserve: Int) -> Bool {
         let marks = flavour.marks(style.element)
         let isGuarded = flavour.guardsEmphasis && style != .code
-        // A mark after another mark or after a word's punctuation would be read as part of it.
+        // Without the guards, Markdown would join adjacent marks, or not recognize a mark beside punctuation.
         let opening = (isGuarded && text.utf8.last == UInt8(ascii: "*") ? Self.guardText : "") + marks.open
         let inner = isGuarded && words.unicodeScalars.first?.isPunctuation == true ? Self.guardText : ""
         let closing =
@@ -194,7 +192,7 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
         return isWhole
     }
 
-    /// Removes blanks at the end of a cut text, which no mark may follow.
+    /// Removes blanks at the end of a cut text, because no closing mark may follow them.
     private mutating func dropBlanks(after begin: Int) {
         while text.utf8.count > begin, text.unicodeScalars.last?.isBlank == true { text.unicodeScalars.removeLast() }
     }
@@ -256,7 +254,7 @@ extension StyledText.Style {
 }
 
 extension StyledText.Run? {
-    /// Whether something follows on the line that is not whitespace to CommonMark, which does not count U+FEFF.
+    /// Whether the next run begins with something other than whitespace. For CommonMark, U+FEFF is not whitespace.
     fileprivate var hasWord: Bool {
         switch self {
         case nil, .lineBreak?: false

@@ -2,7 +2,7 @@ import BellhopCore
 
 /// Where a message comes from, for receivers that show or store it.
 struct MessageOrigin: Sendable, Hashable {
-    /// The delivery's short name: the same at every attempt.
+    /// The delivery's short name, the same for every attempt.
     var delivery: String
     var rule: String
     var task: TaskReference?

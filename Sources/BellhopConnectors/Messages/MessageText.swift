@@ -2,11 +2,10 @@ import BellhopCore
 
 /// Renders a message as one text in a receiver's markup, within the receiver's limit.
 ///
-/// The parts come in one order everywhere: mentions, title, text, fields, list, sections, link, origin. The link and the origin
-/// always have their room; each other part gets what it needs, or at least its share. If something is cut, the message has a link:
-/// its own, or the task's.
+/// The order is always: mentions, title, text, fields, list, sections, link, origin. The link and the origin have reserved room;
+/// other parts get what they need, or at least a share. A cut message has a link: its own, or the task's.
 struct MessageText<Flavour: Markup>: Sendable {
-    /// The parts to write; a receiver with places of its own for some leaves them out.
+    /// The parts to write. A receiver that shows some parts elsewhere leaves them out.
     struct Parts: OptionSet, Sendable {
         let rawValue: Int
 
@@ -126,7 +125,7 @@ struct MessageContent: Sendable {
 
     private(set) var groups: [Group] = []
 
-    /// - Parameter fields: whether the message's own fields belong to it; those of sections always do.
+    /// - Parameter fields: whether to include the message's own fields; those of sections are always included.
     init(_ message: Message, fields: Bool = true) {
         add(message.text.map(Self.part))
         if fields { add(Self.parts(message.fields)) }
@@ -147,7 +146,7 @@ struct MessageContent: Sendable {
         }
     }
 
-    /// One line; a dash if there is nothing to show.
+    /// One line; a dash if the item is blank.
     private static func item(_ inlines: [Message.Inline]) -> StyledText {
         let item = StyledText(inlines, oneLine: true)
         return item.isBlank ? StyledText("–") : item
@@ -172,10 +171,10 @@ struct MessageContent: Sendable {
     }
 }
 
-/// The lines about a message that are the same at every receiver.
+/// The title and the last line of a message, the same at every receiver.
 enum MessageTitle {
-    /// The title on one line, after a sign for the end of an alert or for a severity above `info`. Without a title it is the rule's name, or nothing if there
-    /// is no sign to show and the text suffices.
+    /// The title on one line, after a sign for the end of an alert or for a severity above `info`. A message without a title has
+    /// the rule's name instead, or an empty title if it has no sign but other content.
     static func text(_ message: Message, _ origin: MessageOrigin) -> String {
         let words = DisplayText.line(message.title.plainText)
         let sign = message.resolve ? "✅" : message.severity.sign
@@ -185,7 +184,7 @@ enum MessageTitle {
         return (sign.isEmpty ? "" : sign + " ") + (isBlank ? DisplayText.line(origin.rule) : words)
     }
 
-    /// The last line: how severe it is, and which rule and delivery it comes from.
+    /// The last line: the severity, the rule and the delivery.
     static func context(_ message: Message, _ origin: MessageOrigin) -> String {
         var parts = message.isFallback ? [PlainRenderer.fallbackNote] : []
         if message.severity != .info { parts.append(message.severity.rawValue) }

@@ -28,7 +28,7 @@ public struct NotifyAction: Action {
                     .record([
                         Setting("user", .text, "A user, by the id that the receiver uses."),
                         Setting("group", .text, "A group, by the id that the receiver uses."),
-                    ])), "The users and groups to notify by name; nothing else in a message does."),
+                    ])), "The users and groups to mention; the text of a message never mentions anyone."),
             Setting(
                 "thread", .text, "The key of a conversation: later messages with it answer the first one, where the receiver can."
             ),
@@ -39,7 +39,7 @@ public struct NotifyAction: Action {
                 "resolve", .boolean, default: "false", "Closes what the thread opened, at receivers of alerts."),
         ], isMessage: true, expires: .days(1))
 
-    /// What a message and each of its sections can have.
+    /// The arguments that a message and each of its sections have.
     private static let part: [Setting] = [
         Setting("title", .text, "One line of plain text."),
         Setting("text", .markdown, "The text, in the small Markdown of messages."),
@@ -71,7 +71,7 @@ public struct NotifyAction: Action {
 
 /// A receiver of `notify` messages.
 protocol MessageReceiver: Sendable {
-    /// Where to send from (``Action/executor``).
+    /// See ``Action/executor``.
     var executor: (any TaskExecutor)? { get }
     /// Sends one message, at least once over all attempts of the delivery.
     func send(_ message: Message, for delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt

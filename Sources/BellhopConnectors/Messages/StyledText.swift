@@ -2,10 +2,10 @@ import BellhopCore
 
 /// A message's inlines as runs without nesting, ready to be written in any receiver's markup.
 ///
-/// Texts are clean (``DisplayText/clean(_:)``), runs of one style are joined, and no styled run begins or ends with whitespace: most
-/// kinds of markup do not work around it.
+/// Texts are clean (``DisplayText/clean(_:)``), adjacent runs of one style are joined, and no styled run begins or ends with
+/// whitespace, because most kinds of markup do not allow that.
 struct StyledText: Sendable, Hashable {
-    /// Code has no other style: most receivers read nothing but text in it.
+    /// Code has no other style: most receivers read only plain text in it.
     enum Style: Sendable, Hashable {
         case plain, strong, emphasis, strongEmphasis, code
     }
@@ -83,7 +83,7 @@ struct StyledText: Sendable, Hashable {
         }
     }
 
-    /// Appends a run, with the whitespace around a styled one as plain text.
+    /// Appends a run; whitespace around a styled run becomes plain text.
     private mutating func add(_ run: Run) {
         guard case .text(let words, let style) = run, style != .plain else {
             if case .text(let words, _) = run { return Self.join(words, .plain, to: &runs) }
@@ -99,7 +99,7 @@ struct StyledText: Sendable, Hashable {
         Self.join(String(scalars[after...]), .plain, to: &runs)
     }
 
-    /// In bytes; a longer address is shown as text. Browsers and receivers take at least this much.
+    /// In bytes; a longer address is shown as text. Browsers and receivers support at least this length.
     static let longestAddress = 2000
 }
 

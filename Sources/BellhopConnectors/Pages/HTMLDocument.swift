@@ -2,7 +2,7 @@
 struct HTMLDocument: Sendable, Hashable {
     struct Node: Sendable, Hashable {
         enum Content: Sendable, Hashable {
-            /// The name in lower case; attributes by name in lower case, of duplicates the first.
+            /// All names are in lower case. Of duplicate attributes, the first counts.
             case element(String, [String: String])
             case text(String)
         }
@@ -11,7 +11,7 @@ struct HTMLDocument: Sendable, Hashable {
         /// The index of the parent element; the root is its own parent.
         var parent: Int
         var children: [Int] = []
-        /// Whether it is too deep to keep its children inside: they become siblings.
+        /// Whether it is so deep that its children became its siblings.
         var isFlat = false
 
         var name: String? { if case .element(let name, _) = content { name } else { nil } }
@@ -60,7 +60,7 @@ private struct HTMLBuilder {
     private var open = [0]
     /// The names of the open elements below ``deepest``.
     private var beyond: [String] = []
-    /// How often each name occurs among those: on a hostile page, searching for missing names would take quadratic time.
+    /// How often each name occurs in ``beyond``: searching it for each end tag would take quadratic time on a hostile page.
     private var countBeyond: [String: Int] = [:]
 
     /// Elements nested deeper than this become siblings.
@@ -81,7 +81,7 @@ private struct HTMLBuilder {
                 countBeyond[name, default: 0] += 1
             }
         case .end(let name):
-            // An end tag for an element below the limit closes no kept element.
+            // An end tag for an element below ``deepest`` closes none of the open elements.
             if countBeyond[name] != nil { return closeBeyond(name) }
             guard let depth = open.lastIndex(where: { nodes[$0].name == name }), depth > 0 else { return }
             open.removeSubrange(depth...)
@@ -90,7 +90,7 @@ private struct HTMLBuilder {
         }
     }
 
-    /// Closes the innermost open element of this name below the limit, and those within it.
+    /// Closes the innermost element of this name below ``deepest``, and those within it.
     private mutating func closeBeyond(_ name: String) {
         while let ended = beyond.popLast() {
             countBeyond[ended] = countBeyond[ended].flatMap { $0 > 1 ? $0 - 1 : nil }
@@ -106,7 +106,7 @@ private struct HTMLBuilder {
         return nodes.count - 1
     }
 
-    /// Closes an element that cannot contain another of its kind.
+    /// Closes the elements whose end tag this start tag implies.
     private mutating func closeImplied(by name: String) {
         let (ended, bounds): (Set<String>, Set<String>) =
             switch name {

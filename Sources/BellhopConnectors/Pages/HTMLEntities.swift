@@ -1,4 +1,4 @@
-/// Entities of HTML: `&amp;`, `&#8211;`, `&#x2013;`. Only the named ones common in text.
+/// Entities of HTML, such as `&amp;`, `&#8211;` and `&#x2013;`. Knows only the named ones that are common in text.
 enum HTMLEntities {
     /// The text of these bytes with entities replaced; unknown ones stay.
     static func decode(_ bytes: some Collection<UInt8>) -> String {
@@ -36,7 +36,7 @@ enum HTMLEntities {
         return nil
     }
 
-    /// Numbers that old pages use for Windows characters.
+    /// The code points of Windows-1252 characters that old pages write as numbers.
     private static let windows1252: [UInt32: UInt32] = [
         0x80: 0x20AC, 0x85: 0x2026, 0x91: 0x2018, 0x92: 0x2019, 0x93: 0x201C, 0x94: 0x201D, 0x95: 0x2022, 0x96: 0x2013,
         0x97: 0x2014, 0x99: 0x2122,

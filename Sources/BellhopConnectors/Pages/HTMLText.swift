@@ -4,21 +4,20 @@ struct HTMLText: Sendable {
     static let blocks: Set<String> = [
         "address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dialog", "div", "dl", "dt",
         "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "html",
-        "legend",
-        "li", "main", "menu", "nav", "ol", "optgroup", "p", "pre", "section", "summary", "table", "tbody", "tfoot", "thead", "tr",
-        "ul",
+        "legend", "li", "main", "menu", "nav", "ol", "optgroup", "p", "pre", "section", "summary", "table", "tbody", "tfoot",
+        "thead", "tr", "ul",
     ]
     /// Elements without visible text.
     private static let silent: Set<String> = [
         "head", "title", "script", "style", "noscript", "template", "svg", "iframe", "object", "datalist",
     ]
-    /// Types of input whose value is not shown, or is a label rather than input.
+    /// Types of input whose value is hidden or only a label.
     private static let hiddenInputs: Set<String> = [
         "hidden", "password", "submit", "button", "reset", "image", "file", "checkbox", "radio",
     ]
 
     private let document: HTMLDocument
-    /// Nodes that are left out with their descendants.
+    /// Nodes to leave out, with their descendants.
     private let ignored: Set<Int>
     private var lines: [String] = []
     private var line = ""
@@ -52,7 +51,10 @@ struct HTMLText: Sendable {
             case "input": addInput(attributes)
             case "select": addChoice(node)
             case "td", "th":
-                if !line.isEmpty { separate() }
+                if !line.isEmpty {
+                    line += " |"
+                    wantsBlank = true
+                }
                 for child in node.children { add(child, isPreformatted: isPreformatted) }
             default:
                 let isBlock = Self.blocks.contains(name)
@@ -104,11 +106,6 @@ struct HTMLText: Sendable {
             if place > 0 { breakLine() }
             line += part.filter { $0 != "\r" }
         }
-    }
-
-    private mutating func separate() {
-        line += " |"
-        wantsBlank = true
     }
 
     private mutating func breakLine() {

@@ -6,7 +6,7 @@ struct HTMLTokenizer {
         case end(String)
     }
 
-    /// Elements without content and end tag.
+    /// Elements without content and without end tag.
     static let voids: Set<String> = [
         "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr",
     ]
@@ -38,7 +38,7 @@ struct HTMLTokenizer {
         return .text(HTMLEntities.decode(bytes[start..<place]))
     }
 
-    /// Reads what begins with `<`; nil for markup without a token.
+    /// Reads markup at a `<`; nil if it is a comment or a declaration, or an end tag without a name.
     private mutating func markup() -> Token? {
         if starts("<!--") {
             skip(past: "-->")
@@ -116,10 +116,10 @@ struct HTMLTokenizer {
 
     /// The value of an attribute; empty without one.
     private mutating func value() -> String {
-        let behindName = place
+        let afterName = place
         skipBlanks()
         guard place < bytes.count, bytes[place] == UInt8(ascii: "=") else {
-            place = behindName
+            place = afterName
             return ""
         }
         place += 1

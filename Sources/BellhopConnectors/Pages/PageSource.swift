@@ -1,9 +1,9 @@
 public import BellhopCore
 import Synchronization
 
-/// One page of an instance or a site as a source of kind `page`: its text and the changes of it.
+/// A page of an instance or a site as a source of kind `page`: its text and the changes to it.
 ///
-/// A page always exists: if it cannot be read, the source fails, and no change is reported.
+/// A page always exists: if it cannot be read, the poll fails and no change is reported.
 public struct PageSource: ProbedSource {
     public let name: String
     public let scope: Scope
@@ -12,11 +12,11 @@ public struct PageSource: ProbedSource {
     public var hidesChanges: Bool { false }
     private let address: HTTPAddress
     private let preload: [HTTPAddress]
-    private let reading: PageWatch
+    private let watch: PageWatch
     private let host: any PageHost
     private let key: TaskKey
     private let timeout: Duration?
-    /// Secrets in the page's address, hidden everywhere.
+    /// Secrets in the page's address.
     private let secrets: [String]
     private let latest = Latest()
 
@@ -25,7 +25,7 @@ public struct PageSource: ProbedSource {
     /// A class with a lock, because a source is a value whose poll has separate methods.
     private final class Latest: Sendable {
         struct State {
-            var isWarm = false
+            var hasPreloaded = false
             var snapshot: Snapshot?
         }
         let state = Mutex(State())
@@ -39,20 +39,20 @@ public struct PageSource: ProbedSource {
         preload = try settings.texts("preload").map { text throws(ConnectorError) in
             try base.inside(text, "preload", of: name)
         }
-        reading = try PageWatch(settings, source: name)
+        watch = try PageWatch(settings, source: name)
         timeout = settings.duration("timeout")
         secrets = settings.secrets
         let path = Redaction.scrub(String(address.path.dropFirst()), of: secrets).replacing(Redaction.mark, with: "-")
         key = TaskKey(path.isEmpty ? "index" : path)
-        var said: JSON.Object = ["target": .string(address.target)]
-        for setting in ["select", "extract", "ignore"] { said[setting] = settings.values[setting] }
+        var query: JSON.Object = ["target": .string(address.target)]
+        for setting in ["select", "extract", "ignore"] { query[setting] = settings.values[setting] }
         scope = Scope(
             instance: address.origin, user: user, kind: Self.manifest.kind,
-            query: Fingerprint(content: JSON.object(said).encoded(.sorted)).hex)
+            query: Fingerprint(content: JSON.object(query).encoded(.sorted)).hex)
     }
 
     public func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
-        let notices = await warm()
+        let notices = await preloadPages()
         let validators = lastPoll.answer == nil ? Validators() : Validators(lastPoll.cursor)
         guard let response = try await page(validators) else {
             return Answer(
@@ -62,8 +62,7 @@ public struct PageSource: ProbedSource {
         let snapshot = try snapshot(response)
         latest.state.withLock { $0.snapshot = snapshot }
         do throws(ListingError) {
-            // A record that identifies the page's text, nothing more.
-            let listing = try Listing(records: [(key, ["print": .string(snapshot.pagePrint)])])
+            let listing = try Listing(records: [(key, ["print": .string(snapshot.pageFingerprint)])])
             return Answer(
                 listing: listing, fingerprint: Fingerprint(content: listing.body), cursor: Validators(response.headers).cursor,
                 notices: notices)
@@ -75,7 +74,7 @@ public struct PageSource: ProbedSource {
     public func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
         var details = Details()
         let snapshot = latest.state.withLock { $0.snapshot }
-        // A 304 brings no text: the page is read again.
+        // After a 304 the text is unknown: the page is read again.
         let known: Snapshot
         if let snapshot {
             known = snapshot
@@ -120,14 +119,14 @@ public struct PageSource: ProbedSource {
             throw Failure(.badAnswer, .retry(after: nil), "The page \(place) is empty.")
         }
         try refuseSubstitute(response)
-        guard reading.isSelective || !LoginPage.isOne(response.body) else {
+        guard watch.isSelective || !LoginPage.isOne(response.body) else {
             throw Failure(
                 .unexpectedPage, .retry(after: nil),
                 "The page \(place) asks for a login. If that is the page you want, `select` the part to watch.")
         }
         let read: PageWatch.Reading?
         do throws(PageWatch.Problem) {
-            read = try reading.read(response.body, type: response.headers["Content-Type"] ?? "")
+            read = try watch.read(response.body, type: response.headers["Content-Type"] ?? "")
         } catch {
             throw Failure(.badAnswer, .retry(after: nil), "The page \(place) cannot be watched: \(error.message).")
         }
@@ -146,8 +145,8 @@ public struct PageSource: ProbedSource {
             fields: ["text": .string(read.text)])
     }
 
-    /// Fails for answers sent in place of any page: that the instance hibernates, or an error as JSON. A connection of kind
-    /// servicenow has already checked this.
+    /// Fails for answers that replace any page: that the instance hibernates, or an error as JSON. Connections of kind servicenow
+    /// have already checked this.
     private func refuseSubstitute(_ response: HTTPResponse) throws(Failure) {
         if LoginPage.isHibernating(response.body) {
             throw Failure(
@@ -164,11 +163,11 @@ public struct PageSource: ProbedSource {
         }
     }
 
-    /// Requests the addresses to preload once, before the first poll. Failures are reported and otherwise ignored.
-    private func warm() async -> [String] {
+    /// Requests the addresses to preload before the first poll. Failures are only reported.
+    private func preloadPages() async -> [String] {
         let isFirst = latest.state.withLock { state in
-            defer { state.isWarm = true }
-            return !state.isWarm
+            defer { state.hasPreloaded = true }
+            return !state.hasPreloaded
         }
         var notices: [String] = []
         for address in isFirst ? preload : [] {
@@ -197,9 +196,9 @@ public struct PageSource: ProbedSource {
         ])
 }
 
-/// A host of pages that can authenticate.
+/// A connection that serves pages.
 protocol PageHost: Sendable {
-    /// The page, or a 304 if the header fields allow it; anything else fails.
+    /// The page, or a 304 if the header fields allow it. Throws for any other answer.
     func page(_ address: HTTPAddress, headers: HeaderFields, timeout: Duration?) async throws(Failure) -> HTTPResponse
 
     /// Secrets that an answer may echo.
@@ -208,5 +207,5 @@ protocol PageHost: Sendable {
 
 extension Snapshot {
     /// Identifies the page's text and title.
-    fileprivate var pagePrint: String { Fingerprint.of("page", title, pageText).hex }
+    fileprivate var pageFingerprint: String { Fingerprint.of("page", title, pageText).hex }
 }

@@ -2,19 +2,13 @@ import BellhopCore
 
 /// The watched part of a page: which elements, in which form, without the ignored parts.
 struct PageWatch: Sendable {
-    /// What is extracted from each element.
+    /// The part of each element to watch.
     private enum Extract: Sendable, Hashable {
         case text
         case html
         case attribute(String)
 
-        /// Whether the element's content matters.
-        var needsInside: Bool {
-            switch self {
-            case .text, .html: true
-            case .attribute: false
-            }
-        }
+        var isAttribute: Bool { if case .attribute = self { true } else { false } }
     }
 
     /// The content of a page.
@@ -28,10 +22,10 @@ struct PageWatch: Sendable {
     private let ignoredElements: [Selector]
     private let ignoredWords: [TextMasker]
 
-    /// Whether certain elements are watched, so that their absence reveals a different page.
+    /// Whether only certain elements are watched: if they are missing, it is another page.
     var isSelective: Bool { select != nil }
 
-    /// Why a page cannot be read although the watched elements are on it. The end of a sentence.
+    /// Why a page that has the watched elements cannot be read. The end of a sentence.
     struct Problem: Error, Sendable, Hashable {
         var message: String
     }
@@ -109,7 +103,7 @@ struct PageWatch: Sendable {
         } else {
             places = [0]
         }
-        if let setting = select != nil && extract.needsInside && places.contains(where: { document.nodes[$0].isFlat })
+        if let setting = select != nil && !extract.isAttribute && places.contains(where: { document.nodes[$0].isFlat })
             ? "select" : ignored.contains(where: { document.nodes[$0].isFlat }) ? "ignore" : nil
         {
             throw Problem(message: "what `\(setting)` matches is nested more than 250 elements deep, which cannot be read")
@@ -123,14 +117,14 @@ struct PageWatch: Sendable {
         return Reading(title: document.title, text: masked(text))
     }
 
-    /// The text with the ignored words masked. A text that is too long stays as it is, because it will be refused.
+    /// Masks the ignored parts. A text that is too long is not masked, because it will be refused.
     private func masked(_ text: String) -> String {
         text.utf8.count > Self.longest ? text : ignoredWords.reduce(text) { $1.masked($0) }
     }
 
     /// Drops elements within other watched elements, so that their text appears once.
     private static func outermost(_ places: [Int], in document: HTMLDocument, _ extract: Extract) -> [Int] {
-        if case .attribute = extract { return places }
+        if extract.isAttribute { return places }
         let all = Set(places)
         return places.filter { place in
             var parent = document.nodes[place].parent

@@ -1,9 +1,9 @@
 /// A CSS selector for elements of a page: `main #list > li.open[data-id^=x], h1:first`.
-struct Selector: Sendable, Hashable {
+struct Selector: Sendable {
     /// Why a text is not a valid selector. One sentence.
     struct Problem: Error, Sendable, Hashable { var message: String }
 
-    private struct Compound: Sendable, Hashable {
+    private struct Compound: Sendable {
         /// Nil for any.
         var name: String?
         var tests: [Test] = []
@@ -14,12 +14,12 @@ struct Selector: Sendable, Hashable {
         }
     }
 
-    private struct Test: Sendable, Hashable {
+    private struct Test: Sendable {
         var attribute: String
         var way: Way
         var value: String
 
-        enum Way: String, Sendable, Hashable {
+        enum Way: String, Sendable {
             case exists = ""
             case equals = "="
             case hasWord = "~="
@@ -42,18 +42,10 @@ struct Selector: Sendable, Hashable {
     }
 
     /// Compounds from the outermost in; each but the first says whether it must be a child of the previous one.
-    private struct Chain: Sendable, Hashable {
+    private struct Chain: Sendable {
         var links: [(compound: Compound, isChild: Bool)]
         /// Matches only the first element.
         var isFirst = false
-
-        static func == (left: Chain, right: Chain) -> Bool {
-            left.isFirst == right.isFirst && left.links.elementsEqual(right.links) { $0 == $1 }
-        }
-
-        func hash(into hasher: inout Hasher) {
-            for link in links { hasher.combine(link.compound) }
-        }
     }
 
     private let chains: [Chain]
@@ -63,7 +55,7 @@ struct Selector: Sendable, Hashable {
         chains = try reader.chains()
     }
 
-    /// The indexes of the matching elements, in document order. Takes time linear in the page, however it is nested.
+    /// The indexes of the matching elements, in document order. Takes linear time, however the page is nested.
     func matches(in document: HTMLDocument) -> [Int] {
         var found: Set<Int> = []
         for chain in chains {
@@ -77,8 +69,8 @@ struct Selector: Sendable, Hashable {
         return found.sorted()
     }
 
-    /// For each node, whether the chain ends at it. The links are processed from the outermost in; parents precede their
-    /// children, so their results are known in time.
+    /// Whether the chain ends at each node. Processes the links from the outermost in; parents precede their children, so their
+    /// results are known first.
     private static func fitting(_ chain: Chain, _ document: HTMLDocument) -> [Bool] {
         var fits = [Bool](repeating: true, count: document.nodes.count)
         for (number, link) in chain.links.enumerated() {

@@ -1,9 +1,9 @@
 import CRE2
 
-/// Masks those parts of a text that match a regular expression (RE2).
+/// Masks the parts of a text that match a regular expression (RE2).
 ///
-/// RE2 finds one match in linear time. To find all of them in linear time, whatever the expression and the text, each search is
-/// limited to a window: the parts of a match more than ``reach`` bytes after its beginning may be missed.
+/// RE2 finds one match in linear time. To find all matches in linear time, each search is limited to a window: the part of a
+/// match more than ``reach`` bytes after its beginning may be missed.
 ///
 /// A class because it owns C++ memory; `@unchecked` because RE2 objects are safe to share between threads once made (re2.h).
 final class TextMasker: @unchecked Sendable {
@@ -29,14 +29,14 @@ final class TextMasker: @unchecked Sendable {
 
     deinit { cre2_delete(regex) }
 
-    /// The length up to which a match is certainly seen, in bytes.
+    /// In bytes. A match of at most this length is always found.
     static let reach = 1024
 
     func masked(_ text: String) -> String {
         let bytes = Array(text.utf8)
         var result: [UInt8] = []
         var place = 0
-        /// The end of a match that the window cut off: a match that follows directly continues it.
+        // The end of a match that the window cut off. A match that begins there continues it.
         var cut = -1
         bytes.withUnsafeBytes { buffer in
             let start = buffer.baseAddress?.assumingMemoryBound(to: CChar.self)
@@ -46,7 +46,7 @@ final class TextMasker: @unchecked Sendable {
                 var span = cre2_span(start: -1, end: -1)
                 guard cre2_match_within(regex, start, bytes.count, place, end, &span, 1) else {
                     if isWhole { break }
-                    // Everything further back has been searched completely.
+                    // Everything before this place has been searched completely.
                     result += bytes[place..<end - Self.reach]
                     place = end - Self.reach
                     continue

@@ -69,7 +69,7 @@ import Testing
         checkSentence(found, kind)
         if case .retry? = found?.remedy {} else { #expect(isSettled, "\(found?.message ?? "")") }
         let words =
-            [OddServer.Answer.endlessFields: "has header fields larger", .damaged: "is damaged"][answer] ?? "is not valid HTTP"
+            [OddServer.Answer.endlessFields: "fields that are too large", .damaged: "is damaged"][answer] ?? "is not valid HTTP"
         #expect(isSettled || found?.message.contains(words) == true, "\(found?.message ?? "")")
     }
 
