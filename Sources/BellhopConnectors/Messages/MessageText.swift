@@ -184,6 +184,12 @@ enum MessageTitle {
         return (sign.isEmpty ? "" : sign + " ") + (isBlank ? DisplayText.line(origin.rule) : words)
     }
 
+    /// The title on one line without a sign; the rule's name if it is blank.
+    static func plain(_ message: Message, _ origin: MessageOrigin) -> String {
+        let title = DisplayText.line(message.title.plainText)
+        return title.unicodeScalars.allSatisfy(\.properties.isWhitespace) ? DisplayText.line(origin.rule) : title
+    }
+
     /// The last line: the severity, the rule and the delivery.
     static func context(_ message: Message, _ origin: MessageOrigin) -> String {
         var parts = message.isFallback ? [PlainRenderer.fallbackNote] : []

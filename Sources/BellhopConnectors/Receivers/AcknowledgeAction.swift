@@ -1,6 +1,6 @@
 public import BellhopCore
 
-/// Acknowledges an alert at a pager: it calls no further people.
+/// Acknowledges an alert at a pager, which then calls no further people.
 public struct AcknowledgeAction: Action {
     /// The arguments of a step of kind `acknowledge`.
     public static let manifest = ActionManifest(
@@ -12,22 +12,33 @@ public struct AcknowledgeAction: Action {
             Setting("thread", .text, required: true, "The `thread` of the message that opened the alert."),
         ], expires: .days(1))
 
-    /// Sends the request for the alert with this key, and returns the answer's status.
-    private let acknowledge: @Sendable (_ alert: String, Delivery, Attempt) async throws(Failure) -> Receipt
+    private let hook: Hook
+    /// The request that acknowledges the alert with this key.
+    private let request: @Sendable (_ alert: String, Delivery) -> HTTPRequest
+    private let failure: @Sendable (HTTPResponse, _ now: Timestamp) -> Failure?
 
-    init(_ acknowledge: @escaping @Sendable (_ alert: String, Delivery, Attempt) async throws(Failure) -> Receipt) {
-        self.acknowledge = acknowledge
+    init(
+        over hook: Hook, request: @escaping @Sendable (_ alert: String, Delivery) -> HTTPRequest,
+        failure: @escaping @Sendable (HTTPResponse, _ now: Timestamp) -> Failure?
+    ) {
+        self.hook = hook
+        self.request = request
+        self.failure = failure
     }
 
     public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
         guard let thread = try delivery.values()["thread"]?.asString.flatMap(Message.threadKey) else {
             throw Failure(.badArguments, .giveUp, "`acknowledge` needs the `thread` of the message that opened the alert.")
         }
-        return try await acknowledge(AlertKey.of(thread: thread), delivery, attempt)
+        var request = request(AlertKey.of(thread: thread), delivery)
+        request.settledBy = .temporary
+        let response = try await hook.answer(to: request)
+        if let failure = failure(response, attempt.now) { throw failure }
+        return Receipt("\(response.status) from \(hook.label)")
     }
 }
 
-/// The key by which a pager knows an alert: messages with the same key are about one alert, also those of different attempts.
+/// The key that identifies an alert at a pager: messages with the same key belong to one alert, also over several attempts.
 enum AlertKey {
     /// The thread, or the delivery of a message without one.
     static func of(_ message: Message, _ delivery: Delivery) -> String {

@@ -3,7 +3,7 @@ import BellhopCore
 /// A message as a CloudEvent 1.0 (cloudevents.io; HTTP protocol binding). Its id is the delivery's, the same for every attempt.
 struct CloudEvent: Sendable, Hashable {
     static let type = "io.bellhop.message.v1"
-    /// Of the structured form.
+    /// The structured form's type.
     static let contentType = "application/cloudevents+json; charset=UTF-8"
 
     var id: String
@@ -43,8 +43,8 @@ struct CloudEvent: Sendable, Hashable {
         return fields
     }
 
-    /// Percent-encodes what a header field may not contain: blanks, quotation marks, percent signs, and anything but printable ASCII
-    /// (HTTP protocol binding, section 3.1.3.2).
+    /// Percent-encodes blanks, quotation marks, percent signs and everything but printable ASCII (HTTP protocol binding, section
+    /// 3.1.3.2).
     static func encoded(_ value: String) -> String {
         let kept = String(
             String.UnicodeScalarView((0x21...0x7e).map { Unicode.Scalar(UInt8($0)) }.filter { $0 != "\"" && $0 != "%" }))

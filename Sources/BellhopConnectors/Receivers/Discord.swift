@@ -2,8 +2,7 @@ import BellhopCore
 
 /// A channel of Discord.
 ///
-/// A webhook can replace its own messages, but not answer one: only in a forum do the messages of a `thread` stand together, as a
-/// post of their own.
+/// A webhook can replace its own messages, but cannot answer them. In a forum, a post contains all messages of a `thread`.
 struct DiscordReceiver: HookReceiver {
     static let kind = "discord"
     static let summary = "A channel of Discord, through a webhook."
@@ -22,7 +21,7 @@ struct DiscordReceiver: HookReceiver {
     static let messages = MessageAbilities(
         threads: .setting("channel", values: ["forum"], line: "channel: forum"), updates: .yes, mentions: .yes)
 
-    /// What `X-RateLimit-Limit` and `X-RateLimit-Reset-After` say about a webhook. Refusals add up to a ban.
+    /// From `X-RateLimit-Limit` and `X-RateLimit-Reset-After` of a webhook's answers. Too many refusals lead to a ban.
     static let limits = DeliveryLimits(rate: Rate(count: 5, per: .seconds(2)))
 
     private let isForum: Bool
@@ -90,15 +89,19 @@ struct DiscordReceiver: HookReceiver {
     func wait(in response: HTTPResponse) -> Duration? {
         guard response.status == 429 else { return nil }
         return response.json?["retry_after"]?.asDouble.flatMap(Self.duration)
-            ?? response.headers["X-RateLimit-Reset-After"].flatMap { Double(ASCII.trimmed($0)) }.flatMap(Self.duration)
+            ?? Self.resetTime(response)
     }
 
-    /// With nothing remaining in the bucket, the next message before its reset would be refused; refusals add up to a ban.
+    /// Without remaining requests, a message before the reset would be refused. Too many refusals lead to a ban.
     func rest(after response: HTTPResponse) -> Duration? {
         guard StatusSet.success.contains(response.status),
             response.headers["X-RateLimit-Remaining"].map({ ASCII.trimmed($0) }) == "0"
         else { return nil }
-        return response.headers["X-RateLimit-Reset-After"].flatMap { Double(ASCII.trimmed($0)) }.flatMap(Self.duration)
+        return Self.resetTime(response)
+    }
+
+    private static func resetTime(_ response: HTTPResponse) -> Duration? {
+        response.headers["X-RateLimit-Reset-After"].flatMap { Double(ASCII.trimmed($0)) }.flatMap(duration)
     }
 
     func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
@@ -106,18 +109,18 @@ struct DiscordReceiver: HookReceiver {
         if StatusSet.success.contains(response.status), response.status != 204, response.json?["id"] == nil {
             return hook.unexpected(response, instead: "the message with its id")
         }
-        let isForForum: Bool? =
+        let isForum: Bool? =
             switch response.json?["code"]?.asInt {
             case 220_001: true  // Webhooks posted to forum channels must have a thread_name or thread_id.
             case 220_003: false  // Webhooks can only create threads in forum channels.
             default: nil
             }
-        if let isForForum, response.status == 400 {
+        if let isForum, response.status == 400 {
             return Failure(
                 .refused, .pauseReceiver,
-                isForForum
+                isForum
                     ? "\(hook.label) answered 400: its channel is a forum. Set `channel: forum`."
-                    : "\(hook.label) answered 400: its channel is no forum. Set `channel: text`.")
+                    : "\(hook.label) answered 400: its channel is not a forum. Set `channel: text`.")
         }
         guard [401, 404].contains(response.status), [10015, 50027].contains(response.json?["code"]?.asInt) else { return nil }
         return Failure(

@@ -12,7 +12,7 @@ enum DiscordLimits {
     static let footer = 500
     /// All texts of an embed together.
     static let total = 6000
-    /// Of the total, for the fields.
+    /// The part of the total for all fields.
     static let allFields = 2500
     /// The ids in `allowed_mentions`.
     static let mentions = 100
@@ -20,8 +20,8 @@ enum DiscordLimits {
 
 /// Renders a message as one embed.
 ///
-/// Titles, descriptions and fields are Markdown, the footer is plain text. Only `content` can notify, and it holds nothing but the
-/// rule's mentions, which `allowed_mentions` lists one by one.
+/// Titles, descriptions and fields are Markdown; the footer is plain text. Only `content` can notify people: it contains the
+/// rule's mentions alone, and `allowed_mentions` lists them one by one.
 struct DiscordRenderer: Sendable {
     private let markup = DiscordMarkup()
 
@@ -51,7 +51,7 @@ struct DiscordRenderer: Sendable {
         ])
     }
 
-    /// The fields that fit; the last counts those left out.
+    /// The fields that fit. If some do not, the last one counts them.
     private func fields(_ fields: [Message.Field]) -> (all: [JSON], cost: Int) {
         var all: [JSON] = []
         var left = DiscordLimits.allFields
@@ -86,10 +86,10 @@ struct DiscordRenderer: Sendable {
     }
 }
 
-/// Discord's Markdown: only what it gives a meaning has a backslash.
+/// Discord's Markdown, with backslashes only before characters that have a meaning.
 ///
-/// It takes a backslash before any character but letters, digits and blanks. A backslash before the colon keeps an address in a
-/// value from becoming a link.
+/// Discord supports a backslash before any character but letters, digits and blanks. The one before a colon prevents an address
+/// in a value from becoming a link.
 struct DiscordMarkup: Markup {
     func escape(_ scalar: Unicode.Scalar, at place: TextPlace, into text: inout String) {
         MarkdownText.escape(scalar, at: place, into: &text) { text, isLineStart in
@@ -108,7 +108,7 @@ struct DiscordMarkup: Markup {
     func canBeCode(_ text: String) -> Bool { MarkdownText.canBeCode(text) }
 }
 
-/// A message's mentions in Discord's form; other ids than Discord's numbers are left out.
+/// A message's mentions in Discord's form. Ids that are not Discord's are left out.
 private struct DiscordMentions {
     private(set) var content = ""
     private(set) var allowed: JSON

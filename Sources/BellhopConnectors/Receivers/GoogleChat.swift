@@ -1,7 +1,7 @@
 import BellhopCore
 
-/// A space of Google Chat. Messages of one `thread` go to one thread of the space by a key that needs no first message; a webhook
-/// can replace none.
+/// A space of Google Chat. A key, without a first message, puts all messages of a `thread` into one thread of the space. A
+/// webhook cannot replace messages.
 struct GoogleChatReceiver: HookReceiver {
     static let kind = "googlechat"
     static let summary = "A space of Google Chat, through a webhook."
@@ -26,7 +26,7 @@ struct GoogleChatReceiver: HookReceiver {
         GoogleChatRenderer().render(message, from: origin)
     }
 
-    /// A thread that is gone does not lose the message: it begins a new one.
+    /// If the thread is gone, the message begins a new one.
     func request(_ rendered: JSON, _ call: MessageCall) -> HTTPRequest {
         let option = "messageReplyOption=REPLY_MESSAGE_FALLBACK_TO_NEW_THREAD"
         guard call.message.thread != nil, !call.address.target.contains("messageReplyOption=") else { return call.post(rendered) }
@@ -53,7 +53,7 @@ struct GoogleChatReceiver: HookReceiver {
 
 /// How large a message to Google Chat may be.
 enum GoogleChatLimits {
-    /// In code points: what a message shows. The whole message may have 32,000 bytes.
+    /// The visible text, in code points. The whole message may have 32,000 bytes.
     static let text = 4096
     /// In bytes, of the whole message's 32,000.
     static let bytes = 28_000
@@ -61,8 +61,8 @@ enum GoogleChatLimits {
     static let threadKey = 4000
 }
 
-/// Google Chat's Markdown (`MARKUP_SYNTAX_MARKDOWN`): CommonMark with backslashes, unlike Chat's older markup, which has no escapes.
-/// Mentions are `<users/ID>` in both.
+/// Google Chat's Markdown (`MARKUP_SYNTAX_MARKDOWN`): CommonMark with backslashes, unlike Chat's older markup, which has no
+/// escapes. Mentions are `<users/ID>` in both.
 struct GoogleChatRenderer: Sendable {
     func render(_ message: Message, from origin: MessageOrigin) -> JSON {
         let mentions = message.mentions.compactMap(Self.mention)

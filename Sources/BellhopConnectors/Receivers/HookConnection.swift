@@ -1,7 +1,7 @@
 import BellhopCore
 import Synchronization
 
-/// A service that takes each message as one POST, and how it differs from others. ``HookConnection`` does the rest.
+/// A service that receives each message as one POST: its differences from others. ``HookConnection`` does the rest.
 protocol HookReceiver: Sendable {
     /// Its name in bellhop.yaml.
     static var kind: String { get }
@@ -16,7 +16,7 @@ protocol HookReceiver: Sendable {
     static var actions: [String] { get }
     /// Which features of messages it supports.
     static var messages: MessageAbilities { get }
-    /// How much it takes at once.
+    /// The limits on deliveries.
     static var limits: DeliveryLimits { get }
     /// Whether steps may name this connection and an address of their own.
     static var takesOtherAddresses: Bool { get }
@@ -36,32 +36,32 @@ protocol HookReceiver: Sendable {
     /// The body without secrets and references to earlier messages: by default only the rendered message.
     static func body(_ rendered: JSON, _ message: Message, _ delivery: Delivery, _ settings: Settings) -> JSON
 
-    /// The request that puts a rendered message into its place: by default a POST to the address.
+    /// The request that sends a rendered message: by default a POST to the address.
     func request(_ rendered: JSON, _ call: MessageCall) throws(Failure) -> HTTPRequest
 
-    /// A failure that only this service reports this way: an error in an answer of 200, a code that says more than the status.
-    /// Nil to judge by the status.
+    /// A failure that this service reports in its own way, such as an error in an answer of 200 or a code in the body. Nil if the
+    /// status decides.
     func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure?
 
     /// How long the service asks to wait, if it states that outside the standard header fields.
     func wait(in response: HTTPResponse) -> Duration?
 
-    /// How long nothing more may be sent after an answer, even one that accepts the message.
+    /// How long to send nothing after this answer, even if it accepts the message.
     func rest(after response: HTTPResponse) -> Duration?
 
     /// Whether the answer says that the first message of the conversation no longer exists.
     func isGone(_ response: HTTPResponse, _ call: MessageCall) -> Bool
 
-    /// Whether a refusal says that the message is there already, such as an edit that changes nothing.
+    /// Whether a refusal means that the message is already there, such as an edit that changes nothing.
     func isDone(_ response: HTTPResponse, _ call: MessageCall) -> Bool
 
-    /// What is needed later to answer or replace the message that this answer accepted; nil if that is impossible.
+    /// The reference for answering or replacing the accepted message later; nil if that is impossible.
     func reference(in response: HTTPResponse, _ call: MessageCall) -> JSON?
 
     /// Texts that messages must not contain, besides the address.
     var secrets: [String] { get }
 
-    /// Harmless requests that show whether the service accepts the settings, in order; empty where only a message shows that.
+    /// Harmless requests that show whether the service accepts the settings, in order; empty if only a message would show it.
     func probes(of hook: Hook) -> [HookProbe]
 
     /// An action besides `notify`.
@@ -100,7 +100,7 @@ enum MessagePlace: Sendable, Hashable {
     case new
     case reply(to: JSON)
     case update(JSON)
-    /// Closes what the conversation opened; nil if nothing is known of its first message.
+    /// Closes what the conversation opened; nil if its first message is unknown.
     case resolve(JSON?)
 
     /// Decides where a message goes.
@@ -116,8 +116,8 @@ enum MessagePlace: Sendable, Hashable {
         }
     }
 
-    /// How the message's conversation changes when it has arrived here; nil if it does not.
-    /// - Parameter reference: the receiver's own reference to the message; nil if it can neither be answered nor replaced.
+    /// How the message changes its conversation; nil if it does not.
+    /// - Parameter reference: see ``HookReceiver/reference(in:_:)``.
     func change(_ message: Message, reference: @autoclosure () -> JSON?) -> ConversationChange? {
         guard let conversation = message.conversation else { return nil }
         switch self {
@@ -128,7 +128,7 @@ enum MessagePlace: Sendable, Hashable {
     }
 }
 
-/// A message on its way to its place.
+/// A message to send, with its place.
 struct MessageCall: Sendable {
     var message: Message
     var delivery: Delivery
@@ -148,13 +148,13 @@ struct MessageCall: Sendable {
     }
 }
 
-/// Until when a service wants no more messages, after it has accepted one.
+/// The time until which a receiver gets no more messages, after it has accepted one.
 ///
 /// A class over a lock, because deliveries of one connection share it.
-final class UsedUpBucket: Sendable {
+final class ReceiverRest: Sendable {
     private let until = Mutex(Timestamp?.none)
 
-    /// How long to rest; nil if not at all.
+    /// How long the rest still lasts; nil if it has ended.
     func wait(at now: Timestamp) -> Duration? {
         until.withLock { until in
             guard let moment = until, moment > now, moment - now <= RetryAfter.longest else {
@@ -165,7 +165,7 @@ final class UsedUpBucket: Sendable {
         }
     }
 
-    func rest(_ duration: Duration, from now: Timestamp) { until.withLock { $0 = max($0 ?? now, now + duration) } }
+    func extend(by duration: Duration, from now: Timestamp) { until.withLock { $0 = max($0 ?? now, now + duration) } }
 }
 
 /// A connection whose kind is a ``HookReceiver``.
@@ -185,7 +185,7 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
             })
     }
 
-    /// A service answers a message in a few lines; what answers more is something else, and many attempts may be in flight.
+    /// A service answers a message in a few lines. A longer answer comes from something else, and many requests may be in flight.
     private static var largestAnswer: (text: String, bytes: Int) { ("1MB", 1_000_000) }
 
     private static var httpSettings: [Setting] {
@@ -200,7 +200,7 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
     private let hook: Hook
     private let http: HTTPConnection
     private let abilities: MessageAbilities
-    private let bucket = UsedUpBucket()
+    private let rest = ReceiverRest()
 
     /// - Parameter settings: checked against the manifest.
     init(name: String, settings: Settings, in environment: ConnectorEnvironment) throws(ConnectorErrors) {
@@ -230,7 +230,7 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
             secrets: configuration.headers.fields.map(\.value) + receiver.secrets, others: others)
     }
 
-    /// Why the address is refused: it belongs to something else, or others could read along.
+    /// Why the address is refused: it belongs to another kind of service, or its requests could be read by others.
     private static func refusal(
         of address: HTTPAddress, _ settings: Settings, _ configuration: HTTPConnection.Configuration?
     ) -> String? {
@@ -241,7 +241,7 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
     var executor: (any TaskExecutor)? { http.executor }
 
     func send(_ message: Message, for delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
-        if let wait = bucket.wait(at: http.clock.now) {
+        if let wait = rest.wait(at: http.clock.now) {
             throw Failure(.throttled, .rest(wait), "\(hook.label) takes no more messages for now: its limit is used up.")
         }
         let body = Receiver.render(message, from: MessageOrigin(delivery))
@@ -252,7 +252,7 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
             call.place = .new
             response = try await hook.answer(to: try request(body, call))
         }
-        if let rest = receiver.rest(after: response), rest > .zero { bucket.rest(rest, from: http.clock.now) }
+        if let duration = receiver.rest(after: response), duration > .zero { rest.extend(by: duration, from: http.clock.now) }
         let failure =
             receiver.failure(of: response, call, from: hook)
             ?? hook.failure(of: response, expecting: .success, wait: receiver.wait(in: response), at: attempt.now)
@@ -262,8 +262,8 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
             conversation: call.place.change(message, reference: receiver.reference(in: response, call)))
     }
 
-    /// The status of a failure that may pass decides, however long or late the page with it is. Other refusals say in the body
-    /// what they mean, such as that a message is gone.
+    /// The request. The body of a temporary failure is not needed, and may be long or slow; other refusals say in the body what
+    /// they mean, such as that a message is gone.
     private func request(_ body: JSON, _ call: MessageCall) throws(Failure) -> HTTPRequest {
         var request = try receiver.request(body, call)
         request.settledBy = request.settledBy ?? .temporary
@@ -280,7 +280,7 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
         var findings = await NetworkExamination(configuration: http.configuration, address: hook.address, clock: http.clock)
             .findings()
         for probe in receiver.probes(of: hook) {
-            // After one failure, the others would only repeat it.
+            // After one failure, further probes would only repeat it.
             if findings.contains(where: { $0.state == .missing }) { break }
             findings.append(await probe.finding(over: hook, at: http.clock.now))
         }

@@ -2,10 +2,9 @@ import BellhopCore
 
 /// A harmless request that shows whether a service accepts a connection's settings, without a message.
 struct HookProbe: Sendable {
-    /// What the request checks, in a word or two: `token`, `channel`.
+    /// The checked thing, in a word or two: `token`, `channel`.
     var subject: String
     var request: HTTPRequest
-    /// What to do if it fails.
     var remedy: String?
     /// Sums up an answer with a successful status in a few words, such as `bot @bellhop`. Throws if the answer reports an error.
     var read: @Sendable (HTTPResponse) throws(Failure) -> String

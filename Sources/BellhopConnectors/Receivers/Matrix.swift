@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// A room of Matrix (client-server API). The delivery is the transaction's id, so a repetition makes no second message.
+/// A room of Matrix (client-server API). The delivery is the transaction id, so a retry creates no second message.
 struct MatrixReceiver: HookReceiver {
     static let kind = "matrix"
     static let summary = "A room of Matrix."
@@ -22,7 +22,7 @@ struct MatrixReceiver: HookReceiver {
     ]
     static let messages = MessageAbilities(threads: .yes, updates: .yes, mentions: .yes)
 
-    /// Synapse's `rc_message`, as it is installed: 0.2 a second after a burst of 10.
+    /// Synapse's default `rc_message`: 0.2 a second after a burst of 10.
     static let limits = DeliveryLimits(rate: Rate(count: 10, per: .seconds(50)))
     static let noLogin = "it needs only its token, and only a message would show that it works"
 
@@ -100,15 +100,13 @@ struct MatrixReceiver: HookReceiver {
     }
 
     func wait(in response: HTTPResponse) -> Duration? {
-        guard let milliseconds = response.json?["retry_after_ms"]?.asInt, 1...86_400_000 ~= milliseconds else {
-            return nil
-        }
+        guard let milliseconds = response.json?["retry_after_ms"]?.asInt, 1...86_400_000 ~= milliseconds else { return nil }
         return .milliseconds(milliseconds)
     }
 
     func isGone(_ response: HTTPResponse, _ call: MessageCall) -> Bool {
         guard let answer = response.json else { return false }
-        // Servers check relations in their own ways; Synapse says `Can't send relation to unknown event`.
+        // Servers differ here; Synapse says `Can't send relation to unknown event`.
         let isUnknownRelation = answer["error"]?.asString?.contains("unknown event") == true
         return response.status == 404 && answer["errcode"] == "M_NOT_FOUND" || response.status == 400 && isUnknownRelation
     }

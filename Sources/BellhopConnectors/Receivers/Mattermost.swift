@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// A channel of Mattermost. An incoming webhook does not return a message's id, so nothing can answer or replace one.
+/// A channel of Mattermost. An incoming webhook does not return a message's id, so messages cannot be answered or replaced.
 struct MattermostReceiver: HookReceiver {
     static let kind = "mattermost"
     static let summary = "A channel of Mattermost, through an incoming webhook."
@@ -9,7 +9,7 @@ struct MattermostReceiver: HookReceiver {
             "url", .secret, required: true,
             "The address of the incoming webhook (Integrations > Incoming Webhooks); anyone who has it can post.")
     ]
-    /// Of the servers that Mattermost itself runs.
+    /// The servers that Mattermost itself runs.
     static let addresses = [
         ServiceAddress(
             "an incoming webhook of Mattermost", hosts: ["*.cloud.mattermost.com"], path: "/hooks/*",
@@ -17,7 +17,7 @@ struct MattermostReceiver: HookReceiver {
     ]
     static let messages = MessageAbilities(mentions: .yes)
 
-    /// `RateLimitSettings.PerSec` of a server that limits requests and is otherwise as it was installed.
+    /// The default of `RateLimitSettings.PerSec` on servers that limit requests.
     static let limits = DeliveryLimits(rate: Rate(count: 10, per: .seconds(1)))
 
     init(_ settings: Settings, connection: String) {}
@@ -58,9 +58,9 @@ enum MattermostLimits {
 
 /// Mattermost's Markdown.
 ///
-/// Its web client reads emphasis without regard to backslashes and knows few of them, so what has a meaning is written as a
-/// character reference, which all its clients and its server read. An incoming webhook also turns Slack's `<!channel>`, `<@id>` and
-/// `<url|label>` into its own; without angle brackets there are none.
+/// Its web client ignores backslashes around emphasis and supports few others, so characters with a meaning are written as
+/// character references, which all clients and the server understand. An incoming webhook also converts Slack's `<!channel>`,
+/// `<@id>` and `<url|label>`, which need angle brackets.
 struct MattermostMarkup: Markup {
     func escape(_ scalar: Unicode.Scalar, at place: TextPlace, into text: inout String) {
         MarkdownText.escape(scalar, at: place, into: &text) { text, isLineStart in
@@ -81,7 +81,7 @@ struct MattermostMarkup: Markup {
     func marks(_ element: MarkupElement) -> MarkupMarks { MarkdownText.marks(element) }
     var guardsEmphasis: Bool { true }
 
-    /// Slack's forms are replaced in code too.
+    /// Slack's forms are converted in code too.
     func canBeCode(_ text: String) -> Bool { MarkdownText.canBeCode(text) && !text.utf8.contains(UInt8(ascii: "<")) }
 
     /// A user's or group's name, or one of `all`, `channel` and `here`, which are groups.

@@ -12,7 +12,7 @@ struct NtfyReceiver: HookReceiver {
     static let addresses = [
         ServiceAddress("the public server of ntfy", hosts: ["ntfy.sh"], example: "https://ntfy.sh")
     ]
-    /// A visitor's requests: a burst of 60, of which one returns every 5 seconds (ntfy, *Rate limiting*).
+    /// A visitor's limit: a burst of 60 requests, refilled by one every 5 seconds (ntfy, *Rate limiting*).
     static let limits = DeliveryLimits(rate: Rate(count: 60, per: .seconds(300)))
     static let noLogin = "it needs only its topic or a token, and only a message would show that it works"
 
@@ -52,25 +52,20 @@ struct NtfyReceiver: HookReceiver {
                 "\(hook.label) does not let this connection write to the topic\(hook.words(of: response)) Check `token` and the topic's access rules."
             )
         }
-        guard StatusSet.success.contains(response.status), response.json?["id"]?.asString == nil else {
-            return nil
-        }
+        guard StatusSet.success.contains(response.status), response.json?["id"]?.asString == nil else { return nil }
         return hook.unexpected(response, instead: "the message with its id")
     }
 
-    /// When a daily quota is used up, nothing works for hours.
+    /// A used-up daily quota blocks messages for hours.
     func wait(in response: HTTPResponse) -> Duration? {
-        guard response.status == 429, response.json?["code"]?.asInt == NtfyLimits.quotaReached else {
-            return nil
-        }
-        return .seconds(3600)
+        response.status == 429 && response.json?["code"]?.asInt == NtfyLimits.quotaReached ? .seconds(3600) : nil
     }
 }
 
 enum NtfyLimits {
     /// In bytes; a longer message becomes an attachment (ntfy, *Limitations*).
     static let message = 4096
-    /// Ours, in code points.
+    /// Our own, in code points.
     static let title = 250
     static let buttonLabel = 75
     /// ntfy's error `limit reached: daily message quota reached`.

@@ -47,7 +47,7 @@ struct OpsgenieReceiver: HookReceiver {
         return call.post(Self.body(rendered, call.message, call.delivery, Settings()), authorization)
     }
 
-    /// The request that closes an alert has the alias in its address instead of the body.
+    /// A request that closes an alert has the alias in its address, not in its body.
     static func body(_ rendered: JSON, _ message: Message, _ delivery: Delivery, _ settings: Settings) -> JSON {
         if message.resolve { return closing }
         var alert = rendered
@@ -83,10 +83,8 @@ struct OpsgenieReceiver: HookReceiver {
         return hook.unexpected(response, instead: "a requestId")
     }
 
-    func wait(in response: HTTPResponse) -> Duration? { Self.wait(in: response) }
-
-    /// The period over which it counts requests, which it states in every answer.
-    private static func wait(in response: HTTPResponse) -> Duration? {
+    /// The period over which Opsgenie counts requests, which every answer states.
+    func wait(in response: HTTPResponse) -> Duration? {
         guard response.status == 429, response.headers["Retry-After"] == nil,
             let text = response.headers["X-RateLimit-Period-In-Sec"], let seconds = Int(text), 1...3600 ~= seconds
         else {
@@ -97,16 +95,11 @@ struct OpsgenieReceiver: HookReceiver {
 
     func action(_ kind: String, over hook: Hook) -> (any Action)? {
         guard kind == AcknowledgeAction.manifest.kind else { return nil }
-        return AcknowledgeAction { alert, delivery, attempt throws(Failure) in
-            var request = post("acknowledge", alert, to: hook.address, notAfter: delivery.expires)
-            request.settledBy = .temporary
-            let response = try await hook.answer(to: request)
-            if let failure = Self.failure(of: response, from: hook)
-                ?? hook.failure(of: response, expecting: .success, wait: Self.wait(in: response), at: attempt.now)
-            {
-                throw failure
-            }
-            return Receipt("\(response.status) from \(hook.label)")
+        return AcknowledgeAction(over: hook) { alert, delivery in
+            post("acknowledge", alert, to: hook.address, notAfter: delivery.expires)
+        } failure: { response, now in
+            Self.failure(of: response, from: hook)
+                ?? hook.failure(of: response, expecting: .success, wait: wait(in: response), at: now)
         }
     }
 }
@@ -119,23 +112,21 @@ enum OpsgenieLimits {
     static let details = 8000
     static let entity = 512
     static let responders = 50
-    /// Ours.
+    /// Our own.
     static let fieldName = 100
     static let fieldValue = 1000
 }
 
 /// Renders a message as an alert for Opsgenie, whose description is HTML.
 ///
-/// Its message is read as HTML in some places and as text in others (notifications), so angle brackets become similar characters.
+/// Opsgenie reads an alert's message as HTML in some places and as text in others, so similar characters replace angle brackets.
 struct OpsgenieRenderer: Sendable {
     func render(_ message: Message, from origin: MessageOrigin) -> JSON {
-        let title = DisplayText.line(message.title.plainText)
-        let isBlank = title.unicodeScalars.allSatisfy(\.properties.isWhitespace)
-        let shown = (isBlank ? DisplayText.line(origin.rule) : title).replacing("<", with: "‹").replacing(">", with: "›")
+        let title = MessageTitle.plain(message, origin).replacing("<", with: "‹").replacing(">", with: "›")
         var description = MessageText(flavour: HTMLMarkup(), limit: OpsgenieLimits.description)
         description.parts = [.fields, .link, .origin]
         var alert: JSON.Object = [
-            "message": .string(DisplayText.cut(shown, to: OpsgenieLimits.message)),
+            "message": .string(DisplayText.cut(title, to: OpsgenieLimits.message)),
             "description": .string(description.render(message, from: origin)), "priority": .string(priority(message.severity)),
             "source": "Bellhop", "details": .object(details(message, origin)),
         ]

@@ -63,7 +63,7 @@ struct PagerDutyReceiver: HookReceiver {
         ["event_action": .string(action), "dedup_key": .string(key)]
     }
 
-    /// PagerDuty answers 202 with `"status": "success"`; anything else with a status of success comes from something else.
+    /// PagerDuty answers 202 with `"status": "success"`; any other successful answer comes from something else.
     func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
         Self.failure(of: response, from: hook)
     }
@@ -86,20 +86,14 @@ struct PagerDutyReceiver: HookReceiver {
 
     func action(_ kind: String, over hook: Hook) -> (any Action)? {
         guard kind == AcknowledgeAction.manifest.kind else { return nil }
-        return AcknowledgeAction { alert, delivery, attempt throws(Failure) in
+        return AcknowledgeAction(over: hook) { alert, delivery in
             var body = Self.event("acknowledge", alert)
             body["routing_key"] = .string(routingKey)
-            var request = HTTPRequest(
+            return HTTPRequest(
                 "POST", hook.address, headers: ["Content-Type": "application/json"], body: body.encoded(),
                 notAfter: delivery.expires)
-            request.settledBy = .temporary
-            let response = try await hook.answer(to: request)
-            if let failure = Self.failure(of: response, from: hook)
-                ?? hook.failure(of: response, expecting: .success, at: attempt.now)
-            {
-                throw failure
-            }
-            return Receipt("\(response.status) from \(hook.label)")
+        } failure: { response, now in
+            Self.failure(of: response, from: hook) ?? hook.failure(of: response, expecting: .success, at: now)
         }
     }
 }
@@ -107,9 +101,9 @@ struct PagerDutyReceiver: HookReceiver {
 /// The limits of a PagerDuty event, in code points. The whole event has at most 512 KB (Events API v2, *Send an event*).
 enum PagerDutyLimits {
     static let routingKey = 32
-    /// Documented.
+    /// PagerDuty's own limit.
     static let summary = 1024
-    /// Ours: four bytes each stay far below the whole event's limit.
+    /// Our own: with four bytes each, far below the limit of the whole event.
     static let text = 25_000
     static let fieldName = 250
     static let fieldValue = 1000
@@ -136,10 +130,8 @@ struct PagerDutyRenderer: Sendable {
     }
 
     private func payload(_ message: Message, _ origin: MessageOrigin) -> JSON.Object {
-        let title = DisplayText.line(message.title.plainText)
-        let isBlank = title.unicodeScalars.allSatisfy(\.properties.isWhitespace)
         var payload: JSON.Object = [
-            "summary": .string(DisplayText.cut(isBlank ? DisplayText.line(origin.rule) : title, to: PagerDutyLimits.summary)),
+            "summary": .string(DisplayText.cut(MessageTitle.plain(message, origin), to: PagerDutyLimits.summary)),
             "source": .string(source(origin)), "severity": .string(message.severity.rawValue),
             "timestamp": .string(origin.time.rfc3339),
         ]
@@ -151,7 +143,7 @@ struct PagerDutyRenderer: Sendable {
         return payload
     }
 
-    /// Fields first, because PagerDuty shows details in their order; later ones with the same name are numbered.
+    /// Fields come first, because PagerDuty keeps the order of details. Repeated names are numbered.
     private func details(_ message: Message, _ origin: MessageOrigin) -> JSON.Object {
         var details: JSON.Object = [:]
         func add(_ name: String, _ value: String) {
@@ -179,7 +171,7 @@ struct PagerDutyRenderer: Sendable {
         return details
     }
 
-    /// The system that the task is in, or else Bellhop.
+    /// The task's system, or else Bellhop.
     private func source(_ origin: MessageOrigin) -> String {
         guard let task = origin.task else { return "bellhop" }
         if let host = (try? HTTPAddress(task.url))?.host { return short(host) }

@@ -1,7 +1,7 @@
 import BellhopCore
 
-/// A channel of Slack: through an incoming webhook, which does not return a message's id, so that nothing can answer or replace it;
-/// or through a bot, which can do both. The webhook also works with compatible services.
+/// A channel of Slack, through an incoming webhook or a bot. A webhook does not return a message's id, so only a bot can answer
+/// or replace messages. The webhook also works with compatible services.
 struct SlackReceiver: HookReceiver {
     static let kind = "slack"
     static let summary = "A channel of Slack, through an incoming webhook or a bot."
@@ -30,16 +30,16 @@ struct SlackReceiver: HookReceiver {
         updates: .setting("token", values: nil, line: "token: xoxb-…"),
         mentions: .yes)
 
-    /// Slack takes one message a second for a channel and short bursts above it, whose length it does not name (Web API, *Rate
-    /// limits*). If it refuses one, it says how long to rest.
+    /// Slack accepts one message a second per channel and short bursts of undocumented length (Web API, *Rate limits*). A refusal
+    /// says how long to wait.
     static let limits = DeliveryLimits(rate: Rate(count: 20, per: .seconds(20)))
 
-    /// What a bot posts with; nil for a webhook.
     private struct Bot {
         var token: String
         var channel: String
     }
 
+    /// Nil for a webhook.
     private let bot: Bot?
 
     init(_ settings: Settings, connection: String) throws(ConnectorErrors) {
@@ -61,7 +61,7 @@ struct SlackReceiver: HookReceiver {
         bot = Bot(token: token, channel: channel)
     }
 
-    /// A bot's token begins with xoxb-, and with xoxe.xoxb- if it is exchanged regularly (Slack, *Token types*, *Token rotation*).
+    /// A bot's token begins with xoxb-, or with xoxe.xoxb- if it is rotated (Slack, *Token types*, *Token rotation*).
     private static func refusal(ofToken token: String) -> String? {
         let isBots = token.hasPrefix("xoxb-") || token.hasPrefix("xoxe.xoxb-")
         if isBots, HeaderFields.isValue(token), !token.contains(" ") { return nil }
@@ -105,14 +105,14 @@ struct SlackReceiver: HookReceiver {
         case .update(let first):
             method = "/chat.update"
             body["ts"] = first["ts"]
-            // This request needs the channel's id, which Slack gives in each answer.
+            // An update needs the channel's id, which each answer has.
             if let channel = first["channel"] { body["channel"] = channel }
         }
         return call.post(
             body, type.with(["Authorization": "Bearer \(bot.token)"]), to: call.address.adding(path: method))
     }
 
-    /// `auth.test` says whose token it is. A webhook cannot be tried without a message.
+    /// `auth.test` returns the token's user. A webhook cannot be tried without a message.
     func probes(of hook: Hook) -> [HookProbe] {
         guard let bot else { return [] }
         let request = HTTPRequest(
@@ -143,7 +143,7 @@ struct SlackReceiver: HookReceiver {
         ].contains(error)
     }
 
-    /// A webhook says plain `ok`. The Web API says `ok` in every answer, also in one of 200 that refuses.
+    /// A webhook answers plain `ok`. The Web API has a member `ok` in every answer, false in a refusal with status 200.
     func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
         guard bot != nil else {
             return ReceiverAnswer.unlessOK(response, "an incoming webhook of Slack", from: hook) ?? Self.closed(response, hook)
@@ -158,7 +158,8 @@ struct SlackReceiver: HookReceiver {
         return Self.failure(json["error"]?.asString ?? "", response, call, from: hook)
     }
 
-    /// A webhook that is turned off or may not post (Slack, *Sending messages using incoming webhooks*, *Handling errors*).
+    /// The failure of a webhook that is turned off or may not post (Slack, *Sending messages using incoming webhooks*, *Handling
+    /// errors*).
     private static func closed(_ response: HTTPResponse, _ hook: Hook) -> Failure? {
         let errors = ["action_prohibited", "no_active_hooks", "no_service", "no_team", "team_disabled"]
         let word = String(decoding: response.body.prefix(40).filter { $0 > 0x20 }, as: UTF8.self)

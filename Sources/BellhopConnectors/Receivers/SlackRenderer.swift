@@ -2,9 +2,9 @@ import BellhopCore
 
 /// How large a message to Slack may be, in code points unless it says otherwise.
 ///
-/// From the Block Kit reference, where it states any. The limit on all blocks together is undocumented: Slack refuses with
-/// `msg_blocks_too_long` from about 13,200 on, counting more than the text, and has refused rich text messages with 11,300
-/// characters of text. So the text stays well below, and each element has an overhead.
+/// From the Block Kit reference, as far as it states limits. The limit on all blocks together is undocumented: Slack refuses with
+/// `msg_blocks_too_long` from about 13,200 on, which includes more than the text, and has refused rich text with 11,300
+/// characters. So the text stays well below, and each element counts with an overhead.
 enum SlackLimits {
     static let blocks = 50
     static let header = 150
@@ -66,7 +66,7 @@ struct SlackRenderer: Sendable {
         }
         let parts = message.parts
         for (place, part) in parts.enumerated() {
-            // What a part leaves is for those after it; each has at least half of an equal share.
+            // Each part has at least half of an equal share, and what earlier parts leave over.
             let later = (parts.count - place - 1) * (left / (2 * (parts.count - place)))
             let room = left - later
             let before = left
@@ -75,7 +75,7 @@ struct SlackRenderer: Sendable {
                 heading.add(part.title.plainText, .init(bold: true))
                 add(Self.richText([heading.section]))
             }
-            if let text = text(part.text, room: min(SlackLimits.section, room - (before - left))) { add(text.block) }
+            add(text(part.text, room: min(SlackLimits.section, room - (before - left))))
             if !part.fields.isEmpty {
                 add(Self.richText([fields(part.fields, room: min(SlackLimits.section, room - (before - left))).section]))
             }
@@ -97,7 +97,7 @@ struct SlackRenderer: Sendable {
         PlainRenderer().text(message).unicodeScalars.count > SlackLimits.section * 2 / 3 || message.sections.count > 8
     }
 
-    /// Rich text has an element for a mention; ids of another form are left out.
+    /// Mentions are elements of rich text. Ids of another form are left out.
     private func mentions(_ mentions: [Message.Mention]) -> JSON? {
         let elements = mentions.prefix(SlackLimits.mentions).compactMap { mention -> JSON? in
             switch mention {
@@ -133,16 +133,14 @@ struct SlackRenderer: Sendable {
         }
     }
 
-    private func text(_ parts: [Message.Block], room: Int) -> (block: JSON, cost: Int)? {
+    private func text(_ parts: [Message.Block], room: Int) -> JSON? {
         var elements: [JSON] = []
         var room = room
-        var cost = 0
         var prose: SlackRichText?
         func endProse() {
             guard let ended = prose else { return }
             if !ended.runs.isEmpty { elements.append(ended.section) }
             room = ended.room
-            cost += ended.cost
             prose = nil
         }
         for part in parts where room > 0 {
@@ -160,13 +158,12 @@ struct SlackRenderer: Sendable {
                     section.add(item)
                     sections.append(section.section)
                     room = section.room - SlackLimits.element
-                    cost += section.cost + SlackLimits.element
                 }
                 if !sections.isEmpty { elements.append(Self.richList(sections, ordered: isOrdered)) }
             }
         }
         endProse()
-        return elements.isEmpty ? nil : (Self.richText(elements), cost)
+        return elements.isEmpty ? nil : Self.richText(elements)
     }
 
     /// One line per field, its name in bold.
@@ -183,7 +180,7 @@ struct SlackRenderer: Sendable {
         return section
     }
 
-    /// One line per item; the following line counts those that do not fit.
+    /// One line per item, and a line that counts the items that do not fit.
     private func list(_ list: Message.List, room: Int) -> JSON? {
         if list.items.isEmpty, list.more == 0 {
             var section = SlackRichText(room: SlackLimits.item)
@@ -222,7 +219,7 @@ struct SlackRenderer: Sendable {
         return text.isEmpty ? origin.rule : text
     }
 
-    /// Escapes what Slack requires in texts that it parses, and nothing else.
+    /// Escapes the three characters that Slack requires to be escaped in texts that it parses.
     static func escape(_ text: String) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count + 32)

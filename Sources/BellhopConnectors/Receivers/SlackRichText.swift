@@ -9,6 +9,12 @@ struct SlackRichText: Sendable, Hashable {
         var bold = false
         var italic = false
         var code = false
+
+        fileprivate func with(_ flag: WritableKeyPath<Style, Bool>) -> Style {
+            var style = self
+            style[keyPath: flag] = true
+            return style
+        }
     }
 
     enum Run: Sendable, Hashable {
@@ -29,24 +35,15 @@ struct SlackRichText: Sendable, Hashable {
         isOneLine = oneLine
     }
 
-    /// Appends what fits; a cut text ends in an ellipsis, and nothing more is added.
+    /// Appends what fits. A cut text ends in an ellipsis, and later text is ignored.
     mutating func add(_ inlines: [Message.Inline], _ style: Style = Style()) {
         for inline in inlines where room > 0 {
             switch inline {
             case .text(let words), .value(let words): add(words, style)
             case .lineBreak: add(isOneLine ? " " : "\n", style)
-            case .strong(let inner):
-                var style = style
-                style.bold = true
-                add(inner, style)
-            case .emphasis(let inner):
-                var style = style
-                style.italic = true
-                add(inner, style)
-            case .code(let inner):
-                var style = style
-                style.code = true
-                add(inner, style)
+            case .strong(let inner): add(inner, style.with(\.bold))
+            case .emphasis(let inner): add(inner, style.with(\.italic))
+            case .code(let inner): add(inner, style.with(\.code))
             case .link(let label, let address): add(label.plainText, to: address.plainText, style)
             }
         }
@@ -61,7 +58,7 @@ struct SlackRichText: Sendable, Hashable {
         }
     }
 
-    /// Appends content that is already cleaned and cut to the remaining room.
+    /// Appends runs that fit the remaining room.
     mutating func append(_ other: SlackRichText) {
         runs += other.runs
         take(other.cost)
@@ -77,7 +74,7 @@ struct SlackRichText: Sendable, Hashable {
         }
     }
 
-    /// The cleaned text, cut to the room left after another cost; nil if empty. Takes it from the room.
+    /// Cleans a text, cuts it to the room that another cost leaves, and takes both from the room; nil if nothing is left.
     private mutating func fit(_ words: String, besides other: Int) -> String? {
         let clean = isOneLine ? DisplayText.line(words) : DisplayText.clean(words)
         let fitting = DisplayText.cut(clean, to: room - other)
@@ -95,7 +92,7 @@ struct SlackRichText: Sendable, Hashable {
         room -= amount
     }
 
-    /// The section; Slack refuses one without elements, so it has at least a space.
+    /// The section, with at least a space: Slack refuses a section without elements.
     var section: JSON {
         let elements = runs.isEmpty ? [Run.text(" ", Style())] : runs
         return .object(["type": "rich_text_section", "elements": .array(elements.map(\.json))])

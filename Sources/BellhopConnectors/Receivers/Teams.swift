@@ -1,7 +1,7 @@
 import BellhopCore
 
-/// A chat or channel of Microsoft Teams, through a workflow. A workflow does not return a message's id, so nothing can answer or
-/// replace one.
+/// A chat or channel of Microsoft Teams, through a workflow. A workflow does not return a message's id, so messages cannot be
+/// answered or replaced.
 struct TeamsReceiver: HookReceiver {
     static let kind = "teams"
     static let summary = "A chat or channel of Microsoft Teams, through a workflow."
@@ -36,7 +36,7 @@ struct TeamsReceiver: HookReceiver {
 
     static func render(_ message: Message, from origin: MessageOrigin) -> JSON { TeamsRenderer().render(message, from: origin) }
 
-    /// A success can hold the error of what stands behind the address.
+    /// A successful status can come with an error of the service behind the workflow.
     func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
         let said = "\(hook.label) answered \(response.status)"
         let text = ReceiverAnswer.text(response, hiding: [])

@@ -15,9 +15,9 @@ enum TeamsLimits {
 
 /// Renders a message as an Adaptive Card 1.4 for the workflow "When a Teams webhook request is received".
 ///
-/// A `TextBlock` reads Markdown, and a fact does too, so whatever may hold values is a `RichTextBlock`, whose runs are plain text
-/// with their style beside them. The one `TextBlock` holds the rule's mentions, which `msteams.entities` lists; `<at>` in a value
-/// is text without an entity, and in a run not even that.
+/// `TextBlock` and facts interpret Markdown, so all that may contain values is a `RichTextBlock`: runs of plain text with a
+/// separate style. The only `TextBlock` contains the rule's mentions, which `msteams.entities` lists. `<at>` in a value remains
+/// text.
 struct TeamsRenderer: Sendable {
     func render(_ message: Message, from origin: MessageOrigin) -> JSON {
         var limit = TeamsLimits.text
@@ -58,7 +58,7 @@ private struct TeamsCard {
         let content = MessageContent(message)
         var shares = content.groups.count
         for group in content.groups {
-            // What a group leaves is for those after it; each has at least half of an equal share.
+            // Each group has at least half of an equal share, and what earlier groups leave over.
             let least = self.room / (2 * max(shares, 1))
             write(group, room: self.room - least * (shares - 1))
             shares -= 1
@@ -124,7 +124,7 @@ private struct TeamsCard {
         if count > 0 { body.append(Self.rich([Self.run(PlainRenderer.more(count), .emphasis)], spacing: "Small")) }
     }
 
-    /// A user by the id or the address that Teams knows, with that as the name shown. Teams has no groups here.
+    /// Mentions users by their Teams id or address, which is also the displayed name. Groups are not supported here.
     private mutating func mention(_ mentions: [Message.Mention]) {
         var words: [String] = []
         for case .user(let id) in mentions.prefix(TeamsLimits.mentions) where Self.isUser(id) {
@@ -216,7 +216,7 @@ private struct TeamsRuns {
 }
 
 extension JSON.Object {
-    /// The members of both; of two with the same name, the other's.
+    /// The members of both; the other's win.
     fileprivate func merging(_ other: JSON.Object) -> JSON.Object {
         var all = self
         for (name, value) in other { all[name] = value }

@@ -15,7 +15,7 @@ struct TelegramReceiver: HookReceiver {
     ]
     static let messages = MessageAbilities(threads: .yes, updates: .yes, mentions: .yes)
 
-    /// The limit of a bot in a group. In a chat with one person it is higher: one a second (Bots FAQ, *My bot is hitting limits*).
+    /// A bot's limit in a group. In a chat with one person it is higher: one a second (Bots FAQ, *My bot is hitting limits*).
     static let limits = DeliveryLimits(rate: Rate(count: 20, per: .seconds(60)))
     static let noLogin = "it needs only its token and its chat"
 
@@ -78,7 +78,7 @@ struct TelegramReceiver: HookReceiver {
         return call.post(body, to: call.address.adding(path: "/bot\(token)/\(method)"))
     }
 
-    /// `getMe` says which bot it is, `getChat` whether that bot knows the chat.
+    /// `getMe` returns the bot, `getChat` the chat if the bot is in it.
     func probes(of hook: Hook) -> [HookProbe] {
         let askBot = HTTPRequest("GET", hook.address.adding(path: "/bot\(token)/getMe"))
         let chat = Self.chat(settings) ?? .null
@@ -106,16 +106,15 @@ struct TelegramReceiver: HookReceiver {
         let words = Self.words(response)
         return [
             "message to be replied not found", "replied message not found", "message to edit not found",
-            "message can't be edited",
-        ]
-        .contains { words.contains($0) } || words.contains("message_id_invalid")
+            "message can't be edited", "message_id_invalid",
+        ].contains { words.contains($0) }
     }
 
     func wait(in response: HTTPResponse) -> Duration? {
         response.json?["parameters"]?["retry_after"]?.asInt.map { .seconds(min(max($0, 0), 86_400)) }
     }
 
-    /// Every answer says `ok`; a refusal says in words what is wrong.
+    /// Every answer has a member `ok`; a refusal also has a description.
     func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
         guard let json = response.json, let isOK = json["ok"]?.asBool else {
             guard StatusSet.success.contains(response.status) else { return nil }
@@ -152,12 +151,12 @@ struct TelegramReceiver: HookReceiver {
         }
     }
 
-    /// An edit that changes nothing was done by an earlier attempt whose answer was lost, or needs no doing.
+    /// An edit that changes nothing was done by an earlier attempt whose answer was lost, or is not needed.
     func isDone(_ response: HTTPResponse, _ call: MessageCall) -> Bool {
         Self.words(response).contains("message is not modified")
     }
 
-    /// How Telegram says, with 400, that nothing of the bot arrives in the chat or topic until a person changes something.
+    /// Descriptions, with 400, of a chat or topic in which the bot cannot write until a person changes something.
     private static let closed = [
         "message thread not found", "topic_closed", "topic_deleted", "not enough rights", "have no rights to send",
         "chat_write_forbidden", "need administrator rights",

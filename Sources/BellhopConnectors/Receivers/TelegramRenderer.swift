@@ -7,8 +7,8 @@ enum TelegramLimits {
 
 /// Telegram's HTML mode: bold, italic, code and links; lists and fields are lines.
 ///
-/// Telegram makes mentions, addresses and hashtags of plain words. A zero-width space after `@` prevents a mention; an address in a
-/// value leads only where it says.
+/// Telegram turns plain words into mentions, links and hashtags. A zero-width space after `@` prevents a mention; a link from an
+/// address in a value leads to the address it shows.
 struct TelegramMarkup: Markup {
     func escape(_ scalar: Unicode.Scalar, at place: TextPlace, into text: inout String) {
         switch scalar {

@@ -1,9 +1,9 @@
 public import BellhopCore
 import Crypto
 
-/// A user's own HTTP endpoint. `notify` sends it the document of ``WebhookMessageRenderer``, the action `webhook` what the rule
-/// describes. With a `secret` its requests are signed (``WebhookSigner``), with several by each of them, so that one can be replaced
-/// without a gap. A message may also be sent as a ``CloudEvent``.
+/// A user's own HTTP endpoint. `notify` sends it the document of ``WebhookMessageRenderer`` or a ``CloudEvent``, and the action
+/// `webhook` sends the rule's own request. Each `secret` signs the requests (``WebhookSigner``), so that secrets can be rotated
+/// without a gap.
 struct WebhookReceiver: HookReceiver {
     static let kind = "webhook"
     static let summary = "Your own HTTP endpoint."

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Sends a request described by a rule, to a connection of kind `webhook` or to an address in the rule.
 ///
-/// Each request carries `webhook-id`, the delivery's name, which is the same for every attempt: a receiver that remembers it
-/// ignores repetitions.
+/// Each request has a `webhook-id`, the delivery's name, which is the same for every attempt, so that the receiver can ignore
+/// duplicates.
 public struct WebhookAction: Action {
     /// The arguments of a step of kind `webhook`.
     public static let manifest = ActionManifest(
@@ -30,12 +30,12 @@ public struct WebhookAction: Action {
     /// Where requests go.
     enum Target: Sendable {
         case connection(Hook, WebhookSigner?)
-        /// The rule's own `url`: uses the first client if its host is written in the rule, the second if it comes from a value.
+        /// The rule's own `url`: the first client is for hosts written in the rule, the second for hosts from values.
         case direct(HTTPConnection, guarded: HTTPConnection)
     }
 
     private let target: Target
-    private let addresses = KnownAddresses()
+    private let addresses = AddressCache()
 
     init(_ target: Target) { self.target = target }
 
@@ -88,10 +88,10 @@ public struct WebhookAction: Action {
     }
 }
 
-/// The addresses read last: rules send to the same ones again and again, and reading one takes a while.
+/// A cache of parsed addresses: rules repeat the same ones, and parsing is slow.
 ///
 /// A class with a mutex, because all deliveries of an action share it.
-private final class KnownAddresses: Sendable {
+private final class AddressCache: Sendable {
     private static let most = 32
     private let known = Mutex<[String: HTTPAddress]>([:])
 

@@ -2,9 +2,9 @@ import BellhopCore
 import CLibCurl
 import Glibc
 
-/// The functions of the system's libcurl, loaded when they are first needed: most installations send no mail, and loading it takes
-/// time and memory.
-struct CurlLibrary: @unchecked Sendable {  // of pointers to functions, which never change
+/// The functions of the system's libcurl, loaded with the first mail: loading takes time and memory, and most installations send
+/// none.
+struct CurlLibrary: @unchecked Sendable {  // contains only pointers to functions
     typealias Handle = UnsafeMutableRawPointer
 
     let easyInit: @convention(c) () -> Handle?

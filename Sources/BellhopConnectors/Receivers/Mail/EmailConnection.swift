@@ -8,7 +8,7 @@ struct EmailConnection: MessageReceiver, Connection {
             actions: [NotifyAction.manifest.kind], messages: abilities,
             limits: declared, settings: settings, starter: ["url", "username", "password", "from", "to"]),
         login: { settings in
-            settings.text("username") == nil ? .none("without a `username` it logs in nowhere") : .configured
+            settings.text("username") == nil ? .none("without a `username` there is no login") : .configured
         },
         makeReportingAll: { name, settings, environment throws(ConnectorErrors) in
             try EmailConnection(name: name, settings: settings, in: environment)
@@ -110,7 +110,7 @@ struct EmailConnection: MessageReceiver, Connection {
         do throws(MailHeaderValue.Refused) { bytes = try mail.bytes() } catch {
             throw Failure(.unrenderable, .giveUp, "A header of the mail would contain a line break or another control character.")
         }
-        // A person's retry counts attempts anew, but an earlier acceptance still counts.
+        // A person's retry restarts the count of attempts, but earlier acceptances remain valid.
         let done = attempt.firstStarted == nil ? [] : try await accepted(delivery)
         let waiting = to.map(\.text).filter { !done.contains($0) }
         if waiting.isEmpty { return Receipt("accepted for all recipients by earlier attempts, from \(label.text)") }
@@ -126,7 +126,7 @@ struct EmailConnection: MessageReceiver, Connection {
                 message, reference: ["message_id": .string(mail.id.text), "subject": .string(mail.subject)]))
     }
 
-    /// A mail that answers has the first mail's subject, by which some programs find the conversation.
+    /// A reply has the first mail's subject, by which some programs group conversations.
     private func mail(_ rendered: JSON, _ message: Message, _ delivery: Delivery, at place: MessagePlace) -> Mail {
         var thread: MessageID?
         var subject = rendered["subject"]?.asString ?? ""
@@ -157,7 +157,7 @@ struct EmailConnection: MessageReceiver, Connection {
 
     // MARK: Recipients
 
-    /// The recipients that the server accepted in an earlier attempt: they do not get the mail again.
+    /// The recipients that the server accepted in earlier attempts, which must not get the mail again.
     private func accepted(_ delivery: Delivery) async throws(Failure) -> [String] {
         do {
             return (try await notebook.note(delivery.noteKey))?["accepted"]?.asArray?.compactMap(\.asString) ?? []
@@ -166,7 +166,7 @@ struct EmailConnection: MessageReceiver, Connection {
         }
     }
 
-    /// The failure of a mail that was accepted for some recipients and not for others; notes the former.
+    /// The failure of a mail that was accepted only for some recipients, which are stored.
     private func incomplete(_ outcome: SMTPOutcome, _ done: [String], _ delivery: Delivery) async throws(Failure) -> Failure {
         do {
             try await notebook.setNote(delivery.noteKey, to: ["accepted": .array(done.map(JSON.string))])

@@ -2,7 +2,7 @@ import BellhopCore
 
 /// How long the parts of a mail may be, in code points.
 enum EmailLimits {
-    /// Ours: a line of a header has at most 998 octets (RFC 5322, section 2.1.1), of which programs show far fewer.
+    /// Our own limit: a header line may have 998 octets (RFC 5322, section 2.1.1), but programs show far fewer.
     static let subject = 250
     /// Our own limit, with markup: mail servers accept 10 MB and more, which is too much to read.
     static let text = 100_000
@@ -22,7 +22,7 @@ enum EmailRenderer {
         ]
     }
 
-    /// Nothing from elsewhere: no images, no scripts, no styles besides the font.
+    /// Loads nothing from other servers: no images, no scripts, no styles but the font.
     private static func page(_ body: String) -> String {
         "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"></head><body style=\"font-family: sans-serif\">\n\(body)\n</body></html>\n"
     }

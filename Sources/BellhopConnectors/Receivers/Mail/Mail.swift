@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// A mail: its header, a text and the same as HTML. A value that becomes the same bytes at every attempt.
+/// A mail: its header and its text, plain and as HTML. Every attempt sends the same bytes.
 struct Mail: Sendable, Hashable {
     var id: MessageID
     var time: Timestamp
@@ -9,9 +9,8 @@ struct Mail: Sendable, Hashable {
     var subject: String
     /// The first mail of the conversation that this one belongs to.
     var thread: MessageID?
-    /// The name by which mail programs can sort it: the connection's.
+    /// The connection's name, by which mail programs can sort it.
     var list: String
-    /// The rule that it comes from.
     var rule: String
     var isUrgent: Bool
     var text: String
@@ -48,7 +47,7 @@ struct Mail: Sendable, Hashable {
         if let thread {
             fields += [("In-Reply-To", MailHeaderValue([thread])), ("References", MailHeaderValue([thread]))]
         }
-        // Out-of-office programs, and trackers that read mail, must not answer (RFC 3834; the second is Exchange's own).
+        // Prevents answers from out-of-office programs and trackers (RFC 3834; the second field is Exchange's).
         fields += [
             ("Auto-Submitted", MailHeaderValue("auto-generated")), ("X-Auto-Response-Suppress", MailHeaderValue("All")),
             ("List-Id", MailHeaderValue(list: list, host: from.host)),

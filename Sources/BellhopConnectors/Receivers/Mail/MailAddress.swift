@@ -2,8 +2,7 @@ import BellhopCore
 
 /// A mailbox of RFC 5322: `ops@example.com` or `Ops <ops@example.com>`.
 ///
-/// The address itself is ASCII: mail servers without SMTPUTF8 (RFC 6531) refuse others. The name may be anything that fits on a
-/// line.
+/// The address itself is ASCII: mail servers without SMTPUTF8 (RFC 6531) refuse others. The name may be any text on one line.
 struct MailAddress: Sendable, Hashable {
     /// Empty if there is none.
     var name: String
@@ -52,7 +51,7 @@ struct MailAddress: Sendable, Hashable {
     /// `ops@example.com`.
     var text: String { "\(local)@\(host)" }
 
-    /// Parts of these characters between dots (a dot-atom of RFC 5322).
+    /// Whether the text is a dot-atom of RFC 5322: parts of allowed characters between dots.
     private static func isDotted(_ text: String, _ isAllowed: (UInt8) -> Bool) -> Bool {
         text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy { part in
             !part.isEmpty && part.allSatisfy(isAllowed)

@@ -18,7 +18,7 @@ struct MailBody: Sendable, Hashable {
     /// - Parameter text: its lines end in a newline.
     init(_ text: String) {
         let wide = text.utf8.lazy.filter { $0 >= 0x80 || $0 == UInt8(ascii: "=") }.count
-        // Three characters for one, against four for three.
+        // Quoted-printable takes three characters for each of these bytes, Base64 four for three bytes.
         encoding = 6 * wide <= text.utf8.count ? .quotedPrintable : .base64
         bytes = encoding == .base64 ? Self.base64(text) : Self.quotedPrintable(text)
     }
@@ -37,8 +37,8 @@ struct MailBody: Sendable, Hashable {
         return lines
     }
 
-    /// Encodes more than is required: blanks at the end of a line, a full stop at its beginning, which ends a mail in SMTP, and the
-    /// F of `From `, before which some programs insert a `>`.
+    /// Encodes more than is required: blanks at the end of a line; a full stop at its beginning, which could end the mail in
+    /// SMTP; and the F of `From `, before which some programs insert a `>`.
     private static func quotedPrintable(_ text: String) -> [UInt8] {
         let digits = Array("0123456789ABCDEF".utf8)
         var encoded: [UInt8] = []

@@ -2,8 +2,8 @@ import BellhopCore
 
 /// The value of a header field of a mail, encoded and folded (RFC 5322, RFC 2047).
 ///
-/// The only way to a header of a mail: each initializer refuses or encodes what could end a line, so that no text becomes a header
-/// of its own.
+/// All mail headers are written through this type, which prevents header injection: each initializer refuses or encodes text that
+/// could end a line.
 struct MailHeaderValue: Sendable, Hashable {
     /// A text with a line break or another control character.
     struct Refused: Error, Sendable, Hashable {}
@@ -31,8 +31,8 @@ struct MailHeaderValue: Sendable, Hashable {
         }
     }
 
-    /// Text for people, such as a subject: as it is if it is ASCII that folds well, or else in encoded words.
-    /// - Parameter label: the length of the field's name with its colon and blank, which the first line begins with.
+    /// Text for people, such as a subject: unchanged if it is ASCII that can be folded, or else as encoded words.
+    /// - Parameter label: the length of the field's name with its colon and blank, which precede the first line.
     init(text: String, after label: Int) throws(Refused) {
         guard Self.isLine(text) else { throw Refused() }
         self.init(lines: Self.folded(text, after: label) ?? Self.encoded(text, after: label))
@@ -63,7 +63,7 @@ struct MailHeaderValue: Sendable, Hashable {
     /// The time in UTC (RFC 5322, section 3.3).
     init(_ time: Timestamp) { self.init(lines: [time.httpDate.replacing("GMT", with: "+0000")]) }
 
-    /// A text of the program itself.
+    /// A constant.
     init(_ text: StaticString) { self.init(lines: [text.description]) }
 
     /// The id of a list (RFC 2919), made of a name and a host.
@@ -74,7 +74,7 @@ struct MailHeaderValue: Sendable, Hashable {
 
     // MARK: Encoding
 
-    /// ASCII text, folded at its blanks. Nil if that could change it, or if it could be taken for an encoded word.
+    /// ASCII text, folded at its blanks. Nil if folding could change it, or if it looks like an encoded word.
     private static func folded(_ text: String, after label: Int) -> [String]? {
         guard text.utf8.allSatisfy({ 0x20...0x7e ~= $0 }), !text.contains("=?"), !text.contains("  "), text.first != " ",
             text.last != " "
@@ -97,8 +97,7 @@ struct MailHeaderValue: Sendable, Hashable {
         return lines + [line]
     }
 
-    /// Encoded words in UTF-8 and Base64, one on each line; between two of them, readers ignore the line break. Never cuts a
-    /// character.
+    /// Encoded words in UTF-8 and Base64, one on each line; readers ignore the line breaks between them. Never cuts a character.
     private static func encoded(_ text: String, after label: Int) -> [String] {
         let (prefix, suffix) = ("=?UTF-8?B?", "?=")
         var lines: [String] = []
@@ -130,8 +129,8 @@ struct MailHeaderValue: Sendable, Hashable {
     }
 }
 
-/// A Message-ID (RFC 5322, section 3.6.4), made of facts: the delivery and the sender's host. All attempts of a delivery have the
-/// same one, so that mail programs and servers recognize a repetition.
+/// A Message-ID (RFC 5322, section 3.6.4), made of the delivery and the sender's host. It is the same for all attempts of a
+/// delivery, so that mail programs and servers recognize duplicates.
 struct MessageID: Sendable, Hashable {
     /// With its angle brackets.
     let text: String
@@ -139,7 +138,7 @@ struct MessageID: Sendable, Hashable {
     /// - Parameter delivery: its short name.
     init(delivery: String, host: String) { text = "<\(delivery.filter { $0.isASCII && ($0.isLetter || $0.isNumber) })@\(host)>" }
 
-    /// Reads a stored one; nil for any other text.
+    /// Reads a stored Message-ID; nil for any other text.
     init?(_ stored: String) {
         guard stored.first == "<", stored.last == ">", stored.utf8.count <= 998,
             stored.utf8.dropFirst().dropLast().allSatisfy({ 0x21...0x7e ~= $0 && $0 != 0x3c && $0 != 0x3e })

@@ -7,7 +7,7 @@ struct SMTPAddress: Sendable, Hashable {
     var host: String
     var port: Int
 
-    /// The port for mail from programs and people (RFC 6409), and the one for TLS from the first byte (RFC 8314).
+    /// The ports for sending mail (RFC 6409), and for sending it with TLS from the first byte (RFC 8314).
     static let submission = 587
     static let submissions = 465
 
@@ -33,7 +33,7 @@ struct SMTPAddress: Sendable, Hashable {
         port = authority.last == "]" || !authority.contains(":") ? (isSecure ? Self.submissions : Self.submission) : address.port
     }
 
-    /// True for addresses of this machine, where mail may go without TLS.
+    /// True for addresses of this machine, which may get mail without TLS.
     var isLoopback: Bool { HTTPAddress.isLoopback(host) }
 
     /// `host:port`, for messages.

@@ -7,34 +7,27 @@ struct SMTPOutcome: Sendable, Hashable {
         var reply: SMTPReply
     }
 
-    /// The recipients that the server accepted.
     var accepted: [String] = []
-    /// Those that it refused, with its answer.
     var refused: [Refusal] = []
     /// The server's answer to the mail.
     var receipt: SMTPReply
 
-    /// - Parameters:
-    ///   - recipients: in the order in which they were named to the server.
-    ///   - server: how messages name it: `mail (smtp.example.com:587)`.
-    /// - Throws: if the server accepted the mail for no recipient, or may have.
+    /// - Parameter recipients: in the order in which the server got them.
+    /// - Throws: if the server did not accept the mail for any recipient, or did not say so.
     init(_ ending: SMTPEnding, recipients: [String], server: SMTPLabel) throws(Failure) {
         let talk = ending.talk
-        if let receipt = talk.reply(.mail), receipt.isPositive {
-            self.receipt = receipt
-            for (recipient, reply) in zip(recipients, talk.recipients) {
-                if reply.isPositive {
-                    accepted.append(recipient)
-                } else {
-                    refused.append(Refusal(recipient: recipient, reply: reply))
-                }
+        guard let receipt = talk.reply(.mail), receipt.isPositive else { throw Self.failure(ending, recipients, server) }
+        self.receipt = receipt
+        for (recipient, reply) in zip(recipients, talk.recipients) {
+            if reply.isPositive {
+                accepted.append(recipient)
+            } else {
+                refused.append(Refusal(recipient: recipient, reply: reply))
             }
-            return
         }
-        throw Self.failure(ending, recipients, server)
     }
 
-    /// Why nothing was accepted.
+    /// The failure of a dialogue in which the server accepted nothing.
     static func failure(_ ending: SMTPEnding, _ recipients: [String], _ server: SMTPLabel) -> Failure {
         let talk = ending.talk
         if let refusal = refusal(talk, recipients, server) { return refusal }
@@ -78,7 +71,7 @@ struct SMTPOutcome: Sendable, Hashable {
 
     /// The failure of the reply that ended the dialogue; nil if no reply did.
     private static func refusal(_ talk: SMTPTalk, _ recipients: [String], _ server: SMTPLabel) -> Failure? {
-        // Recipients first: if all are refused, the library ends the dialogue.
+        // If all recipients are refused, the library ends the dialogue.
         let answers = talk.recipients
         if talk.reply(.data) == nil, !answers.isEmpty, answers.count == recipients.count,
             !answers.contains(where: \.isPositive)
@@ -89,9 +82,7 @@ struct SMTPOutcome: Sendable, Hashable {
         }
         guard let last = talk.exchanges.last(where: { $0.reply != nil && $0.step != .quit }), let reply = last.reply,
             !reply.isPositive
-        else {
-            return nil
-        }
+        else { return nil }
         return switch last.step {
         case .greeting, .hello, .startTLS, .quit, .other: failure(of: reply, to: "the connection", server)
         case .login:
@@ -109,7 +100,7 @@ struct SMTPOutcome: Sendable, Hashable {
     private static func failure(of reply: SMTPReply, to what: String, _ server: SMTPLabel) -> Failure {
         let message = "\(server.text) answered \(what) with \(server.words(of: reply))."
         switch reply.code {
-        // It closes the connection, often because of too many.
+        // The server closes the connection, often because there are too many.
         case 421: return Failure(.throttled, .rest(nil), message)
         case 400..<500: return Failure(.dropped, .retry(after: nil), message)
         // Authentication is required, too weak, or its mechanism needs TLS.

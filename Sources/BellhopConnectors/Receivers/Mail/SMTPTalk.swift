@@ -4,7 +4,6 @@ struct SMTPReply: Sendable, Hashable {
     /// The texts of its lines.
     var lines: [String]
 
-    /// It may work later.
     var isTemporary: Bool { 400..<500 ~= code }
     var isPositive: Bool { 200..<400 ~= code }
 
@@ -27,7 +26,7 @@ struct SMTPTalk: Sendable, Hashable {
         var reply: SMTPReply?
     }
 
-    /// Begins with the greeting, which no command asks for.
+    /// Begins with the greeting, which the server sends without a command.
     private(set) var exchanges: [Exchange] = [Exchange(step: .greeting)]
     /// Whether the whole mail was handed to the library.
     private(set) var isSent = false
@@ -35,12 +34,12 @@ struct SMTPTalk: Sendable, Hashable {
     private var lines: [String] = []
     private var rest: [UInt8] = []
 
-    /// The most of a server's text that is kept.
+    /// The limits on a server's text.
     private static let longestLine = 2000
     private static let mostLines = 100
 
     mutating func sent(_ command: some Collection<UInt8>) {
-        // A line of the login's dialogue could look like any command.
+        // A line of the login dialogue can look like any command.
         if let last = exchanges.last, last.step == .login, last.reply?.code == 334 {
             exchanges.append(Exchange(step: .login))
             return

@@ -6,7 +6,7 @@ import Synchronization
 /// Where and how a connection sends mail.
 struct SMTPConfiguration: Sendable, Hashable, CustomStringConvertible {
     var address: SMTPAddress
-    /// Whether the connection is upgraded to TLS, or refused if the server cannot; always for other machines.
+    /// Whether STARTTLS is required: always for other machines, unless TLS begins with the first byte.
     var upgrades: Bool
     var login: Login?
     /// A PEM file with authorities to trust besides the system's.
@@ -28,7 +28,6 @@ struct SMTPConfiguration: Sendable, Hashable, CustomStringConvertible {
 /// How a dialogue with a mail server ended.
 struct SMTPEnding: Sendable, Hashable {
     enum Cause: Sendable, Hashable {
-        /// To its end.
         case completed
         case unknownHost, unreachable, timeout
         /// TLS is required and the server does not offer it.
@@ -40,7 +39,7 @@ struct SMTPEnding: Sendable, Hashable {
         case badAuthorities
         case loginRefused
         case cancelled
-        /// The connection ended, or the server broke the protocol or refused a command; the dialogue says which.
+        /// The connection ended, or the server violated the protocol or refused a command; see the dialogue.
         case cut
     }
 
@@ -52,10 +51,10 @@ struct SMTPEnding: Sendable, Hashable {
 ///
 /// A class over a lock, because the library's thread and the task that may be cancelled share it.
 final class SMTPTransfer: Sendable {
-    /// What to do once logged in.
+    /// The work after the login.
     enum Work: Sendable {
         case send(from: String, to: [String], mail: [UInt8])
-        /// Nothing but a NOOP.
+        /// Only a NOOP.
         case tryLogin
     }
 
@@ -80,7 +79,7 @@ final class SMTPTransfer: Sendable {
     func run() async -> SMTPEnding {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                // Cleaning up may wait for the resolver of names, so the result comes before it.
+                // Cleaning up may wait for DNS, so the result is passed on first.
                 let isStarted = Self.onOwnThread { self.talk { continuation.resume(returning: $0) } }
                 if !isStarted { continuation.resume(returning: ending(.unreachable)) }
             }
@@ -93,7 +92,7 @@ final class SMTPTransfer: Sendable {
         guard let easy = curl.easyInit() else { return finish(ending(.cut)) }
         defer { curl.easyCleanup(easy) }
         configure(easy)
-        let recipients = list()
+        let recipients = recipientList()
         defer { curl.listFree(recipients) }
         if let recipients { curl.set(easy, CURLOPT_MAIL_RCPT, UnsafeRawPointer(recipients)) }
         let cause = Self.cause(curl.easyPerform(easy))
@@ -105,7 +104,7 @@ final class SMTPTransfer: Sendable {
     // MARK: Options
 
     private func configure(_ easy: CurlLibrary.Handle) {
-        // The path is what the client calls itself.
+        // libcurl takes the name for EHLO from the path.
         curl.set(easy, CURLOPT_URL, configuration.address.text + "/" + configuration.helloName)
         curl.set(easy, CURLOPT_NOSIGNAL, 1)
         curl.set(easy, CURLOPT_PROXY, "")
@@ -127,8 +126,8 @@ final class SMTPTransfer: Sendable {
         curl.set(easy, CURLOPT_DEBUGDATA, context)
         curl.setDebugger(easy) { _, type, bytes, count, context in
             guard let context, let bytes else { return 0 }
-            let heard = UnsafeRawBufferPointer(start: bytes, count: count)
-            Unmanaged<SMTPTransfer>.fromOpaque(context).takeUnretainedValue().note(type, heard)
+            let line = UnsafeRawBufferPointer(start: bytes, count: count)
+            Unmanaged<SMTPTransfer>.fromOpaque(context).takeUnretainedValue().note(type, line)
             return 0
         }
         curl.set(easy, CURLOPT_NOPROGRESS, 0)
@@ -141,7 +140,7 @@ final class SMTPTransfer: Sendable {
         switch work {
         case .send(let from, _, let mail):
             curl.set(easy, CURLOPT_MAIL_FROM, "<\(from)>")
-            // One refused recipient does not keep the mail from the others.
+            // The other recipients get the mail even if one is refused.
             curl.set(easy, CURLOPT_MAIL_RCPT_ALLLOWFAILS, 1)
             curl.set(easy, CURLOPT_UPLOAD, 1)
             curl.setSize(easy, CURLOPT_INFILESIZE_LARGE, mail.count)
@@ -157,7 +156,7 @@ final class SMTPTransfer: Sendable {
         }
     }
 
-    private func list() -> UnsafeMutablePointer<curl_slist>? {
+    private func recipientList() -> UnsafeMutablePointer<curl_slist>? {
         guard case .send(_, let recipients, _) = work else { return nil }
         return recipients.reduce(nil) { list, recipient in curl.listAppend(list, "<\(recipient)>") }
     }
@@ -207,7 +206,7 @@ final class SMTPTransfer: Sendable {
 
     // MARK: The thread
 
-    /// A thread of its own and not a pool's, because the library's name resolution and TLS may block for as long as the network likes. False if
+    /// Runs work on a new thread, because the library's DNS lookups and TLS may block for as long as the network does. False if
     /// the system has no thread left.
     private static func onOwnThread(_ work: @escaping @Sendable () -> Void) -> Bool {
         final class Box: Sendable {
