@@ -57,15 +57,10 @@ enum WebAuth: Sendable {
         self = .field(field)
     }
 
-    /// Whether requests carry credentials at all.
-    var isSaid: Bool {
-        switch self {
-        case .none: false
-        case .field, .oauth: true
-        }
-    }
+    /// Whether requests have credentials.
+    var hasCredentials: Bool { if case .none = self { false } else { true } }
 
-    /// Texts that messages must not contain.
+    /// Texts to hide in messages.
     var secrets: [String] {
         switch self {
         case .none: []
@@ -74,9 +69,8 @@ enum WebAuth: Sendable {
         }
     }
 
-    /// A token to send; nil if none is needed.
-    ///
-    /// - Parameter stale: one that was refused.
+    /// A token to send; nil if the connection uses no tokens.
+    /// - Parameter stale: a token that was refused.
     func token(renewing stale: OAuthToken? = nil) async throws(Failure) -> OAuthToken? {
         switch self {
         case .none, .field: nil

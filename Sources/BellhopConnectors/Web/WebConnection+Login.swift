@@ -9,8 +9,8 @@ extension WebConnection {
         return OAuthSettings.needsAuthorization(auth) ? .browser : .configured
     }
 
-    /// Asks the token endpoint if there is one, then requests an address of the sources, or the base address, with and without
-    /// credentials: if both get the same answer, the login is not proved.
+    /// Requests a token if there is a token endpoint, then an address of the sources, or the base address, with and without
+    /// credentials. If both succeed, the login is not proved.
     public func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {
         if let oauth { _ = try await oauth.authorization(force: true) }
         let user = username.isEmpty ? nil : username
@@ -20,14 +20,14 @@ extension WebConnection {
             do throws(Failure) {
                 proof = try await self.proof(by: request).proof
             } catch {
-                let stays: [Failure.Reason] = [.goneOrHidden, .forbidden, .refused, .badAnswer, .serverError, .unexpectedPage]
-                guard stays.contains(error.reason) else { throw error }
+                let ignored: [Failure.Reason] = [.goneOrHidden, .forbidden, .refused, .badAnswer, .serverError, .unexpectedPage]
+                guard ignored.contains(error.reason) else { throw error }
                 if doubt.isEmpty { doubt = error.message }
                 continue
             }
             switch proof {
-            case .known: return LoginTrial(user: user)
-            case .anybody: doubt = "\(base.place) answers the same without credentials."
+            case .accepted: return LoginTrial(user: user)
+            case .notNeeded: doubt = "\(base.place) answers the same without credentials."
             case .unclear(let failure): if doubt.isEmpty { doubt = failure.message }
             }
         }
@@ -35,7 +35,7 @@ extension WebConnection {
         return LoginTrial(user: user, doubt: known + "Whether the API accepts the login is unknown: \(doubt)")
     }
 
-    /// Addresses to try a login on: of read-only sources, and the base address.
+    /// Requests that can prove a login: those of read-only sources, and the base address.
     private func candidates(_ needs: ConnectionNeeds) -> [HTTPRequest] {
         let probes = needs.sources.prefix(3).compactMap { probed($0)?.probe }
         return probes + [HTTPRequest(base, headers: ["Accept": "application/json, */*;q=0.5"])]
@@ -46,26 +46,26 @@ extension WebConnection {
         (try? source(need.name, kind: need.kind, settings: need.settings)) as? any ProbedSource
     }
 
-    /// Requests with credentials, and if that succeeds, without.
+    /// Sends a request with credentials and, if it succeeds, without them.
     func proof(by request: HTTPRequest) async throws(Failure) -> (proof: WebProof, response: HTTPResponse) {
         let response = try await session.read(request, expecting: .success).response
         do throws(Failure) {
-            _ = try await stranger.read(request, expecting: .success)
-            return (.anybody, response)
+            _ = try await anonymousSession.read(request, expecting: .success)
+            return (.notNeeded, response)
         } catch {
             switch error.reason {
-            case .unauthenticated, .forbidden, .goneOrHidden, .refused: return (.known, response)
+            case .unauthenticated, .forbidden, .goneOrHidden, .refused: return (.accepted, response)
             default: return (.unclear(error), response)
             }
         }
     }
 }
 
-/// The result of requests with and without a login.
+/// The result of a request with and without a login.
 enum WebProof: Sendable, Hashable {
-    /// Without the login the request is refused.
-    case known
-    /// The answer is the same without the login.
-    case anybody
+    /// The request is refused without the login.
+    case accepted
+    /// The request succeeds without the login.
+    case notNeeded
     case unclear(Failure)
 }

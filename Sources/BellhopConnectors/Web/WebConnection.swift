@@ -22,18 +22,18 @@ public struct WebConnection: Connection {
     let base: HTTPAddress
     /// The account's name, if the configuration has it.
     private(set) var username: String
-    /// All credentials, to see whether two connections are the same user to the API.
+    /// All credentials: two connections with the same ones are the same user to the API.
     public let credentials: JSON
     let auth: WebAuth
     let session: WebSession
-    /// The same origin without credentials: a request that it refuses proves that the login is accepted.
-    let stranger: WebSession
-    /// Rate limits and times in the origin's answers.
+    /// Sends without credentials: a request that is refused only here proves that the login is accepted.
+    let anonymousSession: WebSession
+    /// Records rate limits and times in the origin's answers.
     let watch: AnswerWatch
     let notebook: any Notebook
     let clock: any AgentClock
     private let http: HTTPConnection
-    /// The client for the token endpoint, which may be another host: sends nothing of the connection's own.
+    /// The client for the token endpoint, which may be on another host: without the connection's header fields and rate.
     private let tokens: HTTPConnection?
 
     /// - Parameter settings: checked against ``manifest``.
@@ -54,9 +54,9 @@ public struct WebConnection: Connection {
             }
             var bare = configuration
             (bare.headers, bare.rate) = ([:], nil)
-            let way = try HTTPConnection(bare, clock: environment.clock)
-            tokens = way
-            auth = .oauth(OAuthClient(oauth, connection: name, exchange: way, environment: environment))
+            let client = try HTTPConnection(bare, clock: environment.clock)
+            tokens = client
+            auth = .oauth(OAuthClient(oauth, connection: name, exchange: client, environment: environment))
         }
         let http = try HTTPConnection(configuration, in: environment)
         self.name = name
@@ -79,7 +79,7 @@ public struct WebConnection: Connection {
                 clock: environment.clock)
         }
         self.session = session(auth)
-        stranger = session(.none)
+        anonymousSession = session(.none)
     }
 
     public func source(_ name: String, kind: String, settings: Settings) throws(ConnectorError) -> (any Source)? {
@@ -91,8 +91,7 @@ public struct WebConnection: Connection {
         }
     }
 
-    /// The same connection with its name in its sources' scopes: needed if another connection with a different login would
-    /// otherwise share them.
+    /// The connection with its name in its sources' scopes, for when another login would otherwise share them.
     public var named: WebConnection? {
         var named = self
         named.username = username.isEmpty ? "(\(name))" : "\(username) (\(name))"
@@ -102,17 +101,14 @@ public struct WebConnection: Connection {
     public var limits: ReceiverLimits { http.limits(Self.manifest.limits) }
 
     public func action(_ kind: String) -> (any Action)? {
-        switch kind {
-        case RESTAction.manifest.kind: RESTAction(connection: self)
-        default: nil
-        }
+        kind == RESTAction.manifest.kind ? RESTAction(connection: self) : nil
     }
 
     public func examine(_ needs: ConnectionNeeds) async -> [Finding] {
-        let way = await NetworkExamination(configuration: http.configuration, address: base, clock: clock).findings()
-        guard way.allSatisfy({ $0.state != .missing }) else { return way }
+        let network = await NetworkExamination(configuration: http.configuration, address: base, clock: clock).findings()
+        guard network.allSatisfy({ $0.state != .missing }) else { return network }
         var examination = WebExamination(self, needs)
-        return way + (await examination.run())
+        return network + (await examination.run())
     }
 
     public func shutdown() async throws {

@@ -1,7 +1,6 @@
 import BellhopCore
 
-/// Checks whether an API allows all that the configured sources and the loaded rules need. Writes nothing: only sends `GET`
-/// requests.
+/// Checks whether an API allows everything that the configured sources and the loaded rules need. Sends only `GET` requests.
 struct WebExamination {
     let connection: WebConnection
     let needs: ConnectionNeeds
@@ -39,7 +38,7 @@ struct WebExamination {
         return findings
     }
 
-    private var hasLogin: Bool { connection.auth.isSaid }
+    private var hasLogin: Bool { connection.auth.hasCredentials }
 
     private mutating func examine(_ need: ConnectionNeeds.SourceNeed) async {
         let subject = "read \(need.name)"
@@ -90,17 +89,17 @@ struct WebExamination {
         } catch {
             login =
                 error.reason == .unauthenticated
-                ? refused(error) : Finding("login", .unknown, "no answer shows whether it is accepted: \(error.message)")
+                ? refused(error) : Finding("login", .unknown, "it is unknown whether it is accepted: \(error.message)")
         }
     }
 
     private mutating func judge(_ proof: WebProof, at place: String) {
         switch proof {
-        case .known: login = Finding("login", .ok, "accepted: without it \(place) is refused")
-        case .anybody:
-            login = Finding("login", .unknown, "\(place) is public, so nothing shows that the login is accepted")
+        case .accepted: login = Finding("login", .ok, "accepted: without it \(place) is refused")
+        case .notNeeded:
+            login = Finding("login", .unknown, "\(place) is public, so it does not show whether the login is accepted")
         case .unclear(let failure):
-            login = Finding("login", .unknown, "nothing shows that it is accepted: \(failure.message)")
+            login = Finding("login", .unknown, "it is unknown whether it is accepted: \(failure.message)")
         }
     }
 

@@ -1,7 +1,7 @@
 import BellhopCore
 import Synchronization
 
-/// One origin with its authentication: credentials, cookies, redirects within the origin, and the pause it demands.
+/// Requests to one origin: adds credentials and cookies, follows redirects within the origin, and respects its pauses.
 ///
 /// A class with a lock, because the sources and actions of a connection share its cookies.
 final class WebSession: HTTPExchange {
@@ -14,8 +14,8 @@ final class WebSession: HTTPExchange {
     private let pause: HostPause
     private let jar = Mutex(CookieJar())
     private let secrets: [String]
-    /// The tokens sent last, which an answer may echo.
-    private let shown = Mutex<[String]>([])
+    /// The latest tokens, which an answer may echo.
+    private let sentTokens = Mutex<[String]>([])
 
     init(
         name: String, base: HTTPAddress, exchange: any HTTPExchange, auth: WebAuth, secrets: [String], notebook: any Notebook,
@@ -50,16 +50,16 @@ final class WebSession: HTTPExchange {
 
     var now: Timestamp { clock.now }
 
-    /// Secrets that an answer may echo: of the settings, tokens, and cookies long enough to be a session's.
+    /// Secrets that an answer may echo: those of the settings, tokens, and cookies long enough to identify a session.
     var hidden: [String] {
-        secrets + shown.withLock { $0 } + jar.withLock { $0.cookies.map(\.value).filter { $0.utf8.count >= 12 } }
+        secrets + sentTokens.withLock { $0 } + jar.withLock { $0.cookies.map(\.value).filter { $0.utf8.count >= 12 } }
     }
 
     private func token(renewing stale: OAuthToken? = nil) async throws(Failure) -> OAuthToken? {
         let token = try await auth.token(renewing: stale)
         if let text = token?.text {
-            shown.withLock { shown in
-                if !shown.contains(text) { shown = shown.suffix(3) + [text] }
+            sentTokens.withLock { tokens in
+                if !tokens.contains(text) { tokens = tokens.suffix(3) + [text] }
             }
         }
         return token
@@ -68,9 +68,9 @@ final class WebSession: HTTPExchange {
     /// Fails during the host's pause.
     func checkPause() async throws(Failure) { try await pause.check() }
 
-    /// Reads: follows redirects of a `GET` within the origin, and returns an answer 200 or 304 with its final address.
-    ///
-    /// - Parameter expected: the statuses accepted besides 304.
+    /// Sends a request that changes nothing. Follows redirects of a `GET` within the origin, and returns the answer with its
+    /// address.
+    /// - Parameter expected: the accepted statuses, besides 304.
     func read(
         _ request: HTTPRequest, expecting expected: StatusSet = .whole
     ) async throws(Failure) -> (response: HTTPResponse, address: HTTPAddress) {
@@ -82,7 +82,7 @@ final class WebSession: HTTPExchange {
         while true {
             let response: HTTPResponse
             do throws(TransportError) {
-                response = try await send(request.showing(token))
+                response = try await send(request.authorized(by: token))
             } catch {
                 var failure = error.failure(changesSomething: false)
                 failure.message = "\(label): \(failure.message)"
@@ -104,8 +104,8 @@ final class WebSession: HTTPExchange {
         }
     }
 
-    /// Runs work with a token, and once more with a new one if the first is refused, because then nothing was done.
-    func known<Value: Sendable>(
+    /// Runs work with a token, and again with a new one if the first is refused, because then nothing was done.
+    func withToken<Value: Sendable>(
         _ work: (OAuthToken?) async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
         let token = try await token()
@@ -119,7 +119,7 @@ final class WebSession: HTTPExchange {
 
     private func next(_ response: HTTPResponse, from address: HTTPAddress) throws(Failure) -> HTTPAddress {
         guard let target = response.headers["Location"].flatMap({ address.resolving($0) }) else {
-            throw Failure(.badAnswer, .retry(after: nil), "\(label) answered \(response.status), a redirect to nowhere.")
+            throw Failure(.badAnswer, .retry(after: nil), "\(label) answered \(response.status), a redirect without an address.")
         }
         guard target.hasOrigin(of: base), target.userInfo == nil else {
             throw Failure(
@@ -135,7 +135,7 @@ final class WebSession: HTTPExchange {
         guard var failure = answer.failure(of: response, expecting: expected, at: clock.now) else {
             preconditionFailure("a good answer is not a failure")
         }
-        // For readers, nothing on the connection works until its credentials do.
+        // The connection cannot be used until its credentials are accepted.
         if failure.reason == .unauthenticated { failure.remedy = .pauseConnection }
         // 202, 206 and similar: a later answer may be complete.
         if response.isSuccess { failure.remedy = .retry(after: nil) }
@@ -144,8 +144,7 @@ final class WebSession: HTTPExchange {
 }
 
 extension HTTPRequest {
-    /// The request with a token.
-    func showing(_ token: OAuthToken?) -> HTTPRequest {
+    func authorized(by token: OAuthToken?) -> HTTPRequest {
         guard let token else { return self }
         var request = self
         request.headers["Authorization"] = "Bearer " + token.text

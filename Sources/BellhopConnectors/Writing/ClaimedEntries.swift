@@ -1,7 +1,9 @@
 import Synchronization
 
-/// Maps each remote entry found as proof to its delivery, so that one entry never proves two deliveries. A class with a lock,
-/// because concurrent deliveries share it. Each attempt brings the proofs that were found before this process began.
+/// Maps each remote entry that proves a write to its delivery, so that no entry proves two deliveries. An attempt itself has the
+/// proofs from before this process began.
+///
+/// A class with a lock, because concurrent deliveries share it.
 final class ClaimedEntries: Sendable {
     private struct State {
         var deliveries: [String: String] = [:]
@@ -9,7 +11,7 @@ final class ClaimedEntries: Sendable {
     }
 
     private let state = Mutex(State())
-    /// More than can be searched for at one time.
+    /// More than can be looked for at the same time.
     private static let most = 10_000
 
     /// Claims an entry for a delivery; false if another has claimed it.

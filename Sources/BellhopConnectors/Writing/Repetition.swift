@@ -1,8 +1,8 @@
 import BellhopCore
 
-/// Whether a step's request may be resent after an unknown outcome, as set by `repeatable`.
+/// Whether a step's request may be sent again after an unknown outcome, as set by `repeatable`.
 ///
-/// If not, it is held for a person, because nothing can be checked to find out.
+/// If not, it is held for a person, because no look can find out the outcome.
 struct Repetition: Sendable, Hashable {
     static let setting = Setting(
         "repeatable", .boolean,
@@ -18,7 +18,7 @@ struct Repetition: Sendable, Hashable {
         isAllowed = Settings(arguments).boolean("repeatable") ?? !["POST", "PATCH"].contains(method)
     }
 
-    /// Fails if an earlier attempt may have been received: its process ended, or it was stopped, before the outcome was known.
+    /// Fails if an earlier attempt may have been received, because it or its process was stopped before the outcome was known.
     func check(_ delivery: Delivery, _ attempt: Attempt, at place: String, _ notebook: any Notebook) async throws(Failure) {
         guard !isAllowed, attempt.lastUncertain != nil else { return }
         let note = try await DeliveryNote(of: delivery, in: notebook).read(at: attempt)
@@ -36,7 +36,7 @@ struct Repetition: Sendable, Hashable {
 
     /// The failure of an answer with this status, held if the request may have been carried out.
     func weighed(_ failure: Failure, status: Int) -> Failure {
-        // 501 and 503 say that it was not.
+        // 501 and 503 mean that it was not.
         guard !isAllowed, status >= 500, status != 501, status != 503 else { return failure }
         var failure = failure
         hold(&failure)

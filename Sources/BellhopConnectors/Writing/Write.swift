@@ -1,22 +1,22 @@
 import BellhopCore
 
-/// Something to write to another system once: how to look for it, and how to send it. ``Writer`` does the rest.
+/// One thing to write to another system: how to look for it, and how to send it. ``Writer`` does the rest.
 protocol Write: Sendable {
     /// The thing it writes, for messages: `comment`.
     static var noun: String { get }
     /// Whether writing it twice has the same effect as once.
     static var isRepeatable: Bool { get }
-    /// The start of the receipt if a first attempt finds it there.
+    /// The start of the receipt if the look of a first attempt finds it.
     static var foundAtFirst: String { get }
 
     /// The other side's time; nil if unknown.
     var time: Timestamp? { get }
-    /// The state before the first request, by which later looks tell this write from others.
+    /// The state before the first request, with which later looks distinguish this write from others.
     var before: JSON? { get }
 
     mutating func look(_ occasion: LookOccasion) async throws(Failure) -> Look
 
-    /// Sends it once; nothing after `notAfter`.
+    /// Sends it once; sends nothing after `notAfter`.
     mutating func send(notAfter: Timestamp) async throws(Failure) -> Sent
 }
 
@@ -31,13 +31,13 @@ extension Write {
 enum LookOccasion: Sendable, Hashable {
     /// Before anything was sent.
     case first
-    /// The same, but the store has no record of this time: it may have been written then.
+    /// Before anything was sent, but the store has no record of this time: it may have been written then.
     case gap(Range<Timestamp>)
-    /// An earlier attempt may have written it; what was read at or after this moment shows that.
+    /// An earlier attempt may have written it; reads at or after this moment would show it.
     case earlier(readSince: Timestamp?)
     /// After a request whose answer does not show whether it was written.
     case unanswered
-    /// After an answer that says it was written: the only new entry is then this one, even if its text was changed.
+    /// After an answer that says it was written: a single new entry is this one, even if its text was changed.
     case answered
 }
 
@@ -45,9 +45,9 @@ enum LookOccasion: Sendable, Hashable {
 enum Look: Sendable, Hashable {
     case written(Proof)
     case absent
-    /// Something new is there that may be it, with another content; with the reason as part of a sentence.
+    /// A new entry with other content may be it; with the reason as part of a sentence.
     case altered(Proof, String)
-    /// Nothing shows whether it was written; with the reason as part of a sentence.
+    /// It cannot be found out whether it was written; with the reason as part of a sentence.
     case unprovable(String)
 }
 
@@ -55,7 +55,7 @@ enum Look: Sendable, Hashable {
 struct Proof: Sendable, Hashable {
     /// For the receipt: `work note 7f3a…`.
     var text: String
-    /// The other system's name for it, so that it proves no other delivery.
+    /// The other system's id of the entry, so that it proves no other delivery.
     var reference: String?
 
     init(_ text: String, reference: String? = nil) {
@@ -68,11 +68,11 @@ struct Proof: Sendable, Hashable {
     }
 }
 
-/// How a request to write ended. A request that was refused, or has no complete answer, throws instead.
+/// The outcome of a request to write. A request that is refused or has no complete answer throws instead.
 enum Sent: Sendable, Hashable {
     /// The answer itself is the proof.
     case proved(Receipt)
-    /// The answer, such as `201`, is not proof enough; with what to say if a look finds nothing.
+    /// The answer, such as `201`, is not a proof; `ifAbsent` is the message if a look finds nothing.
     case claimed(String, ifAbsent: String)
     /// It was certainly not written, and may be sent again at once.
     case notTaken

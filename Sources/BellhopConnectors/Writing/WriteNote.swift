@@ -1,12 +1,12 @@
 import BellhopCore
 
-/// What one attempt to write stores for the next attempt of the same delivery.
+/// The facts that one attempt to write stores for the next attempt of the same delivery.
 struct WriteNote: Sendable, Hashable {
-    /// The other side's time before the first request that it may have received; nil before one was sent.
+    /// The other side's time before the first request; nil before anything was sent.
     var since: Timestamp?
-    /// A person has decided about the attempt that started then: it no longer prevents another.
+    /// The start of an attempt about which a person has decided, so that it no longer prevents another one.
     var decided: Timestamp?
-    /// How often the other side said that it was written, although it was not.
+    /// How often the other side confirmed the write although it was absent.
     var denials = 0
     /// See ``Write/before``.
     var before: JSON?
@@ -40,7 +40,7 @@ struct DeliveryNote: Sendable {
         key = delivery.noteKey
     }
 
-    /// The note at an attempt; empty at the first. A person's retry is a decision, and is kept at once.
+    /// The note for an attempt; empty for the first. A person's retry is a decision, which is stored at once.
     func read(at attempt: Attempt) async throws(Failure) -> WriteNote {
         if attempt.isFirst { return WriteNote() }
         var note: WriteNote
@@ -56,7 +56,7 @@ struct DeliveryNote: Sendable {
         return note
     }
 
-    /// - Parameter remedy: retry if this fails before anything is sent; after a write, a failure here leaves the outcome unknown.
+    /// - Parameter remedy: the remedy if this fails: `.unknownOutcome` after a write.
     func keep(_ note: WriteNote, or remedy: Failure.Remedy = .retry(after: nil)) async throws(Failure) {
         do {
             try await notebook.setNote(key, to: note.json)
@@ -65,7 +65,7 @@ struct DeliveryNote: Sendable {
         }
     }
 
-    /// A leftover note is harmless.
+    /// Deletes the note. Ignores failures, because a leftover note is harmless.
     func forget() async {
         do { try await notebook.setNote(key, to: nil) } catch { return }
     }

@@ -2,9 +2,9 @@ import BellhopCore
 
 /// The time limits of writes.
 public struct WriteTimes: Sendable, Hashable {
-    /// An attempt sends nothing this long after its start.
+    /// How long after its start an attempt may send requests.
     public var start: Duration
-    /// The longest a request can run on the server (60 s by ServiceNow's REST quota), and a margin.
+    /// How long a request can run on the server (60 s by ServiceNow's REST quota), and a margin.
     public var server: Duration
     /// The possible clock difference between the server's machines.
     public var skew: Duration
@@ -46,10 +46,10 @@ enum WriteStep: Sendable, Hashable {
     }
 }
 
-/// Decides what an attempt to write does next, from what is known of earlier attempts and what a look found. Performs nothing.
+/// Decides the next step of an attempt to write, from the facts about earlier attempts and the result of a look. Pure.
 ///
-/// It waits while an earlier request may still be running. If an earlier request may have succeeded, it sends again only after a
-/// look shows that it did not, or a person decides.
+/// An attempt waits while an earlier request may still be running. If an earlier request may have succeeded, it sends again only
+/// after a look shows the absence of the write, or a person decides.
 struct WriteRules: Sendable {
     var noun: String
     /// The other system, for messages.
@@ -58,9 +58,9 @@ struct WriteRules: Sendable {
     var quiet: Duration
     var foundAtFirst = ""
 
-    /// Which look an attempt begins with.
+    /// The occasion of an attempt's first look.
     func occasion(_ note: WriteNote, _ attempt: Attempt) -> LookOccasion {
-        // Until this delivery has sent a request, writes by others since the event count.
+        // Until this delivery has sent a request, a look also accepts writes by others since the event.
         if let since = attempt.replayOf, note.since == nil { return .gap(min(since, attempt.now)..<attempt.now) }
         if note.since != nil || attempt.lastUncertain != nil {
             return .earlier(readSince: attempt.lastUncertain.map { $0 + quiet })
@@ -68,7 +68,7 @@ struct WriteRules: Sendable {
         return attempt.mayRepeat.map { .gap($0) } ?? .first
     }
 
-    /// The step after the look that an attempt begins with.
+    /// The step after an attempt's first look.
     func step(after look: Look, _ note: WriteNote, _ attempt: Attempt, at now: Timestamp) -> WriteStep {
         if case .written(let proof) = look {
             switch occasion(note, attempt) {
@@ -108,8 +108,8 @@ struct WriteRules: Sendable {
         }
     }
 
-    /// Whether a failed request calls for a look: it may have succeeded even so, or a machine on the way may have sent the refusal.
-    /// No look is needed after bad arguments, which were not sent, or after an answer that shows that the write is missing.
+    /// Whether a failed request needs a look: it may have succeeded nevertheless, or an intermediary may have refused it. Bad
+    /// arguments were not sent, and `.notWritten` means that the answer proves the absence of the write.
     func needsLook(_ failure: Failure) -> Bool {
         switch failure.remedy {
         case .unknownOutcome: true

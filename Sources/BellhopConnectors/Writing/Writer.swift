@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// Performs one attempt to write something: looks, sends, looks again, and keeps the note. ``WriteRules`` decides.
+/// Performs one attempt to write something: looks, sends, looks again, and stores the note. ``WriteRules`` decides.
 struct Writer: Sendable {
     var delivery: Delivery
     var attempt: Attempt
@@ -10,23 +10,23 @@ struct Writer: Sendable {
     /// The other system, for messages.
     var place: String
 
-    /// The longest total wait for rests requested during a look after a write.
+    /// The limit on the rests that the server may request during a look after a write, in total.
     private static let patience = Duration.seconds(60)
 
-    private var kept: DeliveryNote { DeliveryNote(of: delivery, in: notebook) }
+    private var noteStore: DeliveryNote { DeliveryNote(of: delivery, in: notebook) }
 
-    /// - Parameter prepare: makes the write from what earlier attempts left; nothing is sent yet.
+    /// - Parameter prepare: makes the write from the note of earlier attempts; sends nothing.
     func perform<W: Write>(_ prepare: (WriteNote) async throws(Failure) -> W) async throws(Failure) -> Receipt {
         let receipt: Receipt
         do throws(Failure) {
-            let note = try await kept.read(at: attempt)
+            let note = try await noteStore.read(at: attempt)
             var write = try await prepare(note)
             receipt = try await run(&write, note)
         } catch {
-            if error.remedy == .giveUp { await kept.forget() }
+            if error.remedy == .giveUp { await noteStore.forget() }
             throw error
         }
-        await kept.forget()
+        await noteStore.forget()
         return receipt
     }
 
@@ -39,7 +39,7 @@ struct Writer: Sendable {
         var sending = note
         sending.since = note.since ?? write.time ?? clock.now
         sending.before = write.before
-        // Kept before anything is sent, so that later attempts know where to look.
+        // Stored before anything is sent, so that later attempts know where to look.
         try await keep(sending, insteadOf: &note)
         while true {
             let sent: Result<Sent, Failure>
@@ -70,11 +70,11 @@ struct Writer: Sendable {
     private func keep(
         _ new: WriteNote, insteadOf note: inout WriteNote, or remedy: Failure.Remedy = .retry(after: nil)
     ) async throws(Failure) {
-        if new != note { try await kept.keep(new, or: remedy) }
+        if new != note { try await noteStore.keep(new, or: remedy) }
         note = new
     }
 
-    /// A failed look leaves the outcome unknown, so that the next attempt looks again.
+    /// Looks after a failed request. If the look fails too, the outcome is unknown, so that the next attempt looks again.
     private func look<W: Write>(_ write: inout W, after failure: Failure) async throws(Failure) -> Look {
         do throws(Failure) {
             return try await write.look(.unanswered)
@@ -86,7 +86,7 @@ struct Writer: Sendable {
         }
     }
 
-    /// Looks until it finds the text that the other system has confirmed.
+    /// Looks several times for a write that the other system has confirmed.
     private func confirm<W: Write>(_ write: inout W, _ status: String) async throws(Failure) -> Look {
         do {
             for wait in [.zero] + times.looks {
@@ -103,7 +103,7 @@ struct Writer: Sendable {
         }
     }
 
-    /// Repeats a look after short rests requested by the server: these do not make the write doubtful.
+    /// Repeats a look after short rests that the server requests, because they say nothing about the write.
     private func lookPastRests<W: Write>(_ write: inout W) async throws(Failure) -> Look {
         var left = Self.patience
         while true {

@@ -1,4 +1,4 @@
-/// The header field `Link` (RFC 8288), as far as needed for paging.
+/// The header field `Link` (RFC 8288): the part that paging needs.
 enum LinkField {
     /// The target of the first link with this relation; nil if there is none.
     static func target(of relation: String, in headers: HeaderFields) -> String? {

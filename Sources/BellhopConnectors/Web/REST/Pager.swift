@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// Finds the next page of an answer, and detects faults that would cause gaps or duplicates in the list. Sends no requests.
+/// Determines the next page, and detects errors that would cause gaps or duplicates in the list. Sends no requests.
 struct Pager: Sendable {
     /// The next request.
     enum Turn: Sendable, Hashable {
@@ -21,7 +21,7 @@ struct Pager: Sendable {
     private var pages = 0
     private var items = 0
     private var total: Int64?
-    /// Whether the previous page says that there is more.
+    /// Whether the previous page announces more.
     private var hasMore = false
     /// The previous page: the combined fingerprint of its items, and its last key.
     private var before: (fingerprint: Fingerprint, last: TaskKey?)?
@@ -60,7 +60,7 @@ struct Pager: Sendable {
         case .link: turn = more == false ? nil : try link(paging, body, headers, from: address)
         case .cursor: turn = more == false ? nil : try cursor(paging, body)
         case .page: turn = isLast(new, more) ? nil : numbered(paging, Int64(paging.start + pages))
-        // Each page begins with the last item of the previous one: if not, items moved meanwhile and some would be missed.
+        // Each page must begin with the last item of the previous one. If not, items moved meanwhile and some would be missed.
         case .offset: turn = isLast(new, more) ? nil : numbered(paging, Int64(items - overlap))
         }
         hasMore = more == true
@@ -70,8 +70,8 @@ struct Pager: Sendable {
             return nil
         }
         // An empty page that marks the end does not count.
-        let mayAsk = total == nil && more == nil && (paging.way == .page || paging.way == .offset) ? pages - 1 : pages
-        guard mayAsk < paging.mostPages else {
+        let counted = total == nil && more == nil && (paging.way == .page || paging.way == .offset) ? pages - 1 : pages
+        guard counted < paging.mostPages else {
             throw Problem(
                 message: "there are more than \(paging.mostPages) pages: ask for larger ones (`size`) or allow more (`max_pages`)"
             )
@@ -79,8 +79,8 @@ struct Pager: Sendable {
         return turn
     }
 
-    /// Whether a missing next page may be the end of the list: not if the previous page says that there is one.
-    var mayEndBeyond: Bool { paging?.endsWithout == true && pages > 0 && !hasMore }
+    /// Whether a missing next page (404) may be the end of the list: not if the previous page announces more.
+    var mayEndWith404: Bool { paging?.endsWith404 == true && pages > 0 && !hasMore }
 
     /// Checks that all announced items are there.
     func checkEnd() throws(Problem) {
@@ -90,7 +90,7 @@ struct Pager: Sendable {
     /// How many items at the beginning of the next page repeat the end of the previous one.
     var overlap: Int { paging?.way == .offset && items > 1 ? 1 : 0 }
 
-    /// The request for the page after the last one, if pages have numbers; nil if only a page can name the next one.
+    /// The request for the page after the last one; nil if pages have no numbers.
     var beyond: Turn? {
         guard let paging, paging.way == .page else { return nil }
         return numbered(paging, Int64(paging.start + pages))
@@ -102,7 +102,7 @@ struct Pager: Sendable {
         return pages == 1 && (paging.way != .link || paging.next != nil || total != nil)
     }
 
-    /// Checks that a page fits the previous ones; returns how many items it adds.
+    /// Checks that a page is consistent with the previous ones; returns the number of new items.
     private mutating func check(_ page: Listing, _ body: JSON) throws(Problem) -> Int {
         guard let paging else { return 0 }
         if let path = paging.total, let count = Self.number(body[path]) {
@@ -135,8 +135,8 @@ struct Pager: Sendable {
         return new
     }
 
-    /// A page that is shorter than others or than requested proves nothing: servers have their own limits, and leave out items
-    /// without access. The end is where the body says so, or else an empty page.
+    /// The body says whether a page is the last one, or else an empty page does. A short page proves nothing: servers have their
+    /// own limits, and leave out items that the account may not read.
     private func isLast(_ new: Int, _ more: Bool?) -> Bool {
         if let more { return !more }
         if let total, items >= total { return true }
@@ -170,7 +170,7 @@ struct Pager: Sendable {
         return .address(target)
     }
 
-    /// A cursor's text; nil for values that mean none.
+    /// A cursor's text; nil for values that mean that there is no cursor.
     private static func word(_ value: JSON) -> String? {
         switch value {
         case .string(let text): text.isEmpty ? nil : text
@@ -179,7 +179,7 @@ struct Pager: Sendable {
         }
     }
 
-    /// What the body says about further pages; nil if it says nothing.
+    /// Whether the body announces further pages; nil if it does not say.
     private static func flag(_ value: JSON?) -> Bool? {
         switch value {
         case .bool(let flag)?: flag

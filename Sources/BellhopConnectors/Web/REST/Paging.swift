@@ -21,19 +21,19 @@ struct Paging: Sendable, Hashable {
     var sizeParameter: String?
     /// The number of the first page.
     var start: Int
-    /// The path to the next page's address or cursor in the body.
+    /// The path in the body to the next page's address or cursor.
     var next: JSON.Path?
-    /// The path to whether there is more in the body.
+    /// The path in the body to whether there are more pages.
     var more: JSON.Path?
-    /// The path to the total number of rows in the body.
+    /// The path in the body to the total number of rows.
     var total: JSON.Path?
     /// Whether parameters go into the JSON body rather than the query.
     var inBody: Bool
     var mostPages: Int
     /// The size limit of all pages together, in bytes.
     var largestList: Int
-    /// Whether a page beyond the last is missing (404) rather than empty.
-    var endsWithout: Bool
+    /// Whether the page after the last one is missing (404) rather than empty.
+    var endsWith404: Bool
 
     static let settings: [Setting] = [
         Setting(
@@ -93,8 +93,8 @@ struct Paging: Sendable, Hashable {
         inBody = record.text("in") == "body"
         mostPages = record.integer("max_pages") ?? 100
         largestList = record.integer("max_total") ?? 128 << 20
-        endsWithout = record.text("end") == "not_found"
-        if endsWithout, way != .page, way != .offset {
+        endsWith404 = record.text("end") == "not_found"
+        if endsWith404, way != .page, way != .offset {
             throw problem("end", "Only pages by number or offset are read until one is missing.")
         }
         if sizeParameter != nil, size == nil { throw problem("size", "`size_parameter` needs `size`.") }

@@ -1,11 +1,13 @@
 import BellhopCore
 
-/// Whether the answers contained what the paging needs: a typing error in its paths would end a list early and unnoticed.
+/// Checks whether the answers contain what the paging needs: a typo in its paths would end a list early and unnoticed.
 struct PagingDoubt: Sendable {
     private let paging: Paging
-    private var met: Set<String> = []
+    /// The names of the values that some page has.
+    private var found: Set<String> = []
     private var hasLink = false
     private var items = 0
+    /// The number of items of the latest page.
     private var last = 0
 
     init(_ paging: Paging) { self.paging = paging }
@@ -15,20 +17,20 @@ struct PagingDoubt: Sendable {
         items += count
         last = count
         // A value that is present but empty means the end.
-        for (name, path) in paths where body[path] != nil { met.insert(name) }
+        for (name, path) in paths where body[path] != nil { found.insert(name) }
         if headers["Link"] != nil { hasLink = true }
     }
 
-    /// The values that were missing in all pages, in words; nil if there is no doubt.
+    /// Describes the values that are missing in all pages; nil if there is no doubt.
     var words: String? {
         guard items > 0 else { return nil }
-        var absent = paths.filter { !met.contains($0.name) && ($0.name != "next" || mayGoOn) }
+        var absent = paths.filter { !found.contains($0.name) && ($0.name != "next" || mayGoOn) }
             .map { "nothing at `\($0.path)` (`paging.\($0.name)`)" }
         if paging.way == .link, paging.next == nil, !hasLink, mayGoOn { absent.append("no field `Link`") }
         return absent.isEmpty ? nil : absent.joined(separator: " and ")
     }
 
-    /// A notice for people, in a sentence.
+    /// A sentence for people; nil if there is no doubt.
     func notice(of source: String) -> String? {
         words.map { words in
             let isNamed = paging.way == .link || paging.way == .cursor
@@ -45,10 +47,10 @@ struct PagingDoubt: Sendable {
         }
     }
 
-    /// Whether the last page is full, so that another may follow, and nothing in it denies that. Many servers leave out the link
-    /// to a page that does not exist.
+    /// Whether another page may follow: the last page is full, and no page has a paging value. Many servers omit the link to a
+    /// page that does not exist.
     private var mayGoOn: Bool {
-        guard met.isEmpty else { return false }
+        guard found.isEmpty else { return false }
         if let size = paging.size { return last >= size }
         // Common default page sizes.
         return last >= 10 && (last.isMultiple(of: 10) || last.isMultiple(of: 25))

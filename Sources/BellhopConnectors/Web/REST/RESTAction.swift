@@ -2,8 +2,8 @@ public import BellhopCore
 
 /// Sends a request described by a rule to a connection of kind `http`.
 ///
-/// Each unsafe request carries `Idempotency-Key`, the delivery's name, which is the same for every attempt: a server that
-/// supports the field ignores repetitions. Few do, so a POST or PATCH is sent once unless the rule sets `repeatable`.
+/// Each unsafe request has an `Idempotency-Key`, the delivery's name, which is the same for every attempt, so that servers with
+/// support for it ignore duplicates. Few have it, so a POST or PATCH is sent once unless the rule sets `repeatable`.
 public struct RESTAction: Action {
     /// The arguments of a step of kind `rest`.
     public static let manifest = ActionManifest(
@@ -28,11 +28,11 @@ public struct RESTAction: Action {
         let session = connection.session
         try await session.checkPause()
         do throws(Failure) {
-            return try await session.known { token throws(Failure) in
+            return try await session.withToken { token throws(Failure) in
                 let hidden = session.hidden
                 let hook = Hook(name: connection.name, address: call.request.address, exchange: session, secrets: hidden)
                 let response = try await hook.send(
-                    call.request.showing(token), expecting: call.expected.statuses, at: attempt.now, call.repetition)
+                    call.request.authorized(by: token), expecting: call.expected.statuses, at: attempt.now, call.repetition)
                 if arguments["expect"] == nil, ReceiverAnswer.isPage(response) {
                     throw call.repetition.unclear(
                         .unexpectedPage,
@@ -44,7 +44,7 @@ public struct RESTAction: Action {
             }
         } catch {
             var failure = error
-            // Nothing on the connection works until its credentials do.
+            // The connection cannot be used until its credentials are accepted.
             if failure.reason == .unauthenticated { failure.remedy = .pauseConnection }
             throw failure
         }

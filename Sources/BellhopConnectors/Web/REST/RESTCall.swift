@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// The request of a step of kind `rest`, and what its answer must contain.
+/// The request of a step of kind `rest`, and the checks of its answer.
 struct RESTCall: Sendable {
     var request: HTTPRequest
     var expected: ExpectedAnswer

@@ -3,17 +3,17 @@ import BellhopCore
 extension RESTSource {
     /// The result of one pass through the pages.
     struct Pages {
-        /// Empty if the server says that the known answer is current.
+        /// Empty if the known answer is still current (304).
         var all: [Listing] = []
         /// Their total size in bytes.
         var size = 0
         /// The keys of all items, if only some items are kept.
         var keys: Set<TaskKey> = []
         var validators = Validators()
-        /// When the first page was answered, by the server's clock, or by ours if it does not say.
+        /// When the first page was answered, by the server's clock if it reports its time, or else by ours.
         var answered: Timestamp
         /// The request for the last page, and the fingerprint of its items.
-        var latest: (request: HTTPRequest, print: Fingerprint)?
+        var latest: (request: HTTPRequest, fingerprint: Fingerprint)?
         /// How many items each page has.
         var counts: [Int] = []
         /// The request for the page after the last one; nil if it cannot be requested.
@@ -21,9 +21,9 @@ extension RESTSource {
         /// Whether the pages contain the values that the paging needs.
         var doubt: PagingDoubt?
 
-        /// Whether the list may continue after its empty last page: if the page before it is full, or if as many known items are
-        /// missing as a page holds.
-        /// - Parameter missing: how many known items the list lacks.
+        /// Whether the list may continue after its empty last page: if the page before it is full, or if at least as many known
+        /// items are missing as a page has.
+        /// - Parameter missing: the number of known items that are not in the list.
         func mayBeCut(missing: Int) -> Bool {
             guard counts.count > 1, counts.last == 0, let largest = counts.max() else { return false }
             return counts[counts.count - 2] == largest || missing >= largest
@@ -31,8 +31,7 @@ extension RESTSource {
     }
 
     /// Reads all pages.
-    /// - Parameters:
-    ///   - wanted: the items to keep of each page; nil for all.
+    /// - Parameter wanted: the items to keep; nil for all.
     func pages(
         adding more: [(String, String)], validators known: Validators, keeping wanted: Set<TaskKey>? = nil
     ) async throws(Failure) -> Pages {
@@ -46,7 +45,7 @@ extension RESTSource {
             let answer: (response: HTTPResponse, address: HTTPAddress)
             do throws(Failure) {
                 answer = try await session.read(request)
-            } catch  where error.reason == .goneOrHidden && pager.mayEndBeyond {
+            } catch  where error.reason == .goneOrHidden && pager.mayEndWith404 {
                 try await confirmEnd(pages, pager)
                 return pages
             }
@@ -69,7 +68,7 @@ extension RESTSource {
             }
             let first = page.entries.first?.key
             try take(overlap == 0 ? page : page.without { $0.key == first }, wanted, into: &pages)
-            pages.latest = (request, Self.print(page))
+            pages.latest = (request, Self.fingerprint(of: page))
             pages.counts.append(page.entries.count)
             guard let next else {
                 pages.beyond = pager.beyond
@@ -96,18 +95,18 @@ extension RESTSource {
                 + "ask for less (`query`), or allow more.")
     }
 
-    /// The most passes made to find missing items.
-    private static let mostWalks = 3
+    /// The limit of passes to find missing items.
+    private static let mostPasses = 3
 
-    /// Reads the pages again if known items are missing, and adds those that it finds. When an item is removed while pages are
-    /// read, later items move up, and one of them can slip to a page that was read already. If the new walk lacks an item of the
-    /// walk before, it may have missed others too, so another walk follows.
-    /// - Returns: the list, and how many of the known items it still lacks.
+    /// Reads the pages again if known items are missing, and adds those that it finds. If an item is removed while pages are
+    /// read, later items move up, and one of them can move to a page that was already read. If the new pass lacks an item of the
+    /// previous one, it may have missed others too, so another pass follows.
+    /// - Returns: the list, and the number of known items that it still lacks.
     func completed(_ listing: Listing, known: KnownTasks) async throws(Failure) -> (listing: Listing, missing: Int) {
         var listing = listing
         var missing = Set(known.compare(with: listing).gone)
         var before: Set<TaskKey>?
-        for _ in 1..<Self.mostWalks where !missing.isEmpty {
+        for _ in 1..<Self.mostPasses where !missing.isEmpty {
             let latest = before ?? Set(listing.entries.lazy.map(\.key))
             let again = try await pages(adding: [], validators: Validators(), keeping: missing)
             if !again.all.isEmpty {
@@ -120,8 +119,8 @@ extension RESTSource {
         return (listing, missing.count)
     }
 
-    /// Checks that an empty page is the end of the list: the page after it must be empty too. If that page cannot be requested,
-    /// the empty page is requested again.
+    /// Checks that an empty page is the end of the list: the page after it must be empty too. If that one cannot be requested,
+    /// the empty page is read again.
     func confirmEmptyEnd(_ pages: Pages, adding more: [(String, String)]) async throws(Failure) {
         guard let latest = pages.latest else { return }
         let response: HTTPResponse
@@ -135,19 +134,19 @@ extension RESTSource {
         }
     }
 
-    /// Checks that a missing page means the end of the list, not that the list disappeared: the previous page must still exist
+    /// Checks that a missing page is the end of the list, and that the list itself still exists: the previous page must be
     /// unchanged.
     private func confirmEnd(_ pages: Pages, _ pager: Pager) async throws(Failure) {
         guard let latest = pages.latest else { return }
         let response = try await session.read(latest.request).response
-        guard try Self.print(listing(response)) == latest.print else {
+        guard try Self.fingerprint(of: listing(response)) == latest.fingerprint else {
             throw unusable("the page after its last one does not exist (404), and the last one has changed meanwhile")
         }
         do throws(Pager.Problem) { try pager.checkEnd() } catch { throw unusable(error.message) }
     }
 
-    /// The same for the same items in the same states.
-    private static func print(_ page: Listing) -> Fingerprint {
+    /// Identifies a page's items and their states.
+    private static func fingerprint(of page: Listing) -> Fingerprint {
         var builder = FingerprintBuilder()
         for entry in page.entries {
             builder.add(entry.key.text)

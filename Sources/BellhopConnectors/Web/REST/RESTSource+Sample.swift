@@ -1,7 +1,7 @@
 import BellhopCore
 
 extension RESTSource: SampledSource {
-    /// The first request of a poll: without possible secrets, and with only the structure of a body.
+    /// The first request of a poll, without possible secrets and with only the structure of its body.
     public var question: [(name: String, text: String)] {
         let request = request(Pager(paging).first, adding: [])
         var parts = [("request", "\(request.method) \(shown(request.address))")]
@@ -11,7 +11,7 @@ extension RESTSource: SampledSource {
         return parts
     }
 
-    /// The address as requested, without the values of parameters whose names suggest secrets.
+    /// The requested address. Hides the values of parameters whose names suggest secrets.
     private func shown(_ address: HTTPAddress) -> String {
         let query = address.target.drop { $0 != "?" }.dropFirst()
         let pairs = query.split(separator: "&").map { pair in
@@ -48,11 +48,11 @@ extension Paging {
     /// Describes the paging for people.
     fileprivate var words: String {
         let place = inBody ? "in the body" : "in the query"
-        switch way {
-        case .link: return "by link, from \(next.map { "`\($0)`" } ?? "the field Link")"
-        case .page: return "by page: `\(parameter)` \(place), from \(start)"
-        case .offset: return "by offset: `\(parameter)` \(place)"
-        case .cursor: return "by cursor: `\(parameter)` \(place)\(next.map { ", from `\($0)`" } ?? "")"
+        return switch way {
+        case .link: "by link, from \(next.map { "`\($0)`" } ?? "the field Link")"
+        case .page: "by page: `\(parameter)` \(place), from \(start)"
+        case .offset: "by offset: `\(parameter)` \(place)"
+        case .cursor: "by cursor: `\(parameter)` \(place)\(next.map { ", from `\($0)`" } ?? "")"
         }
     }
 }

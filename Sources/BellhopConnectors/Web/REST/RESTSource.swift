@@ -2,8 +2,8 @@ public import BellhopCore
 
 /// The items of any JSON API as a source of kind `rest`.
 ///
-/// Its list is all the information about an item, so items are not read one by one. An answer is used completely or not at all:
-/// an item without an id, or pages that do not fit together, invalidate it.
+/// The list has all information about its items, so items are not read one by one. An answer is used completely or not at all: an
+/// item without an id, or inconsistent pages, invalidate it.
 public struct RESTSource: ProbedSource {
     public let name: String
     public let scope: Scope
@@ -48,9 +48,9 @@ public struct RESTSource: ProbedSource {
         let before = RESTCursor(lastPoll.cursor)
         let now = session.now
         if let since, let latest = before.since, let whole = before.whole, now - whole < since.reconcile, now >= whole {
-            let asked = [since.pair(latest)]
-            let pages = try await pages(adding: asked, validators: Validators())
-            if pages.mayBeCut(missing: 0) { try await confirmEmptyEnd(pages, adding: asked) }
+            let changes = [since.pair(latest)]
+            let pages = try await pages(adding: changes, validators: Validators())
+            if pages.mayBeCut(missing: 0) { try await confirmEmptyEnd(pages, adding: changes) }
             let listing = try joined(pages.all, latestCounts: true)
             var next = before
             next.since = since.latest(in: listing, known: latest, answered: pages.answered)
@@ -73,7 +73,7 @@ public struct RESTSource: ProbedSource {
         if mayBeCut { try await confirmEmptyEnd(pages, adding: []) }
         var next = RESTCursor()
         next.validators = pages.validators
-        var notices = [pages.doubt?.notice(of: name)].compactMap { $0 }
+        var notices = pages.doubt?.notice(of: name).map { [$0] } ?? []
         if let since {
             next.since = since.latest(in: listing, known: nil, answered: pages.answered)
             next.whole = now
@@ -121,7 +121,7 @@ public struct RESTSource: ProbedSource {
 
     // MARK: Answers
 
-    /// Describes how many items the first page has.
+    /// Describes the number of items of the first page.
     func words(for response: HTTPResponse) throws(Failure) -> String {
         let count = try listing(response).entries.count
         var words = "\(count) item\(count == 1 ? "" : "s")"
@@ -132,16 +132,14 @@ public struct RESTSource: ProbedSource {
         return words + (doubt.words.map { ", and \($0)" } ?? "")
     }
 
-    /// The items of one page; fails with the reason for anything else.
+    /// The items of one page. Throws the reason if the answer is not such a page.
     func listing(_ response: HTTPResponse) throws(Failure) -> Listing {
         if ReceiverAnswer.isPage(response) {
             throw Failure(
                 .unexpectedPage, .retry(after: nil),
                 "\(session.label) answered with a web page instead of JSON: a login page, or an intermediary answered.")
         }
-        if response.body.isEmpty {
-            throw unusable("the answer is empty (\(response.status))")
-        }
+        if response.body.isEmpty { throw unusable("the answer is empty (\(response.status))") }
         if let words = ReportedError.words(in: response.body, hiding: hidden) {
             throw Failure(
                 .serverError, .retry(after: nil),
@@ -158,11 +156,7 @@ public struct RESTSource: ProbedSource {
     /// The page's JSON, if a path of the paging needs it.
     func body(_ response: HTTPResponse) throws(Failure) -> JSON {
         guard let paging, paging.next != nil || paging.more != nil || paging.total != nil else { return .null }
-        do {
-            return try JSON.parse(response.body)
-        } catch {
-            throw unusable(error.description)
-        }
+        do { return try JSON.parse(response.body) } catch { throw unusable(error.description) }
     }
 
     func unusable(_ why: String) -> Failure {
@@ -171,12 +165,12 @@ public struct RESTSource: ProbedSource {
 
     // MARK: Settings
 
-    /// The canonical query. Values may be secrets, so they are fingerprinted.
+    /// The canonical query: a fingerprint, because values may be secrets.
     private static func query(_ settings: Settings, _ address: HTTPAddress) -> String {
         let names = ["method", "query", "form", "json", "text", "data", "items", "id", "title", "number", "type", "class"]
-        var said: JSON.Object = ["target": .string(address.target)]
-        for name in names { said[name] = settings.values[name] }
-        return Fingerprint(content: JSON.object(said).encoded(.sorted)).hex
+        var query: JSON.Object = ["target": .string(address.target)]
+        for name in names { query[name] = settings.values[name] }
+        return Fingerprint(content: JSON.object(query).encoded(.sorted)).hex
     }
 
     /// The settings of a source of kind `rest`, besides the common ones.

@@ -12,7 +12,7 @@ struct Since: Sendable, Hashable {
     /// How far each poll reaches back, for changes that appear late.
     var overlap: Duration
     var format: Format
-    /// How often everything is listed, which alone shows removed items.
+    /// How often everything is listed. Only this shows removed items.
     var reconcile: Duration
 
     static let settings: [Setting] = [
@@ -58,8 +58,8 @@ struct Since: Sendable, Hashable {
 
     /// The latest change among the items, at least `known`; nil if no item has a time.
     ///
-    /// - Parameter answered: when the server answered, by its clock. Later times are cut to it: a time in the year 9999 would
-    ///   hide all changes until then.
+    /// - Parameter answered: when the server answered, by its clock. Limits the result, because an item with a time in the future
+    ///   would hide all changes until then.
     func latest(in listing: Listing, known: Timestamp?, answered: Timestamp) -> Timestamp? {
         var latest = known
         for entry in listing.entries {
@@ -71,7 +71,7 @@ struct Since: Sendable, Hashable {
         return latest.map { min($0, answered) }
     }
 
-    /// A notice for people if no item has a time of change, so that `since` is never used.
+    /// A notice that `since` is never used, because no item has a time of change.
     func notice(of source: String, in listing: Listing) -> String? {
         guard !listing.entries.isEmpty else { return nil }
         return "No item of source \(source) has a time at `\(field)` (`since.field`), so every poll lists everything, "
