@@ -10,17 +10,7 @@ public struct SourceSample: Sendable {
     public var columns: [String]
     public var rows: [JSON.Object]
     /// Whether only fields declared in bellhop.yaml are columns.
-    public var isDeclared: Bool
-
-    public init(
-        question: [(name: String, text: String)], count: Int?, columns: [String], rows: [JSON.Object], isDeclared: Bool = false
-    ) {
-        self.question = question
-        self.count = count
-        self.columns = columns
-        self.rows = rows
-        self.isDeclared = isDeclared
-    }
+    public var isDeclared = false
 }
 
 /// A source that can describe its query and read a page of it without a poll.
@@ -32,6 +22,15 @@ public protocol SampledSource: Source {
 
     /// Reads at most `limit` rows, with these fields; with the source's own fields if `fields` is empty.
     func sample(_ limit: Int, fields: [String]) async throws(Failure) -> SourceSample
+}
+
+/// A source whose first page can be requested on its own, to check whether it is accessible.
+protocol ProbedSource: Source {
+    /// The first request of a poll; nil if it may change something.
+    var probe: HTTPRequest? { get }
+
+    /// Describes the content of its answer: `25 items`.
+    func words(for response: HTTPResponse) throws(Failure) -> String
 }
 
 extension SampledSource {

@@ -10,8 +10,15 @@ public struct SignatureCheck: Sendable {
     public enum Algorithm: String, Sendable, CaseIterable {
         case sha1, sha256, sha512
 
-        /// Whether a code is right, compared in constant time.
-        func isValid(_ code: [UInt8], of signed: [UInt8], key: [UInt8]) -> Bool {
+        /// Throws 401 unless one of the codes is right for one of the keys. Checks all of them, each in constant time.
+        func verify(_ codes: [[UInt8]], of signed: [UInt8], keys: [[UInt8]]) throws(InboundAnswer) {
+            let isSigned = keys.reduce(false) { isSigned, key in
+                codes.reduce(isSigned) { isValid($1, of: signed, key: key) || $0 }
+            }
+            guard isSigned else { throw InboundAnswer(401, "The signature is wrong.") }
+        }
+
+        private func isValid(_ code: [UInt8], of signed: [UInt8], key: [UInt8]) -> Bool {
             let key = SymmetricKey(data: key)
             return switch self {
             case .sha1: HMAC<Insecure.SHA1>.isValidAuthenticationCode(code, authenticating: signed, using: key)
@@ -53,10 +60,7 @@ public struct SignatureCheck: Sendable {
     func check(_ request: InboundRequest, at now: Timestamp) throws(InboundAnswer) -> InboundKey.Proof {
         let (time, codes) = try parts(of: request, at: now)
         let signed = timestamp.map { Self.filled($0.signed, time, request.body) } ?? request.body
-        let isSigned = keys.reduce(false) { isSigned, key in
-            codes.reduce(isSigned) { algorithm.isValid($1, of: signed, key: key) || $0 }
-        }
-        guard isSigned else { throw InboundAnswer(401, "The signature is wrong.") }
+        try algorithm.verify(codes, of: signed, keys: keys)
         return timestamp == nil ? .body : .timed(signed)
     }
 

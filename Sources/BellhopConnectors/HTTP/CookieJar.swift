@@ -19,8 +19,6 @@ public struct CookieJar: Sendable, Hashable {
 
     private(set) var cookies: [Cookie] = []
 
-    public init() {}
-
     /// The names of the stored cookies, expired or not; values are secrets.
     public var names: [String] { cookies.map(\.name) }
 

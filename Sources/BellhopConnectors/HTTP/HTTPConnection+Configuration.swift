@@ -7,11 +7,6 @@ extension HTTPConnection {
         public var chain: String
         /// A PEM file without a password.
         public var key: String
-
-        public init(chain: String, key: String) {
-            self.chain = chain
-            self.key = key
-        }
     }
 
     /// The HTTP settings that every kind of connection may have in bellhop.yaml.

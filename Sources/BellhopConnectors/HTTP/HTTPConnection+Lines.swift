@@ -21,7 +21,7 @@ extension HTTPConnection {
         var prepared = HTTPClientRequest(url: request.address.text)
         prepared.headers = self.headers(of: request)
         prepared.headers.replaceOrAdd(name: "Accept-Encoding", value: "identity")
-        let progress = Progress(changesSomething: false, hasBody: false)
+        let progress = Progress(hasBody: false)
         let waiting = WaitStart()
         do {
             return try await withThrowingTaskGroup(of: HTTPResponse?.self) { group in

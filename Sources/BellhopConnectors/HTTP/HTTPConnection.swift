@@ -101,7 +101,7 @@ public final class HTTPConnection: HTTPExchange {
     public func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
         try await check(request)
         try await waitForTurn(request)
-        let progress = Progress(changesSomething: request.changesSomething, hasBody: request.body?.isEmpty == false)
+        let progress = Progress(hasBody: request.body?.isEmpty == false)
         let timeout = request.timeout ?? configuration.timeout
         do {
             let deadline = NIODeadline.now() + .nanoseconds(timeout.nanoseconds)

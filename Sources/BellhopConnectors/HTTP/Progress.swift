@@ -6,15 +6,8 @@ import Synchronization
 final class Progress: Sendable {
     private let handedOver: Atomic<Bool>
     private let hasAnswer = Atomic(false)
-    let changesSomething: Bool
-    /// Only the request for a body shows that the client is connected.
-    let hasBody: Bool
 
-    init(changesSomething: Bool, hasBody: Bool) {
-        handedOver = Atomic(!hasBody)
-        self.changesSomething = changesSomething
-        self.hasBody = hasBody
-    }
+    init(hasBody: Bool) { handedOver = Atomic(!hasBody) }
 
     func handOver() { handedOver.store(true, ordering: .releasing) }
     func answered() { hasAnswer.store(true, ordering: .releasing) }

@@ -13,9 +13,7 @@ public final class RateLimiter: Sendable {
     /// The longest sleep before a waiting request checks again: another request may have given up its turn.
     private static let stride = Duration.seconds(5)
 
-    public convenience init(_ rate: Rate, clock: any AgentClock) { self.init(rate, clock: clock, memory: nil) }
-
-    init(_ rate: Rate, clock: any AgentClock, memory: RateMemory?) {
+    init(_ rate: Rate, clock: any AgentClock, memory: RateMemory? = nil) {
         self.rate = rate
         self.memory = memory
         queue = Mutex(RateQueue(rate))

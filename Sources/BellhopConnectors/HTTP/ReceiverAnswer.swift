@@ -75,11 +75,7 @@ struct ReceiverAnswer: Sendable {
         guard StatusSet.success.contains(response.status), response.body.filter({ $0 > 0x20 }) != Array("ok".utf8) else {
             return nil
         }
-        if isPage(response) {
-            return Failure(
-                .unexpectedPage, .retry(after: nil),
-                "\(hook.label) answered with a web page instead of `ok`: an intermediary answered.")
-        }
+        if isPage(response) { return hook.unexpected(response, instead: "`ok`") }
         return Failure(
             .badAnswer, .giveUp,
             "\(hook.label) answered \(response.status) but not `ok`, as \(service) does\(hook.words(of: response))")

@@ -7,15 +7,16 @@ struct MessageOrigin: Sendable, Hashable {
     var rule: String
     var task: TaskReference?
     var time: Timestamp
+}
 
-    init(delivery: String, rule: String, task: TaskReference? = nil, time: Timestamp) {
-        self.delivery = delivery
-        self.rule = rule
-        self.task = task
-        self.time = time
-    }
-
+extension MessageOrigin {
     init(_ delivery: Delivery) {
         self.init(delivery: delivery.id.text, rule: delivery.id.rule, task: delivery.task, time: delivery.createdAt)
+    }
+
+    /// The task's page, if there is one.
+    var taskLink: Message.Link? {
+        guard let task, LinkAddress(task.url, limit: StyledText.longestAddress) != nil else { return nil }
+        return Message.Link(label: task.number.isEmpty ? "Open" : task.number, address: task.url)
     }
 }

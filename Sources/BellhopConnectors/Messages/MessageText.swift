@@ -222,14 +222,6 @@ extension Message.Severity {
     }
 }
 
-extension MessageOrigin {
-    /// The task's page, if there is one.
-    var taskLink: Message.Link? {
-        guard let task, LinkAddress(task.url, limit: StyledText.longestAddress) != nil else { return nil }
-        return Message.Link(label: task.number.isEmpty ? "Open" : task.number, address: task.url)
-    }
-}
-
 extension StyledText {
     /// The label as a link; an unusable address stands beside it as text.
     init(_ link: Message.Link) {

@@ -75,13 +75,13 @@ struct DiscordReceiver: HookReceiver {
         ]
     }
 
-    func reference(in response: HTTPResponse, _ call: MessageCall) -> JSON? {
+    func reference(in response: HTTPResponse) -> JSON? {
         guard let json = response.json, let id = json["id"], let channel = json["channel_id"] else { return nil }
         return ["message": id, "channel": channel]
     }
 
     /// Unknown Message, and Unknown Channel for a post that was deleted.
-    func isGone(_ response: HTTPResponse, _ call: MessageCall) -> Bool {
+    func isGone(_ response: HTTPResponse) -> Bool {
         [10008, 10003].contains(response.json?["code"]?.asInt) && [400, 404].contains(response.status)
     }
 
@@ -104,7 +104,7 @@ struct DiscordReceiver: HookReceiver {
         response.headers["X-RateLimit-Reset-After"].flatMap { Double(ASCII.trimmed($0)) }.flatMap(duration)
     }
 
-    func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
+    func failure(of response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure? {
         // With `wait=true`, and for a changed message, it answers with the message.
         if StatusSet.success.contains(response.status), response.status != 204, response.json?["id"] == nil {
             return hook.unexpected(response, instead: "the message with its id")

@@ -34,7 +34,7 @@ struct GoogleChatReceiver: HookReceiver {
     }
 
     /// Google Chat answers 403 to a wrong or deleted token, and 400 to a wrong key.
-    func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
+    func failure(of response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure? {
         let reasons = response.json?["error"]?["details"]?.asArray?.compactMap { $0["reason"]?.asString } ?? []
         // The page of a proxy says nothing about the webhook.
         let isRefused = response.status == 403 && response.json?["error"] != nil

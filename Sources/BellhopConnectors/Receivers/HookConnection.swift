@@ -41,7 +41,7 @@ protocol HookReceiver: Sendable {
 
     /// A failure that this service reports in its own way, such as an error in an answer of 200 or a code in the body. Nil if the
     /// status decides.
-    func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure?
+    func failure(of response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure?
 
     /// How long the service asks to wait, if it states that outside the standard header fields.
     func wait(in response: HTTPResponse) -> Duration?
@@ -50,13 +50,13 @@ protocol HookReceiver: Sendable {
     func rest(after response: HTTPResponse) -> Duration?
 
     /// Whether the answer says that the first message of the conversation no longer exists.
-    func isGone(_ response: HTTPResponse, _ call: MessageCall) -> Bool
+    func isGone(_ response: HTTPResponse) -> Bool
 
     /// Whether a refusal means that the message is already there, such as an edit that changes nothing.
-    func isDone(_ response: HTTPResponse, _ call: MessageCall) -> Bool
+    func isDone(_ response: HTTPResponse) -> Bool
 
     /// The reference for answering or replacing the accepted message later; nil if that is impossible.
-    func reference(in response: HTTPResponse, _ call: MessageCall) -> JSON?
+    func reference(in response: HTTPResponse) -> JSON?
 
     /// Texts that messages must not contain, besides the address.
     var secrets: [String] { get }
@@ -83,19 +83,19 @@ extension HookReceiver {
 
     static func body(_ rendered: JSON, _ message: Message, _ delivery: Delivery, _ settings: Settings) -> JSON { rendered }
     func request(_ rendered: JSON, _ call: MessageCall) -> HTTPRequest { call.post(rendered) }
-    func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? { nil }
+    func failure(of response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure? { nil }
     func wait(in response: HTTPResponse) -> Duration? { nil }
     func rest(after response: HTTPResponse) -> Duration? { nil }
-    func isGone(_ response: HTTPResponse, _ call: MessageCall) -> Bool { false }
-    func isDone(_ response: HTTPResponse, _ call: MessageCall) -> Bool { false }
-    func reference(in response: HTTPResponse, _ call: MessageCall) -> JSON? { nil }
+    func isGone(_ response: HTTPResponse) -> Bool { false }
+    func isDone(_ response: HTTPResponse) -> Bool { false }
+    func reference(in response: HTTPResponse) -> JSON? { nil }
     var secrets: [String] { [] }
     func probes(of hook: Hook) -> [HookProbe] { [] }
     func action(_ kind: String, over hook: Hook) -> (any Action)? { nil }
 }
 
 /// Where a message goes at its receiver. The first message of a conversation is given as the receiver's own reference to it
-/// (``HookReceiver/reference(in:_:)``).
+/// (``HookReceiver/reference(in:)``).
 enum MessagePlace: Sendable, Hashable {
     case new
     case reply(to: JSON)
@@ -117,7 +117,7 @@ enum MessagePlace: Sendable, Hashable {
     }
 
     /// How the message changes its conversation; nil if it does not.
-    /// - Parameter reference: see ``HookReceiver/reference(in:_:)``.
+    /// - Parameter reference: see ``HookReceiver/reference(in:)``.
     func change(_ message: Message, reference: @autoclosure () -> JSON?) -> ConversationChange? {
         guard let conversation = message.conversation else { return nil }
         switch self {
@@ -248,18 +248,18 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
         let place = MessagePlace(message, firstMessage: attempt.firstMessage, abilities)
         var call = MessageCall(message: message, delivery: delivery, place: place, address: hook.address, now: attempt.now)
         var response = try await hook.answer(to: try request(body, call))
-        if place != .new, receiver.isGone(response, call) {
+        if place != .new, receiver.isGone(response) {
             call.place = .new
             response = try await hook.answer(to: try request(body, call))
         }
         if let duration = receiver.rest(after: response), duration > .zero { rest.extend(by: duration, from: http.clock.now) }
         let failure =
-            receiver.failure(of: response, call, from: hook)
+            receiver.failure(of: response, from: hook, at: attempt.now)
             ?? hook.failure(of: response, expecting: .success, wait: receiver.wait(in: response), at: attempt.now)
-        if let failure, !receiver.isDone(response, call) { throw failure }
+        if let failure, !receiver.isDone(response) { throw failure }
         return Receipt(
             "\(response.status) from \(hook.label)",
-            conversation: call.place.change(message, reference: receiver.reference(in: response, call)))
+            conversation: call.place.change(message, reference: receiver.reference(in: response)))
     }
 
     /// The request. The body of a temporary failure is not needed, and may be long or slow; other refusals say in the body what

@@ -79,7 +79,7 @@ struct MatrixReceiver: HookReceiver {
     }
 
     /// Errors have a code of their own (client-server API, *Standard error response*).
-    func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
+    func failure(of response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure? {
         let answer = response.json
         if StatusSet.success.contains(response.status) {
             return answer?["event_id"]?.asString == nil ? hook.unexpected(response, instead: "the event_id of the message") : nil
@@ -104,7 +104,7 @@ struct MatrixReceiver: HookReceiver {
         return .milliseconds(milliseconds)
     }
 
-    func isGone(_ response: HTTPResponse, _ call: MessageCall) -> Bool {
+    func isGone(_ response: HTTPResponse) -> Bool {
         guard let answer = response.json else { return false }
         // Servers differ here; Synapse says `Can't send relation to unknown event`.
         let isUnknownRelation = answer["error"]?.asString?.contains("unknown event") == true
@@ -125,7 +125,7 @@ struct MatrixReceiver: HookReceiver {
         ]
     }
 
-    func reference(in response: HTTPResponse, _ call: MessageCall) -> JSON? { response.json?["event_id"] }
+    func reference(in response: HTTPResponse) -> JSON? { response.json?["event_id"] }
 }
 
 /// How large a message to Matrix may be: a whole event has at most 65,536 bytes (client-server API, *Size limits*), and an edit

@@ -26,7 +26,7 @@ struct MattermostReceiver: HookReceiver {
         MattermostRenderer().render(message, from: origin)
     }
 
-    func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
+    func failure(of response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure? {
         ReceiverAnswer.unlessOK(response, "an incoming webhook of Mattermost", from: hook) ?? Self.closed(response, hook)
     }
 

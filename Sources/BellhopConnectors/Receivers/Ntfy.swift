@@ -45,7 +45,7 @@ struct NtfyReceiver: HookReceiver {
     }
 
     /// ntfy returns the message that it has published.
-    func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
+    func failure(of response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure? {
         if response.status == 403 {
             return Failure(
                 .forbidden, .pauseReceiver,

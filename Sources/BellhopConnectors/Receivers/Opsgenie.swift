@@ -67,19 +67,13 @@ struct OpsgenieReceiver: HookReceiver {
     }
 
     /// Opsgenie answers 202 with the id of a request that it performs later.
-    func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
-        Self.failure(of: response, from: hook)
-    }
-
-    private static func failure(of response: HTTPResponse, from hook: Hook) -> Failure? {
+    func failure(of response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure? {
         if response.status == 403 {
             return Failure(
                 .forbidden, .pauseReceiver,
                 "\(hook.label) does not let this key create alerts\(hook.words(of: response)) Check the integration's rights.")
         }
-        guard StatusSet.success.contains(response.status), response.json?["requestId"]?.asString == nil else {
-            return nil
-        }
+        guard StatusSet.success.contains(response.status), response.json?["requestId"]?.asString == nil else { return nil }
         return hook.unexpected(response, instead: "a requestId")
     }
 
@@ -87,9 +81,7 @@ struct OpsgenieReceiver: HookReceiver {
     func wait(in response: HTTPResponse) -> Duration? {
         guard response.status == 429, response.headers["Retry-After"] == nil,
             let text = response.headers["X-RateLimit-Period-In-Sec"], let seconds = Int(text), 1...3600 ~= seconds
-        else {
-            return nil
-        }
+        else { return nil }
         return .seconds(seconds)
     }
 
@@ -98,7 +90,7 @@ struct OpsgenieReceiver: HookReceiver {
         return AcknowledgeAction(over: hook) { alert, delivery in
             post("acknowledge", alert, to: hook.address, notAfter: delivery.expires)
         } failure: { response, now in
-            Self.failure(of: response, from: hook)
+            failure(of: response, from: hook, at: now)
                 ?? hook.failure(of: response, expecting: .success, wait: wait(in: response), at: now)
         }
     }

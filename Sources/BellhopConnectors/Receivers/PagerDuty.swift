@@ -64,11 +64,7 @@ struct PagerDutyReceiver: HookReceiver {
     }
 
     /// PagerDuty answers 202 with `"status": "success"`; any other successful answer comes from something else.
-    func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
-        Self.failure(of: response, from: hook)
-    }
-
-    private static func failure(of response: HTTPResponse, from hook: Hook) -> Failure? {
+    func failure(of response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure? {
         let answer = response.json
         switch response.status {
         case 200..<300:
@@ -93,7 +89,7 @@ struct PagerDutyReceiver: HookReceiver {
                 "POST", hook.address, headers: ["Content-Type": "application/json"], body: body.encoded(),
                 notAfter: delivery.expires)
         } failure: { response, now in
-            Self.failure(of: response, from: hook) ?? hook.failure(of: response, expecting: .success, at: now)
+            failure(of: response, from: hook, at: now) ?? hook.failure(of: response, expecting: .success, at: now)
         }
     }
 }

@@ -130,12 +130,12 @@ struct SlackReceiver: HookReceiver {
         ]
     }
 
-    func reference(in response: HTTPResponse, _ call: MessageCall) -> JSON? {
+    func reference(in response: HTTPResponse) -> JSON? {
         guard bot != nil, let json = response.json, let ts = json["ts"], let channel = json["channel"] else { return nil }
         return ["ts": ts, "channel": channel]
     }
 
-    func isGone(_ response: HTTPResponse, _ call: MessageCall) -> Bool {
+    func isGone(_ response: HTTPResponse) -> Bool {
         guard bot != nil, let error = response.json?["error"]?.asString else { return false }
         return [
             "message_not_found", "thread_not_found", "cant_update_message", "edit_window_closed", "cannot_reply_to_message",
@@ -144,7 +144,7 @@ struct SlackReceiver: HookReceiver {
     }
 
     /// A webhook answers plain `ok`. The Web API has a member `ok` in every answer, false in a refusal with status 200.
-    func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
+    func failure(of response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure? {
         guard bot != nil else {
             return ReceiverAnswer.unlessOK(response, "an incoming webhook of Slack", from: hook) ?? Self.closed(response, hook)
         }
@@ -155,7 +155,7 @@ struct SlackReceiver: HookReceiver {
                 "\(hook.label) answered \(response.status), but not as Slack does: an intermediary may have answered.")
         }
         if isOK { return nil }
-        return Self.failure(json["error"]?.asString ?? "", response, call, from: hook)
+        return Self.failure(json["error"]?.asString ?? "", response, from: hook, at: now)
     }
 
     /// The failure of a webhook that is turned off or may not post (Slack, *Sending messages using incoming webhooks*, *Handling
@@ -170,12 +170,12 @@ struct SlackReceiver: HookReceiver {
         )
     }
 
-    private static func failure(_ error: String, _ response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure {
+    private static func failure(_ error: String, _ response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure {
         let said = "\(hook.label) refused the message (\(DisplayText.line(DisplayText.cut(error, to: 60))))"
         switch error {
         case "ratelimited", "rate_limited", "message_limit_exceeded":
             return Failure(
-                .throttled, .rest(RetryAfter.read(response.headers, at: call.now)), "\(said): too many messages for now.")
+                .throttled, .rest(RetryAfter.read(response.headers, at: now)), "\(said): too many messages for now.")
         case "invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired":
             return Failure(
                 .unauthenticated, .pauseReceiver, "\(said): the bot's token is not valid (any more). Install the app again.")
@@ -188,7 +188,7 @@ struct SlackReceiver: HookReceiver {
                 .goneOrHidden, .pauseReceiver,
                 "\(said): the channel is gone, or the bot is not in it. Invite the bot to the channel.")
         case "internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org":
-            return Failure(.serverError, .retry(after: RetryAfter.read(response.headers, at: call.now)), "\(said).")
+            return Failure(.serverError, .retry(after: RetryAfter.read(response.headers, at: now)), "\(said).")
         default: return Failure(.refused, .giveUp, "\(said)\(hook.words(of: response))")
         }
     }

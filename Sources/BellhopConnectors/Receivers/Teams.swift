@@ -37,7 +37,7 @@ struct TeamsReceiver: HookReceiver {
     static func render(_ message: Message, from origin: MessageOrigin) -> JSON { TeamsRenderer().render(message, from: origin) }
 
     /// A successful status can come with an error of the service behind the workflow.
-    func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
+    func failure(of response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure? {
         let said = "\(hook.label) answered \(response.status)"
         let text = ReceiverAnswer.text(response, hiding: [])
         if StatusSet.success.contains(response.status) {

@@ -98,11 +98,11 @@ struct TelegramReceiver: HookReceiver {
         ]
     }
 
-    func reference(in response: HTTPResponse, _ call: MessageCall) -> JSON? {
+    func reference(in response: HTTPResponse) -> JSON? {
         response.json?["result"]?["message_id"].map { ["message": $0] }
     }
 
-    func isGone(_ response: HTTPResponse, _ call: MessageCall) -> Bool {
+    func isGone(_ response: HTTPResponse) -> Bool {
         let words = Self.words(response)
         return [
             "message to be replied not found", "replied message not found", "message to edit not found",
@@ -115,7 +115,7 @@ struct TelegramReceiver: HookReceiver {
     }
 
     /// Every answer has a member `ok`; a refusal also has a description.
-    func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
+    func failure(of response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure? {
         guard let json = response.json, let isOK = json["ok"]?.asBool else {
             guard StatusSet.success.contains(response.status) else { return nil }
             return Failure(
@@ -152,7 +152,7 @@ struct TelegramReceiver: HookReceiver {
     }
 
     /// An edit that changes nothing was done by an earlier attempt whose answer was lost, or is not needed.
-    func isDone(_ response: HTTPResponse, _ call: MessageCall) -> Bool {
+    func isDone(_ response: HTTPResponse) -> Bool {
         Self.words(response).contains("message is not modified")
     }
 

@@ -29,16 +29,16 @@ import Testing
             return call.post(.object(body))
         }
 
-        func isGone(_ response: HTTPResponse, _ call: MessageCall) -> Bool { response.status == 404 }
+        func isGone(_ response: HTTPResponse) -> Bool { response.status == 404 }
         func wait(in response: HTTPResponse) -> Duration? {
             (try? JSON.parse(response.body))?["wait"]?.asInt.map { .seconds($0) }
         }
 
-        func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
+        func failure(of response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure? {
             (try? JSON.parse(response.body))?["error"]?.asString.map { Failure(.refused, .giveUp, "\(hook.label) said \($0).") }
         }
 
-        func reference(in response: HTTPResponse, _ call: MessageCall) -> JSON? { (try? JSON.parse(response.body))?["id"] }
+        func reference(in response: HTTPResponse) -> JSON? { (try? JSON.parse(response.body))?["id"] }
     }
 
     private func withReceiver(
