@@ -12,14 +12,14 @@ public struct ConnectorEnvironment: Sendable {
     public var loginMark: @Sendable (_ connection: String) async throws -> String?
     /// The origin of the addresses that a connection's login was stored for; nil if unknown.
     public var loginPlace: @Sendable (_ connection: String) async throws -> String?
-    /// Where tokens are kept between runs.
+    /// Stores tokens between runs.
     public var tokens: any TokenKeeper
     /// The folder of bellhop.yaml, which relative paths are relative to; empty for the current folder.
     public var baseFolder: String
     /// Receives the lines of `log` actions that have no file.
     public var output: LogSink
     public var logRotation: LogRotation
-    /// Where log files may be.
+    /// The allowed places of log files.
     public var logPlaces: LogPlaces
     /// Whether rules may run programs.
     public var allowsExec: Bool

@@ -4,7 +4,7 @@ public import BellhopCore
 public struct SourceSample: Sendable {
     /// The query, by name: `table`, `query`; in display order.
     public var question: [(name: String, text: String)]
-    /// How many rows there are; nil if unknown.
+    /// The number of all rows; nil if unknown.
     public var count: Int?
     /// The names of the columns, in display order.
     public var columns: [String]

@@ -1,9 +1,9 @@
 public import BellhopCore
 import Crypto
 
-/// How an endpoint turns a body into events of a declared type.
+/// Turns bodies into events of a declared type.
 public struct EventReading: Sendable {
-    /// Where a request has the key that identifies its delivery: a delivery with a known key is a duplicate.
+    /// The place of the key that identifies a delivery: a delivery with a known key is a duplicate.
     public enum DedupKey: Sendable {
         /// A header field. If the request is signed but this field is not, the signed body is the key instead: otherwise an
         /// eavesdropper could replay a request as a new delivery.
@@ -14,7 +14,7 @@ public struct EventReading: Sendable {
     /// The source's name.
     public var source: String
     public var definition: EventDefinition
-    /// Where the list of items is; nil if the whole body is one event.
+    /// The path to the list of items; nil if the whole body is one event.
     public var items: JSON.Path?
     /// The paths of members whose path differs from their name.
     public var fields: [String: JSON.Path]

@@ -34,10 +34,10 @@ enum InboundBody {
     }
 }
 
-/// How an endpoint finds the tasks in a body.
+/// Finds the tasks in a body.
 public struct TaskReading: Sendable {
     /// The source's name.
     public var source: String
-    /// Where the list of items is; nil if the whole body is one task.
+    /// The path to the list of items; nil if the whole body is one task.
     public var items: JSON.Path?
 }

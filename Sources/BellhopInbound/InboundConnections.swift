@@ -57,7 +57,7 @@ package final class InboundConnections: Sendable {
         for channel in unfinished { channel.close(promise: nil) }
     }
 
-    /// Which connection to close.
+    /// The connection to close.
     static func victim<ID: Hashable>(among statuses: [ID: Status], newest: ID) -> ID {
         func rank(_ status: Status) -> (Int, UInt64) { (status.isKnown ? 1 : 0, status.since) }
         return statuses.filter { $0.key != newest && !$0.value.isAnswering }.min { rank($0.value) < rank($1.value) }?.key

@@ -16,7 +16,7 @@ public struct InboundRequest: Sendable {
         return found.count == 1 ? found[0].value : nil
     }
 
-    /// Why a header field has no `value`.
+    /// The reason why ``value(_:)`` of a header field is nil.
     func problem(with name: String) -> String {
         let isRepeated = headers.contains { $0.name.lowercased() == name.lowercased() }
         return "The header field `\(name)` is \(isRepeated ? "given more than once" : "missing")."

@@ -7,7 +7,7 @@ import NIOCore
 import NIOPosix
 public import ServiceLifecycle
 
-/// Why a server of the agent cannot be used.
+/// The reason why a server of the agent cannot be used.
 public struct ServerProblem: Error, Sendable, Hashable {
     /// One sentence.
     public var message: String
@@ -31,7 +31,7 @@ public struct ServerProblem: Error, Sendable, Hashable {
 /// The HTTP server for requests from outside. When asked to stop, it answers the requests that have arrived completely, and
 /// closes all other connections.
 public struct InboundServer: Service {
-    /// Where it listens.
+    /// The address to listen at.
     public struct Place: Sendable, Hashable {
         public var host: String
         /// 0 for any free port.
@@ -58,7 +58,7 @@ public struct InboundServer: Service {
         }
     }
 
-    /// How long a peer may take.
+    /// The time limits for a peer.
     public struct Patience: Sendable {
         /// To begin a request, counted from the connection or the previous answer; and to read an answer.
         public var head: Duration

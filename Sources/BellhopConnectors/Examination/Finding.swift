@@ -12,14 +12,14 @@ public struct Finding: Sendable, Hashable {
         case missing
     }
 
-    /// What was examined, in a word or two: `login`, `read incident`.
+    /// The examined thing, in a word or two: `login`, `read incident`.
     public var subject: String
     public var state: State
-    /// What was found, without secrets.
+    /// The result in words, without secrets.
     public var text: String
     /// The role, the setting or the step that fixes it.
     public var remedy: String?
-    /// Why it is missing.
+    /// The reason of a failed examination.
     public var reason: Failure.Reason?
 
     public init(
@@ -38,7 +38,7 @@ public struct Finding: Sendable, Hashable {
     }
 }
 
-/// What the configured sources and the loaded rules need of one connection.
+/// The needs of the configured sources and the loaded rules for one connection.
 public struct ConnectionNeeds: Sendable {
     public struct SourceNeed: Sendable {
         public var name: String

@@ -8,7 +8,7 @@ struct NetworkExamination: Sendable {
     var configuration: HTTPConnection.Configuration
     var address: HTTPAddress
     var clock: any AgentClock
-    /// How long each step may take.
+    /// The time limit of each step.
     var patience: Duration = .seconds(5)
 
     func findings() async -> [Finding] {

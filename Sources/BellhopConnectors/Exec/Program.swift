@@ -14,7 +14,7 @@ struct Program: Sendable {
     var input: [UInt8]
     var limit: Duration
 
-    /// How a run ended.
+    /// The result of a run.
     struct Ended: Sendable {
         enum Cause: Sendable, Hashable {
             case exited(Int32)
@@ -28,13 +28,13 @@ struct Program: Sendable {
         var output: String
     }
 
-    /// How long a process has between SIGTERM and SIGKILL.
+    /// The time between SIGTERM and SIGKILL.
     static let grace = Duration.seconds(2)
 
     private static let teardown = [TeardownStep.gracefulShutDown(toProcessGroup: true, allowedDurationToNextStep: grace)]
 
-    /// Runs the program until it ends, and then kills the processes that remain in its process group. Cancelling the task stops the
-    /// program.
+    /// Runs the program until it ends, and then kills the processes that remain in its process group. Cancelling the task stops
+    /// the program.
     func run() async throws -> Ended {
         var options = PlatformOptions()
         // A process group of its own can be stopped as a whole; without a terminal, no program can prompt a person.

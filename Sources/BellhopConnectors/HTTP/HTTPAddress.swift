@@ -11,7 +11,7 @@ public struct HTTPAddress: Sendable, Hashable {
     /// The part before an `@`: `user:password`, decoded. Sent as Basic authentication, never as part of the address.
     public var userInfo: String?
 
-    /// Why a text is not a usable address.
+    /// The reason why a text is not a usable address.
     public struct Problem: Error, Sendable, Hashable {
         /// One sentence without the text itself, which may hold secrets.
         public var message: String

@@ -4,7 +4,7 @@ import NIOPosix
 
 /// Addresses outside the public internet: this machine, local networks, and the metadata services of clouds.
 enum PrivateAddress {
-    /// Why an address is refused.
+    /// The reason why an address is refused.
     enum Refused: Error, Sendable {
         /// A private address.
         case address(String)

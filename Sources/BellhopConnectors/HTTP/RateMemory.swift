@@ -10,7 +10,7 @@ final class RateMemory: Sendable {
     private struct State {
         /// The used tokens, in groups; each group has the time of its last use.
         var used: [Use] = []
-        /// How many more tokens may be used before the next note.
+        /// The number of tokens that may be used before the next note.
         var left = 0
     }
 

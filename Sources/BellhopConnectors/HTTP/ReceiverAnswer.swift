@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// What a receiver's answer means for a delivery.
+/// Converts a receiver's answer to a delivery's failure.
 ///
 /// According to Standard Webhooks 1.0 and the receivers themselves: 429 and 5xx are temporary, other refusals are permanent. A
 /// redirect is a refusal, because following it would send content and headers to another address.

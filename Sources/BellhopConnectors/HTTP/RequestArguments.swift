@@ -2,7 +2,7 @@ import BellhopCore
 
 /// A request as settings describe it: method, header fields, query and body. All steps and sources share these settings.
 struct RequestArguments: Sendable, Hashable {
-    /// Why the settings do not describe a valid request.
+    /// The reason why the settings do not describe a valid request.
     struct Problem: Error, Sendable, Hashable {
         var setting: String
         /// One sentence.

@@ -14,7 +14,7 @@ struct TokenBucket: Sendable {
 
     init(_ rate: Rate) { self.rate = rate }
 
-    /// How many tokens are available.
+    /// The number of available tokens.
     @discardableResult
     mutating func free(at now: Timestamp) -> Int {
         if now < latest {  // the clock was set back: move the times of use too

@@ -6,7 +6,7 @@ import NIOHTTPCompression
 import NIOPosix
 import NIOSSL
 
-/// Why a request got no complete answer.
+/// The error of a request without a complete answer.
 public struct TransportError: Error, Sendable, Hashable {
     public enum Kind: Sendable, Hashable {
         /// No connection: unknown host, closed port, no route.

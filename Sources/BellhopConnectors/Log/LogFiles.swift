@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// A class with a lock, because deliveries that write to the same file must share it.
 final class LogFiles: Sendable {
-    /// How many stay open; rules can compute file names from values.
+    /// The limit of open files, because rules can compute file names from values.
     private static let capacity = 32
 
     private let baseFolder: String

@@ -1,8 +1,7 @@
 import BellhopCore
 import Glibc
 
-/// Where log files may be: below the folder of bellhop.yaml or another folder that it names, and never in place of Bellhop's own
-/// files.
+/// The allowed places of log files: below the folder of bellhop.yaml or a folder that it names, but never Bellhop's own files.
 ///
 /// Compares real paths, with links resolved.
 public struct LogPlaces: Sendable, Hashable {
@@ -39,7 +38,7 @@ public struct LogPlaces: Sendable, Hashable {
         return place
     }
 
-    /// Why a path must not be written to.
+    /// The reason why a path must not be written to.
     struct Refusal: Error {
         var reason: String
         /// True if a person can fix it without changing the rule.
@@ -51,7 +50,7 @@ public struct LogPlaces: Sendable, Hashable {
         }
     }
 
-    /// Why a path must not be written to, as the end of a sentence; nil if it may be. The file need not exist.
+    /// The reason why a path must not be written to, as the end of a sentence; nil if it may be. The file need not exist.
     public func refusal(of path: String) -> String? {
         do throws(Refusal) { _ = try place(of: path) } catch { return error.reason }
         return nil

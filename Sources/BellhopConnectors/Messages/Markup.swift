@@ -22,9 +22,9 @@ protocol Markup: Sendable {
     var lineSeparator: String { get }
     var fieldSeparator: String { get }
 
-    /// How much of the limit a character takes.
+    /// The part of the limit that a character takes.
     func cost(of character: Character, escaped: Substring) -> Int
-    /// How much of the limit marks and separators take.
+    /// The part of the limit that a mark or separator takes.
     func cost(ofMark mark: String) -> Int
 }
 
@@ -39,7 +39,7 @@ extension Markup {
     func cost(ofMark mark: String) -> Int { mark.unicodeScalars.count }
 }
 
-/// Where a character of text stands.
+/// The place of a character of text.
 enum TextPlace: Sendable, Hashable {
     /// - Parameters:
     ///   - lineStart: whether only spaces and digits stand before it on its line.

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// Where a message comes from, for receivers that show or store it.
+/// The origin of a message, for receivers that show or store it.
 struct MessageOrigin: Sendable, Hashable {
     /// The delivery's short name, the same for every attempt.
     var delivery: String

@@ -25,7 +25,7 @@ struct PageWatch: Sendable {
     /// Whether only certain elements are watched: if they are missing, it is another page.
     var isSelective: Bool { select != nil }
 
-    /// Why a page that has the watched elements cannot be read. The end of a sentence.
+    /// The reason why a page with the watched elements cannot be read, as the end of a sentence.
     struct Problem: Error, Sendable, Hashable {
         var message: String
     }

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// How large a message to Discord may be, in code points, from its reference of embeds and of webhooks.
+/// The limits of a message to Discord, in code points, from Discord's reference of embeds and webhooks.
 enum DiscordLimits {
     static let content = 2000
     static let title = 256

@@ -51,7 +51,7 @@ struct GoogleChatReceiver: HookReceiver {
     }
 }
 
-/// How large a message to Google Chat may be.
+/// The limits of a message to Google Chat.
 enum GoogleChatLimits {
     /// The visible text, in code points. The whole message may have 32,000 bytes.
     static let text = 4096

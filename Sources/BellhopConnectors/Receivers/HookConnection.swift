@@ -14,13 +14,13 @@ protocol HookReceiver: Sendable {
     static var starter: [String]? { get }
     /// The kinds of actions it supports.
     static var actions: [String] { get }
-    /// Which features of messages it supports.
+    /// The supported features of messages.
     static var messages: MessageAbilities { get }
     /// The limits on deliveries.
     static var limits: DeliveryLimits { get }
     /// Whether steps may name this connection and an address of their own.
     static var takesOtherAddresses: Bool { get }
-    /// Why `bellhop login` has nothing to do.
+    /// The reason why there is no login, for `bellhop login`.
     static var noLogin: String { get }
 
     /// - Parameter connection: the connection's name.
@@ -43,7 +43,7 @@ protocol HookReceiver: Sendable {
     /// status decides.
     func failure(of response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure?
 
-    /// How long the service asks to wait, if it states that outside the standard header fields.
+    /// The wait that the service asks for outside the standard header fields.
     func wait(in response: HTTPResponse) -> Duration?
 
     /// How long to send nothing after this answer, even if it accepts the message.
@@ -94,7 +94,7 @@ extension HookReceiver {
     func action(_ kind: String, over hook: Hook) -> (any Action)? { nil }
 }
 
-/// Where a message goes at its receiver. The first message of a conversation is given as the receiver's own reference to it
+/// The place of a message at its receiver. A conversation's first message is identified by the receiver's own reference
 /// (``HookReceiver/reference(in:)``).
 enum MessagePlace: Sendable, Hashable {
     case new
@@ -154,7 +154,7 @@ struct MessageCall: Sendable {
 final class ReceiverRest: Sendable {
     private let until = Mutex(Timestamp?.none)
 
-    /// How long the rest still lasts; nil if it has ended.
+    /// The remaining time; nil if the rest has ended.
     func wait(at now: Timestamp) -> Duration? {
         until.withLock { until in
             guard let moment = until, moment > now, moment - now <= RetryAfter.longest else {

@@ -128,8 +128,8 @@ struct MatrixReceiver: HookReceiver {
     func reference(in response: HTTPResponse) -> JSON? { response.json?["event_id"] }
 }
 
-/// How large a message to Matrix may be: a whole event has at most 65,536 bytes (client-server API, *Size limits*), and an edit
-/// contains its content twice. In bytes of JSON.
+/// The limits of a message to Matrix, in bytes of JSON: a whole event has at most 65,536 bytes (client-server API, *Size
+/// limits*), and an edit contains its content twice.
 enum MatrixLimits {
     static let body = 8000
     static let html = 16_000

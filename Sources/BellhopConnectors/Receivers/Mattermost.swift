@@ -51,7 +51,7 @@ struct MattermostReceiver: HookReceiver {
     }
 }
 
-/// How large a message to Mattermost may be, in code points (Alertmanager's Mattermost receiver).
+/// The limit of a message to Mattermost, in code points (Alertmanager's Mattermost receiver).
 enum MattermostLimits {
     static let text = 16_383
 }

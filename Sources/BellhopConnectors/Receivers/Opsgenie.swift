@@ -96,7 +96,7 @@ struct OpsgenieReceiver: HookReceiver {
     }
 }
 
-/// How large an alert for Opsgenie may be, in characters (Alert API, *Create Alert*).
+/// The limits of an Opsgenie alert, in characters (Alert API, *Create Alert*).
 enum OpsgenieLimits {
     static let message = 130
     static let description = 15_000

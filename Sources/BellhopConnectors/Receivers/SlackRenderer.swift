@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// How large a message to Slack may be, in code points unless it says otherwise.
+/// The limits of a message to Slack, in code points unless noted otherwise.
 ///
 /// From the Block Kit reference, as far as it states limits. The limit on all blocks together is undocumented: Slack refuses with
 /// `msg_blocks_too_long` from about 13,200 on, which includes more than the text, and has refused rich text with 11,300

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// How large a message to Telegram may be: up to 4,096 UTF-16 units of text, markup not counted (Bot API, sendMessage).
+/// The limit of a message to Telegram: 4,096 UTF-16 units of text without markup (Bot API, sendMessage).
 enum TelegramLimits {
     static let text = 4096
 }

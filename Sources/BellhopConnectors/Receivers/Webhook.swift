@@ -159,7 +159,7 @@ struct WebhookMessageRenderer: Sendable {
 
 /// Signs requests so that their receiver can authenticate the sender (Standard Webhooks 1.0, symmetric scheme).
 public struct WebhookSigner: Sendable {
-    /// Why a text is not a valid signing secret.
+    /// The reason why a text is not a valid signing secret.
     public struct Problem: Error, Sendable, Hashable {
         /// One sentence without the secret.
         public var message: String

@@ -27,7 +27,7 @@ public struct WebhookAction: Action {
                 "The statuses that mean success, such as 204 or 2xx; by default 2xx."),
         ], retry: .days, exclusive: [RequestArguments.bodies])
 
-    /// Where requests go.
+    /// The receiver of requests.
     enum Target: Sendable {
         case connection(Hook, WebhookSigner?)
         /// The rule's own `url`: the first client is for hosts written in the rule, the second for hosts from values.
@@ -113,7 +113,7 @@ private final class AddressCache: Sendable {
 struct WebhookCall: Sendable, Hashable {
     var request: HTTPRequest
     var expected: StatusSet
-    /// Whether the step demands a signature; nil if not set.
+    /// The step's `sign`; nil if not set.
     var sign: Bool?
 
     /// - Parameter address: the address without the step's `query`.

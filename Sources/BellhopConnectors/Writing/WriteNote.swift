@@ -30,7 +30,7 @@ struct WriteNote: Sendable, Hashable {
     }
 }
 
-/// Where a delivery's ``WriteNote`` is kept until the write is proved or given up. It is deleted with the delivery.
+/// Stores a delivery's ``WriteNote`` until the write is proved or given up. The note is deleted with the delivery.
 struct DeliveryNote: Sendable {
     private let notebook: any Notebook
     private let key: String

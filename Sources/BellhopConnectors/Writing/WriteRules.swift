@@ -4,11 +4,11 @@ import BellhopCore
 public struct WriteTimes: Sendable, Hashable {
     /// How long after its start an attempt may send requests.
     public var start: Duration
-    /// How long a request can run on the server (60 s by ServiceNow's REST quota), and a margin.
+    /// The longest run of a request on the server (60 s by ServiceNow's REST quota), and a margin.
     public var server: Duration
     /// The possible clock difference between the server's machines.
     public var skew: Duration
-    /// How far the local clock may be corrected between two attempts.
+    /// The largest correction of the local clock between two attempts.
     public var correction: Duration
     /// The wait before each further look for a write that the server has confirmed.
     public var looks: [Duration]
@@ -54,7 +54,7 @@ struct WriteRules: Sendable {
     var noun: String
     /// The other system, for messages.
     var place: String
-    /// How long after the start of an attempt a request of it may still be running.
+    /// See ``WriteTimes/quiet``.
     var quiet: Duration
     var foundAtFirst = ""
 

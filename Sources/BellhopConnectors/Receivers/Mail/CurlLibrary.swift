@@ -14,7 +14,7 @@ struct CurlLibrary: @unchecked Sendable {  // contains only pointers to function
     let listAppend: @convention(c) (UnsafeMutablePointer<curl_slist>?, UnsafePointer<CChar>?) -> UnsafeMutablePointer<curl_slist>?
     let listFree: @convention(c) (UnsafeMutablePointer<curl_slist>?) -> Void
 
-    /// Why it cannot be used.
+    /// The reason why the library cannot be used.
     struct Missing: Error, Sendable, Hashable {
         /// One sentence.
         var message: String

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// How long the parts of a mail may be, in code points.
+/// The limits of a mail's parts, in code points.
 enum EmailLimits {
     /// Our own limit: a header line may have 998 octets (RFC 5322, section 2.1.1), but programs show far fewer.
     static let subject = 250

@@ -111,7 +111,7 @@ struct SMTPOutcome: Sendable, Hashable {
     }
 }
 
-/// How messages name a mail server.
+/// A mail server's name and address for messages.
 struct SMTPLabel: Sendable, Hashable {
     /// The connection's.
     var name: String

@@ -3,7 +3,7 @@ import CLibCurl
 import Glibc
 import Synchronization
 
-/// Where and how a connection sends mail.
+/// A mail server, and how to send mail through it.
 struct SMTPConfiguration: Sendable, Hashable, CustomStringConvertible {
     var address: SMTPAddress
     /// Whether STARTTLS is required: always for other machines, unless TLS begins with the first byte.
@@ -25,7 +25,7 @@ struct SMTPConfiguration: Sendable, Hashable, CustomStringConvertible {
     var description: String { "SMTPConfiguration(\(address.place))" }
 }
 
-/// How a dialogue with a mail server ended.
+/// The end of a dialogue with a mail server.
 struct SMTPEnding: Sendable, Hashable {
     enum Cause: Sendable, Hashable {
         case completed

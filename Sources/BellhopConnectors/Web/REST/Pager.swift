@@ -14,7 +14,7 @@ struct Pager: Sendable {
         var value: JSON
     }
 
-    /// Why the pages do not form a complete answer. One sentence.
+    /// The reason why the pages do not form a complete list, as the end of a sentence.
     struct Problem: Error, Sendable, Hashable { var message: String }
 
     private let paging: Paging?
@@ -87,7 +87,7 @@ struct Pager: Sendable {
         if let total, items < total { throw Problem(message: "its pages end after \(items) of \(total) items") }
     }
 
-    /// How many items at the beginning of the next page repeat the end of the previous one.
+    /// The number of items at the beginning of the next page that repeat the end of the previous one.
     var overlap: Int { paging?.way == .offset && items > 1 ? 1 : 0 }
 
     /// The request for the page after the last one; nil if pages have no numbers.

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// How an answer is paged, from `paging` of a source of kind `rest`.
+/// The setting `paging` of a source of kind `rest`.
 struct Paging: Sendable, Hashable {
     enum Way: String, Sendable, Hashable, CaseIterable {
         /// The answer links to the next page, in a `Link` field (RFC 8288) or in its body.

@@ -14,7 +14,7 @@ extension RESTSource {
         var answered: Timestamp
         /// The request for the last page, and the fingerprint of its items.
         var latest: (request: HTTPRequest, fingerprint: Fingerprint)?
-        /// How many items each page has.
+        /// The number of items of each page.
         var counts: [Int] = []
         /// The request for the page after the last one; nil if it cannot be requested.
         var beyond: Pager.Turn?

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// How a source of kind `rest` requests changes since the last poll, as configured by `since`.
+/// The setting `since` of a source of kind `rest`: requests only the changes since the last poll.
 struct Since: Sendable, Hashable {
     enum Format: String, Sendable, Hashable, CaseIterable {
         case rfc3339, date, seconds, milliseconds
