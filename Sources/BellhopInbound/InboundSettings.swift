@@ -131,11 +131,9 @@ public enum InboundSettings {
                 known.isEmpty
                 ? "write `task`, or declare it under `events`"
                 : "there is `task`, " + known.map { "`\($0)`" }.joined(separator: ", ")
-            throw SettingComplaints([
-                SettingComplaint(
-                    code: "unknown-event", "no event `\(name)` is declared", at: [.key("event")],
-                    help: Suggestion.didYouMean(name, among: known) ?? listing)
-            ])
+            throw complaint(
+                code: "unknown-event", "no event `\(name)` is declared", at: [.key("event")],
+                help: Suggestion.didYouMean(name, among: known) ?? listing)
         }
         var complaints = ["number", "title", "type", "updated", "url"].filter { settings.values[$0] != nil }.map {
             SettingComplaint(
@@ -182,18 +180,14 @@ public enum InboundSettings {
 
     private static func tasks(_ source: String, _ settings: Settings) throws(SettingComplaints) -> InboundEndpoint {
         if settings.values["dedup"] != nil {
-            throw SettingComplaints([
-                SettingComplaint(
-                    code: "unknown-key", "with `event: task` a repeated delivery changes nothing", at: [.key("dedup")],
-                    isAboutKey: true, help: "remove `dedup`")
-            ])
+            throw complaint(
+                code: "unknown-key", "with `event: task` a repeated delivery changes nothing", at: [.key("dedup")],
+                isAboutKey: true, help: "remove `dedup`")
         }
         let items = settings.text("items")
         let path = items.flatMap { JSON.Path(text: $0) }
         if let items, path == nil {
-            throw SettingComplaints([
-                SettingComplaint(code: "wrong-path", "`\(items)` is not a path such as `a.b[0]`", at: [.key("items")])
-            ])
+            throw complaint(code: "wrong-path", "`\(items)` is not a path such as `a.b[0]`", at: [.key("items")])
         }
         return try endpoint(settings, .tasks(TaskReading(source: source, items: path)))
     }
@@ -205,9 +199,7 @@ public enum InboundSettings {
         guard path.hasPrefix("/"), path.count > 1,
             !path.utf8.contains(where: { $0 <= 0x20 || $0 >= 0x7F || $0 == UInt8(ascii: "?") })
         else {
-            throw SettingComplaints([
-                SettingComplaint(code: "wrong-path", "a path begins with `/`, such as `/in/alerts`", at: [.key("path")])
-            ])
+            throw complaint(code: "wrong-path", "a path begins with `/`, such as `/in/alerts`", at: [.key("path")])
         }
         let rate = settings.record("rate")
         return InboundEndpoint(
@@ -216,36 +208,40 @@ public enum InboundSettings {
             rate: (rate?.integer("count") ?? 100_000, .microseconds(rate?.integer("microseconds") ?? 60_000_000)))
     }
 
+    private static func complaint(
+        code: String, _ message: String, at path: [SettingComplaint.Step], isAboutKey: Bool = false, help: String? = nil
+    ) -> SettingComplaints {
+        SettingComplaints([SettingComplaint(code: code, message, at: path, isAboutKey: isAboutKey, help: help)])
+    }
+
     private static func key(_ auth: Settings) throws(SettingComplaints) -> InboundKey {
         let ways = ["hmac", "standard_webhooks", "bearer", "basic"].filter { auth.values[$0] != nil }
         guard ways.count == 1 else {
-            throw SettingComplaints([
-                SettingComplaint(
-                    code: ways.isEmpty ? "missing-key" : "two-values",
-                    ways.isEmpty
-                        ? "`auth` names no way to recognize the sender" : "`\(ways[0])` and `\(ways[1])` exclude each other",
-                    at: [.key("auth")], help: "give one of `hmac`, `standard_webhooks`, `bearer`, `basic`")
-            ])
+            throw complaint(
+                code: ways.isEmpty ? "missing-key" : "two-values",
+                ways.isEmpty
+                    ? "`auth` does not say how to recognize the sender" : "`\(ways[0])` and `\(ways[1])` exclude each other",
+                at: [.key("auth")], help: "give one of `hmac`, `standard_webhooks`, `bearer`, `basic`")
         }
-        func complaint(_ message: String, _ path: String...) -> SettingComplaints {
-            SettingComplaints([SettingComplaint(code: "wrong-value", message, at: [.key("auth")] + path.map { .key($0) })])
+        func wrong(_ message: String, _ path: String...) -> SettingComplaints {
+            complaint(code: "wrong-value", message, at: [.key("auth")] + path.map { .key($0) })
         }
         switch ways[0] {
         case "hmac":
             let hmac = auth.record("hmac") ?? Settings()
             let secrets = hmac.texts("secret").filter { !$0.isEmpty }
-            if secrets.isEmpty { throw complaint("the secret is empty", "hmac", "secret") }
+            if secrets.isEmpty { throw wrong("the secret is empty", "hmac", "secret") }
             var timestamp: SignatureCheck.TimestampRule?
             if let rule = hmac.record("timestamp") {
                 let place: SignatureCheck.TimestampRule.Place
                 switch (rule.text("header"), rule.text("in")) {
                 case (let header?, nil): place = .header(header)
                 case (nil, let start?): place = .element(start)
-                default: throw complaint("give either `header` or `in` for the place of the time", "hmac", "timestamp")
+                default: throw wrong("give either `header` or `in` for the place of the time", "hmac", "timestamp")
                 }
                 let signed = rule.text("signed") ?? ""
                 guard signed.contains("{timestamp}"), signed.contains("{body}") else {
-                    throw complaint("`signed` must contain `{timestamp}` and `{body}`", "hmac", "timestamp", "signed")
+                    throw wrong("`signed` must contain `{timestamp}` and `{body}`", "hmac", "timestamp", "signed")
                 }
                 timestamp = .init(place, signed: signed, tolerance: rule.duration("tolerance") ?? InboundKey.tolerance)
             }
@@ -262,22 +258,22 @@ public enum InboundSettings {
                 guard secret.hasPrefix(prefix), let key = Base64.decode(secret.dropFirst(prefix.count), padding: .required),
                     24...64 ~= key.count
                 else {
-                    throw complaint(
+                    throw wrong(
                         "a secret of Standard Webhooks is whsec_ and the Base64 of 24 to 64 bytes", "standard_webhooks")
                 }
                 keys.append(key)
             }
-            if keys.isEmpty { throw complaint("there is no secret", "standard_webhooks") }
+            if keys.isEmpty { throw wrong("there is no secret", "standard_webhooks") }
             return .standardWebhooks(keys)
         case "bearer":
             let tokens = auth.texts("bearer").filter { !$0.isEmpty }
-            if tokens.isEmpty { throw complaint("the token is empty", "bearer") }
+            if tokens.isEmpty { throw wrong("the token is empty", "bearer") }
             return .bearer(tokens)
         default:
             let basic = auth.record("basic") ?? Settings()
             guard let username = basic.text("username"), let password = basic.text("password"), !username.isEmpty,
                 !password.isEmpty, !username.contains(":")
-            else { throw complaint("the name or the password is empty, or the name has a colon", "basic") }
+            else { throw wrong("the name or the password is empty, or the name has a colon", "basic") }
             return .basic(username: username, password: password)
         }
     }

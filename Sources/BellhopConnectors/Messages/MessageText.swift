@@ -225,8 +225,14 @@ extension Message.Severity {
 extension StyledText {
     /// The label as a link; an unusable address stands beside it as text.
     init(_ link: Message.Link) {
-        let label = DisplayText.line(link.label)
-        let short = DisplayText.cut(label.isEmpty ? "Open" : label, to: 75)
-        self.init([.link(label: [.text(short)], address: [.value(link.address)])], oneLine: true)
+        self.init([.link(label: [.text(link.shownLabel(limit: 75))], address: [.value(link.address)])], oneLine: true)
+    }
+}
+
+extension Message.Link {
+    /// The label on one line, cut to a number of code points; `Open` if it is empty.
+    func shownLabel(limit: Int) -> String {
+        let line = DisplayText.line(label)
+        return DisplayText.cut(line.isEmpty ? "Open" : line, to: limit)
     }
 }

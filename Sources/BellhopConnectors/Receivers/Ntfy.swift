@@ -82,10 +82,10 @@ struct NtfyRenderer: Sendable {
         ]
         if !title.isEmpty { rendered["title"] = .string(title) }
         if let link = message.link ?? origin.taskLink, let address = LinkAddress(link.address, limit: StyledText.longestAddress) {
-            let label = DisplayText.cut(DisplayText.line(link.label), to: NtfyLimits.buttonLabel)
+            let label = link.shownLabel(limit: NtfyLimits.buttonLabel)
             rendered["click"] = .string(address.text)
             rendered["actions"] = [
-                ["action": "view", "label": .string(label.isEmpty ? "Open" : label), "url": .string(address.text)]
+                ["action": "view", "label": .string(label), "url": .string(address.text)]
             ]
         }
         return .object(rendered)

@@ -117,10 +117,7 @@ struct PagerDutyRenderer: Sendable {
         let links = links(message, origin)
         if let first = links.first { rendered["client_url"] = .string(first.address.text) }
         if !links.isEmpty {
-            rendered["links"] = .array(
-                links.map {
-                    ["href": .string($0.address.text), "text": .string(DisplayText.cut($0.label, to: PagerDutyLimits.linkText))]
-                })
+            rendered["links"] = .array(links.map { ["href": .string($0.address.text), "text": .string($0.label)] })
         }
         return .object(rendered)
     }
@@ -181,8 +178,7 @@ struct PagerDutyRenderer: Sendable {
             guard let address = LinkAddress(link.address, limit: StyledText.longestAddress),
                 !links.contains(where: { $0.address == address })
             else { return }
-            let label = DisplayText.line(link.label)
-            links.append((address, label.isEmpty ? "Open" : label))
+            links.append((address, link.shownLabel(limit: PagerDutyLimits.linkText)))
         }
     }
 }

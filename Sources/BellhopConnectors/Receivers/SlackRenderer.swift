@@ -208,9 +208,8 @@ struct SlackRenderer: Sendable {
 
     private func button(_ link: Message.Link?) -> JSON? {
         guard let link, let address = LinkAddress(link.address, limit: SlackLimits.address) else { return nil }
-        let words = DisplayText.line(link.label)
-        let label = DisplayText.cut(words.isEmpty ? "Open" : words, to: SlackLimits.buttonLabel)
-        let button: JSON = .object(["type": "button", "text": Self.plain(label), "url": .string(address.text)])
+        let label = Self.plain(link.shownLabel(limit: SlackLimits.buttonLabel))
+        let button: JSON = .object(["type": "button", "text": label, "url": .string(address.text)])
         return Self.block("actions", ["elements": .array([button])])
     }
 

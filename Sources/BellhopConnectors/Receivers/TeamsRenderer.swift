@@ -137,14 +137,13 @@ private struct TeamsCard {
     }
 
     private mutating func open(_ link: Message.Link) {
-        let label = DisplayText.line(link.label)
         guard let address = LinkAddress(link.address, limit: StyledText.longestAddress) else {
             var runs = TeamsRuns(room: StyledText.longestAddress)
             runs.write(StyledText(link))
             return body.append(Self.rich(runs.lines.flatMap { $0 }))
         }
-        let title = DisplayText.cut(label.isEmpty ? "Open" : label, to: 75)
-        actions.append(["type": "Action.OpenUrl", "title": .string(title), "url": .string(address.text)])
+        let label = link.shownLabel(limit: 75)
+        actions.append(["type": "Action.OpenUrl", "title": .string(label), "url": .string(address.text)])
     }
 
     /// A Microsoft Entra id or a user principal name.
