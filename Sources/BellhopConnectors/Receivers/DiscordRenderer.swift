@@ -121,8 +121,8 @@ private struct DiscordMentions {
             case .user(let id) where Self.isID(id):
                 words.append("<@\(id)>")
                 users.append(.string(id))
-            case .group("everyone"), .group("here"):
-                if case .group(let name) = mention { words.append("@\(name)") }
+            case .group(let name) where ["everyone", "here"].contains(name):
+                words.append("@\(name)")
                 parse = ["everyone"]
             case .group(let id) where Self.isID(id):
                 words.append("<@&\(id)>")

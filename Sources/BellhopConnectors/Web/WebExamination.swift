@@ -79,10 +79,7 @@ struct WebExamination {
 
     /// Tries the base address if no source could test the login.
     private mutating func tryBase() async {
-        guard hasLogin else {
-            login = Finding("login", .ok, "none: no `auth` in bellhop.yaml")
-            return
-        }
+        guard hasLogin else { return login = Finding("login", .ok, "none: no `auth` in bellhop.yaml") }
         do throws(Failure) {
             let request = HTTPRequest(connection.base, headers: ["Accept": "application/json, */*;q=0.5"])
             judge(try await connection.proof(by: request).proof, at: "the base address")

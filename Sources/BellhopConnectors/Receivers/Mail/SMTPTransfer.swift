@@ -95,8 +95,7 @@ final class SMTPTransfer: Sendable {
         let recipients = recipientList()
         defer { curl.listFree(recipients) }
         if let recipients { curl.set(easy, CURLOPT_MAIL_RCPT, UnsafeRawPointer(recipients)) }
-        let cause = Self.cause(curl.easyPerform(easy))
-        finish(ending(cause))
+        finish(ending(Self.cause(curl.easyPerform(easy))))
     }
 
     private func ending(_ cause: SMTPEnding.Cause) -> SMTPEnding { SMTPEnding(cause: cause, talk: state.withLock { $0.talk }) }
