@@ -1,7 +1,7 @@
 import BellhopCore
 
 extension StoredEvent {
-    /// Reads `sequence, id, type, source, subject, time, hop, data, cause`.
+    /// Reads the columns of `SQL.Bus.columns`, which come first.
     init(_ row: borrowing Prepared) throws {
         guard case .object(let data) = try row.json(7) else {
             throw DamagedValue("the data of event \(row.int(0)) is not an object")

@@ -16,15 +16,18 @@ extension SQL {
             INSERT INTO unrouted (sequence) SELECT sequence FROM place
             """
 
+        /// The columns of an event, in the order in which `StoredEvent` reads them.
+        static let columns = ["sequence", "id", "type", "source", "subject", "time", "hop", "data", "cause"]
+            .map { "event.\($0)" }.joined(separator: ", ")
+
         static let unrouted = """
-            SELECT event.sequence, event.id, event.type, event.source, event.subject, event.time, event.hop, event.data,
-                event.cause
+            SELECT \(columns)
             FROM unrouted JOIN event ON event.sequence = unrouted.sequence
             ORDER BY unrouted.sequence
             LIMIT :limit
             """
 
-        static let find = "SELECT sequence, id, type, source, subject, time, hop, data FROM event WHERE sequence = :sequence"
+        static let find = "SELECT \(columns) FROM event WHERE sequence = :sequence"
 
         static let markRouted = "DELETE FROM unrouted WHERE sequence BETWEEN :first AND :last"
     }

@@ -177,7 +177,7 @@ extension SQL {
         /// The last place of a query; by default the largest integer.
         private static let through = "coalesce(:through, 9223372036854775807)"
 
-        static let eventRows = "SELECT sequence, id, type, source, subject, time, hop, data, cause FROM event"
+        static let eventRows = "SELECT \(SQL.Bus.columns) FROM event"
 
         /// `:types` and `:sources` are JSON arrays. (PostgreSQL: real arrays, `= ANY`.)
         private static let eventFilter = """

@@ -8,8 +8,7 @@ extension SQL {
             """
 
         static let waiting = """
-            SELECT event.sequence, event.id, event.type, event.source, event.subject, event.time, event.hop, event.data,
-                event.cause, replay.id, replay.rule, replay.forced, replay.at
+            SELECT \(SQL.Bus.columns), replay.id, replay.rule, replay.forced, replay.at
             FROM replay JOIN event ON event.sequence = replay.event
             ORDER BY replay.id
             LIMIT :limit

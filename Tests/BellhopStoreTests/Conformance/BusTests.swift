@@ -114,6 +114,19 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `an event keeps its cause, in whatever way it is read`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        var event = Sample.event(2)
+        event.cause = Sample.event(1).id
+        try await bench.store.append([Sample.event(1), event])
+        #expect(try await bench.store.unrouted(limit: 2).map(\.event.cause) == [nil, Sample.event(1).id])
+        #expect(try await bench.store.events(at: [1, 2]).map(\.event.cause) == [nil, Sample.event(1).id])
+        #expect(try await bench.store.digest(DigestQuery(after: 0, before: 9, types: [], sources: [])).events.isEmpty)
+        let digest = try await bench.store.digest(DigestQuery(after: 0, before: 9, types: [.taskCreated], sources: []))
+        #expect(digest.events.map(\.event.cause) == [nil, Sample.event(1).id])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `routing the same events again changes nothing`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.append([Sample.event(1)])
