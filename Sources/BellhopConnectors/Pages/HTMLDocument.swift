@@ -1,5 +1,8 @@
 /// A page of HTML as a tree, parsed leniently.
 struct HTMLDocument: Sendable, Hashable {
+    /// Elements nested deeper than this become siblings.
+    static let deepest = 256
+
     struct Node: Sendable, Hashable {
         enum Content: Sendable, Hashable {
             /// All names are in lower case. Of duplicate attributes, the first counts.
@@ -58,13 +61,10 @@ private struct HTMLBuilder {
     var nodes = [HTMLDocument.Node(content: .element("", [:]), parent: 0)]
     /// The open elements, the root first.
     private var open = [0]
-    /// The names of the open elements below ``deepest``.
+    /// The names of the open elements below ``HTMLDocument/deepest``.
     private var beyond: [String] = []
     /// How often each name occurs in ``beyond``: searching it for each end tag would take quadratic time on a hostile page.
     private var countBeyond: [String: Int] = [:]
-
-    /// Elements nested deeper than this become siblings.
-    private static let deepest = 256
 
     mutating func take(_ token: HTMLTokenizer.Token) {
         switch token {
@@ -73,7 +73,7 @@ private struct HTMLBuilder {
             if beyond.isEmpty { closeImplied(by: name) }
             let place = add(.element(name, attributes))
             guard !isEmpty, !HTMLTokenizer.voids.contains(name) else { return }
-            if open.count < Self.deepest {
+            if open.count < HTMLDocument.deepest {
                 open.append(place)
             } else {
                 nodes[place].isFlat = true
@@ -81,7 +81,7 @@ private struct HTMLBuilder {
                 countBeyond[name, default: 0] += 1
             }
         case .end(let name):
-            // An end tag for an element below ``deepest`` closes none of the open elements.
+            // An end tag for an element below ``HTMLDocument/deepest`` closes none of the open elements.
             if countBeyond[name] != nil { return closeBeyond(name) }
             guard let depth = open.lastIndex(where: { nodes[$0].name == name }), depth > 0 else { return }
             open.removeSubrange(depth...)
@@ -90,7 +90,7 @@ private struct HTMLBuilder {
         }
     }
 
-    /// Closes the innermost element of this name below ``deepest``, and those within it.
+    /// Closes the innermost element of this name below ``HTMLDocument/deepest``, and those within it.
     private mutating func closeBeyond(_ name: String) {
         while let ended = beyond.popLast() {
             countBeyond[ended] = countBeyond[ended].flatMap { $0 > 1 ? $0 - 1 : nil }

@@ -113,15 +113,11 @@ extension ServiceNowExamination {
         return Set(found.rows.compactMap { $0.raw("role.name") })
     }
 
-    /// A table and its ancestors, itself first; if unknown, a task's table is assumed to extend `task`.
+    /// A table and its ancestors, itself first.
     private mutating func chain(of table: String) async -> [String] {
-        if table == "task" { return [table] }
-        let paths = ["name", "super_class.name", "super_class.super_class.name", "super_class.super_class.super_class.name"]
-        guard FieldWrite.isName(table), let row = try? await rows("sys_db_object", "name=\(table)", paths).rows.first else {
-            return [table, "task"]
-        }
-        let chain = paths.compactMap { row.raw($0) }.filter { !$0.isEmpty }
-        return chain.first == table ? chain : [table, "task"]
+        guard table != "task", FieldWrite.isName(table) else { return DictionaryReading.chain(of: table, nil) }
+        let row = try? await rows("sys_db_object", "name=\(table)", DictionaryReading.ancestors).rows.first
+        return DictionaryReading.chain(of: table, row)
     }
 
     private mutating func examineFields(_ need: ConnectionNeeds.ActionNeed) async {

@@ -200,6 +200,10 @@ public struct SettingsReader<Deferred: Sendable> {
                 report(code: "too-small", "the value of \(name) is below the minimum of `\(setting.name)`", at: node, help: least)
                 return nil
             }
+            if let most = leaf.most(below: value) {
+                report(code: "too-large", "the value of \(name) is above the maximum of `\(setting.name)`", at: node, help: most)
+                return nil
+            }
             return .value(value)
         case .text(let text):
             if type == .boolean, [.singleQuoted, .doubleQuoted].contains(scalar.style), text == scalar.text,

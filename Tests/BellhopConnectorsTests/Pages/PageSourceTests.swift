@@ -62,7 +62,7 @@ import Testing
             } else {
                 let unread = await failure { _ = try await text(settings) }
                 #expect(unread?.reason == .badAnswer)
-                #expect(unread?.message.contains("`select` matches is nested more than 250 elements deep") == true)
+                #expect(unread?.message.contains("`select` matches is nested more than 256 elements deep") == true)
             }
         }
         // The attribute belongs to the element itself; the text of the whole page is included at any depth.

@@ -105,6 +105,18 @@ import Testing
         #expect(failure?.message.hasPrefix("`where` of source incidents: `assignment_group` cannot be 'Netwrok'") == true)
     }
 
+    @Test func `the dictionary is read once for each field, also for those of referenced records`() async throws {
+        let source = try source(["parent.priority": "High", "parent.urgency": "1 - High", "priority": "High"])
+        _ = try await source.list(from: LastPoll())
+        let read = practice.simulation.requests.count("GET", path: "/api/now/v2/table/sys_dictionary")
+        let labels = ["Low", "Moderate", "Critical"]
+        for label in labels {
+            let source = try self.source(["parent.priority": .string(label), "parent.urgency": "2 - Medium", "priority": .string(label)])
+            _ = try? await source.list(from: LastPoll())
+        }
+        #expect(practice.simulation.requests.count("GET", path: "/api/now/v2/table/sys_dictionary") == read)
+    }
+
     @Test func `a name in a field of a referenced record is found too`() async throws {
         let other = instance.addTask(title: "A", fields: ["parent": task.id])
         let source = try source(["parent.assigned_to": "John Doe"])

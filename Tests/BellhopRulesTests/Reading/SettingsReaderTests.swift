@@ -144,6 +144,17 @@ import YAML
         #expect(messages == "bellhop.yaml:4:7: error: there is no C [missing]\n  4 | kind: $C\n    |       ^~")
     }
 
+    @Test func `a hidden value has the same limits as a written one`() throws {
+        let limited = [Setting("wait", .duration, least: "1s", most: "3m", "How long.")]
+        for (value, code) in [("0s", "too-small"), ("4m", "too-large"), ("3m", nil)] {
+            let root = try #require(try YAML.parse("wait: $A").first?.root)
+            var reader = SettingsReader<Never>(file: "bellhop.yaml") { _, _, _ in .hidden(value, name: "`A`") }
+            _ = reader.settings(root, as: limited, of: "source `x`")
+            #expect(reader.diagnostics.all.map(\.code) == [code].compactMap(\.self))
+            #expect(reader.diagnostics.all.allSatisfy { !$0.message.contains(value) })
+        }
+    }
+
     @Test func `a hidden text appears in no message, and ordinary words equal to it are not masked`() throws {
         let (settings, messages) = try Self.read("name: $A\ncount: $A\nkind: c") { _, text, _ in
             text == "$A" ? .hidden("number", name: "`A`") : .text(text)

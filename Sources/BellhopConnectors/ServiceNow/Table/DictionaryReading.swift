@@ -99,13 +99,19 @@ struct DictionaryReading: Sendable {
         return TaskFields.taskTables.contains(table) ? "number" : "name"
     }
 
-    /// A table and its ancestors, itself first; if unknown, a task's table is assumed to extend `task`.
-    private func chain(of table: String) async throws(Failure) -> [String] {
-        let paths = (0...6).map { String(repeating: "super_class.", count: $0) + "name" }
-        let row = try await rows("sys_db_object", EncodedQuery(.init("name", .equal, table)), paths).first
+    /// The fields of `sys_db_object` with the name of a table and of its ancestors.
+    static let ancestors = (0...6).map { String(repeating: "super_class.", count: $0) + "name" }
+
+    /// A table and its ancestors, itself first; without a row, a table is assumed to extend `task`.
+    static func chain(of table: String, _ row: JSON?) -> [String] {
         guard let row else { return table == "task" ? [table] : [table, "task"] }
-        let chain = paths.compactMap { row.raw($0) }.filter { !$0.isEmpty }
+        let chain = ancestors.compactMap { row.raw($0) }.filter { !$0.isEmpty }
         return chain.first == table ? chain : [table] + chain
+    }
+
+    private func chain(of table: String) async throws(Failure) -> [String] {
+        let row = try await rows("sys_db_object", EncodedQuery(.init("name", .equal, table)), Self.ancestors).first
+        return Self.chain(of: table, row)
     }
 
     /// Adds the choices of columns. A text column whose choices are all integers becomes an integer column.

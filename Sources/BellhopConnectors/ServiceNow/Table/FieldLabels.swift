@@ -6,6 +6,7 @@ import BellhopCore
 /// An actor, because the sources and actions of a connection share the results.
 actor FieldLabels {
     private let place: String
+    /// By table; and by `table.field` for fields that this one does not have: those of referenced records, and unknown ones.
     private var dictionaries: [String: TableDictionary] = [:]
     private var choices: [String: [TaskSchema.Choice]] = [:]
     /// Values by table, field and text. Failed lookups are not kept, because the record may be created later.
@@ -76,11 +77,7 @@ actor FieldLabels {
         _ text: String, _ path: String, _ table: String, _ session: ServiceNowSession
     ) async throws(Failure) -> String {
         let key = "\(table).\(path)"
-        if !unreadable.contains(key), dictionaries[table]?.has(path, in: table) != true {
-            dictionaries[table] = try await Self.reading(session).read(table, for: [path])
-            if dictionaries[table] == nil { unreadable.insert(key) }
-        }
-        guard let dictionary = dictionaries[table] else {
+        guard let dictionary = try await dictionary(of: path, in: table, session) else {
             // This account may not read the dictionary, so the references and types that every instance has must do.
             if let target = TaskFields.target(of: path) { return try await record(called: text, in: target, for: path, session) }
             guard TaskFields.type(of: path) == .int else { return text }
@@ -92,6 +89,22 @@ actor FieldLabels {
         }
         guard column.isChoice || column.fieldType == .int, let owner = dictionary.owner(of: path, in: table) else { return text }
         return try await choice(called: text, path, of: owner, isNumber: column.fieldType == .int, session)
+    }
+
+    /// The dictionary that describes a field, read once; nil if this account may not read it.
+    private func dictionary(
+        of path: String, in table: String, _ session: ServiceNowSession
+    ) async throws(Failure) -> TableDictionary? {
+        let key = "\(table).\(path)"
+        if let own = dictionaries[key] { return own }
+        if let shared = dictionaries[table], shared.has(path, in: table) { return shared }
+        if unreadable.contains(key) { return nil }
+        guard let read = try await Self.reading(session).read(table, for: [path]) else {
+            unreadable.insert(key)
+            return nil
+        }
+        dictionaries[dictionaries[table] == nil && read.has(path, in: table) ? table : key] = read
+        return read
     }
 
     private func unresolved(_ text: String, _ path: String, _ why: String) -> Failure {

@@ -27,12 +27,12 @@ struct TableSettings: Sendable {
         guard EncodedQuery.isName(table) else {
             throw problem("table", "`\(table)` is not a table name: lower-case letters, digits and _ only, as in `incident`.")
         }
+        selection = settings.values["where"] == nil ? "query" : "where"
         do throws(SettingComplaints) {
             question = try TableQuestion(settings)
         } catch {
-            throw problem("query", error.all.map { "\($0.message).\($0.help.map { " (\($0))" } ?? "")" }.joined(separator: " "))
+            throw problem(selection, error.all.map { "\($0.message).\($0.help.map { " (\($0))" } ?? "")" }.joined(separator: " "))
         }
-        selection = settings.values["where"] == nil ? "query" : "where"
         display = settings.text("display").flatMap(Display.init(rawValue:)) ?? .values
         times = TableTimes(
             overlap: settings.duration("overlap") ?? TableTimes().overlap, lag: settings.duration("lag") ?? TableTimes().lag,
