@@ -35,7 +35,7 @@ struct Bellhop: AsyncParsableCommand {
     }
 
     static func main() async {
-        CoreDumps.forbid()
+        ProcessLimits.forbidCoreDumps()
         do {
             if let name = CommandLine.arguments.dropFirst().first, let problem = unknownCommand(name) { throw problem }
             let person = Person(command: commandPath, environment: ProcessInfo.processInfo.environment)

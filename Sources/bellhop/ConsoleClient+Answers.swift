@@ -3,29 +3,31 @@ import BellhopConnectors
 import BellhopCore
 
 extension ConsoleClient {
-    /// The media type of a console's successful answer.
-    enum Form: String {
+    /// The media types of a console's successful answers.
+    enum MediaType: String {
         case lines = "application/x-ndjson"
         case json = "application/json"
         case events = "text/event-stream"
     }
 
     static let notUnderstood = CommandError(
-        .problem, "The console gave no answer that this `bellhop` understands: do both have the same version?")
+        .problem, "This `bellhop` cannot read the console's answer: check that both have the same version.")
 
-    /// The statuses that proxies before a console give themselves.
-    private static let ofProxies = [408, 413, 414, 429, 431, 502, 503, 504]
+    /// The statuses that a proxy before the console may send itself.
+    private static let proxyStatuses = [408, 413, 414, 429, 431, 502, 503, 504]
 
-    /// - Throws: why the answer is no success, or that no console has given it.
-    func check(_ answer: HTTPResponse, expecting form: Form) throws(CommandError) {
+    /// - Throws: the reason of a failed answer, or that the answer is not from a console.
+    func check(_ answer: HTTPResponse, expecting expected: MediaType) throws(CommandError) {
         let type = answer.mediaType
-        if [200, 202].contains(answer.status), type == form.rawValue { return }
-        guard type == "application/problem+json" || Self.ofProxies.contains(answer.status) else { throw strange(answer, type) }
+        if [200, 202].contains(answer.status), type == expected.rawValue { return }
+        guard type == "application/problem+json" || Self.proxyStatuses.contains(answer.status) else {
+            throw foreignAnswer(answer, type)
+        }
         let problem = try? JSON.parse(answer.body)
         let mistakes = (problem?["problems"]?.asArray ?? []).compactMap(Diagnostic.init(json:))
         if !mistakes.isEmpty { throw CommandError(Diagnostics(mistakes)) }
         let detail = (problem?["detail"]?.asString ?? "it answered \(answer.status).").visible
-        // The agent's own answers are those from its socket.
+        // Errors of the agent itself read as they do over its socket.
         switch answer.status {
         case 400: throw CommandError(.usage, detail)
         case 401: throw CommandError(.loginRefused, "The console refused: \(detail)")
@@ -37,14 +39,14 @@ extension ConsoleClient {
         case 413, 414, 431:
             throw CommandError(
                 .problem,
-                "A proxy before the console does not take so long a request (\(answer.status)): give a shorter condition, or fewer rules."
+                "A proxy before the console refuses the request as too long (\(answer.status)): shorten the condition, or name fewer rules."
             )
         default: throw CommandError(.problem, "The console refused: \(detail)")
         }
     }
 
     /// The error for an answer that is not from a console.
-    private func strange(_ answer: HTTPResponse, _ type: String) -> CommandError {
+    private func foreignAnswer(_ answer: HTTPResponse, _ type: String) -> CommandError {
         let kind = type.isEmpty ? "" : " with \(type.visible)"
         let place = "\(address.origin)\(address.path.dropLast("/api/v1/inquiries".count))"
         let what = "\(place) does not answer as a Bellhop console: it answered \(answer.status)\(kind)"
@@ -67,7 +69,7 @@ extension ConsoleClient {
 }
 
 extension HTTPResponse {
-    /// The type of the body without parameters, in lower case; empty if the answer does not say.
+    /// The media type without parameters, in lower case; empty without `Content-Type`.
     fileprivate var mediaType: String {
         let field = headers["Content-Type"] ?? ""
         return String(field.prefix { $0 != ";" }.filter { $0 != " " }).lowercased()
@@ -75,7 +77,7 @@ extension HTTPResponse {
 }
 
 extension Inquiry {
-    /// Whether an agent's answer to it can have this end.
+    /// Whether the end of an answer fits this inquiry.
     func isAnswered(by end: JSON) -> Bool {
         switch self {
         case .status: end["sources"]?.asArray != nil && end["agent"]?.asObject != nil

@@ -3,15 +3,14 @@ import BellhopConnectors
 import BellhopCore
 
 extension ConsoleClient {
-    /// How far a back-test elsewhere is.
     enum BackTestProgress { case waits, reads(Double) }
 
-    /// Has the agent there make a back-test, and returns its report. If this task is cancelled, the back-test ends there, too.
+    /// Runs a back-test at the agent, and returns its report. If this task is cancelled, the back-test ends there, too.
     func backTest(_ body: JSON, progress: (BackTestProgress) -> Void) async throws(CommandError) -> JSON {
         let begin = HTTPRequest(
             "POST", try address(of: "backtests", []), headers: ["Content-Type": "application/json"], body: body.encoded())
         return try await connected { connection in
-            // Cut off here, it could have begun there without a name by which to end it.
+            // If this request were cancelled, the back-test could run there without an id by which to end it.
             let begun = await uncancelled { () -> Result<HTTPResponse, any Error> in
                 do { return .success(try await send(begin, over: connection, expecting: .json)) } catch {
                     return .failure(error)
@@ -23,10 +22,10 @@ extension ConsoleClient {
             do {
                 return try await report(at: place, over: connection, progress)
             } catch {
-                // What is over is left to be looked at in the console.
+                // A back-test that has ended stays, so that people can see it in the console.
                 if !(error is BackTestOver) {
                     await uncancelled {
-                        // It ends by itself after some minutes.
+                        // If this fails, it still ends by itself after some minutes.
                         _ = try? await send(HTTPRequest("DELETE", place), over: connection, expecting: .json)
                     }
                 }
@@ -35,10 +34,10 @@ extension ConsoleClient {
         }
     }
 
-    /// A back-test that has no report and does not run any more.
+    /// A back-test that ended without a report.
     private struct BackTestOver: Error { var error: CommandError }
 
-    /// Asks for a back-test until it has its report, more and more seldom.
+    /// Polls a back-test with growing intervals, until it has its report.
     private func report(
         at place: HTTPAddress, over connection: HTTPConnection, _ progress: (BackTestProgress) -> Void
     ) async throws -> JSON {

@@ -3,9 +3,9 @@ import BellhopConnectors
 import BellhopCore
 import BellhopRules
 
-/// Asks an agent elsewhere through its console.
+/// A client of the console of an agent on another machine.
 struct ConsoleClient {
-    /// The address at which it answers inquiries.
+    /// The console's address for inquiries.
     let address: HTTPAddress
     let token: String
     /// The address of the console itself.
@@ -14,7 +14,7 @@ struct ConsoleClient {
 
     /// The name of the environment variable that holds the token.
     static let variable = "BELLHOP_TOKEN"
-    /// The name of the environment variable that names a PEM file with authorities to trust besides the system's.
+    /// The name of the environment variable that names a PEM file with certificate authorities, trusted besides the system's.
     static let authorities = "BELLHOP_CA"
 
     init(_ address: String, environment: [String: String]) throws(CommandError) {
@@ -25,7 +25,7 @@ struct ConsoleClient {
             throw CommandError(
                 .usage, "--console: `\(address.visible)` is not the address of a console, such as https://bellhop.example.com.")
         }
-        // A file's last line end is no part of a token.
+        // A token that was read from a file may end with a line feed.
         let token = (environment[Self.variable] ?? "").trimming(while: { " \t\r\n".unicodeScalars.contains($0) })
         guard !token.isEmpty else {
             throw CommandError(
@@ -49,7 +49,7 @@ struct ConsoleClient {
         base = text
     }
 
-    /// - Throws: if an address has a part that the address of a console does not have. Never shows what may be a password.
+    /// - Throws: if the address has a part that a console's address does not have. The message never shows a possible password.
     private static func refuseParts(of address: String) throws(CommandError) {
         if address.contains("@") {
             throw CommandError(
@@ -60,7 +60,7 @@ struct ConsoleClient {
         }
     }
 
-    /// Passes on the answer's rows, and returns its end.
+    /// Sends an inquiry: calls `row` for each row of the answer, and returns the answer's end.
     func ask(_ inquiry: Inquiry, row: (JSON) -> Void) async throws(CommandError) -> JSON {
         var question = inquiry.json
         if let command = Person.current?.command { question["command_name"] = .string(command) }
@@ -84,8 +84,8 @@ struct ConsoleClient {
     ///
     /// - Parameters:
     ///   - what: the last part of the address, which is also the member of the rows.
-    ///   - limit: how many rows at most.
-    ///   - most: after how many events or deliveries it looks at no other page.
+    ///   - limit: the most rows.
+    ///   - most: how many events or deliveries to search before it stops.
     func search(
         _ what: String, _ parameters: [(String, String)], limit: Int, lookingAtMost most: Int
     ) async throws(CommandError) -> SearchPage {
@@ -96,7 +96,7 @@ struct ConsoleClient {
                 if let before = found.next { parameters.append(("before", "\(before)")) }
                 let answer = try await send(
                     HTTPRequest(try address(of: what, parameters)), over: connection, expecting: .json)
-                // Each page is of earlier rows than the one before.
+                // The places must decrease from page to page, or the loop would not end.
                 guard let page = (try? JSON.parse(answer.body)).flatMap({ SearchPage(json: $0, what) }),
                     page.next.map({ $0 < found.next ?? .max && page.seen > 0 }) ?? true
                 else { throw Self.notUnderstood }
@@ -109,7 +109,7 @@ struct ConsoleClient {
         }
     }
 
-    /// A part of the API with parameters, as JSON.
+    /// The JSON answer to a GET request of the API.
     func get(_ part: String, _ parameters: [(String, String)] = []) async throws(CommandError) -> JSON {
         let request = HTTPRequest(try address(of: part, parameters))
         let answer = try await connected { connection in try await send(request, over: connection, expecting: .json) }
@@ -117,7 +117,7 @@ struct ConsoleClient {
         return json
     }
 
-    /// The rules in force there.
+    /// The rules in force at that agent.
     func rules() async throws(CommandError) -> [JSON] {
         guard let rules = try await get("rules")["rules"]?.asArray else { throw Self.notUnderstood }
         return rules
@@ -128,14 +128,14 @@ struct ConsoleClient {
 
     /// The address of a part of the API with a query.
     ///
-    /// - Throws: also if a condition among the parameters is longer than an agent takes.
+    /// - Throws: also if a condition among the parameters is too long for the agent.
     func address(of part: String, _ parameters: [(String, String)]) throws(CommandError) -> HTTPAddress {
         do throws(Diagnostics) {
             for (name, value) in parameters where name == "where" { try SilenceBook.checkLength(of: value, name) }
         } catch {
             throw CommandError(error)
         }
-        let query = parameters.map { "\($0.0)=\(PercentEncoding.encode($0.1))" }.joined(separator: "&")
+        let query = PercentEncoding.query(parameters)
         let mark = query.isEmpty ? "" : "?"
         do throws(HTTPAddress.Problem) { return try HTTPAddress("\(base)/api/v1/\(part)\(mark)\(query)") } catch {
             throw CommandError(.usage, "--console: \(error.message)")
@@ -144,16 +144,16 @@ struct ConsoleClient {
 
     /// Sends a request with the token, and returns its answer if it is a success.
     func send(
-        _ request: HTTPRequest, over connection: HTTPConnection, expecting form: Form
+        _ request: HTTPRequest, over connection: HTTPConnection, expecting type: MediaType
     ) async throws -> HTTPResponse {
         var request = request
         request.headers.add("Authorization", "Bearer \(token)")
         let answer = try await connection.send(request)
-        try check(answer, expecting: form)
+        try check(answer, expecting: type)
         return answer
     }
 
-    /// Follows an answer without an end line by line, until the server ends it.
+    /// Reads a stream line by line, until the server ends it.
     func lines(
         of address: HTTPAddress, _ fields: HeaderFields, line: @escaping @Sendable (String) async -> Void
     ) async throws(CommandError) {
@@ -161,7 +161,7 @@ struct ConsoleClient {
         fields.add("Authorization", "Bearer \(token)")
         try await connected { [fields] connection in
             let answer = try await connection.lines(
-                of: address, headers: fields, as: Form.events.rawValue, silence: Self.longestSilence, line: line)
+                of: address, headers: fields, as: MediaType.events.rawValue, silence: Self.longestSilence, line: line)
             if let answer { try check(answer, expecting: .events) }
         }
     }
@@ -177,7 +177,7 @@ struct ConsoleClient {
             let connection = try HTTPConnection(configuration, clock: SystemClock())
             let value: Value
             do { value = try await body(connection) } catch {
-                try? await connection.shutdown()  // what comes after the failure does not matter
+                try? await connection.shutdown()  // the first error matters
                 throw error
             }
             try await connection.shutdown()
@@ -191,7 +191,7 @@ struct ConsoleClient {
                 .unreachable,
                 "This machine does not trust the certificate of \(address.place). If it has not ended, name a PEM file with its authority in \(Self.authorities)."
             )
-            trust.isOfTrust = true
+            trust.isUntrustedCertificate = true
             throw trust
         } catch let error as TransportError {
             throw CommandError(.unreachable, "The console at \(address.place) cannot be asked: \(error.message)")
@@ -202,7 +202,7 @@ struct ConsoleClient {
 }
 
 extension String {
-    /// Without such characters at its begin and its end.
+    /// Without these characters at its start and its end.
     fileprivate func trimming(while isBlank: (Unicode.Scalar) -> Bool) -> String {
         let begin = unicodeScalars.drop(while: isBlank)
         return String(String.UnicodeScalarView(begin.reversed().drop(while: isBlank).reversed()))

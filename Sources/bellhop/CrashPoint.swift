@@ -2,8 +2,8 @@ import BellhopEngine
 import Glibc
 import Synchronization
 
-/// Kills this process at a checkpoint, in debug builds and on request only: `BELLHOP_CRASH=after-t2:3` ends it, as `kill -9` does,
-/// the third time it gets there. For the tests that prove that nothing is lost or doubled.
+/// Kills this process at a checkpoint, in debug builds only: with `BELLHOP_CRASH=after-t2:3` it ends, as by `kill -9`, the third time
+/// that it reaches this checkpoint. Tests use it to show that nothing is lost or doubled.
 final class CrashPoint: Sendable {
     // A class over an atomic, because several tasks pass checkpoints.
     private let point: Checkpoint?

@@ -15,7 +15,7 @@ struct ConfigOptions: ParsableArguments {
     var environment: [String: String] { ProcessInfo.processInfo.environment }
     var keychain: Keychain { Keychain(path: Keychain.standardPath(environment: environment)) }
 
-    /// The configuration, checked.
+    /// Reads and checks the configuration.
     func load(focus: ConfigurationLoader.Focus = .everything) async throws(CommandError) -> Configuration {
         let loader = ConfigurationLoader(environment: environment, keychain: keychain)
         let loaded = await Stopping.cancelledBySignals { [config] in
@@ -28,10 +28,10 @@ struct ConfigOptions: ParsableArguments {
         do throws(ConfigurationError) { return try loaded.get() } catch { throw CommandError(error) }
     }
 
-    /// The access to the store. Finding the store needs no secrets, and the rest of bellhop.yaml may have mistakes.
+    /// The link to the store. Finding it needs no secrets, and other parts of bellhop.yaml may have mistakes.
     func storeLink() throws(CommandError) -> StoreLink { try storeLink(of: config) }
 
-    /// The access to the store of another bellhop.yaml.
+    /// The link to the store of another bellhop.yaml.
     func storeLink(of file: String) throws(CommandError) -> StoreLink {
         do throws(ConfigurationError) {
             let place = try ConfigurationLoader(environment: environment, keychain: keychain).storePlace(file)
@@ -44,7 +44,7 @@ struct ConfigOptions: ParsableArguments {
     }
 }
 
-/// The agent that a command queries: the one beside the files, or one elsewhere through its console.
+/// The agent that a command queries: the agent of this bellhop.yaml, or an agent on another machine through its console.
 struct AgentOptions: ParsableArguments {
     @OptionGroup var files: ConfigOptions
 
@@ -56,8 +56,10 @@ struct AgentOptions: ParsableArguments {
 
     var environment: [String: String] { files.environment }
 
-    /// The files beside the agent, which a command can also read.
-    func filesHere() throws(CommandError) -> ConfigOptions {
+    /// The agent's files.
+    ///
+    /// - Throws: with --console, because the files are on another machine.
+    func localFiles() throws(CommandError) -> ConfigOptions {
         if console == nil { return files }
         throw CommandError(.usage, "This needs the files beside the agent, so it does not work with --console.")
     }
@@ -71,13 +73,13 @@ struct AgentOptions: ParsableArguments {
     }
 }
 
-/// Access to the data of an agent: through the agent itself, or its store.
+/// Access to an agent's data: through the running agent, its store, or its console.
 struct StoreLink {
     let store: String
     let socket: ControlSocket.Place
     /// The time zone for output.
     let zone: TimeZoneTable
-    /// The connections by their names; their settings lack secrets.
+    /// The connections by name, without secrets in their settings.
     let connections: [String: Configuration.ConnectionEntry]
     /// The types of events that bellhop.yaml declares.
     let events: [String]
@@ -87,23 +89,23 @@ struct StoreLink {
     let project: Keychain.Project?
     /// The console through which the agent is queried; nil for the agent of this machine.
     var console: ConsoleClient?
-    /// The rules of the files, for an inquiry that needs them if no agent runs.
+    /// The rules of the files, for a replay while no agent runs.
     var book: RuleBook?
 
-    /// False if no agent has ever run: an agent's first act is to create the store.
+    /// Whether an agent has ever run: an agent creates the store first.
     var hasRun: Bool { console != nil || Files.exist(store) }
 
-    /// The file that holds the store now; nil if there is none here.
+    /// The identity of the store's present file; nil without a file on this machine.
     var file: Files.Identity? { console == nil ? Files.identity(of: store) : nil }
 
-    /// Answers an inquiry: calls `row` for each row of the answer as it is read, and returns the end of the answer.
+    /// Answers an inquiry: calls `row` for each row as it is read, and returns the end of the answer.
     func answer(_ inquiry: Inquiry, row: (JSON) -> Void = { _ in }) async throws(CommandError) -> JSON {
         if let console { return try await console.ask(inquiry, row: row) }
         do throws(InquiryError) {
             do throws(InquiryError) {
                 if let end = try ControlClient(socket).ask(inquiry, row: row) { return end }
             } catch {
-                // An agent that stops ends the wait for its next event.
+                // An agent that stops cuts off an inquiry that waits for the next event.
                 guard error.kind == .cutOff, case .events(_, waits: true) = inquiry else { throw error }
                 return [:]
             }
@@ -132,16 +134,12 @@ struct StoreLink {
 
     /// The store, for reading beside a running agent.
     func openForReading() throws(CommandError) -> any Store {
-        do throws(StoreError) {
-            return try Stores.openForReading(store)
-        } catch {
-            throw CommandError(error)
-        }
+        do throws(StoreError) { return try Stores.openForReading(store) } catch { throw CommandError(error) }
     }
 
     private func open(_ inquiry: Inquiry) throws(InquiryError) -> any Store {
         do throws(StoreError) {
-            // Report a missing store instead of creating it.
+            // Opening to read reports a missing store, instead of creating one.
             guard inquiry.changes, Files.exist(store) else { return try Stores.openForReading(store) }
             return try Stores.open(store)
         } catch {
@@ -164,18 +162,35 @@ extension Inquiry {
     }
 }
 
+extension Suggestion {
+    /// The message about a name that does not exist, with the nearest name or else all names.
+    static func unknown(_ kind: String, _ name: String, among names: [String]) -> String {
+        if names.isEmpty { return "There is no \(kind) `\(name.visible)`." }
+        let help = didYouMean(name, among: names) ?? "there is \(names.joined(separator: ", "))."
+        return "There is no \(kind) `\(name.visible)`: \(help)"
+    }
+}
+
+extension DurationText {
+    /// - Throws: a `ValidationError` if the value of an option is not a duration.
+    static func validate(_ text: String?, option: String) throws {
+        guard let text else { return }
+        do { _ = try parse(text) } catch { throw ValidationError("\(option): \(error)") }
+    }
+}
+
 /// How a command prints data.
 struct OutputOptions: ParsableArguments {
     @Flag(help: "Print JSON, for programs.")
     var json = false
 }
 
-/// A command that prints data. With --json, the reasons for which it fails are JSON, too, unless it has printed data before.
+/// A command that prints data. With --json, its errors are JSON too, unless it has already printed data.
 protocol DataCommand: AsyncParsableCommand {
     var output: OutputOptions { get }
 }
 
-/// How much an agent logs.
+/// The format and level of an agent's log.
 struct LogOptions: ParsableArguments {
     enum Format: String, ExpressibleByArgument, CaseIterable { case text, json }
     enum Level: String, ExpressibleByArgument, CaseIterable {
@@ -198,7 +213,7 @@ struct LogOptions: ParsableArguments {
     @Option(help: "The least important lines to print: debug, info, warning or error.")
     var logLevel = Level.info
 
-    /// Reports in words, for people, what happens; nil if the log is for programs.
+    /// The reporter that prints sentences for people; nil if the log is for programs.
     func story(clock: any AgentClock, zone: TimeZoneTable) -> Story? {
         guard logFormat == nil, isatty(STDERR_FILENO) == 1 else { return nil }
         return Story(

@@ -3,17 +3,17 @@ struct ServerSentEvents: Sendable {
     struct Message: Sendable, Hashable {
         var type: String
         var data: String
-        /// Its id, or that of the last one before it that has one.
+        /// The last id in the stream so far.
         var id: String
     }
 
     private var lastID = ""
-    /// The fields of the event that has begun.
+    /// The fields of the current event.
     private var (id, type, data): (String?, String, [Substring]) = (nil, "", [])
 
     private mutating func endEvent() { (id, type, data) = (nil, "", []) }
 
-    /// The event that ends with this line; nil if none does.
+    /// Reads a line. Returns the event that it ends, if any.
     mutating func read(_ line: String) -> Message? {
         let line = line.hasSuffix("\r") ? line.dropLast() : line[...]
         guard line.isEmpty else {

@@ -1,4 +1,4 @@
-/// The rules that come with Bellhop: the folder rules/, built into the program.
+/// The rules that come with Bellhop, embedded in the program.
 enum ShippedRules {
     struct File {
         var name: String

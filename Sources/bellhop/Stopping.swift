@@ -5,7 +5,7 @@ import UnixSignals
 
 /// Runs something until it ends or a signal stops it.
 enum Stopping {
-    /// After a signal, lets finite work go on for a while to finish what is in flight.
+    /// Runs finite work. After a signal it may continue for a while, to finish what is in flight.
     static func finishing(within grace: Duration = .seconds(20), _ work: @escaping @Sendable () async throws -> Void) async throws
     {
         try await onSignal(work, grace: grace)
@@ -31,9 +31,9 @@ enum Stopping {
 }
 
 extension Stopping {
-    /// Does work that must end something else before a signal ends this program: a signal first cancels the work. Programs that it
-    /// starts have process groups of their own, so that the terminal's Ctrl-C does not reach them; what it began at an agent
-    /// elsewhere would go on there. Afterwards signals have their effect of before.
+    /// Runs work that must clean up before a signal ends this program: a signal first cancels the work. Child processes have process
+    /// groups of their own, so the terminal's Ctrl-C does not reach them; and a back-test that it began on another machine would run
+    /// on there. Afterwards, signals have their previous effect.
     static func cancelledBySignals<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) async -> Value {
         let ending = Ending()
         let (signals, continuation) = AsyncStream.makeStream(of: Void.self)
@@ -42,12 +42,12 @@ extension Stopping {
         source.setEventHandler {
             guard let asked = ending.take(from: pipe) else { return }
             continuation.yield()
-            // The work may be in a call that no cancellation ends.
+            // The work may be in a call that ignores cancellation.
             DispatchQueue.global().asyncAfter(deadline: .now() + 2) {
                 if !ending.isOver { end(by: asked) }
             }
         }
-        // Dispatch may use the descriptor until then.
+        // Close the descriptor only when Dispatch no longer uses it.
         source.setCancelHandler { close(pipe.output) }
         source.activate()
         let value = await withTaskGroup(of: Value?.self) { group in
@@ -64,7 +64,7 @@ extension Stopping {
             return value
         }
         let asked = ending.finish(pipe)
-        pipe.giveBack()
+        pipe.restoreHandlers()
         source.cancel()
         if let asked { end(by: asked) }
         guard let value else { preconditionFailure("the work has a value") }
@@ -75,7 +75,7 @@ extension Stopping {
     private static func end(by number: Int32) -> Never {
         signal(number, SIG_DFL)
         kill(getpid(), number)
-        sleep(1)  // another thread takes the signal
+        sleep(1)  // another thread may handle the signal
         _exit(128 + number)
     }
 }
@@ -86,7 +86,7 @@ private final class Ending: Sendable {
 
     var isOver: Bool { state.withLock { $0.isOver } }
 
-    /// The signal that came; nil if none did.
+    /// The signal received so far, if any.
     func take(from pipe: SignalPipe) -> Int32? {
         state.withLock { state in
             if !state.isOver { state.asked = state.asked ?? pipe.next() }
@@ -102,19 +102,20 @@ private final class Ending: Sendable {
     }
 }
 
-/// Where the handler of ``SignalPipe`` writes. Unsafe, because a handler of signals may take no lock; it is set before they are taken.
+/// The descriptor to which the signal handler of ``SignalPipe`` writes. Unsafe, because a signal handler must not take a lock; it is set
+/// before the handler is installed.
 private nonisolated(unsafe) var signalPipe: Int32 = -1
 
-/// Takes signals in place of their effect, and gives them back. (Dispatch and what is built on it never give back a signal.)
+/// Redirects signals to a pipe, and later restores their previous handlers, which Dispatch and libraries built on it never do.
 ///
-/// Signals that are ignored stay ignored, such as those of a shell's background jobs. Unchecked, because C's `sigaction` has pointers to
-/// functions; nothing changes after `init`.
+/// Ignored signals stay ignored, such as those of a shell's background jobs. Unchecked, because C's `sigaction` has function pointers;
+/// nothing changes after `init`.
 private struct SignalPipe: @unchecked Sendable {
-    /// Where the numbers of the signals can be read.
+    /// The descriptor from which the signals' numbers can be read.
     let output: Int32
     private let before: [(number: Int32, action: sigaction)]
 
-    /// One at a time.
+    /// Only one may exist at a time.
     init(_ numbers: [Int32]) {
         var ends: [Int32] = [-1, -1]
         _ = pipe(&ends)
@@ -142,29 +143,29 @@ private struct SignalPipe: @unchecked Sendable {
         }
     }
 
-    /// A signal that came; nil if none did.
+    /// The next signal in the pipe, if any.
     func next() -> Int32? {
         var byte: UInt8 = 0
         return read(output, &byte, 1) == 1 ? Int32(byte) : nil
     }
 
-    func giveBack() {
+    func restoreHandlers() {
         for (number, var action) in before { sigaction(number, &action, nil) }
         close(signalPipe)
     }
 }
 
-/// Ends the program at once on a second signal, while it finishes what is in flight.
+/// Ends the program immediately at a second signal, while it finishes what is in flight.
 ///
-/// A class, because it watches the process's signals; once it is released, a second signal does nothing.
+/// A class, because it watches the process's signals until it is released.
 final class SecondSignal {
     private let watches: [any DispatchSourceSignal]
 
     init() {
-        let asked = Asked()
+        let counter = Counter()
         watches = [SIGINT, SIGTERM].map { number in
             let watch = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            watch.setEventHandler { asked.add(number) }
+            watch.setEventHandler { counter.add(number) }
             watch.activate()
             return watch
         }
@@ -172,8 +173,8 @@ final class SecondSignal {
 
     deinit { for watch in watches { watch.cancel() } }
 
-    /// How often the process was asked to stop; shared by the signal handlers.
-    private final class Asked: Sendable {
+    /// Counts the signals. A class with a mutex, because the handlers share it.
+    private final class Counter: Sendable {
         private let count = Mutex(0)
 
         func add(_ signal: Int32) {

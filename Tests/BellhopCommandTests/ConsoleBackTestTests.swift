@@ -49,7 +49,7 @@ import Testing
             let error = await #expect(throws: CommandError.self) {
                 _ = try await Self.client(address).backTest([:]) { _ in }
             }
-            #expect(error?.message?.contains("understands") == true, "\(error?.message ?? "")")
+            #expect(error?.message?.contains("cannot read the console's answer") == true, "\(error?.message ?? "")")
             #expect(server.asked.last?.hasPrefix("DELETE") == true)
         }
     }

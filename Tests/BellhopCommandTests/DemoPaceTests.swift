@@ -14,14 +14,14 @@ import Testing
             events == 0
             ? .unchanged(source: source, tasks: 2, took: .zero)
             : .polled(source: source, tasks: 2, events: events, took: .zero)
-        pace.hear(signal)
+        pace.observe(signal)
     }
 
     private func deliver() {
         let id = Delivery.ID(occasion: Occasion.event(Event.ID("e")).id, rule: "r", step: StepPath(index: 0), receiver: "ops")
         let delivery = Delivery(
             id: id, revision: "", action: "notify", arguments: .values([:]), task: nil, lane: "", createdAt: Demo.start)
-        pace.hear(.delivered(delivery, Receipt("200"), attempt: 1, took: .zero))
+        pace.observe(.delivered(delivery, Receipt("200"), attempt: 1, took: .zero))
     }
 
     @Test func `the next thing happens after each source was polled twice and a message was delivered`() {

@@ -111,12 +111,12 @@ import Testing
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["Printer", "Scanner", "Printer"])
         func numbers(_ when: String) async -> [String] {
-            let page = await fixture.api("GET", "/events?where=" + PercentText.encoded(when)).json
+            let page = await fixture.api("GET", "/events?where=" + PercentEncoding.encode(when)).json
             return (page["events"]?.asArray ?? []).compactMap { $0["data"]?["task"]?["number"]?.asString }
         }
         #expect(await numbers("task.title == 'Printer'") == ["INC1002", "INC1000"])
         #expect(await numbers("event.type == 'task_created' && task.number.endsWith('1')") == ["INC1001"])
-        let wrong = await fixture.api("GET", "/events?where=" + PercentText.encoded("tsk.title == 'x'"))
+        let wrong = await fixture.api("GET", "/events?where=" + PercentEncoding.encode("tsk.title == 'x'"))
         #expect(wrong.status == 422 && wrong.json["detail"]?.asString?.contains("`task`") == true)
         // With the place of the mistake, for programs.
         let mistake = (wrong.json["problems"]?.asArray ?? []).compactMap(Diagnostic.init(json:)).first

@@ -65,14 +65,16 @@ import Testing
                 ConsoleRequest("GET", "/api/v1/status", headers: [("Authorization", "Bearer \(token)")], peer: peer)
             ).status
         }
-        for number in 0..<Gate.mostFailures { #expect(await attempt(number % 2 == 0 ? "wrong" : ConsoleToken.random()) == 401) }
+        for number in 0..<Authenticator.mostFailures {
+            #expect(await attempt(number % 2 == 0 ? "wrong" : ConsoleToken.random()) == 401)
+        }
         #expect(await attempt("wrong") == 429)
         #expect(await attempt(random) == 200)
         #expect(await attempt(chosen) == 429)
         #expect(await attempt(ConsoleToken.random()) == 429)
         #expect(await attempt("wrong", from: "192.0.2.8") == 401)
         #expect(await attempt(chosen, from: "192.0.2.8") == 200)
-        await fixture.clock.advance(by: Gate.span)
+        await fixture.clock.advance(by: Authenticator.span)
         #expect(await attempt(chosen) == 200)
         #expect(await attempt("wrong") == 401)
     }
@@ -86,7 +88,7 @@ import Testing
                     headers: [("Authorization", "Bearer wrong")] + fields.map { ("X-Forwarded-For", $0) }, peer: "127.0.0.1")
             ).status
         }
-        for number in 0..<Gate.mostFailures { #expect(await attempt("203.0.113.\(number), 192.0.2.1") == 401) }
+        for number in 0..<Authenticator.mostFailures { #expect(await attempt("203.0.113.\(number), 192.0.2.1") == 401) }
         for same in ["203.0.113.99, 192.0.2.1", "203.0.113.99,\t192.0.2.1:5555", "192.0.2.1"] {
             #expect(await attempt(same) == 429, "\(same)")
         }
@@ -173,7 +175,7 @@ import Testing
         let admin = try await fixture.logIn(as: .admin)
         let first = try await fixture.logIn(as: .viewer)
         await fixture.clock.advance(by: .seconds(1))
-        for _ in 0..<Gate.mostOfOne { _ = try await fixture.logIn(as: .viewer) }
+        for _ in 0..<Authenticator.mostOfOne { _ = try await fixture.logIn(as: .viewer) }
         #expect(await first.get("/").status != 200)
         #expect(await admin.get("/").status == 200)
     }
@@ -181,11 +183,11 @@ import Testing
     @Test func `a session ends when its user logs out, and after twelve hours without a request`() async throws {
         let fixture = try await ConsoleFixture()
         let browser = try await fixture.logIn(as: .viewer)
-        await fixture.clock.advance(by: Gate.idle - .seconds(1))
+        await fixture.clock.advance(by: Authenticator.idle - .seconds(1))
         #expect(await browser.get("/").status == 200)
-        await fixture.clock.advance(by: Gate.idle - .seconds(1))
+        await fixture.clock.advance(by: Authenticator.idle - .seconds(1))
         #expect(await browser.get("/").status == 200)
-        await fixture.clock.advance(by: Gate.idle)
+        await fixture.clock.advance(by: Authenticator.idle)
         #expect(await browser.get("/").status == 303)
         let other = try await fixture.logIn(as: .viewer)
         #expect(await other.post("/logout").status == 303)
@@ -256,7 +258,7 @@ import Testing
             let answer = await fixture.desk.answer(
                 ConsoleRequest(
                     "POST", "/login", headers: [("Content-Type", "application/x-www-form-urlencoded")],
-                    body: Array("token=\(ConsoleFixture.tokens[.viewer] ?? "")&next=\(PercentText.encoded(next))".utf8)))
+                    body: Array("token=\(ConsoleFixture.tokens[.viewer] ?? "")&next=\(PercentEncoding.encode(next))".utf8)))
             #expect(answer.field("Location") == "/")
         }
     }

@@ -126,7 +126,7 @@ import Testing
             let job = try await over(fixture, id)
             #expect(job["state"] == "ended" && job["problem"]?.asString?.contains("10 minutes") == true, "\(job)")
             gate.signal()
-            await fixture.clock.advance(by: BackTestJobs.keeping)
+            await fixture.clock.advance(by: BackTestJobs.retention)
             #expect(await fixture.api("GET", "/backtests/\(id)").status == 404)
         }
     }

@@ -90,7 +90,7 @@ import Testing
         let following = Task { await fixture.feed.follow() }
         defer { following.cancel() }
         _ = try await fixture.happen(["Printer", "Scanner", "Printer"])
-        let answer = await fixture.api("GET", "/events/stream?after=0&where=" + PercentText.encoded("task.title == 'Printer'"))
+        let answer = await fixture.api("GET", "/events/stream?after=0&where=" + PercentEncoding.encode("task.title == 'Printer'"))
             .answer
         guard case .stream(var stream) = answer.body else { throw Problem(500, "not a stream") }
         #expect(answer.field("Content-Type") == "text/event-stream")
@@ -160,7 +160,7 @@ import Testing
 
     @Test func `the console works on threads that leave the processor to others`() async throws {
         @Sendable func priority() -> Int32 { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) }
-        let threads = QuietThreads(count: 2)
+        let threads = LowPriorityThreads(count: 2)
         let before = priority()
         let (inside, nested) = await withTaskExecutorPreference(threads) {
             async let nested = priority()
@@ -170,7 +170,7 @@ import Testing
         #expect(inside == 15 && nested == 15)
         // Other threads keep theirs.
         #expect(before == priority() && before < 15)
-        let loop = QuietThreads.loop()
+        let loop = LowPriorityThreads.loop()
         #expect(try await loop.next().submit { priority() }.get() == 15)
         try await loop.shutdownGracefully()
     }
@@ -178,7 +178,7 @@ import Testing
     @Test func `the stream says for how many events its condition failed, and goes on behind them`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["Printer", "Mail", "Mail"])
-        let condition = PercentText.encoded("task.title == 'Printer' || [1][task.title.size()] == 2")
+        let condition = PercentEncoding.encode("task.title == 'Printer' || [1][task.title.size()] == 2")
         func read(_ query: String, _ fields: [(String, String)] = []) async throws -> String {
             let answer = await fixture.api("GET", "/events/stream?where=\(condition)" + query, headers: fields)
             guard case .stream(var lines) = answer.answer.body else { return answer.answer.text }

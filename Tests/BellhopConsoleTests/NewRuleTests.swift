@@ -118,7 +118,7 @@ import Testing
         let begun = await post("backtest", Self.rule)
         #expect(begun.status == 303 && begun.field("Location")?.hasPrefix("/backtests/") == true)
         for hostile in HostileTexts.titles + ["\"><script>alert(1)</script>"] {
-            let shown = await browser.get("/workbench?name=" + PercentText.encoded(hostile))
+            let shown = await browser.get("/workbench?name=" + PercentEncoding.encode(hostile))
             #expect(shown.status == 200 && shown.text.matches(of: /<script|<img/).count == 1, "\(hostile)")
             let answer = await post("check", hostile, file: hostile)
             #expect(answer.text.matches(of: /<script|<img/).count == 1, "\(hostile)")

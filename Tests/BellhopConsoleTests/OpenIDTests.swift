@@ -49,7 +49,7 @@ import Testing
 
         /// Goes to the provider and agrees; the address to which the provider sends it back.
         mutating func agree(next: String = "/deliveries") async throws -> String {
-            let begun = await get("/login/openid?next=" + PercentText.encoded(next))
+            let begun = await get("/login/openid?next=" + PercentEncoding.encode(next))
             #expect(begun.status == 303)
             let page = try HTTPAddress(try #require(begun.field("Location")))
             let http = try HTTPConnection(.init(name: "browser"), clock: fixture.clock)
@@ -104,7 +104,7 @@ import Testing
             // The attempt used the login up.
             #expect(await browser.get(back).status == 403)
             let again = try await browser.agree()
-            await fixture.clock.advance(by: OpenIDDesk.span)
+            await fixture.clock.advance(by: OpenIDLogin.span)
             #expect(await browser.get(again).status == 403)
             #expect(await browser.get("/").status == 303)
         }

@@ -13,7 +13,7 @@ import Testing
             var (titles, before): ([String], Int64?) = ([], nil)
             repeat {
                 let target =
-                    "/deliveries?limit=\(limit)&where=" + PercentText.encoded(when) + (before.map { "&before=\($0)" } ?? "")
+                    "/deliveries?limit=\(limit)&where=" + PercentEncoding.encode(when) + (before.map { "&before=\($0)" } ?? "")
                 let page = await fixture.api("GET", target).json
                 titles += (page["deliveries"]?.asArray ?? []).compactMap { $0["message"]?["title"]?.asString }
                 before = page["next"]?.asInt
@@ -27,7 +27,7 @@ import Testing
         #expect(await titles("delivery.attempts == 0 && delivery.created <= now && delivery.error == null").count == 25)
         #expect(await titles("delivery.error.reason == 'timeout'").isEmpty)
         let browser = try await fixture.logIn(as: .viewer)
-        let page = await browser.get("/deliveries?where=" + PercentText.encoded("delivery.text.contains('Mail')")).text
+        let page = await browser.get("/deliveries?where=" + PercentEncoding.encode("delivery.text.contains('Mail')")).text
         #expect(page.matches(of: /<tr><td data-label/).count == 5)
     }
 
@@ -38,8 +38,8 @@ import Testing
             var (numbers, after): ([String], String?) = ([], nil)
             repeat {
                 let target =
-                    "/tasks?limit=\(limit)&where=" + PercentText.encoded(when)
-                    + (after.map { "&after=" + PercentText.encoded($0) } ?? "")
+                    "/tasks?limit=\(limit)&where=" + PercentEncoding.encode(when)
+                    + (after.map { "&after=" + PercentEncoding.encode($0) } ?? "")
                 let page = await fixture.api("GET", target).json
                 numbers += (page["tasks"]?.asArray ?? []).compactMap { $0["task"]?["number"]?.asString }
                 after = page["next"]?.asString
@@ -58,7 +58,7 @@ import Testing
         try await fixture.show((0..<9).map { "Page \($0)" }, numbered: false)
         var (found, after): ([String], String?) = ([], nil)
         repeat {
-            let target = "/tasks?limit=2" + (after.map { "&after=" + PercentText.encoded($0) } ?? "")
+            let target = "/tasks?limit=2" + (after.map { "&after=" + PercentEncoding.encode($0) } ?? "")
             let page = await fixture.api("GET", target).json
             found += (page["tasks"]?.asArray ?? []).compactMap { $0["task"]?["id"]?.asString }
             after = page["next"]?.asString
@@ -78,7 +78,7 @@ import Testing
             ("/events", "int(task.title) > 2"), ("/tasks", "int(task.title) > 2"),
             ("/deliveries", "int(delivery.text.substring(0, 1)) > 2"),
         ] {
-            let target = path + "?where=" + PercentText.encoded(when)
+            let target = path + "?where=" + PercentEncoding.encode(when)
             let answer = await fixture.api("GET", target).json
             let error = answer["failed"]?["error"]?.asString ?? ""
             #expect(answer["failed"]?["count"] == 2 && error.contains("int"), "\(path): \(answer)")
@@ -87,7 +87,7 @@ import Testing
             #expect(await fixture.api("GET", path).json["failed"] == .null)
             // The next page looks at the others, each once.
             let first = await fixture.api("GET", target + "&limit=1").json
-            let next = first["next"]?.asInt.map { "&before=\($0)" } ?? "&after=" + PercentText.encoded(first["next"].text)
+            let next = first["next"]?.asInt.map { "&before=\($0)" } ?? "&after=" + PercentEncoding.encode(first["next"].text)
             let rest = await fixture.api("GET", target + next).json
             #expect((first["failed"]?["count"]?.asInt ?? 0) + (rest["failed"]?["count"]?.asInt ?? 0) == 2, "\(path)")
         }
@@ -100,7 +100,7 @@ import Testing
             ("/deliveries", "delivery.sate == 'dead'", "`state`"), ("/deliveries", "delivry.state == 'dead'", "`delivery`"),
             ("/tasks", "tsk.title == 'x'", "`task`"),
         ] {
-            let target = path + "?where=" + PercentText.encoded(wrong)
+            let target = path + "?where=" + PercentEncoding.encode(wrong)
             let answer = await fixture.api("GET", target)
             #expect(answer.status == 422 && answer.json["detail"]?.asString?.contains(meant) == true, "\(wrong): \(answer.json)")
             let page = await browser.get(target)

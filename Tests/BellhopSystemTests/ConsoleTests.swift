@@ -267,7 +267,7 @@ import Testing
             // The restored store learns of nothing that the lost one knew.
             for task in stage.instance.tasks where task.title != "Early" { stage.instance.deleteTask(task.id) }
             #expect(rename(backup, store) == 0)
-            let sentence = "The store was replaced: what comes now follows."
+            let sentence = "The store was replaced; new events follow."
             try await eventually("it is noticed without an agent") { here.errorsSoFar.contains(sentence) }
             let second = try stage.start(["run"])
             try await eventually("it is noticed through the console") { there.errorsSoFar.contains(sentence) }

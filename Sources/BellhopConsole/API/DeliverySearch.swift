@@ -39,7 +39,7 @@ struct TaskSearch: Sendable {
     private let call: Call
     private let condition: TaskCondition?
 
-    /// The most tasks at which one search looks; the next one goes on behind them.
+    /// The most tasks that one search evaluates; the next page continues behind them.
     static let mostSeen = 20_000
 
     init(_ call: Call) throws(Problem) {
@@ -49,7 +49,7 @@ struct TaskSearch: Sendable {
         }
     }
 
-    /// The tasks in the order of their sources and ids, and the one after which the next page begins.
+    /// The tasks, ordered by source and id, and the key after which the next page begins.
     func rows(limit: Int) async throws(Problem) -> (rows: [JSON], next: String?, failures: SearchFailures) {
         let (source, after) = (call.text("source"), call.text("after") ?? "")
         let keyed = try await call.ask(.tasks(nil)).rows.compactMap { row -> (key: String, row: JSON)? in
@@ -82,7 +82,7 @@ struct TaskSearch: Sendable {
 }
 
 extension Call {
-    /// - Throws: 400 if the agent knows no such type of event.
+    /// - Throws: 400 if the agent does not know a type of event.
     func checkTypes(_ types: [String]) throws(Problem) {
         guard let book = view.book() else { return }
         for type in types { if let complaint = book.complaint(aboutEventType: type) { throw Problem(400, complaint) } }
@@ -90,13 +90,9 @@ extension Call {
 
     /// Compiles a condition against the rules in force.
     ///
-    /// - Throws: 422 with what is wrong with it.
+    /// - Throws: 422 with the condition's mistakes.
     func checked<Value>(_ compile: (RuleBook) throws(Diagnostics) -> Value) throws(Problem) -> Value {
         guard let book = view.book() else { throw Problem(503, "The rules are not loaded yet: try again.", retryAfter: 1) }
-        do throws(Diagnostics) {
-            return try compile(book)
-        } catch {
-            throw Problem(error)
-        }
+        do throws(Diagnostics) { return try compile(book) } catch { throw Problem(error) }
     }
 }

@@ -23,11 +23,6 @@ struct EventSearch: Sendable {
             task: call.text("task"), since: call.since("since"), limit: limit)
     }
 
-    /// One page, newest first.
-    func page() async throws(Problem) -> ConsoleAnswer {
-        .json(try await rows(limit: Int(call.number("limit") ?? 100), before: call.number("before")).json("events"))
-    }
-
     /// The events, newest first, and the place where the next page begins.
     func rows(limit: Int, before: Int64?) async throws(Problem) -> SearchPage {
         guard let filter else {
@@ -44,17 +39,18 @@ struct EventSearch: Sendable {
         }
     }
 
-    /// How long one search goes on; the next one goes on behind it.
+    /// The time limit of one search; the next page continues behind it.
     static let patience = Duration.milliseconds(75)
 
-    /// The events as they come.
+    /// The events as they happen, as a stream.
     func stream() throws(Problem) -> ConsoleAnswer {
         let (types, sources, task) = (call.texts("type"), call.texts("source"), call.text("task"))
         let last = call.request.header("last-event-id")
         if let last, Int64(last) ?? -1 < 0 { throw Problem(400, "`Last-Event-ID` is not the id of an event of this stream.") }
         let after = last.flatMap { Int64($0) } ?? call.number("after")
-        let (filter, clock, gate, request) = (filter, call.view.clock, call.gate, call.request)
-        let viewer = call.feed.viewer(after: after, isAdmitted: { await gate.stillAdmits(request) }) { stored, failures in
+        let (filter, clock, authenticator, request) = (filter, call.view.clock, call.authenticator, call.request)
+        let isAdmitted: @Sendable () async -> Bool = { await authenticator.stillAdmits(request) }
+        let viewer = call.feed.viewer(after: after, isAdmitted: isAdmitted) { stored, failures in
             let event = stored.event
             if !types.isEmpty, !types.contains(event.type.name) { return false }
             if !sources.isEmpty, !sources.contains(event.source) { return false }

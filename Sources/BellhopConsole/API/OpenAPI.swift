@@ -7,7 +7,7 @@ enum OpenAPI {
     static let schemas: [String: Schema] = [
         "Problem": .object(
             [
-                ("type", .text()), ("title", .text("The same for each problem of its kind.")), ("status", .integer()),
+                ("type", .text()), ("title", .text("The same for all problems with this status.")), ("status", .integer()),
                 ("detail", .text("What happened and what to do.")),
                 ("problems", .list(.named("Diagnostic"))),
             ], optional: ["problems"]),
@@ -72,7 +72,7 @@ enum OpenAPI {
             ("events", .list(.any("An event, what each of its `rules` did and why, and the ids of those that it `caused`."))),
             ("others", .list(.any("A delivery for the task that a timer made, if no event here began it."))),
             ("caused", .list(.any("An event that these runs emitted."))),
-            ("rules_loaded", .boolean("Whether the rules load; if not, only what was recorded is known.")),
+            ("rules_loaded", .boolean("Whether the rules load; otherwise only recorded facts are known.")),
         ]),
         "BackTest": .object(
             [
@@ -142,7 +142,7 @@ enum OpenAPI {
             "components": [
                 "securitySchemes": [
                     "token": ["type": "http", "scheme": "bearer"],
-                    "session": ["type": "apiKey", "in": "cookie", "name": .string(Gate.cookie)],
+                    "session": ["type": "apiKey", "in": "cookie", "name": .string(Authenticator.cookie)],
                 ],
                 "schemas": .object(
                     JSON.Object(schemas.keys.sorted().map { ($0, schemas[$0]?.json ?? [:]) })),

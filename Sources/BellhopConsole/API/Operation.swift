@@ -19,9 +19,9 @@ struct Operation: Sendable {
 
         enum Kind: Sendable, Hashable {
             case text
-            /// A number from 1 to this one.
+            /// A number from 1 to `most`.
             case count(most: Int)
-            /// A place on the bus, which an earlier answer gave.
+            /// A place on the bus, taken from an earlier answer.
             case place
             /// A span of time before now, such as `7d`.
             case span
@@ -37,12 +37,10 @@ struct Operation: Sendable {
         }
     }
 
-    /// Whether a change may or must name the version that was read, so that it is refused if that has changed since.
+    /// Whether a change may or must name the version that was read (`If-Match`): it is refused if the version has changed since.
     enum Match: Sendable {
         case none
-        /// A request may have `If-Match`.
         case allowed
-        /// A request must have `If-Match`.
         case required
     }
 
@@ -67,33 +65,16 @@ struct Operation: Sendable {
     var content: Content
     /// The status of a successful answer.
     var success = 200
-    /// Whether it takes `If-Match`.
     var ifMatch = Match.none
     /// Statuses of problems besides those that every operation may have.
     var problems: [Int] = []
     var run: @Sendable (Call) async throws(Problem) -> ConsoleAnswer
 
-    /// The values of a path's parameters; nil if the path is another one.
-    func values(in parts: some Collection<String>) -> [String: String]? {
-        let pattern = path.split(separator: "/")
-        guard pattern.count == parts.count else { return nil }
-        var values: [String: String] = [:]
-        for (part, text) in zip(pattern, parts) {
-            if part.hasPrefix("{") {
-                values[String(part.dropFirst().dropLast())] = text
-            } else if part != text {
-                return nil
-            }
-        }
-        return values
-    }
-
     /// - Throws: 400 if a value of the query is unknown or does not fit.
     func check(_ query: [(name: String, value: String)]) throws(Problem) {
         for (name, value) in query {
             guard let parameter = parameters.first(where: { $0.name == name }) else {
-                let help = Suggestion.didYouMean(name, among: parameters.map(\.name)).map { ": \($0)" } ?? "."
-                throw Problem(400, "There is no parameter `\(name)`\(help)")
+                throw Problem(400, Problem.unknown("parameter", name, among: parameters.map(\.name)))
             }
             if !parameter.isRepeated, query.filter({ $0.name == name }).count > 1 {
                 throw Problem(400, "The parameter `\(name)` is given more than once.")
@@ -105,12 +86,9 @@ struct Operation: Sendable {
     }
 }
 
-/// One use of an operation, with checked parameters.
+/// One call of an operation, with checked parameters.
 struct Call: Sendable {
-    let view: AgentView
-    let feed: LiveFeed
-    let gate: Gate
-    let jobs: BackTestJobs
+    private let handler: ConsoleHandler
     let request: ConsoleRequest
     let visitor: Visitor
     let path: [String: String]
@@ -119,15 +97,17 @@ struct Call: Sendable {
 
     private let query: [(name: String, value: String)]
 
+    var view: AgentView { handler.view }
+    var feed: LiveFeed { handler.feed }
+    var authenticator: Authenticator { handler.authenticator }
+    var jobs: BackTestJobs { handler.jobs }
+
     /// - Throws: a problem if a parameter is unknown or does not fit.
     init(
-        _ operation: Operation, _ desk: ConsoleDesk, _ request: ConsoleRequest, _ visitor: Visitor,
+        _ operation: Operation, _ handler: ConsoleHandler, _ request: ConsoleRequest, _ visitor: Visitor,
         path: [String: String]
     ) throws(Problem) {
-        view = desk.view
-        feed = desk.feed
-        gate = desk.gate
-        jobs = desk.jobs
+        self.handler = handler
         self.request = request
         self.visitor = visitor
         self.path = path
@@ -143,18 +123,10 @@ struct Call: Sendable {
         body = try Self.body(of: request, as: schema)
     }
 
-    /// A call by a page, which gives only valid values.
-    init(
-        _ context: PageContext, query: [(name: String, value: String)], path: [String: String], body: JSON
-    ) {
-        view = context.view
-        feed = context.feed
-        gate = context.gate
-        jobs = context.jobs
-        (request, visitor) = (context.request, context.visitor)
-        self.query = query
-        self.path = path
-        self.body = body
+    /// A call by a page. Its values are not checked: a page gives only valid ones.
+    init(_ context: PageContext, query: [(name: String, value: String)], path: [String: String], body: JSON) {
+        (handler, request, visitor) = (context.handler, context.request, context.visitor)
+        (self.query, self.path, self.body) = (query, path, body)
     }
 
     private static func body(of request: ConsoleRequest, as schema: Schema) throws(Problem) -> JSON {
@@ -181,7 +153,7 @@ struct Call: Sendable {
     func number(_ name: String) -> Int64? { text(name).flatMap { Int64($0) } }
     func flag(_ name: String) -> Bool { text(name) == "true" }
 
-    /// The moment before now by the span in a parameter; nil without the parameter.
+    /// The start of the time span in a parameter, which ends now; nil without the parameter.
     func since(_ name: String) -> Timestamp? {
         text(name).flatMap { try? DurationText.parse($0) }.map { view.clock.now - $0 }
     }
@@ -189,7 +161,7 @@ struct Call: Sendable {
     /// The visitor, for the audit.
     var person: Person { Person(user: visitor.name, host: request.peer, command: "console") }
 
-    /// Asks the agent, in the name of the visitor.
+    /// Sends an inquiry to the agent on behalf of the visitor.
     func ask(_ inquiry: Inquiry) async throws(Problem) -> (rows: [JSON], end: JSON) {
         let result: Result<(rows: [JSON], end: JSON), InquiryError> = await Person.$current.withValue(person) {
             do throws(InquiryError) { return .success(try await view.ask(inquiry)) } catch { return .failure(error) }
@@ -199,7 +171,7 @@ struct Call: Sendable {
 }
 
 extension Operation.Parameter.Kind {
-    /// The mistake of a value, as the words after the parameter's name; nil for a valid one.
+    /// The mistake in a value, as the end of a sentence that begins with the parameter; nil for a valid value.
     fileprivate func complaint(about value: String) -> String? {
         switch self {
         case .text: return value.contains("\0") ? "has a character that cannot be used" : nil

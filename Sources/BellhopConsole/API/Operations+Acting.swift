@@ -95,10 +95,10 @@ extension Operations {
                 summary: "Answers an inquiry that a command with `--console` sends, in the form of the control socket.",
                 role: .viewer, body: .any(),
                 content: .lines, problems: [404, 409]
-            ) { call async throws(Problem) in try await Inquiring(call).answer },
+            ) { call async throws(Problem) in try await RemoteInquiry(call).answer },
         ] + decisions + pauses
 
-    /// The members of a silence, all of which may be missing.
+    /// The members of a silence; all are optional.
     static let silenceMembers: [(String, Schema)] = [
         ("when", .text("Only messages for which this condition holds.")), ("rules", .list(.text())),
         ("receivers", .list(.text())), ("starts", .time("Now without it.")), ("ends", .time()),
@@ -113,7 +113,7 @@ extension Operations {
         Operation(
             id: command.rawValue, method: .post, path: "/deliveries/{delivery}/\(command.rawValue)",
             summary: command == .retry
-                ? "Retries a delivery that is dead, held or kept back." : "Gives up a delivery for good.",
+                ? "Retries a delivery that is dead, held or kept back." : "Drops a delivery for good.",
             role: .operator, content: .json(.named("ChangedCount"))
         ) { call async throws(Problem) in
             .json(try await call.ask(.apply(command, deliveries: [try await delivery(call)["id"]?.asString ?? ""])).end)
@@ -148,8 +148,7 @@ extension Operations {
     static func receiver(_ name: String, _ view: AgentView) throws(Problem) -> String {
         let known = view.connections.map(\.name)
         if known.contains(name) { return name }
-        let help = Suggestion.didYouMean(name, among: known).map { ": \($0)" } ?? "."
-        throw Problem(404, "There is no connection `\(name)`\(help)")
+        throw Problem(404, Problem.unknown("connection", name, among: known))
     }
 }
 
@@ -167,7 +166,7 @@ extension Call {
         return try await ask(.edit(edit)).end
     }
 
-    /// - Throws: 422 with what is wrong with the condition of a silence.
+    /// - Throws: 422 with the mistakes in a silence's condition.
     fileprivate func checkSilence(_ when: String) throws(Problem) {
         try checked { book throws(Diagnostics) in try book.checkSilence(when) }
     }
@@ -176,7 +175,7 @@ extension Call {
     fileprivate var why: String { body["why"]?.asString ?? "" }
 }
 
-/// A silence as a person asks for it.
+/// Reads a silence from a request.
 struct SilenceForm {
     let silence: Silence
 
@@ -202,8 +201,7 @@ struct SilenceForm {
         }
         let known = call.view.book()?.rules.map(\.name) ?? []
         for name in texts("rules") where !known.contains(name) {
-            throw Problem(
-                422, "There is no rule `\(name)`" + (Suggestion.didYouMean(name, among: known).map { ": \($0)" } ?? "."))
+            throw Problem(422, Problem.unknown("rule", name, among: known))
         }
         let when = body["when"]?.asString
         if let when { try call.checkSilence(when) }
@@ -213,8 +211,8 @@ struct SilenceForm {
     }
 }
 
-/// An inquiry of the command line, and its answer.
-struct Inquiring {
+/// An inquiry that a command with `--console` sends, and its answer.
+struct RemoteInquiry {
     let answer: ConsoleAnswer
 
     /// - Throws: the problem of an answer that fails before its first row.
@@ -246,7 +244,7 @@ struct Inquiring {
     private struct Lines: ConsoleStream {
         var answer: InquiryAnswer
         let person: Person
-        /// The piece that was read before the answer began.
+        /// The first piece, which was read before the answer began.
         var first: InquiryAnswer.Piece?
         var isOver = false
 
@@ -266,7 +264,7 @@ struct Inquiring {
             return lines.map { String(decoding: $0, as: UTF8.self) }.joined()
         }
 
-        /// The next piece, asked for in the name of the visitor.
+        /// Reads the next piece on behalf of the visitor.
         mutating func piece() async throws(InquiryError) -> InquiryAnswer.Piece {
             let result: Result<InquiryAnswer.Piece, InquiryError>
             (result, answer) = await Person.$current.withValue(person) { [answer] in

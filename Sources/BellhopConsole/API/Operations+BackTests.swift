@@ -17,12 +17,12 @@ extension Operations {
                             .object(
                                 [("file", .text("The path, as in the list of rules.")), ("text", .text())], isOpen: false))
                     ),
-                    ("since", .text("How far back: 7d without it.")),
+                    ("since", .text("How far back; 7d by default.")),
                     (
                         "scope",
                         .word(
                             BackTestRequest.Scope.allCases.map(\.rawValue),
-                            "What runs with `files`: `beside` them, the other files in force (this without it); `alone`, none; `all`, none, and the rules in force that `files` lack count, too."
+                            "Which rules run: `beside` (the default), those of `files` and of the other files in force; `alone`, only those of `files`; `all`, only those of `files`, and all rules are counted, even those in force that `files` lack."
                         )
                     ),
                     ("against", .word(["in-force"])), ("coverage", .boolean("Whether to add which parts of the rules ran.")),
@@ -47,12 +47,12 @@ extension Operations {
         ) { call async throws(Problem) in .json(try call.jobs.job(call.path["backtest"] ?? "").json(isWhole: true)) },
         Operation(
             id: "endBackTest", method: .delete, path: "/backtests/{backtest}",
-            summary: "Ends a back-test, or forgets its report.", role: .operator, content: .json(.named("BackTest"))
+            summary: "Ends a back-test, or deletes its report.", role: .operator, content: .json(.named("BackTest"))
         ) { call async throws(Problem) in .json(try call.jobs.end(call.path["backtest"] ?? "").json(isWhole: false)) },
     ]
 }
 
-/// A back-test as a person asks for it.
+/// Reads a back-test from a request, and begins it.
 struct BackTestForm {
     private let body: JSON
 
@@ -93,7 +93,7 @@ extension RuleFile {
 }
 
 extension Call {
-    /// - Throws: 503 if this console cannot try rules.
+    /// - Throws: 503 if this console cannot check, test or save rules.
     var workshop: RuleWorkshop {
         get throws(Problem) {
             guard let workshop = view.workshop else { throw Problem(503, "This console cannot try rules.") }
@@ -106,9 +106,7 @@ extension Problem {
     init(_ error: WorkshopError) {
         switch error {
         case .notReady: self.init(503, "The rules are not loaded yet: try again.", retryAfter: 1)
-        case .unknownRule(let name, let known):
-            let help = Suggestion.didYouMean(name, among: known).map { ": \($0)" } ?? "."
-            self.init(422, "There is no rule `\(name)`\(help)")
+        case .unknownRule(let name, let known): self.init(422, Self.unknown("rule", name, among: known))
         case .unknownFile(let path): self.init(404, "No rule in force is in the file \(path).")
         case .refused(let problems):
             self.init(422, problems.all.prefix(20).map(\.inOneLine).joined(separator: "; "))

@@ -30,7 +30,7 @@ extension Operations {
             parameters: [
                 .init("source", "Only those of this source."),
                 .init("where", "Only tasks for which this condition holds, in the rules' language: `task.priority == 1`."), limit,
-                .init("after", "Only those after this one: `next` of the page before."),
+                .init("after", "Only tasks after this one: `next` of the previous page."),
             ],
             content: .json(.object([("tasks", .list(.named("Task"))), ("next", .nullable(.text())), failed])), problems: [422]
         ) { call async throws(Problem) in
@@ -49,15 +49,18 @@ extension Operations {
         Operation(
             id: "events", method: .get, path: "/events", summary: "The events on the bus, newest first.", role: .viewer,
             parameters: filters + [since, limit, before], content: paged("events", "Event", [seen, failed]), problems: [422]
-        ) { call async throws(Problem) in try await EventSearch(call).page() },
+        ) { call async throws(Problem) in
+            let limit = Int(call.number("limit") ?? 100)
+            return .json(try await EventSearch(call).rows(limit: limit, before: call.number("before")).json("events"))
+        },
         Operation(
             id: "liveEvents", method: .get, path: "/events/stream",
             summary: "The events as they happen, as server-sent events. `Last-Event-ID` continues after a broken connection.",
             role: .viewer, parameters: filters + [.init("after", "Begin after this place.", .place)],
             content: .events(
-                "Each event has its place as its id, its type, and itself as JSON. An event of the type `\(StreamNote.failures.rawValue)` is a note about "
-                    + "those before it: `count` says how many were left out because `where` failed for them, `error` is the first error. One of the type "
-                    + "`\(StreamNote.otherBus.rawValue)` says that `Last-Event-ID` is a place of another store, and goes on at the end of this one."
+                "Each event has its place as its id, its type, and itself as JSON. An event of the type `\(StreamNote.failures.rawValue)` is a note: "
+                    + "`where` failed for `count` events before it, which were left out; `error` is the first error. An event of the type "
+                    + "`\(StreamNote.otherBus.rawValue)` says that `Last-Event-ID` belongs to another store; the stream continues at the end of this one."
             ), problems: [422]
         ) { call async throws(Problem) in try EventSearch(call).stream() },
         Operation(
@@ -129,25 +132,28 @@ extension Operations {
             parameters: [
                 .init("task", "A task's number, sys_id or subject."), .init("event", "An event's id or the start of one."),
                 .init("rule", "Only what this rule did."),
-                .init("limit", "How many events at most, the newest; 20 without it.", .count(most: 1000)),
+                .init("limit", "The most events, the newest; 20 by default.", .count(most: 1000)),
             ], content: .json(.named("Explanation")), problems: [404]
-        ) { call async throws(Problem) in .json(try await Story(call).json(isWhole: call.text("rule") != nil)) },
+        ) { call async throws(Problem) in .json(try await ExplanationSearch(call).json(isWhole: call.text("rule") != nil)) },
         Operation(
             id: "audit", method: .get, path: "/audit", summary: "The rows of the audit, newest first.", role: .viewer,
             parameters: [limit, before], content: paged("rows", "AuditRow")
         ) { call async throws(Problem) in
-            let count = Int(call.number("limit") ?? 100)
-            let newest = try await call.ask(.audit(AuditQuery(isLast: true))).rows.last?["number"]?.asInt ?? 0
-            let last = min(newest, call.number("before").map { $0 - 1 } ?? newest)
-            let rows =
-                last < 1
-                ? []
-                : try await call.ask(
-                    .audit(AuditQuery(after: max(0, last - Int64(count)), limit: Int(min(last, Int64(count)))))
-                ).rows
-            return page("rows", rows, limit: count) { $0["number"]?.asInt }
+            let limit = call.number("limit") ?? 100
+            let rows = try await auditRows(call, limit: limit, before: call.number("before")).rows
+            let next = rows.count == limit ? rows.first?["number"]?.asInt : nil
+            return .json(["rows": .array(rows.reversed()), "next": next.map(JSON.int) ?? .null])
         },
     ]
+
+    /// The rows of the audit before a place, oldest first, and the number of the newest possible one.
+    static func auditRows(_ call: Call, limit: Int64, before: Int64?) async throws(Problem) -> (rows: [JSON], last: Int64) {
+        let newest = try await call.ask(.audit(AuditQuery(isLast: true))).rows.last?["number"]?.asInt ?? 0
+        let last = min(newest, before.map { $0 - 1 } ?? newest)
+        if last < 1 { return ([], last) }
+        let query = AuditQuery(after: max(0, last - limit), limit: Int(min(last, limit)))
+        return (try await call.ask(.audit(query)).rows, last)
+    }
 
     private static let filters: [Operation.Parameter] = [
         .init("type", "Only events of this type.", repeated: true),
@@ -156,7 +162,7 @@ extension Operations {
         .init("where", "Only events for which this condition holds: an expression as in a rule's `when`."),
     ]
 
-    /// The only row of an answer about an id that may be cut short.
+    /// The row with an id, of which the path may give only the start.
     private static func one(_ what: String, _ call: Call, _ inquiry: Inquiry) async throws(Problem) -> JSON {
         let id = call.path[what] ?? ""
         let rows = try await call.ask(inquiry).rows

@@ -7,7 +7,7 @@ extension Operations {
     static let trying: [Operation] = [
         Operation(
             id: "calendar", method: .get, path: "/calendar", summary: "When schedules are due and messages are kept back next.",
-            role: .viewer, parameters: [.init("days", "How many days ahead; 7 without it.", .count(most: 31))],
+            role: .viewer, parameters: [.init("days", "How many days ahead; 7 by default.", .count(most: 31))],
             content: .json(
                 .object([
                     ("due", .list(.object([("rule", .text()), ("at", .time())]))),
@@ -28,7 +28,7 @@ extension Operations {
         ) { call async throws(Problem) in .json(try await calendar(call, days: Int(call.number("days") ?? 7)).json) },
         Operation(
             id: "explainedTest", method: .get, path: "/explanations/test",
-            summary: "A case for a file of tests: given a task's events, or one event, the rules do what they did.",
+            summary: "A test case for a task's events, or for one event: it expects what the rules did.",
             role: .operator,
             parameters: [
                 .init("task", "A task's number, sys_id or subject."), .init("event", "An event's id or the start of one."),
@@ -36,26 +36,26 @@ extension Operations {
             content: .json(
                 .object([
                     ("text", .text("For a file beside the rules.")),
-                    ("problems", .list(.text("Why it does not pass as it is."))),
+                    ("problems", .list(.text("Why the test does not pass yet."))),
                 ])), problems: [404, 422]
         ) { call async throws(Problem) in
             guard (call.text("task") == nil) != (call.text("event") == nil) else {
                 throw Problem(400, "Give either `task` or `event`.")
             }
-            let test = try await CaseText(call, task: call.text("task"), event: call.text("event")).test
+            let test = try await TestCaseFromEvents(call, task: call.text("task"), event: call.text("event")).test
             return .json(["text": .string(test.text), "problems": .array(test.problems.map { .string($0.rendered()) })])
         },
         Operation(
             id: "previewSilence", method: .post, path: "/silences/preview",
-            summary: "What a silence would have kept back of the deliveries of the last days.", role: .viewer,
+            summary: "The deliveries of the last days that a silence would have kept back.", role: .viewer,
             body: .object(
-                silenceMembers + [("since", .text("How far back: 7d without it."))],
+                silenceMembers + [("since", .text("How far back; 7d by default."))],
                 optional: silenceMembers.map(\.0) + ["since"], isOpen: false),
             content: .json(
                 .object([
                     ("count", .integer("How many.")), ("deliveries", .list(.named("Delivery"))),
-                    ("unknown", .integer("How many more are of no event that is kept, so that it cannot be said.")),
-                    ("cut", .boolean("Whether there were more deliveries than it looked at.")),
+                    ("unknown", .integer("How many more cannot be evaluated, because their event is not stored.")),
+                    ("cut", .boolean("Whether some deliveries were not evaluated.")),
                 ]))
         ) { call async throws(Problem) in
             guard let span = try? DurationText.parse(call.body["since"]?.asString ?? "7d"), span > .zero, span < .days(3660)

@@ -31,12 +31,12 @@ extension Operations {
         },
         Operation(
             id: "checkRuleFile", method: .post, path: "/rules/{rule}/check",
-            summary: "Checks another text of a rule's file, and shows how it differs.", role: .operator,
+            summary: "Checks a changed text of a rule's file, and shows the difference.", role: .operator,
             body: .object([("text", .text())], isOpen: false), content: checked
         ) { call async throws(Problem) in try await check(Workbench(call, rule: call.path["rule"] ?? ""), call) },
         Operation(
             id: "testRuleFile", method: .post, path: "/rules/{rule}/test",
-            summary: "Runs the tests beside a rule's file with another text of it.", role: .operator,
+            summary: "Runs the tests beside a rule's file with a changed text of it.", role: .operator,
             body: .object([("text", .text())], isOpen: false), content: tested
         ) { call async throws(Problem) in try await test(Workbench(call, rule: call.path["rule"] ?? ""), call) },
         Operation(
@@ -74,7 +74,7 @@ extension Operations {
         },
         Operation(
             id: "makeRuleFile", method: .post, path: "/rule-files",
-            summary: "Makes a new file of rules, if `console.edit` allows it and there is no such file.", role: .admin,
+            summary: "Creates a rule file, if `console.edit` allows it and the file does not exist.", role: .admin,
             body: newFile, content: .json(.object([("file", .text())])), success: 201
         ) { call async throws(Problem) in
             let bench = try newBench(call)
@@ -83,11 +83,11 @@ extension Operations {
         },
         Operation(
             id: "checkNewRuleFile", method: .post, path: "/rule-files/check",
-            summary: "Checks the text of a new file of rules.", role: .operator, body: newFile, content: checked
+            summary: "Checks the text of a new rule file.", role: .operator, body: newFile, content: checked
         ) { call async throws(Problem) in try await check(newBench(call), call) },
         Operation(
             id: "testNewRuleFile", method: .post, path: "/rule-files/test",
-            summary: "Runs the tests beside a new file of rules.", role: .operator, body: newFile, content: tested
+            summary: "Runs the tests beside a new rule file.", role: .operator, body: newFile, content: tested
         ) { call async throws(Problem) in try await test(newBench(call), call) },
     ]
 

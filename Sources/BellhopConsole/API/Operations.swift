@@ -10,14 +10,14 @@ enum Operations {
     /// The most rows of one answer.
     static let mostRows = 1000
 
-    static let limit = Operation.Parameter("limit", "How many at most; 100 without it.", .count(most: mostRows))
-    static let before = Operation.Parameter("before", "Only those before this place: `next` of the page before.", .place)
-    static let since = Operation.Parameter("since", "Only those of this span of time before now, such as `7d`.", .span)
+    static let limit = Operation.Parameter("limit", "The most rows; 100 by default.", .count(most: mostRows))
+    static let before = Operation.Parameter("before", "Only rows before this place: `next` of the previous page.", .place)
+    static let since = Operation.Parameter("since", "Only rows newer than this, such as `7d`.", .span)
 
     /// The operation for a request.
     static func find(_ method: String, _ path: some Collection<String>) throws(Problem) -> (Operation, [String: String]) {
-        var fitting = all.compactMap { operation in operation.values(in: path).map { (operation, $0) } }
-        // A path without parameters comes before one with.
+        var fitting = all.compactMap { operation in PathPattern.values(operation.path, in: path).map { (operation, $0) } }
+        // Prefer a path without parameters.
         if fitting.contains(where: { $0.1.isEmpty }) { fitting.removeAll { !$0.1.isEmpty } }
         if let found = fitting.first(where: { $0.0.method.rawValue == method || (method == "HEAD" && $0.0.method == .get) }) {
             return found
@@ -28,12 +28,7 @@ enum Operations {
         throw Problem(405, "This address is for \(allow), not for \(method).", allow: allow)
     }
 
-    /// A page of rows, newest first, with the address of the next page.
-    static func page(_ name: String, _ rows: [JSON], limit: Int, place: (JSON) -> Int64?) -> ConsoleAnswer {
-        let next = rows.count == limit ? rows.first.flatMap(place) : nil
-        return .json([name: .array(rows.reversed()), "next": next.map(JSON.int) ?? .null])
-    }
-
+    /// The content of an answer with a page of rows.
     static func paged(_ name: String, _ item: String, _ more: [(String, Schema)] = []) -> Operation.Content {
         .json(
             .object(
@@ -43,10 +38,10 @@ enum Operations {
                 ] + more))
     }
 
-    /// The member of a search's answer about how far it went.
-    static let seen: (String, Schema) = ("seen", .integer("How many it looked at; the next page goes on behind them."))
+    /// The answer's member that says how far a search went.
+    static let seen: (String, Schema) = ("seen", .integer("How many rows were evaluated; the next page continues behind them."))
 
-    /// The member of a search's answer about what its condition failed for.
+    /// The answer's member that counts the rows for which the condition failed.
     static let failed: (String, Schema) = (
         "failed",
         .nullable(

@@ -32,7 +32,7 @@ struct RuleList: Sendable {
     }
 
     let rules: [Rule]
-    /// The number of errors in the rule files that keep the changed rules out of force.
+    /// The number of errors because of which changed rule files are not in force.
     let refused: Int
     private let view: AgentView
 
@@ -51,8 +51,7 @@ struct RuleList: Sendable {
 
     func rule(_ name: String) throws(Problem) -> Rule {
         if let rule = rules.first(where: { $0.summary.name == name }) { return rule }
-        let help = Suggestion.didYouMean(name, among: rules.map(\.summary.name)).map { ": \($0)" } ?? "."
-        throw Problem(404, "There is no rule `\(name)`\(help)")
+        throw Problem(404, Problem.unknown("rule", name, among: rules.map(\.summary.name)))
     }
 
     /// Why a rule stopped or waited in the last 24 hours: how often, and when it last did.
@@ -68,7 +67,7 @@ struct RuleList: Sendable {
     func coverage(of rule: Rule, _ call: Call) async throws(Problem) -> RecentCoverage? {
         guard let bytes = view.file(rule.summary.file) else { return nil }
         let workshop = try call.workshop
-        let turn = try call.jobs.trying.enter()
+        let turn = try call.jobs.checkLimit.enter()
         defer { turn.leave() }
         do throws(WorkshopError) {
             return try await workshop.recentCoverage(

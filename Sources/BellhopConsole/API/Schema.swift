@@ -14,7 +14,7 @@ indirect enum Schema: Sendable {
     case any(String = "")
     case list(Schema)
     case nullable(Schema)
-    /// An object with these members, of which those in `optional` may be missing; further ones are allowed in an answer.
+    /// An object with these members; those in `optional` may be missing. An open object may have further members.
     case object([(String, Schema)], optional: [String] = [], isOpen: Bool = true)
     /// One of the document's own schemas.
     case named(String)
@@ -46,7 +46,7 @@ indirect enum Schema: Sendable {
         return .object(schema)
     }
 
-    /// The mistake of a value; nil if it fits the schema. Used for the bodies of requests, and by tests for answers.
+    /// The mistake in a value; nil if it matches the schema. Used for the bodies of requests, and by tests for answers.
     func complaint(about value: JSON?, at place: String = "the body", named: [String: Schema]) -> String? {
         func wrong(_ what: String) -> String { "\(place) must be \(what)" }
         guard let value else { return "\(place) is missing" }

@@ -3,16 +3,16 @@ import BellhopConnectors
 import BellhopCore
 import BellhopRules
 
-/// The deliveries that a silence would have kept back, among those that were made.
+/// The past deliveries that a silence would have kept back.
 struct SilencePreview: Sendable {
     /// The newest first.
     private(set) var deliveries: [JSON] = []
-    /// The number of deliveries that cannot be decided, because their event is not known.
+    /// The number of deliveries that cannot be evaluated, because their event is not stored.
     private(set) var unknown = 0
-    /// Whether there were more deliveries than it looked at.
+    /// Whether some deliveries were not evaluated.
     private(set) var isCut = false
 
-    /// The most deliveries, and the most events of them, at which it looks.
+    /// The most deliveries and the most of their events that are read.
     private static let most = 2000
     private static let mostEvents = 500
 

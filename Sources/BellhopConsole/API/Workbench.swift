@@ -2,7 +2,7 @@ import BellhopAgent
 import BellhopCore
 import BellhopRules
 
-/// The file of a rule, or a new file, and what a person wants it to say.
+/// A rule file, or a new file, that a person edits: checks, tests and saves their text.
 struct Workbench: Sendable {
     /// Nil for a new file.
     let rule: String?
@@ -25,7 +25,7 @@ struct Workbench: Sendable {
         workshop = try call.workshop
     }
 
-    /// - Throws: 422 if no new file may have this path, 409 if the file exists.
+    /// - Throws: 422 if the path is not allowed for a new file, 409 if the file exists.
     init(_ call: Call, newFile path: String) throws(Problem) {
         workshop = try call.workshop
         guard path.utf8.count < 1000 else { throw Problem(422, "The path of the file is too long.") }
@@ -35,7 +35,7 @@ struct Workbench: Sendable {
         self.call = call
     }
 
-    /// Tells whether the file still has this text.
+    /// The entity tag of the text, by which a save recognises a file that changed meanwhile.
     var tag: String { RuleWorkshop.tag(of: Array(text.utf8)) }
 
     /// Why this visitor may not save it, in a sentence; nil if they may.
@@ -44,30 +44,30 @@ struct Workbench: Sendable {
         return visitor.role.includes(.admin) ? nil : "Saving needs the role `admin`."
     }
 
-    /// The change as a patch of the file, to be applied in the folder of bellhop.yaml if the file is in it.
+    /// The change as a patch, with the file's path relative to the folder of bellhop.yaml if it is in it.
     func difference(to text: String) -> String {
         LineDiff.patch(of: workshop.places.inProject(path), from: rule == nil ? nil : self.text, to: text)
     }
 
     func check(_ text: String) async throws(Problem) -> Diagnostics {
         let file = try edited(text)
-        let turn = try call.jobs.trying.enter()
+        let turn = try call.jobs.checkLimit.enter()
         defer { turn.leave() }
         do throws(WorkshopError) { return try await workshop.check(file) } catch { throw Problem(error) }
     }
 
     func test(_ text: String) async throws(Problem) -> [RuleTestResult] {
         let file = try edited(text)
-        let turn = try call.jobs.trying.enter()
+        let turn = try call.jobs.checkLimit.enter()
         defer { turn.leave() }
         do throws(WorkshopError) { return try await workshop.test(file) } catch { throw Problem(error) }
     }
 
-    /// - Parameter tag: the tag of the text that the person has edited; it does not matter for a new file.
+    /// - Parameter tag: the tag of the text that the person has edited; ignored for a new file.
     func save(_ text: String, over tag: String = "") async throws(Problem) {
         if let refusal = Self.refusal(call.view, call.visitor) { throw Problem(403, refusal) }
         let file = try edited(text)
-        let turn = try call.jobs.trying.enter()
+        let turn = try call.jobs.checkLimit.enter()
         defer { turn.leave() }
         let result: Result<Void, WorkshopError> = await Person.$current.withValue(call.person) {
             do throws(WorkshopError) {

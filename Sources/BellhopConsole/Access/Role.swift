@@ -1,7 +1,7 @@
 import BellhopAgent
 
 extension ConsoleRole {
-    /// Whether this role may do what another one may.
+    /// Whether this role has the rights of another one.
     func includes(_ other: ConsoleRole) -> Bool { rank >= other.rank }
 
     private var rank: Int {
@@ -23,7 +23,7 @@ struct Visitor: Sendable, Hashable {
     struct Session: Sendable, Hashable {
         /// The secret of the cookie.
         var id: String
-        /// Each request that changes something must contain this token, so that a page of another site cannot make one.
+        /// Each request that changes something must contain this token (CSRF protection).
         var formToken: String
     }
 

@@ -4,7 +4,7 @@ import BellhopEngine
 import BellhopRules
 import Synchronization
 
-/// The back-tests that people asked for: one runs at a time, some wait, and the reports of others are kept for a while.
+/// The queue of back-tests: one runs at a time, some wait, and finished reports are kept for a while.
 ///
 /// A class with a mutex, because requests come on several threads.
 final class BackTestJobs: Sendable {
@@ -24,12 +24,12 @@ final class BackTestJobs: Sendable {
         /// When the job ended.
         var finished: Timestamp?
         var report: JSON?
-        /// Which parts of the counted rules' files ran, if that was asked for.
+        /// The coverage of the counted rules' files, if it was requested.
         var coverage: RuleCoverage?
         /// Why it failed or was ended, in a sentence.
         var problem: String?
         fileprivate var plan: BackTestPlan?
-        /// Rings once, when the job is to end.
+        /// Rings once, to end the job early.
         fileprivate let ending = Bell()
 
         fileprivate var isOver: Bool { state != .waiting && state != .running }
@@ -39,8 +39,8 @@ final class BackTestJobs: Sendable {
     static let mostWaiting = 4
     /// The most ended jobs that are kept, and for how long.
     static let mostKept = 20
-    static let keeping = Duration.seconds(3600)
-    /// The longest time of a back-test.
+    static let retention = Duration.seconds(3600)
+    /// The time limit of a back-test.
     static let patience = Duration.seconds(600)
 
     private struct State {
@@ -52,8 +52,8 @@ final class BackTestJobs: Sendable {
     private let view: AgentView
     private let state = Mutex(State())
     private let bell = Bell()
-    /// Limits checks and tests of rules, which take processor time from routing.
-    let trying = Turnstile(most: 2)
+    /// Limits concurrent checks and tests of rules, which take processor time from routing.
+    let checkLimit = ConcurrencyLimit(most: 2)
 
     init(_ view: AgentView) { self.view = view }
 
@@ -61,7 +61,7 @@ final class BackTestJobs: Sendable {
     var jobs: [Job] {
         let now = view.clock.now
         return state.withLock { state in
-            state.jobs.removeAll { job in job.finished.map { now - $0 >= Self.keeping } ?? false }
+            state.jobs.removeAll { job in job.finished.map { now - $0 >= Self.retention } ?? false }
             return state.jobs.reversed()
         }
     }
@@ -71,7 +71,7 @@ final class BackTestJobs: Sendable {
         throw Problem(404, "There is no back-test `\(id)`: reports are kept for an hour.")
     }
 
-    /// Adds a job, which runs when those before it have ended.
+    /// Adds a job, which runs after the jobs before it.
     func add(_ plan: BackTestPlan, about: String, span: Duration, by name: String) throws(Problem) -> Job {
         let job = Job(id: Self.newID(), by: name, about: about, span: span, asked: view.clock.now, plan: plan)
         let isTaken = state.withLock { state in
@@ -112,7 +112,7 @@ final class BackTestJobs: Sendable {
         return job
     }
 
-    /// Ends the running job and takes no other.
+    /// Ends the running job, and starts no other.
     func stop() {
         let running = state.withLock { state in
             state.isStopping = true
@@ -141,7 +141,7 @@ final class BackTestJobs: Sendable {
 
     private func perform(_ job: Job) async {
         guard let workshop = view.workshop, let plan = job.plan else { return }
-        let thread = QuietThreads(count: 1)
+        let thread = LowPriorityThreads(count: 1)
         let deadline = view.clock.now + Self.patience
         await withTaskGroup(of: Void.self) { group in
             group.addTask(executorPreference: thread) { await self.report(job.id, plan, workshop) }
@@ -185,7 +185,7 @@ final class BackTestJobs: Sendable {
     /// The most members of a list in a report.
     static let mostInList = BackTestReport.mostSent
 
-    /// Changes a job that has not ended.
+    /// Changes a job, unless it has ended.
     private func change(_ id: String, _ change: (inout Job, Timestamp) -> Void) {
         let now = view.clock.now
         state.withLock { state in
@@ -200,7 +200,7 @@ final class BackTestJobs: Sendable {
 }
 
 extension JSON {
-    /// This value with all lists, at any depth, cut to a number of members.
+    /// This value with all lists, at any depth, truncated to a number of members.
     fileprivate func cut(to most: Int) -> JSON {
         switch self {
         case .array(let items): .array(items.prefix(most).map { $0.cut(to: most) })

@@ -1,5 +1,5 @@
-/// A piece of a page. Literals are markup; an inserted value is text and is escaped, unless it is an ``HTML`` itself. So text from a
-/// ticket cannot become markup anywhere.
+/// A piece of a page. Literals are markup; an interpolated value is text and is escaped, unless it is an ``HTML`` itself. So text from
+/// a ticket never becomes markup.
 ///
 /// Attributes must be in double quotes.
 struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
@@ -13,7 +13,6 @@ struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
 
     init(stringInterpolation: Interpolation) { text = stringInterpolation.markup }
 
-    /// Shows a text as it is.
     init(escaping text: String) { self.text = Self.escaped(text) }
 
     struct Interpolation: StringInterpolationProtocol {
@@ -31,7 +30,7 @@ struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
         mutating func appendInterpolation(_ pieces: [HTML]) { for piece in pieces { markup += piece.text } }
         mutating func appendInterpolation(_ piece: HTML?) { markup += piece?.text ?? "" }
 
-        /// The address of a link, which is followed only if it leads to a web page.
+        /// The address of a link; `#` if it does not lead to a web page, such as `javascript:`.
         mutating func appendInterpolation(link address: String) {
             markup += HTML.isLink(address) ? HTML.escaped(address) : "#"
         }
@@ -48,8 +47,8 @@ struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
         return address.hasPrefix("/") && !address.hasPrefix("//") && !address.hasPrefix("/\\")
     }
 
-    /// A text with all characters escaped that could end a text or a quoted attribute. Characters that HTML does not allow, and
-    /// characters that change the direction of text, are replaced.
+    /// A text with the characters escaped that could end a text or a quoted attribute. Characters that HTML forbids and characters that
+    /// change the direction of text are replaced.
     private static func escaped(_ text: String) -> String {
         var escaped = ""
         escaped.reserveCapacity(text.utf8.count)

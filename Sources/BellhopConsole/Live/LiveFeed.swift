@@ -4,12 +4,12 @@ import BellhopEngine
 import BellhopRules
 import Synchronization
 
-/// Sends events to many viewers as they happen: one reader follows the bus for all of them. A viewer that was away, or is slow,
-/// reads the events that it missed separately, so that no viewer misses an event or delays another.
+/// Sends events to many viewers as they happen. One reader follows the bus for all of them. A viewer that was away or is slow reads
+/// what it missed separately, so that viewers neither miss events nor delay each other.
 ///
-/// A class with a mutex, because viewers come and go on several threads.
+/// A class with a mutex, because viewers run on several threads.
 final class LiveFeed: Sendable {
-    /// An event as it is sent: encoded once for all viewers.
+    /// An event, encoded once for all viewers.
     struct Item: Sendable {
         var sequence: Int64
         var event: StoredEvent
@@ -25,7 +25,7 @@ final class LiveFeed: Sendable {
 
     private struct State {
         var items: [Item] = []
-        /// All events after this place, up to `through`, are among the items.
+        /// The items are all events after this place, up to `through`.
         var from: Int64 = 0
         /// How far the bus was read; nil until a viewer has reached its end.
         var through: Int64?
@@ -40,27 +40,26 @@ final class LiveFeed: Sendable {
         var items: [Item]
     }
 
-    /// How many of the newest events are kept for all.
+    /// How many of the newest events are kept in memory.
     private static let most = 2000
     private static let page = 500
-    /// The most bytes that are sent at once, unless one event has more: with thousands of viewers, what is on its way stays small.
+    /// The most bytes sent at once, unless one event has more: it bounds the memory for thousands of viewers.
     private static let mostSent = 16 << 10
-    /// How many bytes a second all viewers together get, and how many of them are served in a second, so that they take little from
-    /// what the agent is for: with a thousand of them each is served about twice a second, and a few notice nothing.
+    /// The bandwidth of all viewers together, in bytes per second, and how many viewers are served per second: viewers must not slow
+    /// routing. With 1,000 viewers each is served about twice a second; a few viewers are not limited.
     private static let (mostBytes, mostServed) = (16 << 20, 2000)
-    /// The longest rest between two pieces, and the shortest that is worth it.
+    /// The longest pause between two pieces; shorter pauses than the second value are skipped.
     private static let (longestRest, shortestRest) = (Duration.seconds(2), Duration.milliseconds(60))
-    /// The longest rest of the reader after a full page: then viewers see 5,000 events a second, and the others later.
+    /// The longest pause of the reader after a full page: it limits the stream to 5,000 events per second, and the rest follows later.
     private static let readersRest = Duration.milliseconds(100)
-    /// Something is sent to each viewer at least this often, so that proxies keep the connection; and this often each is asked whether it
-    /// is still admitted.
+    /// Each viewer gets something at least this often, so that proxies keep the connection; its credentials are checked as often.
     fileprivate static let pulse = Duration.seconds(15)
     /// The most viewers.
     static let mostViewers = 5000
 
     fileprivate let view: AgentView
     private let state = Mutex(State())
-    /// The latest chunks that viewers who are behind have read: one viewer reads at a time, and the others reuse its chunk.
+    /// The latest chunks read for viewers that are behind: one viewer reads at a time, and the others reuse its chunk.
     private let older = Mutex<[Chunk]>([])
     private let gate = FIFOGate()
     fileprivate let bell = Bell()
@@ -107,7 +106,7 @@ final class LiveFeed: Sendable {
         }
     }
 
-    /// How long a viewer rests after a piece; nil if it need not.
+    /// How long a viewer pauses after a piece; nil without a pause.
     fileprivate func rest(after bytes: Int) -> Duration? {
         let viewers = viewers
         let ofBytes = Duration.microseconds(bytes * viewers / (Self.mostBytes / 1_000_000))
@@ -122,8 +121,8 @@ final class LiveFeed: Sendable {
     /// A new viewer; nil if there are too many.
     ///
     /// - Parameters:
-    ///   - after: the place behind which it begins; nil to begin with what comes now.
-    ///   - isAdmitted: whether the viewer may go on watching, asked every ``pulse``.
+    ///   - after: the place behind which it begins; nil for the end of the bus.
+    ///   - isAdmitted: whether the viewer's credentials are still valid; checked every ``pulse``.
     ///   - accepts: whether the viewer wants an event; counts the failures of its condition.
     func viewer(
         after: Int64?, isAdmitted: @escaping @Sendable () async -> Bool = { true },
@@ -135,10 +134,10 @@ final class LiveFeed: Sendable {
             return true
         }
         guard hasRoom else { return nil }
-        return Viewer(ticket: Ticket(self), place: after, isAdmitted: isAdmitted, accepts: accepts, asked: view.clock.now)
+        return Viewer(ticket: Ticket(self), place: after, isAdmitted: isAdmitted, accepts: accepts, checked: view.clock.now)
     }
 
-    /// Ends a viewer's time when nothing holds it any more.
+    /// Counts a viewer until it is released.
     final class Ticket: Sendable {
         let feed: LiveFeed
 
@@ -152,26 +151,18 @@ final class LiveFeed: Sendable {
         fileprivate(set) var place: Int64?
         fileprivate let isAdmitted: @Sendable () async -> Bool
         fileprivate let accepts: @Sendable (StoredEvent, inout SearchFailures) -> Bool
-        /// When it was asked last whether it is admitted.
-        fileprivate var asked: Timestamp
-        private var hasBegun = false
-        /// Until when it rests.
-        private var rest: Timestamp?
-
-        fileprivate init(
-            ticket: Ticket, place: Int64?, isAdmitted: @escaping @Sendable () async -> Bool,
-            accepts: @escaping @Sendable (StoredEvent, inout SearchFailures) -> Bool, asked: Timestamp
-        ) {
-            (self.ticket, self.place, self.asked) = (ticket, place, asked)
-            (self.isAdmitted, self.accepts) = (isAdmitted, accepts)
-        }
+        /// When its credentials were checked last.
+        fileprivate var checked: Timestamp
+        fileprivate var hasBegun = false
+        /// Until when it pauses.
+        fileprivate var rest: Timestamp?
 
         mutating func next() async throws -> String? {
             let feed = ticket.feed
             if !hasBegun {
                 hasBegun = true
                 let asked = place
-                // A place behind the end is of another store.
+                // A place behind the end belongs to another store.
                 if let end = await feed.end() { place = min(place ?? end, end) }
                 let note = asked.flatMap { asked in place.flatMap { $0 < asked ? LiveFeed.note(ofOtherBusAt: $0) : nil } }
                 return "retry: 2000\n: watching\n\n" + (note ?? "")
@@ -180,9 +171,9 @@ final class LiveFeed: Sendable {
             rest = nil
             while true {
                 try Task.checkCancellation()
-                if feed.view.clock.now - asked >= LiveFeed.pulse {
+                if feed.view.clock.now - checked >= LiveFeed.pulse {
                     guard await isAdmitted() else { return nil }
-                    asked = feed.view.clock.now
+                    checked = feed.view.clock.now
                 }
                 let rings = feed.bell.rings
                 guard let (items, end) = try await feed.items(after: place ?? 0) else { return nil }
@@ -195,14 +186,14 @@ final class LiveFeed: Sendable {
                     return text
                 }
                 if !items.isEmpty { continue }
-                let deadline = asked + LiveFeed.pulse
+                let deadline = checked + LiveFeed.pulse
                 await feed.bell.wait(after: rings, until: deadline, on: feed.view.clock)
                 if feed.view.clock.now >= deadline { return ": still here\n\n" }
             }
         }
     }
 
-    /// The note that says for how many of the events up to a place the viewer's condition failed.
+    /// The note about the events up to a place for which the viewer's condition failed.
     private static func note(_ failures: SearchFailures, at place: Int64) -> String {
         "id: \(place)\nevent: \(StreamNote.failures.rawValue)\ndata: \(failures.json.text)\n\n"
     }
@@ -211,7 +202,7 @@ final class LiveFeed: Sendable {
         "id: \(place)\nevent: \(StreamNote.otherBus.rawValue)\ndata: {\"end\":\(place)}\n\n"
     }
 
-    /// The next items after a place, and the place that they reach; nil when the feed stops.
+    /// The next items after a place, and the place up to which they go; nil when the feed stops.
     fileprivate func items(after place: Int64) async throws -> (items: [Item], end: Int64)? {
         let (items, isStopping) = state.withLock { state -> ([Item]?, Bool) in
             guard state.through != nil, place >= state.from else { return (nil, state.isStopping) }
@@ -223,7 +214,7 @@ final class LiveFeed: Sendable {
         return try await missed(after: place)
     }
 
-    /// The first of some items, as many as are sent at once.
+    /// The first items, as many as are sent at once.
     private static func piece(_ items: ArraySlice<Item>) -> [Item] {
         var (count, bytes) = (0, 0)
         for item in items where count < page {
@@ -234,7 +225,7 @@ final class LiveFeed: Sendable {
         return Array(items.prefix(count))
     }
 
-    /// Events that a viewer missed and that the feed no longer has.
+    /// The next events of a viewer that is behind the events in memory.
     private func missed(after place: Int64) async throws -> (items: [Item], end: Int64) {
         if let chunk = await chunk(around: place) {
             let left = chunk.items.drop { $0.sequence <= place }
@@ -248,7 +239,7 @@ final class LiveFeed: Sendable {
         }
         let reached = max(page.end ?? place, place)
         if page.events.isEmpty {
-            // The viewer has reached the end of the bus, where the reader goes on for all.
+            // The viewer has reached the end of the bus; the reader continues from there for all.
             state.withLock { state in
                 if state.through ?? -1 < reached { (state.items, state.from, state.through) = ([], reached, reached) }
             }
@@ -298,13 +289,13 @@ final class LiveFeed: Sendable {
     /// The last place on the bus.
     fileprivate func end() async -> Int64? {
         guard let newest = try? await view.ask(.events(EventQuery(limit: 1))) else { return nil }
-        // Also of an event that cannot be read.
+        // This place counts unreadable events, too.
         return newest.end["end"]?.asInt ?? 0
     }
 }
 
 extension Array {
-    /// The first place whose element fits, if all that fit are at the end.
+    /// The first index whose element fits, by binary search: all fitting elements must be at the end.
     fileprivate func partitioningIndex(_ fits: (Element) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {

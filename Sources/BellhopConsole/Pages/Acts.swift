@@ -3,7 +3,7 @@ import BellhopCore
 import BellhopRules
 
 extension Pages {
-    /// The acts of forms. Each leads back to a page.
+    /// The targets of the pages' forms. Each redirects to a page afterwards.
     static let acts: [Page] = [
         Page(.post, "/logout") { _, _ throws(Problem) in .seeOther("/login") },
         Page(.post, "/deliveries", role: .operator) { context, _ throws(Problem) in
@@ -23,11 +23,11 @@ extension Pages {
         Page(.post, "/rules/{rule}/pause", role: .operator) { context, path throws(Problem) in
             let rule = try await RuleList(context.call()).rule(path["rule"] ?? "").summary.name
             _ = try await context.call().ask(.pauseSubject(.rule(rule), why: why(context)))
-            return .seeOther("/rules/" + PercentText.encoded(rule))
+            return .seeOther("/rules/" + PercentEncoding.encode(rule))
         },
         Page(.post, "/rules/{rule}/resume", role: .operator) { context, path throws(Problem) in
             _ = try await context.call().ask(.resumeSubject(.rule(path["rule"] ?? "")))
-            return .seeOther("/rules/" + PercentText.encoded(path["rule"] ?? ""))
+            return .seeOther("/rules/" + PercentEncoding.encode(path["rule"] ?? ""))
         },
         Page(.post, "/rules/{rule}/workbench", role: .operator) { context, path throws(Problem) in
             try await tryRule(context, path["rule"] ?? "")
@@ -99,7 +99,7 @@ extension Pages {
         let answer = try await context.call().change(
             FormEdit(delivery: id, before: text("before"), after: text("after"), by: context.visitor.name))
         let problems = answer["problems"]?.asArray?.compactMap(\.asString) ?? []
-        if problems.isEmpty { return .seeOther("/deliveries/" + PercentText.encoded(id)) }
+        if problems.isEmpty { return .seeOther("/deliveries/" + PercentEncoding.encode(id)) }
         return try await deliveryForm(context, id, entered: text("after"), problems: problems)
     }
 }

@@ -1,9 +1,9 @@
 import BellhopAgent
 import BellhopCore
 
-/// Bars for the last 24 hours, as a picture with a text.
+/// A bar chart of the last 24 hours, with a text alternative.
 struct BarChart {
-    /// The counts that one colour of the bars shows.
+    /// The counts shown in one colour.
     struct Series {
         var name: String
         var classes: HTML
@@ -74,7 +74,6 @@ struct BarChart {
 extension PageContext {
     /// The hour of a bar, and the name of its series.
     fileprivate func clock(_ moment: Timestamp, _ name: String) -> String {
-        let hour = zone.local(moment).hour
-        return (hour < 10 ? "0" : "") + "\(hour):00 \(name)"
+        "\(Self.two(zone.local(moment).hour)):00 \(name)"
     }
 }

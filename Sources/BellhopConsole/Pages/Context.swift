@@ -2,42 +2,40 @@ import BellhopAgent
 import BellhopCore
 import BellhopRules
 
-/// The request, the visitor and the data from which a page is made.
+/// The request, the visitor and the data for a page.
 struct PageContext: Sendable {
     let request: ConsoleRequest
     let visitor: Visitor
-    let view: AgentView
-    let feed: LiveFeed
-    let gate: Gate
-    let jobs: BackTestJobs
+    let handler: ConsoleHandler
     let t: Words
     let zone: TimeZoneTable
 
-    init(_ request: ConsoleRequest, _ visitor: Visitor, _ desk: ConsoleDesk) {
+    var view: AgentView { handler.view }
+    var jobs: BackTestJobs { handler.jobs }
+
+    init(_ request: ConsoleRequest, _ visitor: Visitor, _ handler: ConsoleHandler) {
         self.request = request
         self.visitor = visitor
-        view = desk.view
-        feed = desk.feed
-        gate = desk.gate
-        jobs = desk.jobs
+        self.handler = handler
         t = Words(language: Language(request))
-        zone = request.cookie("bellhop_zone").flatMap { ZoneFiles.zone(PercentText.decoded($0[...])) } ?? view.zone
+        let zone = request.cookie("bellhop_zone").flatMap { ZoneFiles.zone(PercentEncoding.decode($0)) }
+        self.zone = zone ?? handler.view.zone
     }
 
-    /// A use of the API for this page.
+    /// A call of the API by this page.
     func call(_ query: [(name: String, value: String)] = [], path: [String: String] = [:], body: JSON = .null) -> Call {
         Call(self, query: query.filter { !$0.value.isEmpty }, path: path, body: body)
     }
 
-    /// The mistake in a search, for the page with its form.
+    /// The mistake in a search's condition, for the page with its form.
     ///
-    /// - Throws: any other problem.
+    /// - Throws: all other problems.
     func complaint(_ problem: Problem) throws(Problem) -> HTML {
         guard problem.status == 422 else { throw problem }
         return "<p class=\"bad\" role=\"alert\">\(t.sentence(problem.detail))</p>"
     }
 
-    /// What a search says about those for which its condition failed.
+    /// A note about the rows that a search left out because its condition failed.
     func note(_ failures: SearchFailures) -> HTML {
         failures.count == 0
             ? ""
@@ -46,7 +44,7 @@ struct PageContext: Sendable {
 
     func may(_ role: ConsoleRole) -> Bool { visitor.role.includes(role) }
 
-    /// A field that proves that a form is from this page.
+    /// The field with the session's form token (``Visitor/Session/formToken``).
     var formToken: HTML { "<input type=\"hidden\" name=\"form_token\" value=\"\(visitor.session?.formToken ?? "")\">" }
 
     /// A moment, in the visitor's zone.
@@ -58,28 +56,27 @@ struct PageContext: Sendable {
 
     func time(_ moment: Timestamp) -> HTML {
         let local = zone.local(moment)
-        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-        return
-            "<time datetime=\"\(moment.rfc3339)\">\(local.year)-\(two(local.month))-\(two(local.day)) \(two(local.hour)):\(two(local.minute)):\(two(local.second))</time>"
+        let clock = "\(Self.two(local.hour)):\(Self.two(local.minute)):\(Self.two(local.second))"
+        return "<time datetime=\"\(moment.rfc3339)\">\(day(moment)) \(clock)</time>"
     }
+
+    static func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
 
     /// The date of a moment, in the visitor's zone.
     func day(_ moment: Timestamp) -> String {
         let local = zone.local(moment)
-        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-        return "\(local.year)-\(two(local.month))-\(two(local.day))"
+        return "\(local.year)-\(Self.two(local.month))-\(Self.two(local.day))"
     }
 
     /// The time of day of a moment.
     func clock(_ moment: Timestamp) -> HTML {
         let local = zone.local(moment)
-        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-        return "<time datetime=\"\(moment.rfc3339)\">\(two(local.hour)):\(two(local.minute))</time>"
+        return "<time datetime=\"\(moment.rfc3339)\">\(Self.two(local.hour)):\(Self.two(local.minute))</time>"
     }
 
     func state(_ name: String) -> HTML { "<span class=\"state \(Self.tone(name))\">\(t(name))</span>" }
 
-    /// Why a receiver gets nothing now, and until when; nil if it gets what is due.
+    /// Why a receiver gets no deliveries now, and until when; nil if it gets them.
     func stop(_ stop: JSON) -> HTML? {
         guard let cause = stop["cause"]?.asString.flatMap(ReceiverStop.Cause.init) else { return nil }
         let name =
@@ -101,10 +98,15 @@ struct PageContext: Sendable {
     }
 
     func link(_ path: String..., text: String) -> HTML {
-        "<a href=\"/\(path.map(PercentText.encoded).joined(separator: "/"))\">\(text)</a>"
+        "<a href=\"/\(path.map { PercentEncoding.encode($0) }.joined(separator: "/"))\">\(text)</a>"
     }
 
-    /// A button that does something, in a form of its own.
+    /// A link to a task's page; empty without a number.
+    func taskLink(_ number: String) -> HTML { number.isEmpty ? "" : link("tasks", number, text: number) }
+
+    func ruleLink(_ name: String) -> HTML { link("rules", name, text: name) }
+
+    /// A form that is only a button.
     func button(_ action: String, _ text: String, fields: [(String, String)] = [], isDangerous: Bool = false) -> HTML {
         let hidden = fields.map { name, value -> HTML in "<input type=\"hidden\" name=\"\(name)\" value=\"\(value)\">" }
         return
@@ -123,7 +125,7 @@ struct PageContext: Sendable {
             "<table><caption class=\"quiet\">\(caption)</caption><thead><tr>\(heads)</tr></thead><tbody>\(lines)</tbody></table>"
     }
 
-    /// Names and values.
+    /// A list of names and values; nil values are left out.
     func facts(_ facts: [(String, HTML?)]) -> HTML {
         let shown = facts.compactMap { name, value -> HTML? in value.map { "<dt>\(name)</dt><dd>\($0)</dd>" } }
         return "<dl>\(shown)</dl>"

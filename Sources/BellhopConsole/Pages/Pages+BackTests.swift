@@ -70,7 +70,7 @@ struct BackTestPage {
         let t = context.t
         let rules = (report["rules"]?.asArray ?? []).map { rule -> [HTML] in
             [
-                context.link("rules", rule["rule"].text, text: rule["rule"].text), "\(rule["runs"].shown)",
+                context.ruleLink(rule["rule"].text), "\(rule["runs"].shown)",
                 "\(Self.counts(rule["deliveries"], t))", "\(Self.counts(rule["verdicts"], t))", "\(rule["error"].text)",
             ]
         }
@@ -98,12 +98,12 @@ struct BackTestPage {
         return "<h2>\(t("Difference"))</h2><p>\(t("The same in both")): \(difference["same"].shown)</p>\(kinds)"
     }
 
-    /// The most deliveries of a list that a page shows.
+    /// The most deliveries that a page shows of a list.
     private static let most = 100
 
-    /// The first of a list of deliveries, and how many there are.
+    /// The first deliveries of a list, and the number of the others.
     ///
-    /// - Parameter count: how many deliveries there are, if the report says it.
+    /// - Parameter count: the number of all deliveries, if the report has it.
     private static func deliveries(_ context: PageContext, _ list: JSON?, _ count: JSON?, _ caption: String) -> HTML {
         let t = context.t
         let all = list?.asArray ?? []
@@ -111,18 +111,17 @@ struct BackTestPage {
         let isMore = count == nil && all.count == BackTestJobs.mostInList
         let more: HTML = left > 0 ? "<p>+ \(left)\(isMore ? "+" : "" as HTML)</p>" : ""
         let rows = all.prefix(most).map { delivery -> [HTML] in
-            let number = delivery["task"].text
-            return [
+            [
                 context.time(delivery["time"]), "\(delivery["rule"].text)",
                 "\(delivery["action"].text) → \(delivery["receiver"].text)",
-                number.isEmpty ? "" : context.link("tasks", number, text: number), context.state(delivery["state"].text),
+                context.taskLink(delivery["task"].text), context.state(delivery["state"].text),
             ]
         }
         return context.table(caption, [t("Time"), t("Rule"), t("Action"), t("Task"), t("State")], rows) + more
     }
 }
 
-/// Files of rules with their coverage.
+/// Rule files with their coverage.
 struct CoveragePage {
     let html: HTML
 

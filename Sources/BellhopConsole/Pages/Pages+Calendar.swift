@@ -3,7 +3,7 @@ import BellhopCore
 import BellhopRules
 
 extension Pages {
-    /// How far ahead the calendar looks.
+    /// How many days ahead the calendar looks.
     private static let ahead = 7
 
     static func calendar(_ context: PageContext) async throws(Problem) -> ConsoleAnswer {
@@ -19,13 +19,13 @@ extension Pages {
             }
         }
         for due in calendar.due {
-            add(due.at, [context.clock(due.at), "\(t("Due"))", context.link("rules", due.rule, text: due.rule)])
+            add(due.at, [context.clock(due.at), "\(t("Due"))", context.ruleLink(due.rule)])
         }
         for quiet in calendar.quiet {
             let what = quiet.drops ? t("Quiet: messages are dropped") : t("Quiet: messages wait")
             let owner: HTML =
                 switch quiet.owner {
-                case .rule(let name): context.link("rules", name, text: name)
+                case .rule(let name): context.ruleLink(name)
                 case .connection(let name): "\(name)"
                 }
             let end: HTML =
@@ -38,7 +38,7 @@ extension Pages {
             return "<h2>\(day)</h2>\(context.table(day, [t("Time"), t("What"), t("About")], cells))"
         }
         let often = calendar.frequent.map { entry -> HTML in
-            "<li>\(context.link("rules", entry.rule, text: entry.rule)): \(entry.schedule)</li>"
+            "<li>\(context.ruleLink(entry.rule)): \(entry.schedule)</li>"
         }
         let more: HTML = often.isEmpty ? "" : "<h2>\(t("Often"))</h2><ul>\(often)</ul>"
         let empty: HTML =

@@ -16,7 +16,7 @@ extension Pages {
         } catch {
             complaint = try context.complaint(error)
         }
-        let address = query.map { "\($0.name)=\(PercentText.encoded($0.value))" }.joined(separator: "&")
+        let address = query.map { "\($0.name)=\(PercentEncoding.encode($0.value))" }.joined(separator: "&")
         let options = DeliveryState.allCases.map { state -> HTML in
             "<option value=\"\(state.rawValue)\"\(states.contains(state) ? " selected" : "" as HTML)>\(t(state.rawValue))</option>"
         }
@@ -48,7 +48,7 @@ extension Pages {
             t("Deliveries"),
             [t("Choose"), t("Created"), t("State"), t("Action"), t("Receiver"), t("Rule"), t("Task"), t("Error")],
             rows.map { row in
-                let (id, number) = (row["id"].text, row["task"]?["number"].text ?? "")
+                let id = row["id"].text
                 let canChoose = ["dead", "held", "quiet", "available"].contains(row["state"].text) && context.may(.operator)
                 return [
                     canChoose
@@ -56,8 +56,8 @@ extension Pages {
                         : "",
                     context.time(row["created"]), context.state(row["state"].text),
                     context.link("deliveries", id, text: row["action"].text), "\(row["receiver"].text)",
-                    context.link("rules", row["rule"].text, text: row["rule"].text),
-                    number.isEmpty ? "" : context.link("tasks", number, text: number), "\(row["error"]?["message"].text ?? "")",
+                    context.ruleLink(row["rule"].text), context.taskLink(row["task"]?["number"].text ?? ""),
+                    "\(row["error"]?["message"].text ?? "")",
                 ]
             })
     }
@@ -70,7 +70,7 @@ extension Pages {
         let facts = context.facts([
             (t("State"), context.state(row["state"].text)), (t("Action"), "\(row["action"].text)"),
             (t("Receiver"), "\(row["receiver"].text)"),
-            (t("Rule"), context.link("rules", row["rule"].text, text: row["rule"].text)),
+            (t("Rule"), context.ruleLink(row["rule"].text)),
             (t("Task"), (task?["number"].text).map { context.link("tasks", $0, text: $0) + " \(task?["title"].text ?? "")" }),
             (t("Created"), context.time(row["created"])), (t("Attempts"), "\(row["attempts"].shown)"),
             (t("Next attempt"), state == .available ? context.time(row["next"]) : nil),
@@ -116,7 +116,7 @@ extension Pages {
         return "<blockquote class=\"message\"><p><strong>\(lines.first ?? "")</strong></p>\(rest)</blockquote>"
     }
 
-    /// The attempts of a delivery that ended, as the audit has them.
+    /// The finished attempts of a delivery, from the audit.
     private static func attempts(
         _ context: PageContext, _ row: JSON
     ) async throws(Problem) -> [ExplainedDelivery.Attempt] {

@@ -19,7 +19,7 @@ extension Pages {
         } catch {
             complaint = try context.complaint(error)
         }
-        let address = query.map { "\($0.name)=\(PercentText.encoded($0.value))" }.joined(separator: "&")
+        let address = query.map { "\($0.name)=\(PercentEncoding.encode($0.value))" }.joined(separator: "&")
         let older = next.map { next -> HTML in
             "<p><a rel=\"next\" href=\"/events?\(address)&before=\(Int(next))\">\(t("Older"))</a></p>"
         }
@@ -32,7 +32,7 @@ extension Pages {
             <button>\(t("Search"))</button></form>
             """
         let live: HTML = """
-            <p><button type="button" id="live" hidden data-stream="/api/v1/events/stream?\(query.filter { $0.name != "since" }.map { "\($0.name)=\(PercentText.encoded($0.value))" }.joined(separator: "&"))"
+            <p><button type="button" id="live" hidden data-stream="/api/v1/events/stream?\(query.filter { $0.name != "since" }.map { "\($0.name)=\(PercentEncoding.encode($0.value))" }.joined(separator: "&"))"
             data-types="\(EventCatalogue.builtIn.types.map(\.name).joined(separator: " "))" data-on="\(t("Watch live"))" data-off="\(t("Stop watching"))" aria-pressed="false">\(t("Watch live"))</button></p>
             <div id="live-log" role="log" aria-live="polite" aria-label="\(t("Watch live"))"></div>
             """
@@ -49,10 +49,9 @@ extension Pages {
             t("Events"), [t("Time"), t("Type"), t("Source"), t("Task"), t("Summary")],
             rows.map { row in
                 let event = Event(cloudEvent: row)
-                let number = event?.task?.number ?? ""
                 return [
                     context.time(row["time"]), context.link("events", row["id"].text, text: row["type"].text),
-                    "\(row["source"].text)", number.isEmpty ? "" : context.link("tasks", number, text: number),
+                    "\(row["source"].text)", context.taskLink(event?.task?.number ?? ""),
                     "\(event.map(summary) ?? "")",
                 ]
             })
@@ -70,7 +69,7 @@ extension Pages {
 
     static func event(_ context: PageContext, _ id: String) async throws(Problem) -> ConsoleAnswer {
         let t = context.t
-        let story = try await Story(context.call(), task: nil, event: id)
+        let story = try await ExplanationSearch(context.call(), task: nil, event: id)
         guard let account = story.explanation.events.first else { throw Problem(404, "There is no event `\(id)`.") }
         let acts: HTML =
             context.may(.operator)
@@ -79,28 +78,29 @@ extension Pages {
             <a class="button" href="/events/\(account.event.event.id.text)/test">\(t("Copy as a test"))</a></div>
             """
             : ""
-        return page(context, account.event.event.type.name, StoryPage(context, level: 2).html(account, isWhole: true) + acts)
+        let view = ExplanationView(context: context, level: 2)
+        return page(context, account.event.event.type.name, view.html(account, isWhole: true) + acts)
     }
 
-    /// The form of a silence for messages like those of an event.
+    /// The address of the form for a silence of messages like those of an event.
     private static func silenceLink(_ account: Explanation.EventAccount) -> String {
         let event = account.event.event
-        // A text in JSON is one in the rules' language.
+        // A JSON string is also a literal of the rules' language.
         func literal(_ text: String) -> String { JSON.string(text).text }
         let when =
             (event.task?.number).map { "task.number == " + literal($0) }
             ?? "event.type == \(literal(event.type.name)) && source == \(literal(event.source))"
         let rules = account.rules.filter { !$0.deliveries.isEmpty }.map(\.rule)
-        let rule = rules.count == 1 ? "&rule=" + PercentText.encoded(rules[0]) : ""
-        return "/silences?when=" + PercentText.encoded(when) + rule
+        let rule = rules.count == 1 ? "&rule=" + PercentEncoding.encode(rules[0]) : ""
+        return "/silences?when=" + PercentEncoding.encode(when) + rule
     }
 
-    /// A case for a file of tests, made from stored events and their deliveries.
+    /// The page with a test case made from stored events.
     static func test(
         _ context: PageContext, task: String? = nil, event: String? = nil
     ) async throws(Problem) -> ConsoleAnswer {
         let t = context.t
-        let test = try await CaseText(context.call(), task: task, event: event).test
+        let test = try await TestCaseFromEvents(context.call(), task: task, event: event).test
         if context.request.value("download") == "true" {
             return ConsoleAnswer(
                 200, type: "application/yaml; charset=utf-8", Array(test.text.utf8),
@@ -109,11 +109,11 @@ extension Pages {
         let problems = test.problems.map { problem -> HTML in "<pre class=\"bad\" tabindex=\"0\">\(problem.rendered())</pre>" }
         let note: HTML =
             problems.isEmpty
-            ? "" : "<p>\(t("It does not pass yet, because a fact that mattered is missing from it:"))</p>\(problems)"
+            ? "" : "<p>\(t("The test does not pass yet, because a relevant fact is missing from it:"))</p>\(problems)"
         return page(
             context, t("Copy as a test"),
             """
-            <p>\(t("Given these events, the rules do what they did. Put it into a file beside the rules:"))</p>
+            <p>\(t("This test expects that the same events lead to the same actions. Save it as a `.test.yaml` file beside the rules:"))</p>
             <label for="case">\(t("Test"))</label><textarea id="case" rows="20" readonly spellcheck="false">\n\(test.text)</textarea>
             <p><a class="button" href="?download=true">\(t("Download"))</a></p>\(note)
             """)
@@ -139,9 +139,9 @@ extension Pages {
                 "\(task["state"].shown)",
             ]
         }
-        let address = query.map { "\($0.name)=\(PercentText.encoded($0.value))" }.joined(separator: "&")
+        let address = query.map { "\($0.name)=\(PercentEncoding.encode($0.value))" }.joined(separator: "&")
         let later = next.map { next -> HTML in
-            "<p><a rel=\"next\" href=\"/tasks?\(address)&after=\(PercentText.encoded(next))\">\(t("Next"))</a></p>"
+            "<p><a rel=\"next\" href=\"/tasks?\(address)&after=\(PercentEncoding.encode(next))\">\(t("Next page"))</a></p>"
         }
         let form: HTML = """
             <form class="filters" method="get" action="/tasks" role="search">
@@ -167,13 +167,13 @@ extension Pages {
         }
         var (accounts, copy): ([HTML], HTML) = ([], "")
         do throws(Problem) {
-            let story = try await Story(context.call(), task: name, event: nil, limit: 50)
+            let story = try await ExplanationSearch(context.call(), task: name, event: nil, limit: 50)
             if context.may(.operator) {
-                let address = "/tasks/\(PercentText.encoded(name))/test"
+                let address = "/tasks/\(PercentEncoding.encode(name))/test"
                 copy = "<div class=\"acts\"><a class=\"button\" href=\"\(address)\">\(t("Copy as a test"))</a></div>"
             }
             accounts = story.explanation.events.reversed().map { account in
-                "<article><h2>\(account.event.event.type.name)</h2>\(StoryPage(context, level: 3).html(account, isWhole: false))</article>"
+                "<article><h2>\(account.event.event.type.name)</h2>\(ExplanationView(context: context, level: 3).html(account, isWhole: false))</article>"
             }
         } catch {
             guard error.status == 404 else { throw error }
@@ -185,16 +185,14 @@ extension Pages {
 }
 
 /// The explanation of one event: the rules and their deliveries.
-struct StoryPage {
+struct ExplanationView {
     let context: PageContext
     /// The level of its headings, from 2 on.
     let level: Int
 
-    init(_ context: PageContext, level: Int) { (self.context, self.level) = (context, level) }
-
     private func heading(_ text: String) -> HTML { level == 2 ? "<h2>\(text)</h2>" : "<h3>\(text)</h3>" }
 
-    /// - Parameter isWhole: with the rules for which the event does not come into question.
+    /// - Parameter isWhole: whether to include rules that do not match the event.
     func html(_ account: Explanation.EventAccount, isWhole: Bool) -> HTML {
         let t = context.t
         let event = account.event.event
@@ -240,7 +238,7 @@ struct StoryPage {
                 "<li>\(context.state(delivery.state.rawValue)) \(context.link("deliveries", delivery.id, text: "\(delivery.action) → \(delivery.receiver)")) <span class=\"long\">\(delivery.content)</span><ul>\(attempts)</ul></li>"
         }
         return """
-            <details\(rule.deliveries.isEmpty ? "" : " open" as HTML)><summary>\(context.link("rules", rule.rule, text: rule.rule)) · <strong>\(t(rule.verdict.rawValue))</strong> \(t.sentence(rule.reason))</summary>
+            <details\(rule.deliveries.isEmpty ? "" : " open" as HTML)><summary>\(context.ruleLink(rule.rule)) · <strong>\(t(rule.verdict.rawValue))</strong> \(t.sentence(rule.reason))</summary>
             \(RunGraph(rule, for: account, t)?.html)<ul class="parts">\(parts)</ul>\(notes)<ul>\(deliveries)</ul></details>
             """
     }

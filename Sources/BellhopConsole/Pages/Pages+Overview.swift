@@ -44,7 +44,7 @@ extension Pages {
         let rows = (status["sources"]?.asArray ?? []).map { source -> [HTML] in
             let name = source["source"].text
             return [
-                "<a href=\"/events?source=\(PercentText.encoded(name))\">\(name)</a>", "\(source["kind"].text)",
+                "<a href=\"/events?source=\(PercentEncoding.encode(name))\">\(name)</a>", "\(source["kind"].text)",
                 context.state(source["state"].text), "\(source["tasks"].shown)", context.time(source["last_poll"]),
                 "\(source["error"].text)",
             ]
@@ -59,7 +59,7 @@ extension Pages {
             let number = timer["number"].text
             let about: HTML = number.isEmpty ? "\(timer["subject"].text)" : context.link("tasks", number, text: number)
             return [
-                context.time(timer["due"]), context.link("rules", timer["rule"].text, text: timer["rule"].text),
+                context.time(timer["due"]), context.ruleLink(timer["rule"].text),
                 "\(t(timer["kind"].text))", about,
             ]
         }
@@ -72,14 +72,7 @@ extension Pages {
     static func audit(_ context: PageContext) async throws(Problem) -> ConsoleAnswer {
         let t = context.t
         let before = context.request.value("before").flatMap { Int64($0) }
-        let newest = try await context.call().ask(.audit(AuditQuery(isLast: true))).rows.last?["number"]?.asInt ?? 0
-        let last = min(newest, before.map { $0 - 1 } ?? newest)
-        let rows =
-            last < 1
-            ? []
-            : try await context.call().ask(
-                .audit(AuditQuery(after: max(0, last - 100), limit: Int(min(last, 100))))
-            ).rows
+        let (rows, last) = try await Operations.auditRows(context.call(), limit: 100, before: before)
         let shown = rows.reversed().map { row -> [HTML] in
             let entry = try? JSON.parse(row["entry"].text)
             let rest = (entry?.asObject ?? [:]).filter { !["by", "act", "kind", "time"].contains($0.key) }

@@ -7,7 +7,7 @@ extension Pages {
         let t = context.t
         let rows = try await RuleList(context.call()).rules.map { rule -> [HTML] in
             [
-                context.link("rules", rule.summary.name, text: rule.summary.name),
+                context.ruleLink(rule.summary.name),
                 context.state(rule.mode) + (rule.isPaused ? " <strong>\(t("paused"))</strong>" : ""),
                 "\(rule.summary.types.map(\.name).joined(separator: ", "))", "\(rule.status["runs"].shown)",
                 "\(rule.status["errors"].shown)", context.time(rule.status["last_run"]), context.time(rule.status["next"]),
@@ -36,7 +36,7 @@ extension Pages {
         let list = try await RuleList(context.call())
         let rule = try list.rule(name)
         let deliveries = try await context.call().ask(.deliveries(DeliveryQuery(rule: name, limit: 20))).rows
-        let address = "/rules/" + PercentText.encoded(name)
+        let address = "/rules/" + PercentEncoding.encode(name)
         var acts: HTML = ""
         if context.may(.operator) {
             acts =
@@ -55,11 +55,10 @@ extension Pages {
             (t("Last run"), context.time(rule.status["last_run"])),
         ])
         let rows = deliveries.reversed().map { row -> [HTML] in
-            let number = row["task"]?["number"].text ?? ""
-            return [
+            [
                 context.time(row["created"]), context.state(row["state"].text),
                 context.link("deliveries", row["id"].text, text: row["action"].text), "\(row["receiver"].text)",
-                number.isEmpty ? "" : context.link("tasks", number, text: number),
+                context.taskLink(row["task"]?["number"].text ?? ""),
             ]
         }
         let stops = try await list.stops(of: rule).map { verdict, count, last -> [HTML] in
@@ -76,7 +75,7 @@ extension Pages {
             """)
     }
 
-    /// A link to the workbench, with a change of the rule to the other mode. Nothing is written before a person saves it.
+    /// A link to the workbench that changes the rule to the other mode. A person must save the change there.
     private static func otherMode(_ context: PageContext, _ rule: RuleList.Rule, _ address: String) -> HTML {
         let t = context.t
         let (mode, text): (ModeEdit.Mode, String)
@@ -97,7 +96,7 @@ extension Pages {
         if list.refused > 0, context.may(.operator), context.view.workshop != nil {
             let problems = try await Workbench(context.call(), rule: rule.summary.name).check(text).all
             if problems.contains(where: { $0.severity == .error }) {
-                return listing(context, text, of: path, Tried(text: text, tag: "", problems: problems))
+                return listing(context, text, of: path, WorkbenchResult(text: text, tag: "", problems: problems))
             }
         }
         let heading: HTML = "<h2>\(t("Text"))</h2>"
@@ -108,7 +107,7 @@ extension Pages {
             "<p><a href=\"/backtests/\(job.id)\">\(t("Back-test")) \(context.time(job.asked))</a>: \(file.percent) %</p>"
         }
         var coverage: RecentCoverage?
-        // The text is shown also when it cannot be measured now.
+        // If the coverage cannot be measured now, show only the text.
         do throws(Problem) { coverage = try await list.coverage(of: rule, context.call()) } catch { coverage = nil }
         guard let coverage, let since = coverage.since else {
             return heading + (other ?? "") + "<pre tabindex=\"0\">\(text)</pre>"
@@ -127,14 +126,14 @@ extension Pages {
             let name = receiver["receiver"].text
             let stop = receiver["stopped"]
             let isStopped = stop?.asObject != nil
-            let address = "/receivers/" + PercentText.encoded(name)
+            let address = "/receivers/" + PercentEncoding.encode(name)
             let act: HTML =
                 !context.may(.operator)
                 ? ""
                 : isStopped ? context.button(address + "/resume", t("Resume")) : context.button(address + "/pause", t("Pause"))
             let undecided = Int(receiver["undecided"]?.asInt ?? 0)
             return [
-                "<a href=\"/deliveries?receiver=\(PercentText.encoded(name))\">\(name)</a>", "\(receiver["kind"].text)",
+                "<a href=\"/deliveries?receiver=\(PercentEncoding.encode(name))\">\(name)</a>", "\(receiver["kind"].text)",
                 stop.flatMap { context.stop($0) } ?? "\(t("Works"))", "\(receiver["rate"]?.asString ?? t("no limit"))",
                 "\(receiver["waiting"].shown)\(receiver["more_wait"] == true ? "+" : "" as HTML)", "\(undecided)", act,
             ]
@@ -188,7 +187,7 @@ extension Pages {
             """
         let preview = try await preview(context, entered)
         return page(
-            context, t("Silences"), status: problem == nil ? 200 : problem?.status ?? 200,
+            context, t("Silences"), status: problem?.status ?? 200,
             context.table(
                 t("Silences"),
                 [t("Number"), t("Starts"), t("Ends"), t("About"), t("Reason"), t("By"), t("Kept back"), t("Act")], rows) + form
@@ -214,15 +213,14 @@ extension Pages {
             return try context.complaint(error)
         }
         let rows = preview.deliveries.prefix(20).map { row -> [HTML] in
-            let number = row["task"]?["number"].text ?? ""
-            return [
+            [
                 context.time(row["created"]), context.link("deliveries", row["id"].text, text: row["action"].text),
-                "\(row["receiver"].text)", context.link("rules", row["rule"].text, text: row["rule"].text),
-                number.isEmpty ? "" : context.link("tasks", number, text: number),
+                "\(row["receiver"].text)", context.ruleLink(row["rule"].text),
+                context.taskLink(row["task"]?["number"].text ?? ""),
             ]
         }
         let unknown: HTML =
-            preview.unknown == 0 ? "" : "<p>\(t("Not known, because their event is not kept")): \(preview.unknown)</p>"
+            preview.unknown == 0 ? "" : "<p>\(t("Not evaluated, because their event is not stored")): \(preview.unknown)</p>"
         return """
             <h2>\(t("What it would have kept back in the last 7 days")): \(preview.deliveries.count)\(preview.isCut ? "+" : "" as HTML)</h2>
             \(context.table(t("Deliveries"), [t("Created"), t("Action"), t("Receiver"), t("Rule"), t("Task")], Array(rows)))\(unknown)

@@ -3,8 +3,8 @@ import BellhopCore
 import BellhopRules
 
 extension Pages {
-    /// The text that a person entered in the workbench, and the result of the act.
-    struct Tried {
+    /// The text that a person entered in the workbench, and the result of checking, testing or saving it.
+    struct WorkbenchResult {
         var text: String
         /// The tag of the text that was edited.
         var tag: String
@@ -14,39 +14,41 @@ extension Pages {
         var refusal: Problem?
     }
 
-    static func workbench(_ context: PageContext, _ name: String, _ tried: Tried? = nil) async throws(Problem) -> ConsoleAnswer {
+    static func workbench(
+        _ context: PageContext, _ name: String, _ result: WorkbenchResult? = nil
+    ) async throws(Problem) -> ConsoleAnswer {
         let t = context.t
         let bench = try await Workbench(context.call(), rule: name)
-        let tried = tried ?? inOtherMode(context, bench)
-        let text = tried?.text ?? bench.text
-        let address = "/rules/" + PercentText.encoded(name)
+        let result = result ?? inOtherMode(context, bench)
+        let text = result?.text ?? bench.text
+        let address = "/rules/" + PercentEncoding.encode(name)
         let form: HTML = """
             <p><a href="\(address)">\(name)</a> · <code>\(bench.path)</code></p>
-            \(outcome(context, tried))
+            \(outcome(context, result))
             <form method="post" action="\(address)/workbench">\(context.formToken)
-            <input type="hidden" name="tag" value="\(tried?.tag ?? bench.tag)">
+            <input type="hidden" name="tag" value="\(result?.tag ?? bench.tag)">
             \(editor(context, text))</form>\(note(context))
             """
         return page(
-            context, "\(t("Workbench")) \(name)", status: tried?.refusal?.status ?? 200,
-            form + listing(context, text, of: bench.path, tried) + changes(context, bench, text))
+            context, "\(t("Workbench")) \(name)", status: result?.refusal?.status ?? 200,
+            form + listing(context, text, of: bench.path, result) + changes(context, bench, text))
     }
 
-    /// The text with the mode that the address asks for; nil if it asks for none.
-    private static func inOtherMode(_ context: PageContext, _ bench: Workbench) -> Tried? {
+    /// The text with the mode in the address; nil without a mode there.
+    private static func inOtherMode(_ context: PageContext, _ bench: Workbench) -> WorkbenchResult? {
         guard let mode = context.request.value("mode").flatMap(ModeEdit.Mode.init(rawValue:)), let rule = bench.rule else {
             return nil
         }
-        var tried = Tried(text: bench.text, tag: bench.tag)
+        var result = WorkbenchResult(text: bench.text, tag: bench.tag)
         if let text = ModeEdit.text(bench.text, rule: rule, mode: mode) {
-            tried.text = text
+            result.text = text
         } else {
-            tried.refusal = Problem(422, "The mode of this rule can only be changed by hand.")
+            result.refusal = Problem(422, "The mode of this rule can only be changed by hand.")
         }
-        return tried
+        return result
     }
 
-    /// The text to edit, and the buttons that try it.
+    /// The text to edit, with buttons to check, test, back-test and save it.
     static func editor(_ context: PageContext, _ text: String) -> HTML {
         let t = context.t
         let maySave = Workbench.refusal(context.view, context.visitor) == nil
@@ -68,11 +70,11 @@ extension Pages {
     }
 
     /// The result in a few words.
-    static func outcome(_ context: PageContext, _ tried: Tried?) -> HTML {
+    static func outcome(_ context: PageContext, _ result: WorkbenchResult?) -> HTML {
         let t = context.t
-        guard let tried else { return "" }
-        if let refusal = tried.refusal { return "<p class=\"bad\" role=\"alert\">\(t.sentence(refusal.detail))</p>" }
-        if let tests = tried.tests {
+        guard let result else { return "" }
+        if let refusal = result.refusal { return "<p class=\"bad\" role=\"alert\">\(t.sentence(refusal.detail))</p>" }
+        if let tests = result.tests {
             let failed = tests.count { !$0.passed }
             let rows = tests.map { test -> HTML in
                 let problems = test.problems.map { problem -> HTML in "<pre tabindex=\"0\">\(problem.rendered())</pre>" }
@@ -83,20 +85,20 @@ extension Pages {
             return
                 "<p role=\"status\" class=\"\(failed == 0 ? "good" : "bad")\">\(tests.count - failed) \(t("passed")), \(failed) \(t("failed"))</p><ul>\(rows)</ul>"
         }
-        guard tried.isChecked else { return "" }
-        let errors = tried.problems.count { $0.severity == .error }
+        guard result.isChecked else { return "" }
+        let errors = result.problems.count { $0.severity == .error }
         if errors == 0 { return "<p role=\"status\" class=\"good\">\(t("The rules are valid."))</p>" }
-        let list = tried.problems.prefix(20).map { problem -> HTML in "<li>\(problem.inOneLine)</li>" }
+        let list = result.problems.prefix(20).map { problem -> HTML in "<li>\(problem.inOneLine)</li>" }
         return "<div role=\"alert\" class=\"bad\"><p>\(t("Errors")): \(errors)</p><ul>\(list)</ul></div>"
     }
 
     /// The text with line numbers, and each problem below its line.
-    static func listing(_ context: PageContext, _ text: String, of path: String, _ tried: Tried?) -> HTML {
-        guard let tried, !tried.problems.isEmpty else { return "" }
+    static func listing(_ context: PageContext, _ text: String, of path: String, _ result: WorkbenchResult?) -> HTML {
+        guard let result, !result.problems.isEmpty else { return "" }
         let t = context.t
         var elsewhere: [HTML] = []
         var byLine: [Int: [Diagnostic]] = [:]
-        for problem in tried.problems {
+        for problem in result.problems {
             if let place = problem.place, place.file == path {
                 byLine[place.line, default: []].append(problem)
             } else {
@@ -139,19 +141,19 @@ extension Pages {
         return "<pre class=\"diff\" tabindex=\"0\">\(lines)</pre>"
     }
 
-    /// Carries out what the form of the workbench asks for.
+    /// Carries out the command of the workbench's form.
     static func tryRule(_ context: PageContext, _ name: String) async throws(Problem) -> ConsoleAnswer {
         let bench = try await Workbench(context.call(), rule: name)
         let text = entered("text", context)
         let hasCarriageReturns = bench.text.contains("\r\n")
-        var tried = Tried(
+        var result = WorkbenchResult(
             text: hasCarriageReturns ? text.replacing("\n", with: "\r\n") : text, tag: entered("tag", context))
         do throws(Problem) {
-            if let place = try await carryOut(context, bench, &tried) { return .seeOther(place) }
+            if let place = try await carryOut(context, bench, &result) { return .seeOther(place) }
         } catch {
-            tried.refusal = try shown(error)
+            result.refusal = try shown(error)
         }
-        return try await workbench(context, name, tried)
+        return try await workbench(context, name, result)
     }
 
     /// The value of a form's field. Browsers send line ends as CRLF.
@@ -159,31 +161,32 @@ extension Pages {
         (context.request.form.first { $0.name == name }?.value ?? "").replacing("\r\n", with: "\n")
     }
 
-    /// Carries out the command of a button of the workbench. Returns the address of the next page; nil to stay on this one.
+    /// Carries out the command of a button. Returns the address of the next page; nil to stay on this page.
     private static func carryOut(
-        _ context: PageContext, _ bench: Workbench, _ tried: inout Tried
+        _ context: PageContext, _ bench: Workbench, _ result: inout WorkbenchResult
     ) async throws(Problem) -> String? {
         switch entered("command", context) {
-        case "test": tried.tests = try await bench.test(tried.text)
+        case "test": result.tests = try await bench.test(result.text)
         case "backtest":
             let job = try await BackTestForm([
-                "files": [["file": .string(bench.path), "text": .string(tried.text)]], "against": "in-force",
+                "files": [["file": .string(bench.path), "text": .string(result.text)]], "against": "in-force",
                 "since": .string(entered("since", context)),
             ]).begin(context.call())
             return "/backtests/" + job.id
         case "save":
-            try await bench.save(tried.text, over: tried.tag)
-            return bench.rule.map { "/rules/" + PercentText.encoded($0) } ?? "/rules?saved=" + PercentText.encoded(bench.path)
+            try await bench.save(result.text, over: result.tag)
+            guard let rule = bench.rule else { return "/rules?saved=" + PercentEncoding.encode(bench.path) }
+            return "/rules/" + PercentEncoding.encode(rule)
         default:
-            tried.problems = try await bench.check(tried.text).all
-            tried.isChecked = true
+            result.problems = try await bench.check(result.text).all
+            result.isChecked = true
         }
         return nil
     }
 
-    /// A problem that is shown above the entered text.
+    /// A problem that can be shown above the entered text.
     ///
-    /// - Throws: any other one.
+    /// - Throws: all other problems.
     private static func shown(_ problem: Problem) throws(Problem) -> Problem {
         guard [403, 409, 412, 413, 422, 429, 503].contains(problem.status) else { throw problem }
         return problem
@@ -207,37 +210,37 @@ extension Pages {
 
             """
         let file = name.map { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) ? $0 : "-" }
-        return try newRule(context, file: "\(folder)/\(String(file)).yaml", Tried(text: text, tag: ""), nil)
+        return try newRule(context, file: "\(folder)/\(String(file)).yaml", WorkbenchResult(text: text, tag: ""), nil)
     }
 
-    /// Carries out what the form of a new file asks for.
+    /// Carries out the command of a new file's form.
     static func tryNewRule(_ context: PageContext) async throws(Problem) -> ConsoleAnswer {
         let file = entered("file", context)
-        var tried = Tried(text: entered("text", context), tag: "")
+        var result = WorkbenchResult(text: entered("text", context), tag: "")
         var bench: Workbench?
         do throws(Problem) {
             let new = try Workbench(context.call(), newFile: file)
             bench = new
-            if let place = try await carryOut(context, new, &tried) { return .seeOther(place) }
+            if let place = try await carryOut(context, new, &result) { return .seeOther(place) }
         } catch {
-            tried.refusal = try shown(error)
+            result.refusal = try shown(error)
         }
-        return try newRule(context, file: file, tried, bench)
+        return try newRule(context, file: file, result, bench)
     }
 
     private static func newRule(
-        _ context: PageContext, file: String, _ tried: Tried, _ bench: Workbench?
+        _ context: PageContext, file: String, _ result: WorkbenchResult, _ bench: Workbench?
     ) throws(Problem) -> ConsoleAnswer {
         let t = context.t
         let folders = try context.call().workshop.places.folders.map { folder -> HTML in "<code>\(folder)</code>" }
         let form: HTML = """
             <p>\(t("Rules are read from")) \(folders.joined(by: ", ")).</p>
-            \(outcome(context, tried))
+            \(outcome(context, result))
             <form method="post" action="/workbench">\(context.formToken)
-            \(field("file", t("File"), file))\(editor(context, tried.text))</form>\(note(context))
+            \(field("file", t("File"), file))\(editor(context, result.text))</form>\(note(context))
             """
         return page(
-            context, t("New rule"), status: tried.refusal?.status ?? 200,
-            form + listing(context, tried.text, of: file, tried) + (bench.map { changes(context, $0, tried.text) } ?? ""))
+            context, t("New rule"), status: result.refusal?.status ?? 200,
+            form + listing(context, result.text, of: file, result) + (bench.map { changes(context, $0, result.text) } ?? ""))
     }
 }

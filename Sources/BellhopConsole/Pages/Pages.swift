@@ -11,7 +11,7 @@ enum Pages {
         /// The path, with names of parameters in braces.
         var path: String
         var role: ConsoleRole
-        /// The operation of the API whose parameters the page's address may have; nil if the page checks them itself.
+        /// The API operation that checks the parameters in the page's address; nil if the page checks them itself.
         var operation: String?
         var run: @Sendable (PageContext, [String: String]) async throws(Problem) -> ConsoleAnswer
 
@@ -33,15 +33,7 @@ enum Pages {
             self.run = run
         }
 
-        func values(in parts: [String]) -> [String: String]? {
-            let pattern = path.split(separator: "/")
-            guard pattern.count == parts.count else { return nil }
-            var values: [String: String] = [:]
-            for (part, text) in zip(pattern, parts) {
-                if part.hasPrefix("{") { values[String(part.dropFirst().dropLast())] = text } else if part != text { return nil }
-            }
-            return values
-        }
+        func values(in parts: [String]) -> [String: String]? { PathPattern.values(path, in: parts) }
     }
 
     static let all: [Page] = [
@@ -77,15 +69,17 @@ enum Pages {
     ]
 
     static func answer(
-        _ request: ConsoleRequest, _ visitor: Visitor?, _ desk: ConsoleDesk
+        _ request: ConsoleRequest, _ visitor: Visitor?, _ handler: ConsoleHandler
     ) async throws(Problem) -> ConsoleAnswer {
-        if request.path == OpenIDDesk.path, let openID = desk.openID { return try await openID.answer(request, desk.gate) }
-        if request.path == ["login"] { return try await logIn(request, visitor, desk) }
-        guard let visitor else {
-            guard request.method == "GET" else { return loginPage(request, desk.view, status: 401) }
-            return .seeOther("/login?next=" + PercentText.encoded(address(of: request)))
+        if request.path == OpenIDLogin.path, let openID = handler.openID {
+            return try await openID.answer(request, handler.authenticator)
         }
-        let context = PageContext(request, visitor, desk)
+        if request.path == ["login"] { return try await logIn(request, visitor, handler) }
+        guard let visitor else {
+            guard request.method == "GET" else { return loginPage(request, handler.view, status: 401) }
+            return .seeOther("/login?next=" + PercentEncoding.encode(address(of: request)))
+        }
+        let context = PageContext(request, visitor, handler)
         var methods: [String] = []
         for page in all + acts {
             guard let values = page.values(in: request.path) else { continue }
@@ -98,16 +92,16 @@ enum Pages {
                 guard let operation = Operations.all.first(where: { $0.id == id }) else {
                     preconditionFailure("no operation \(id)")
                 }
-                // Forms send empty values for what is not filled in.
+                // Forms send empty values for empty fields.
                 try operation.check(request.query.filter { !$0.value.isEmpty })
             }
             if page.method == .post {
-                try desk.checkOrigin(request, visitor, formToken: request.form.first { $0.name == "form_token" }?.value)
+                try handler.checkOrigin(request, visitor, formToken: request.form.first { $0.name == "form_token" }?.value)
             }
             if request.path == ["logout"] {
-                desk.gate.logOut(visitor)
+                handler.authenticator.logOut(visitor)
                 var answer = ConsoleAnswer.seeOther("/login")
-                answer.fields.append(desk.gate.cookie(for: nil))
+                answer.fields.append(handler.authenticator.cookie(for: nil))
                 return answer
             }
             var answer = try await page.run(context, values)
@@ -122,23 +116,23 @@ enum Pages {
     // Logging in.
 
     private static func logIn(
-        _ request: ConsoleRequest, _ visitor: Visitor?, _ desk: ConsoleDesk
+        _ request: ConsoleRequest, _ visitor: Visitor?, _ handler: ConsoleHandler
     ) async throws(Problem) -> ConsoleAnswer {
         guard request.method == "POST" else {
-            return visitor?.session == nil ? loginPage(request, desk.view, status: 200) : .seeOther("/")
+            return visitor?.session == nil ? loginPage(request, handler.view, status: 200) : .seeOther("/")
         }
-        // Else another site could log a browser in as somebody else.
-        try desk.checkSite(request)
+        // Otherwise another site could log the browser in with its own token (login CSRF).
+        try handler.checkSite(request)
         let token = request.form.first { $0.name == "token" }?.value ?? ""
         do throws(Problem) {
-            let visitor = try await desk.gate.logIn(token.filter { !$0.isWhitespace }, from: request)
+            let visitor = try await handler.authenticator.logIn(token.filter { !$0.isWhitespace }, from: request)
             let wanted = request.form.first { $0.name == "next" }?.value ?? "/"
             var answer = ConsoleAnswer.seeOther(isPage(wanted) ? wanted : "/")
-            answer.fields.append(desk.gate.cookie(for: visitor))
+            answer.fields.append(handler.authenticator.cookie(for: visitor))
             return answer
         } catch {
             guard error.status == 401 || error.status == 429 else { throw error }
-            return loginPage(request, desk.view, status: error.status, problem: error)
+            return loginPage(request, handler.view, status: error.status, problem: error)
         }
     }
 
@@ -149,10 +143,10 @@ enum Pages {
             && address.utf8.allSatisfy { 0x21...0x7e ~= $0 && $0 != UInt8(ascii: "\\") }
     }
 
-    /// The page that a request is for, with its query.
+    /// The path and query of a request.
     private static func address(of request: ConsoleRequest) -> String {
-        let path = "/" + request.path.map(PercentText.encoded).joined(separator: "/")
-        let query = request.query.map { "\(PercentText.encoded($0.name))=\(PercentText.encoded($0.value))" }
+        let path = "/" + request.path.map { PercentEncoding.encode($0) }.joined(separator: "/")
+        let query = request.query.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }
         return query.isEmpty ? path : path + "?" + query.joined(separator: "&")
     }
 
@@ -165,7 +159,7 @@ enum Pages {
             "<p class=\"bad\" role=\"alert\" id=\"problem\">\(t.sentence(problem.detail))</p>"
         }
         let account = view.provider.map { _ -> HTML in
-            let address = "/login/openid?next=" + PercentText.encoded(next)
+            let address = "/login/openid?next=" + PercentEncoding.encode(next)
             return "<p><a class=\"button\" href=\"\(address)\">\(t("Log in with your account"))</a></p>"
         }
         let body: HTML = """
@@ -192,7 +186,7 @@ enum Pages {
         ("/audit", "Audit"),
     ]
 
-    /// - Parameter title: already in the page's language.
+    /// - Parameter title: in the page's language.
     static func page(_ context: PageContext, _ title: String, status: Int = 200, _ content: HTML) -> ConsoleAnswer {
         let t = context.t
         let place = "/" + (context.request.path.first ?? "")

@@ -2,13 +2,13 @@ import BellhopAgent
 import BellhopCore
 import BellhopRules
 
-/// The path that a run took through its rule, as a picture: the event, the condition, what became of the run, and its deliveries.
+/// A drawing of a run through its rule: the event, the condition, the verdict, and the deliveries.
 struct RunGraph {
     private struct Node {
         var title: String
         var text = ""
         var tone: HTML = "plain"
-        /// How far it is indented: deliveries hang on their run, and events on the run that emitted them.
+        /// The indentation: 1 for deliveries of the run and events that it emitted.
         var depth = 0
     }
 
@@ -18,10 +18,10 @@ struct RunGraph {
     private static let height = 40
     private static let gap = 16
     private static let indent = 24
-    /// The most nodes; a run with more deliveries says how many.
+    /// The most deliveries and emitted events; a last node counts the others.
     private static let most = 12
 
-    /// Nil if the event did not come into question for the rule.
+    /// Nil if the rule is not for such events.
     init?(_ account: Explanation.Account, for event: Explanation.EventAccount, _ t: Words) {
         guard account.isRelevant else { return nil }
         var nodes = [Node(title: event.event.event.type.name, text: Pages.summary(event.event.event))]
@@ -80,7 +80,7 @@ struct RunGraph {
             "<figure class=\"graph\"><svg viewBox=\"0 0 \(width) \(whole)\" role=\"img\" aria-label=\"\(words)\">\(lines)\(boxes)</svg></figure>"
     }
 
-    /// A text, cut to the width of a box.
+    /// A text, truncated to the width of a box.
     private static func shortened(_ text: String, at x: Int) -> String {
         let most = (width - x) / 8
         let line = text.singleLine

@@ -1,4 +1,4 @@
-/// A sentence with values in it: each `%` stands for one, in the same order in both languages.
+/// A sentence in two languages; each `%` stands for a value, in the same order in both.
 struct TranslatedSentence: Sendable {
     private let english: [String]
     private let german: [String]
@@ -12,7 +12,7 @@ struct TranslatedSentence: Sendable {
         text.split(separator: "%", omittingEmptySubsequences: false).map(String.init)
     }
 
-    /// Nil for another sentence.
+    /// The German sentence with the values of the English one; nil if the sentence does not match.
     func translation(of sentence: String) -> String? {
         guard let head = english.first, sentence.hasPrefix(head) else { return nil }
         var rest = sentence.dropFirst(head.count)
@@ -53,7 +53,7 @@ extension Words {
         .init(
             "The receiver % is paused: % Repair it, then `bellhop resume %`.",
             "Der Empfänger % ist angehalten: % Beheben Sie es, dann `bellhop resume %`."),
-        .init("The rule % failed when it last ran: %", "Die Regel % scheiterte beim letzten Lauf: %"),
+        .init("The rule % failed when it last ran: %", "Die Regel % hatte beim letzten Lauf einen Fehler: %"),
         .init("1 delivery is dead: %", "1 Zustellung ist aufgegeben: %"),
         .init("% deliveries are dead: %", "% Zustellungen sind aufgegeben: %"),
         .init("1 delivery is held: %", "1 Zustellung ist zurückgehalten: %"),
@@ -63,7 +63,7 @@ extension Words {
             "Die Verbindung % verwendet den geänderten Schlüsselbund nicht: %"),
         .init(
             "The source % does not use the changed keychain: %", "Die Quelle % verwendet den geänderten Schlüsselbund nicht: %"),
-        .init("The store failed: %", "Der Speicher scheiterte: %"),
+        .init("The store failed: %", "Fehler im Speicher: %"),
         // Why a rule ran or did not.
         .init("`on` does not name `%`", "`on` nennt `%` nicht"),
         .init("`from` does not name the source `%`", "`from` nennt die Quelle `%` nicht"),
@@ -72,7 +72,7 @@ extension Words {
         .init("it is off (`enabled: false`)", "sie ist aus (`enabled: false`)"),
         .init("`when` is false", "`when` ist nicht erfüllt"),
         .init("`when` is unknown, because a part of it is null", "`when` ist nicht entscheidbar, weil ein Teil davon leer ist"),
-        .init("`when` failed: %", "`when` scheiterte: %"),
+        .init("`when` failed: %", "Fehler in `when`: %"),
         .init(
             "no entry of `on` for this type has a `when` that is true",
             "kein Eintrag von `on` für diesen Typ hat ein erfülltes `when`"),
@@ -97,7 +97,7 @@ extension Words {
         .init("`%` waits until %", "`%` wartet bis %"),
         .init(
             "no absence is recorded that this event ended",
-            "es ist kein Ausbleiben verzeichnet, das dieses Ereignis beendet hätte"),
+            "es ist kein Warten auf Ausbleiben verzeichnet, das dieses Ereignis beendet hätte"),
         .init("no rule has seen the event yet", "noch keine Regel hat das Ereignis gesehen"),
         .init("the rule was paused since %", "die Regel war seit % angehalten"),
         .init("the rule was paused when the event came", "die Regel war angehalten, als das Ereignis kam"),
@@ -107,10 +107,10 @@ extension Words {
             "the rule is in the files, but not in force yet", "die Regel steht in den Dateien, gilt aber noch nicht"),
         .init(
             "its text allows the run; if something stopped it, the record is gone",
-            "ihr Text erlaubt den Lauf; falls etwas ihn verhinderte, ist es nicht mehr aufbewahrt"),
+            "ihr Text erlaubt den Lauf; falls etwas ihn verhinderte, ist es nicht mehr gespeichert"),
         .init(
             "by its text it could have run at the time of the event, but no run is recorded",
-            "nach ihrem Text hätte sie zur Zeit des Ereignisses laufen können, aber es ist kein Lauf aufbewahrt"),
+            "nach ihrem Text hätte sie zur Zeit des Ereignisses laufen können, aber es ist kein Lauf gespeichert"),
         .init(
             "the task is not among those for which the rule is live (`canary`): recorded, not done",
             "für diese Aufgabe ist die Regel nicht live (`canary`): aufgezeichnet, nicht getan"),
@@ -150,8 +150,8 @@ extension Words {
         .init("There is no connection `%`.", "Es gibt keine Verbindung `%`."),
         .init("There is no event `%`.", "Es gibt kein Ereignis `%`."),
         .init("There is no delivery `%`.", "Es gibt keine Zustellung `%`."),
-        .init("No event is stored about a task `%`.", "Über eine Aufgabe `%` ist kein Ereignis aufbewahrt."),
-        .init("No event is stored about an event `%`.", "Ein Ereignis `%` ist nicht aufbewahrt."),
+        .init("No event is stored about a task `%`.", "Zu einer Aufgabe `%` ist kein Ereignis gespeichert."),
+        .init("No event is stored about an event `%`.", "Ein Ereignis `%` ist nicht gespeichert."),
         .init(
             "There is no back-test `%`: reports are kept for an hour.",
             "Es gibt keinen Rückblick-Test `%`: Berichte werden eine Stunde lang aufbewahrt."),

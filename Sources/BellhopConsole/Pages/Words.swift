@@ -21,8 +21,8 @@ enum Language: String, Sendable, CaseIterable {
     }
 }
 
-/// Translates the words of pages, and those of the agent that are always the same: states, verdicts. Other text of the agent (errors,
-/// conditions, names) is shown as it is.
+/// Translates the words of pages, and the agent's fixed words, such as states and verdicts. Other text of the agent (errors, conditions,
+/// names) is shown as it is.
 struct Words: Sendable {
     let language: Language
 
@@ -30,7 +30,7 @@ struct Words: Sendable {
         language == .english ? english : Self.german[english] ?? english
     }
 
-    /// A sentence of the agent. Those that are not in the table stay in English, as a whole.
+    /// A sentence of the agent. A sentence that is not in the table stays in English.
     func sentence(_ english: String) -> String {
         language == .english ? english : Self.germanSentences.lazy.compactMap { $0.translation(of: english) }.first ?? english
     }
@@ -40,15 +40,15 @@ struct Words: Sendable {
         "Waiting": "Wartendes", "Silences": "Stummschaltungen", "Receivers": "Empfänger", "Audit": "Prüfprotokoll",
         "Log in": "Anmelden", "Log in with your account": "Mit dem eigenen Konto anmelden", "Log out": "Abmelden",
         "Token": "Token", "Skip to the content": "Zum Inhalt springen",
-        "Pages": "Seiten", "Needs a person": "Braucht einen Menschen",
-        "Nothing needs a person.": "Nichts braucht einen Menschen.",
+        "Pages": "Seiten", "Needs a person": "Eingriff nötig",
+        "Nothing needs a person.": "Kein Eingriff nötig.",
         "Sources": "Quellen", "Source": "Quelle", "State": "Zustand", "Last poll": "Letzte Abfrage", "Error": "Fehler",
         "Kind": "Art",
         "Events per hour": "Ereignisse je Stunde", "Deliveries per hour": "Zustellungen je Stunde",
         "in the last 24 hours": "in den letzten 24 Stunden", "Time": "Zeit", "Type": "Typ", "Summary": "Zusammenfassung",
         "Task": "Aufgabe", "Title": "Titel", "Rule": "Regel", "Receiver": "Empfänger", "Action": "Aktion", "Attempts": "Versuche",
-        "Since": "Seit", "Search": "Suchen", "Condition": "Bedingung", "Older": "Ältere", "Newest": "Neueste", "None.": "Keine.",
-        "Left out, because the condition failed:": "Ausgelassen, weil die Bedingung scheiterte:",
+        "Since": "Seit", "Search": "Suchen", "Condition": "Bedingung", "Older": "Ältere", "None.": "Keine.",
+        "Left out, because the condition failed:": "Ausgelassen wegen eines Fehlers in der Bedingung:",
         "Retry": "Wiederholen",
         "Drop": "Verwerfen", "Edit": "Bearbeiten", "Save": "Speichern", "Pause": "Anhalten", "Resume": "Fortsetzen",
         "Reason": "Grund", "Mode": "Modus", "Runs": "Läufe", "Errors": "Fehler", "Last run": "Letzter Lauf", "Next": "Nächster",
@@ -58,16 +58,13 @@ struct Words: Sendable {
         "Kept back": "Zurückgehalten",
         "Begin a silence": "Stummschaltung beginnen", "For how long": "Wie lange", "End": "Beenden", "active": "aktiv",
         "Only messages for which this holds": "Nur Nachrichten, für die dies gilt", "Only this rule": "Nur diese Regel",
-        "Only this receiver": "Nur dieser Empfänger", "all": "alle", "Waits for a person": "Wartet auf einen Menschen",
-        "Works": "Arbeitet", "Due": "Fällig", "About": "Worüber", "Act": "Handlung", "Person": "Person", "Number": "Nummer",
-        "What happened": "Was geschah", "Changes": "Änderungen", "Led to": "Führte zu", "Caused by": "Verursacht durch",
-        "Why": "Warum",
-        "No event about it is stored.": "Es ist kein Ereignis darüber aufbewahrt.", "live": "live", "Watch live": "Live mitlesen",
-        "Stop watching": "Nicht mehr mitlesen", "Language": "Sprache", "Time zone": "Zeitzone", "Details": "Einzelheiten",
-        "Everything about this task": "Alles über diese Aufgabe", "Silence such messages": "Solche Nachrichten stummschalten",
-        "Really?": "Wirklich?", "Yes": "Ja", "Back": "Zurück", "of these": "davon", "Choose": "Auswählen", "Before": "Vorher",
-        "After": "Nachher",
-        "Field": "Feld", "Comment": "Kommentar", "What is wrong": "Was nicht stimmt", "Changed.": "Geändert.",
+        "Only this receiver": "Nur dieser Empfänger", "all": "alle", "Waits for a person": "Wartet auf Eingriff",
+        "Works": "Funktioniert", "Due": "Fällig", "About": "Betrifft", "Act": "Handlung", "Person": "Person", "Number": "Nummer",
+        "Changes": "Änderungen", "Led to": "Führte zu", "Caused by": "Verursacht durch", "Why": "Warum",
+        "No event about it is stored.": "Es ist kein Ereignis dazu gespeichert.", "live": "live", "Watch live": "Live mitlesen",
+        "Stop watching": "Nicht mehr mitlesen", "Details": "Einzelheiten", "Choose": "Auswählen",
+        "Silence such messages": "Solche Nachrichten stummschalten",
+        "Before": "Vorher", "After": "Nachher", "Field": "Feld", "What is wrong": "Was nicht stimmt",
         "new": "neu", "preparing": "bereitet vor", "polling": "fragt ab", "fine": "in Ordnung", "failing": "fehlerhaft",
         "held": "zurückgehalten",
         "available": "bereit", "waiting": "wartend", "running": "läuft", "done": "erledigt", "dead": "aufgegeben",
@@ -75,24 +72,22 @@ struct Words: Sendable {
         "silenced": "stumm", "quiet": "in Ruhezeit", "dropped": "verworfen", "off": "aus", "canary": "Probelauf",
         "Log in with a token. `bellhop console token` makes one.":
             "Melden Sie sich mit einem Token an. `bellhop console token` erzeugt eines.",
-        "This needs JavaScript; the page shows what there is when it is loaded.":
-            "Dies braucht JavaScript; die Seite zeigt, was beim Laden da ist.",
-        "Schedule": "Zeitplan", "Description": "Beschreibung", "Problem": "Problem", "No events.": "Keine Ereignisse.",
+        "Schedule": "Zeitplan", "Description": "Beschreibung", "Problem": "Problem",
         "under way": "unterwegs", "not sent": "nicht gesendet", "Calendar": "Kalender", "What": "Was", "Often": "Häufig",
-        "Last": "Zuletzt",
+        "Last": "Zuletzt", "Next page": "Nächste Seite",
         "Quiet: messages wait": "Ruhezeit: Nachrichten warten", "Quiet: messages are dropped": "Ruhezeit: Nachrichten entfallen",
         "No schedule and no quiet time in the next days.": "Kein Zeitplan und keine Ruhezeit in den nächsten Tagen.",
         "Schedules of rules and quiet times of the next seven days.":
             "Zeitpläne von Regeln und Ruhezeiten der nächsten sieben Tage.",
         "Copy as a test": "Als Test kopieren", "Download": "Herunterladen",
-        "Given these events, the rules do what they did. Put it into a file beside the rules:":
-            "Bei diesen Ereignissen tun die Regeln, was sie taten. Legen Sie es in eine Datei neben den Regeln:",
-        "It does not pass yet, because a fact that mattered is missing from it:":
-            "So gelingt er nicht, weil etwas Wichtiges darin fehlt:",
+        "This test expects that the same events lead to the same actions. Save it as a `.test.yaml` file beside the rules:":
+            "Dieser Test erwartet, dass dieselben Ereignisse zu denselben Aktionen führen. Speichern Sie ihn als `.test.yaml`-Datei neben den Regeln:",
+        "The test does not pass yet, because a relevant fact is missing from it:":
+            "Der Test gelingt noch nicht, weil eine wichtige Angabe darin fehlt:",
         "Stopped or waited in the last day": "Am letzten Tag gestoppt oder gewartet",
-        "What would it keep back?": "Was hielte sie zurück?",
+        "What would it keep back?": "Was würde sie zurückhalten?",
         "What it would have kept back in the last 7 days": "Was sie in den letzten 7 Tagen zurückgehalten hätte",
-        "Not known, because their event is not kept": "Nicht bekannt, weil ihr Ereignis nicht aufbewahrt ist",
+        "Not evaluated, because their event is not stored": "Nicht bewertet, weil ihr Ereignis nicht gespeichert ist",
         "Back-test": "Rückblick-Test", "Back-tests": "Rückblick-Tests", "Begin a back-test": "Rückblick-Test beginnen",
         "Back-test since": "Rückblick-Test seit", "All rules": "Alle Regeln", "Progress": "Fortschritt", "Begin": "Beginn",
         "Forget": "Vergessen", "failed": "fehlgeschlagen", "ended": "beendet", "passed": "bestanden",
@@ -103,7 +98,7 @@ struct Words: Sendable {
         "Would be added": "Käme hinzu", "Would be removed": "Fiele weg", "Would be changed": "Wäre anders",
         "The same in both": "In beiden gleich",
         "Coverage": "Abdeckung", "Coverage of the last day": "Abdeckung des letzten Tages",
-        "Delivery": "Zustellung", "New rule": "Neue Regel", "Name": "Name", "New file": "Neue Datei",
+        "Delivery": "Zustellung", "New rule": "Neue Regel", "Name": "Name",
         "is saved. The agent reads it now.": "ist gespeichert. Der Agent liest sie jetzt.",
         "Rules are read from": "Regeln werden gelesen aus",
         "Coverage by recent events": "Abdeckung durch die letzten Ereignisse", "since": "seit",
@@ -115,7 +110,7 @@ struct Words: Sendable {
         // Why rules ran or did not.
         "ran": "gelaufen", "type": "anderer Typ", "source": "andere Quelle", "field": "anderes Feld",
         "condition_false": "Bedingung nicht erfüllt", "condition_unknown": "Bedingung nicht entscheidbar",
-        "condition_failed": "Bedingung gescheitert", "key_failed": "Schlüssel gescheitert", "step_failed": "Schritt gescheitert",
+        "condition_failed": "Fehler in der Bedingung", "key_failed": "Fehler im Schlüssel", "step_failed": "Fehler im Schritt",
         "loop": "Schleife", "cancelled": "abgebrochen", "not_true_when_due": "bei Fälligkeit nicht erfüllt",
         "counting": "wird gezählt", "gathering": "wird gesammelt", "throttled": "gedrosselt", "once": "schon gelaufen",
         "expired": "abgelaufen", "no_step": "ohne Schritt",
@@ -124,7 +119,7 @@ struct Words: Sendable {
         "unknown": "nicht bekannt",
         "Pause all writes": "Alles Schreiben anhalten", "Resume writes": "Schreiben fortsetzen",
         "Writes to tasks are paused.": "Schreiben in Aufgaben ist angehalten.",
-        // What was done, as the audit names it, and how attempts ended.
+        // The audit's acts, and the outcomes of attempts.
         "retry": "neuer Versuch", "drop": "verworfen", "edit": "bearbeitet", "pause": "angehalten", "resume": "fortgesetzt",
         "forget": "vergessen", "replay": "erneut durch die Regeln", "reload": "Regeln neu geladen", "prune": "gekürzt",
         "silence add": "Stummschaltung begonnen", "silence end": "Stummschaltung beendet",
@@ -135,7 +130,7 @@ struct Words: Sendable {
         "Step": "Schritt", "To": "An", "Attempt": "Versuch", "Outcome": "Ergebnis", "Detail": "Einzelheit",
         "Silence": "Stummschaltung", "Role": "Rolle", "Cause": "Ursache", "Subject": "Gegenstand", "Through": "Bis",
         "Hash": "Prüfsumme",
-        // What rules wait for.
+        // The kinds of waits.
         "for": "Frist", "count": "Anzahl", "group": "Sammlung", "on": "weitere Ereignisse", "none": "Ausbleiben",
         "escalate": "Eskalation", "schedule": "Zeitplan", "existing": "Bestand",
     ]

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// The console's own style sheet, script and sign.
+/// The console's style sheet, script and icon.
 enum Assets {
     private static let files: [String: (type: String, bytes: [UInt8])] = [
         "console.css": ("text/css; charset=utf-8", PackageResources.console_css),
@@ -8,7 +8,7 @@ enum Assets {
         "console.js": ("text/javascript; charset=utf-8", PackageResources.console_js),
     ]
 
-    /// The path of a file: with the tag of its contents, so that browsers keep it until it changes.
+    /// The path of a file, with a tag of its content, so that browsers cache it until it changes.
     static func path(_ name: String) -> String {
         "/assets/\(name)?v=\((tags[name] ?? "").filter { $0 != "\"" }.prefix(12))"
     }

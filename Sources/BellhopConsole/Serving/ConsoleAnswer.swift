@@ -1,7 +1,7 @@
 import BellhopCore
 import Crypto
 
-/// A body that is made while it is sent.
+/// A body that is produced while it is sent.
 protocol ConsoleStream: Sendable {
     /// The next piece; nil after the last one.
     mutating func next() async throws -> String?
@@ -11,7 +11,7 @@ protocol ConsoleStream: Sendable {
 struct ConsoleAnswer: Sendable {
     enum Body: Sendable {
         case bytes([UInt8])
-        /// Sent piece by piece, until there is no other or the other side is gone.
+        /// Sent piece by piece, until it ends or the client disconnects.
         case stream(any ConsoleStream)
     }
 
@@ -39,7 +39,7 @@ struct ConsoleAnswer: Sendable {
         ConsoleAnswer(status, type: "text/html; charset=utf-8", Array(html.text.utf8))
     }
 
-    /// Sends a browser to another page, after a change.
+    /// Redirects a browser, after a change.
     static func seeOther(_ place: String) -> ConsoleAnswer {
         ConsoleAnswer(303, type: "text/plain; charset=utf-8", [], fields: [("Location", place)])
     }

@@ -9,7 +9,7 @@ struct ConsoleRequest: Sendable {
     var query: [(name: String, value: String)]
     var headers: [(name: String, value: String)]
     var body: [UInt8]
-    /// The address of the other side.
+    /// The client's address.
     var peer: String
 
     init(
@@ -54,16 +54,27 @@ struct ConsoleRequest: Sendable {
     }
 
     /// Whether a browser asks for a page.
-    var wantsPage: Bool { path.first != "api" && !TelemetryDesk.serves(self) }
+    var wantsPage: Bool { path.first != "api" && !TelemetryHandler.serves(self) }
 }
 
 extension Substring {
     fileprivate var trimmingBlanks: Substring { drop { $0 == " " } }
 }
 
-/// ``PercentEncoding`` by the short names that pages use.
-enum PercentText {
-    static func encoded(_ text: String) -> String { PercentEncoding.encode(text) }
-
-    static func decoded(_ text: Substring) -> String { PercentEncoding.decode(text) }
+/// A path with the names of its parameters in braces, such as `/rules/{rule}`.
+enum PathPattern {
+    /// The values of the parameters; nil if the path does not match.
+    static func values(_ pattern: String, in parts: some Collection<String>) -> [String: String]? {
+        let pattern = pattern.split(separator: "/")
+        guard pattern.count == parts.count else { return nil }
+        var values: [String: String] = [:]
+        for (part, text) in zip(pattern, parts) {
+            if part.hasPrefix("{") {
+                values[String(part.dropFirst().dropLast())] = text
+            } else if part != text {
+                return nil
+            }
+        }
+        return values
+    }
 }

@@ -13,13 +13,13 @@ public struct ConsoleServer: Service {
     public init(_ view: AgentView, logger: Logger, isListening: @escaping @Sendable (Int) -> Void = { _ in }) {
         let feed = LiveFeed(view)
         let jobs = BackTestJobs(view)
-        let desk = ConsoleDesk(view, feed, jobs)
+        let handler = ConsoleHandler(view, feed, jobs)
         self.feed = feed
         self.jobs = jobs
         server = WebServer(
             setting: "console", at: view.configuration.place, tls: view.configuration.tls, logger: logger,
             isListening: isListening
-        ) { await desk.answer($0) }
+        ) { await handler.answer($0) }
     }
 
     public func run() async throws {
@@ -48,8 +48,8 @@ public struct TelemetryServer: Service {
             setting: "telemetry", at: view.telemetry?.place, logger: logger, isListening: isListening
         ) { request in
             do throws(Problem) {
-                if let telemetry = view.telemetry, TelemetryDesk.serves(request) {
-                    return try await TelemetryDesk(telemetry: telemetry).answer(request)
+                if let telemetry = view.telemetry, TelemetryHandler.serves(request) {
+                    return try await TelemetryHandler(telemetry: telemetry).answer(request)
                 }
                 throw Problem(404, "Here are /metrics, /health/live and /health/ready.")
             } catch {

@@ -4,15 +4,15 @@ import BellhopCore
 /// Why a request failed, in the form of RFC 9457.
 struct Problem: Error, Sendable, Hashable {
     var status: Int
-    /// A few words that are the same for every problem of this kind.
+    /// A few words, the same for all problems with this status.
     var title: String
     /// A sentence that says what happened and what to do.
     var detail: String
-    /// After how many seconds to try again.
+    /// After how many seconds to retry.
     var retryAfter: Int?
-    /// The methods that the address has.
+    /// The methods that the address accepts.
     var allow: String?
-    /// The mistakes in what the request says, each with its place.
+    /// The mistakes in the request's content, each with its place.
     var mistakes: [Diagnostic] = []
 
     init(_ status: Int, _ detail: String, retryAfter: Int? = nil, allow: String? = nil) {
@@ -27,6 +27,11 @@ struct Problem: Error, Sendable, Hashable {
     init(_ mistakes: Diagnostics) {
         self.init(422, mistakes.all.map { $0.message + ($0.help.map { ": \($0)" } ?? "") }.joined(separator: "; "))
         self.mistakes = mistakes.all
+    }
+
+    /// The detail about a name that does not exist.
+    static func unknown(_ kind: String, _ name: String, among known: [String]) -> String {
+        "There is no \(kind) `\(name)`" + (Suggestion.didYouMean(name, among: known).map { ": \($0)" } ?? ".")
     }
 
     /// From an inquiry's error.

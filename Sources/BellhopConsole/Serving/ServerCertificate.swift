@@ -7,11 +7,11 @@ import NIOSSL
 
 /// The certificate and the key with which the console speaks HTTPS.
 public struct ServerCertificate: Sendable {
-    /// When the certificate ends.
+    /// When the certificate expires.
     public let end: Timestamp
     let tls: TLSConfiguration
 
-    /// Reads both files, and finds out whether they belong together.
+    /// Reads both files, and checks that the key belongs to the certificate.
     public init(_ files: ConsoleConfiguration.Certificate) throws(ServerProblem) {
         do {
             let (chain, key) = (try Self.chain(files.certificate), try Self.key(files.key))
@@ -48,7 +48,7 @@ public struct ServerCertificate: Sendable {
         }
     }
 
-    /// Whether the files of a configuration can be used, and for how long: for `bellhop doctor`. Nil if the console has none.
+    /// The finding of `bellhop doctor` about the certificate; nil if bellhop.yaml names none.
     public static func finding(_ console: ConsoleConfiguration, at now: Timestamp) -> Finding? {
         guard let files = console.tls else { return nil }
         let subject = "console"
@@ -65,9 +65,9 @@ public struct ServerCertificate: Sendable {
         }
     }
 
-    /// What is wrong with the files of a configuration: for `bellhop check`.
+    /// The mistakes that `bellhop check` reports about the certificate.
     public static func diagnostics(_ configuration: Configuration) -> Diagnostics {
-        // Another user than the agent's may be unable to read the key, and still check the rest.
+        // A user who may not read the key can still check the rest of bellhop.yaml.
         guard let files = configuration.console.tls, !isForbidden(files.certificate), !isForbidden(files.key) else {
             return Diagnostics()
         }

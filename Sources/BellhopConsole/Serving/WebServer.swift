@@ -20,9 +20,9 @@ struct WebServer: Sendable {
 
     /// The largest body of a request, in bytes.
     static let largestBody = 1 << 20
-    /// The largest size of a request's address and header fields, in bytes: the longest condition fits in it, also percent-encoded.
+    /// The largest size of a request's address and header fields, in bytes. The longest condition fits, even percent-encoded.
     private static let largestHead = 32 << 10
-    /// How many connections are kept open at once, viewers of live events included.
+    /// The most open connections, including viewers of live events.
     private static let mostConnections = 6000
 
     /// - Parameters:
@@ -43,10 +43,10 @@ struct WebServer: Sendable {
         self.answer = answer
     }
 
-    /// Serves on separate threads, which leave the processor to the agent's work.
+    /// Serves on threads with a low priority, so that the agent's work comes first.
     func run() async throws {
         guard let place else { return }
-        let (loop, threads) = (QuietThreads.loop(), QuietThreads(count: 2))
+        let (loop, threads) = (LowPriorityThreads.loop(), LowPriorityThreads(count: 2))
         let result: Result<Void, any Error>
         do {
             try await withTaskExecutorPreference(threads) { try await run(at: place, on: loop) }
@@ -93,7 +93,7 @@ struct WebServer: Sendable {
         }
     }
 
-    /// Runs a server until it is asked to stop.
+    /// Runs a server until a graceful shutdown.
     private func serve(_ connections: InboundConnections, _ server: @escaping @Sendable () async throws -> Void) async throws {
         try await withGracefulShutdownHandler {
             try await server()

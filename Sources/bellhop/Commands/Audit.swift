@@ -6,18 +6,18 @@ struct Audit: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit", abstract: "Show what was sent and what people did, from a record that reveals later changes.",
         discussion: """
-            Each attempt of a delivery that ended, each change of the rules in force and each act of a person is a row. The hash of a \
-            row covers the row before, so that a row that was changed, moved or removed is found.
+            Each finished attempt of a delivery, each change of the rules in force and each act of a person is a row. Each row's hash \
+            covers the row before, so that a changed, moved or removed row is detected.
 
-            `bellhop audit verify` checks the chain. Only a checkpoint shows that the last rows were removed: keep the line that \
-            `bellhop audit checkpoint` prints in another place, and give it to `verify --checkpoint`.
+            `bellhop audit verify` checks the chain. It detects the removal of the last rows only with a checkpoint: keep the line \
+            that `bellhop audit checkpoint` prints in another place, and give it to `verify --checkpoint`.
             """,
         subcommands: [AuditVerify.self, AuditExport.self, AuditCheckpointCommand.self])
 }
 
 struct AuditVerify: DataCommand {
     static let configuration = CommandConfiguration(
-        commandName: "verify", abstract: "Check that the audit is as it was written.",
+        commandName: "verify", abstract: "Check that no row of the audit was changed.",
         discussion: "Exits with 1 if a row was changed, moved or removed.")
 
     @OptionGroup var config: AgentOptions
@@ -55,7 +55,7 @@ struct AuditVerify: DataCommand {
         if verifier.count == 0 { return Console.data("The audit has no rows yet.") }
         let rows =
             verifier.count == 1 ? "Row \(verifier.first) is" : "Rows \(verifier.first) to \(verifier.last?.number ?? 0) are"
-        Console.data("\(rows) as written\(checkpoint == nil ? "" : ", and the checkpoint is among them").")
+        Console.data("\(rows) unchanged\(checkpoint == nil ? "" : ", and the checkpoint matches").")
         if checkpoint == nil { Console.note("Without --checkpoint, the removal of the last rows cannot be detected.") }
     }
 }
@@ -70,19 +70,15 @@ struct AuditExport: AsyncParsableCommand {
 
     @OptionGroup var config: AgentOptions
 
-    @Option(help: "Only those of this time: 90s, 15m, 7d.")
+    @Option(help: "Only rows newer than this: 90s, 15m, 7d.")
     var since: String?
 
-    func validate() throws {
-        if let since {
-            do { _ = try DurationText.parse(since) } catch { throw ValidationError("--since: \(error)") }
-        }
-    }
+    func validate() throws { try DurationText.validate(since, option: "--since") }
 
     func run() async throws {
         let start = try since.map { SystemClock().now - (try DurationText.parse($0)) }
         _ = try await config.storeLink().answer(.audit(AuditQuery(since: start))) { row in
-            // The entry's own text, which the hash covers.
+            // Print the entry's exact text, because the hash covers it.
             let entry = row["entry"]?.asString ?? ""
             if entry.isEmpty { return }
             Console.data(

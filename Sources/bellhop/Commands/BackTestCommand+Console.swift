@@ -3,9 +3,9 @@ import BellhopCore
 import BellhopRules
 
 extension BackTestCommand {
-    /// Has an agent elsewhere make the back-test, of its rules in force or of files from here.
-    func runThere(_ console: ConsoleClient, _ link: StoreLink) async throws(CommandError) {
-        let (names, paths) = try await sorted { () async throws(CommandError) in try await Self.names(console) }
+    /// Lets an agent on another machine run the back-test, for its rules in force or for files from here.
+    func runRemotely(_ console: ConsoleClient, _ link: StoreLink) async throws(CommandError) {
+        let (names, paths) = try await namesAndPaths { () async throws(CommandError) in try await Self.names(console) }
         if paths.isEmpty {
             if against != nil {
                 throw CommandError(
@@ -47,7 +47,7 @@ extension BackTestCommand {
         } else {
             BackTestPage(report, zone: link.zone, rules: names).print()
         }
-        // The page shows all rules, but only some of the deliveries.
+        // The page shows all rules and few deliveries, so only the limit of rules matters to it.
         if json["cut"] == true, output.json || report.tally.rules.count >= BackTestReport.mostSent {
             Console.note(
                 "A console sends at most \(BackTestReport.mostSent) rules and deliveries of a kind: `count` and `counts` of --json count all deliveries."

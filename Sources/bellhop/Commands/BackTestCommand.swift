@@ -7,16 +7,16 @@ struct BackTestCommand: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "backtest", abstract: "Show what rules would have done with the stored events.",
         discussion: """
-            Takes the events of the last days through the rules again, on a clock of its own, with the code that routes. Nothing is sent \
-            and nothing is stored. RULE is the name of a rule, or a file or folder of rules that need not be in force; without any, all \
-            rules of the files count. The other rules of the files run beside those named, but do not count.
+            Routes the events of the last days through the rules again, on a virtual clock, with the agent's own code. Nothing is sent \
+            and nothing is stored. RULES are names of rules, or files or folders of rules that need not be in force; by default, all \
+            rules of the files. The other rules of the files run too, but are not counted.
 
-            --against compares with the rules of another file or folder, or with `in-force`, those that an agent loaded last: which \
-            deliveries come, go or change.
+            --against compares with the rules of another file or folder, or with `in-force`, the rules that an agent loaded last: it \
+            shows which deliveries would be added, removed or changed.
 
             The limits of the result are listed at the end. Works beside a running agent.
 
-            With --console, the agent there does this with its events, for its rules in force or for files from here.
+            With --console, the agent there runs the back-test with its events, for its rules in force or for files from here.
             """)
 
     @OptionGroup var config: AgentOptions
@@ -32,7 +32,7 @@ struct BackTestCommand: DataCommand {
     var rules: [String] = []
 
     func validate() throws {
-        do { _ = try DurationText.parse(since) } catch { throw ValidationError("--since: \(error)") }
+        try DurationText.validate(since, option: "--since")
         if config.console != nil, against ?? "in-force" != "in-force" {
             throw ValidationError("With --console, --against takes only `in-force`: the agent there compares with its own rules.")
         }
@@ -40,18 +40,18 @@ struct BackTestCommand: DataCommand {
 
     func run() async throws {
         let link = try config.storeLink()
-        if let console = link.console { return try await runThere(console, link) }
-        let workplace = try await Workplace.open(config.files, mayLackConfiguration: false, focus: .shape)
-        let (names, paths) = try await sorted { () async throws(CommandError) in
-            (try? await workplace.book())?.rules.map(\.name) ?? []
+        if let console = link.console { return try await runRemotely(console, link) }
+        let workspace = try await Workspace.open(config.files, mayLackConfiguration: false, focus: .shape)
+        let (names, paths) = try await namesAndPaths { () async throws(CommandError) in
+            (try? await workspace.book())?.rules.map(\.name) ?? []
         }
-        let book = try await paths.isEmpty ? workplace.book() : workplace.book(of: paths)
+        let book = try await paths.isEmpty ? workspace.book() : workspace.book(of: paths)
         try Self.check(names, among: book.rules.map(\.name))
         if !paths.isEmpty, book.rules.isEmpty { throw CommandError(.problem, "There are no rules in \(paths.listed).") }
-        // A single file is compared with its own rules in force, not with all.
+        // Single files are compared with their own rules in force, not with all rules.
         let counted = names.isEmpty && !paths.isEmpty && Self.areFiles(paths) ? book.rules.map(\.name) : names
         let store = try link.openForReading()
-        let other = try await other(workplace, store)
+        let other = try await other(workspace, store)
         let now = SystemClock().now
         let start = now - (try DurationText.parse(since))
         let meter = ProgressMeter("Reading events")
@@ -70,10 +70,10 @@ struct BackTestCommand: DataCommand {
         BackTestPage(report, zone: link.zone, rules: names).print()
     }
 
-    /// The names of rules among the arguments, and the files and folders. A name of a rule comes before a file or folder of this name.
+    /// The arguments, divided into names of rules, and files and folders. A rule's name precedes a file or folder of the same name.
     ///
-    /// - Parameter known: the names of the rules, asked only if an argument may be either.
-    func sorted(
+    /// - Parameter known: the names of the rules; called only if an argument may be either.
+    func namesAndPaths(
         known: () async throws(CommandError) -> [String]
     ) async throws(CommandError) -> (names: [String], paths: [String]) {
         let unclear = rules.filter { !Self.isPath($0) && Files.exist($0) }
@@ -85,8 +85,7 @@ struct BackTestCommand: DataCommand {
     /// - Throws: if a name is not among those of the rules.
     static func check(_ names: [String], among known: [String]) throws(CommandError) {
         for name in names where !known.contains(name) {
-            let help = Suggestion.didYouMean(name, among: known) ?? "there is \(known.sorted().joined(separator: ", "))."
-            throw CommandError(.problem, "There is no rule `\(name.visible)`: \(help)")
+            throw CommandError(.problem, Suggestion.unknown("rule", name, among: known.sorted()))
         }
     }
 
@@ -94,21 +93,17 @@ struct BackTestCommand: DataCommand {
     static func areFiles(_ paths: [String]) -> Bool { paths.allSatisfy { $0.hasSuffix(".yaml") || $0.hasSuffix(".yml") } }
 
     /// The rules to compare with.
-    private func other(_ workplace: Workplace, _ store: any Store) async throws(CommandError) -> RuleBook? {
+    private func other(_ workspace: Workspace, _ store: any Store) async throws(CommandError) -> RuleBook? {
         guard let against else { return nil }
-        guard against == "in-force" else { return try await workplace.book(of: [against]) }
+        guard against == "in-force" else { return try await workspace.book(of: [against]) }
         let inForce: RulesInForce?
-        do throws(StoreError) {
-            inForce = try await RulesInForce(in: store)
-        } catch {
-            throw CommandError(error)
-        }
+        do throws(StoreError) { inForce = try await RulesInForce(in: store) } catch { throw CommandError(error) }
         guard let inForce else {
             throw CommandError(
                 .problem, "The store does not say which rules are in force: no agent of this version has run here.")
         }
         do throws(Diagnostics) {
-            return try RuleBook.load(inForce.files, surroundings: workplace.surroundings)
+            return try RuleBook.load(inForce.files, surroundings: workspace.surroundings)
         } catch {
             throw CommandError(error)
         }

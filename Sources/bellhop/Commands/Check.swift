@@ -15,36 +15,36 @@ struct Check: DataCommand {
     var paths: [String] = []
 
     func run() async throws {
-        let workplace = try await workplace()
+        let workspace = try await workspace()
         let found = RuleFinder.find(
-            paths.isEmpty ? workplace.rulePaths : paths, isImplicit: paths.isEmpty && workplace.hasDefaultRules)
+            paths.isEmpty ? workspace.rulePaths : paths, isImplicit: paths.isEmpty && workspace.hasDefaultRules)
         let loaded: RuleLoading.Loaded
         do throws(Diagnostics) {
-            loaded = try await RuleLoading.book(found, surroundings: workplace.surroundings)
+            loaded = try await RuleLoading.book(found, surroundings: workspace.surroundings)
         } catch {
             throw CommandError(error)
         }
         report(
-            loaded, in: workplace.rulePaths,
+            loaded, in: workspace.rulePaths,
             Diagnostics(
-                workplace.warnings.all + found.problems.all + loaded.book.warnings
-                    + (paths.isEmpty ? RuleLoading.silencesOfUnknownRules(workplace.surroundings, loaded.book) : [])))
+                workspace.warnings.all + found.problems.all + loaded.book.warnings
+                    + (paths.isEmpty ? RuleLoading.silencesOfUnknownRules(workspace.surroundings, loaded.book) : [])))
     }
 
-    /// The configuration against which rules are checked. If it has mistakes, the error also lists the mistakes of the rules.
-    private func workplace() async throws(CommandError) -> Workplace {
+    /// The workspace for checking the rules. If the configuration has mistakes, the error also lists the mistakes of the rules.
+    private func workspace() async throws(CommandError) -> Workspace {
         do throws(CommandError) {
-            return try await Workplace.open(config, mayLackConfiguration: !paths.isEmpty)
+            return try await Workspace.open(config, mayLackConfiguration: !paths.isEmpty)
         } catch {
             guard let problems = error.diagnostics else { throw error }
             throw CommandError(Diagnostics(problems.all + (await missingLogins()) + (await errorsOfRules())))
         }
     }
 
-    /// The missing logins, as far as a bellhop.yaml with mistakes can be read.
+    /// The missing logins, if a bellhop.yaml with mistakes can be read so far.
     private func missingLogins() async -> [Diagnostic] {
         do throws(CommandError) {
-            return try Workplace.missingForRunning(of: await config.load(focus: .shape)).all
+            return try Workspace.missingForRunning(of: await config.load(focus: .shape)).all
         } catch {
             return []  // The reason was already reported.
         }

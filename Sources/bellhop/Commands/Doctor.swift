@@ -32,11 +32,11 @@ struct Doctor: DataCommand {
     }
 
     private func examine(_ configuration: Configuration) async throws(CommandError) -> Examination {
-        let withoutLogin = try Workplace.missingLogins(configuration)
-        let connectors = try await Workplace.connectors(
+        let withoutLogin = try Workspace.missingLogins(configuration)
+        let connectors = try await Workspace.connectors(
             configuration, notebook: CommandNotes(store: configuration.store, environment: config.environment)
         ) { connection in
-            // For a connection without a stored login: this is reported, and no request is sent.
+            // A placeholder for a missing login: the examination reports it, and sends no request with it.
             withoutLogin.contains(connection) ? .init(username: "nobody", password: "none") : nil
         }
         var local = LocalExamination(configuration, keychain: configuration.keychain).findings()
@@ -66,7 +66,7 @@ struct Doctor: DataCommand {
         return examination
     }
 
-    /// Adds the pauses, which only the agent's store knows.
+    /// Adds the paused receivers, from the store.
     private func addPauses(_ examination: inout Examination) async throws(CommandError) {
         let link = try config.storeLink()
         guard link.hasRun else { return }
@@ -83,14 +83,14 @@ struct Doctor: DataCommand {
         }
     }
 
-    /// Asks before people are called; without a terminal it only says so. False if they must not be called.
+    /// Whether pagers may call people: asks on a terminal; otherwise only prints a warning.
     private static func mayCall(_ pagers: [String]) -> Bool {
         if pagers.isEmpty { return true }
         Console.note("The test message to \(pagers.listed) really calls the people on duty.")
-        return !Console.isAsked || Console.ask("Call them? [y/N] ").isYes
+        return !Console.isInteractive || Console.ask("Call them? [y/N] ").isYes
     }
 
-    /// The pauses by people, and the active silences. Empty before the first run of an agent.
+    /// The pauses of rules and writes, and the active silences; empty before an agent has run.
     private func pauses() async -> [Finding] {
         let status: JSON
         do throws(CommandError) {
@@ -116,7 +116,7 @@ struct Doctor: DataCommand {
         return paused + silences
     }
 
-    /// Sends each receiver one message, unless something it needs is missing.
+    /// Sends a test message to each receiver, unless a finding says that something is missing.
     private func sendMessages(
         _ configuration: Configuration, _ connectors: Connectors, _ examination: inout Examination
     ) async throws(CommandError) {

@@ -18,16 +18,16 @@ struct Eval: DataCommand {
     @OptionGroup var config: ConfigOptions
     @OptionGroup var output: OutputOptions
 
-    @Option(help: "The event it is about: its id, or the start of one.")
+    @Option(help: "The event to evaluate it for: its id, or the start of one.")
     var event: String?
 
-    @Option(help: "The task it is about: its number or sys_id.")
+    @Option(help: "The task to evaluate it for: its number or sys_id.")
     var task: String?
 
     @Argument(help: "The expression, such as 'task.priority <= 2'.")
     var expression: String?
 
-    /// The arguments, with an expression that begins with a minus moved behind `--`, so that it is not read as an option.
+    /// Moves an expression that begins with a minus behind `--`, so that it is not parsed as an option.
     static func withExpressionLast(_ arguments: [String]) -> [String] {
         guard arguments.first == "eval", !arguments.contains("--") else { return arguments }
         let place = arguments.indices.dropFirst().first { index in
@@ -48,8 +48,8 @@ struct Eval: DataCommand {
     }
 
     func run() async throws {
-        let workplace = try await Workplace.open(config, mayLackConfiguration: true, focus: .shape)
-        var session = EvalSession(config: config, surroundings: workplace.surroundings)
+        let workspace = try await Workspace.open(config, mayLackConfiguration: true, focus: .shape)
+        var session = EvalSession(config: config, surroundings: workspace.surroundings)
         if let event { try await session.look(atEvent: event) }
         if let task { try await session.look(atTask: task) }
         if let expression {
@@ -71,7 +71,7 @@ struct Eval: DataCommand {
 
     // MARK: One expression
 
-    /// Prints the expression's result; returns what went wrong, if anything.
+    /// Prints the expression's result; returns the exit code of an error.
     private func answer(_ text: String, _ session: EvalSession) async -> CommandError.Code? {
         do throws(CommandError) {
             let evaluation = try await session.evaluate(text)
@@ -105,9 +105,9 @@ struct Eval: DataCommand {
         }
     }
 
-    // MARK: Many
+    // MARK: A session
 
-    /// Handles a line of a session: an expression, or a command after a colon. Returns what went wrong, if anything.
+    /// Handles a line of a session: an expression, or a command after a colon. Returns the exit code of an error.
     private func handle(_ line: String, _ session: inout EvalSession) async -> CommandError.Code? {
         let words = line.split(separator: " ").map(String.init)
         guard let first = words.first else { return nil }

@@ -2,7 +2,7 @@ import BellhopAgent
 import BellhopCore
 import BellhopRules
 
-/// A session of `bellhop eval`: the event or task on which expressions are evaluated, and access to all others.
+/// A session of `bellhop eval`: evaluates expressions for a chosen event or task.
 struct EvalSession: Sendable {
     private let subjects: StoredSubjects
     private let surroundings: RuleSurroundings
@@ -38,14 +38,10 @@ struct EvalSession: Sendable {
         about = "Looking at \(task.number) of \(source), \(task.title).".visible
     }
 
-    func completion(before text: String) -> (stem: String, common: String, names: [String]) {
-        if text.hasPrefix(":") {
-            let found = ExpressionCompletion(
-                stem: text, names: [":event ", ":help", ":quit", ":task "].filter { $0.hasPrefix(text) && $0 != text })
-            return (found.stem, found.common, found.names)
-        }
-        let found = bench.completion(before: text)
-        return (found.stem, found.common, found.names)
+    func completion(before text: String) -> ExpressionCompletion {
+        guard text.hasPrefix(":") else { return bench.completion(before: text) }
+        return ExpressionCompletion(
+            stem: text, names: [":event ", ":help", ":quit", ":task "].filter { $0.hasPrefix(text) && $0 != text })
     }
 
     private func hinted(_ diagnostics: Diagnostics) -> Diagnostics {

@@ -6,12 +6,12 @@ import BellhopRules
 import Synchronization
 
 extension Events {
-    /// Searches or follows the events of an agent elsewhere, which judges the condition itself.
+    /// Searches or follows the events of an agent on another machine, which evaluates the condition.
     func show(_ console: ConsoleClient, _ link: StoreLink) async throws(CommandError) {
         var parameters: [(String, String)] = type.map { ("type", $0) } + source.map { ("source", $0) }
         if let task { parameters.append(("task", task)) }
         if let condition { parameters.append(("where", condition)) }
-        // Whatever comes after this place and is not in the list is in the stream.
+        // Read the end first: the stream then has every later event that the list lacks.
         let end = follow ? try await link.rows(.events(EventQuery(limit: 1))).last?["sequence"]?.asInt ?? 0 : 0
         let found = try await console.search(
             "events", parameters + (since.map { [("since", $0)] } ?? []), limit: limit, lookingAtMost: FilteredEvents.mostSeen)
@@ -27,7 +27,7 @@ extension Events {
     }
 }
 
-/// Follows the events of a console, over any number of broken connections.
+/// Follows the events of a console, and reconnects after a lost connection.
 struct EventFollower: Sendable {
     let console: ConsoleClient
     let address: HTTPAddress
@@ -38,12 +38,12 @@ struct EventFollower: Sendable {
 
     private struct State: Sendable {
         var stream: FollowedStream
-        /// How often the present trouble was met; 0 while the stream works.
-        var troubles = 0
+        /// The failed connections in a row; 0 while the stream works.
+        var failedAttempts = 0
         var hasBegun = false
     }
 
-    /// Shows each event as it comes. Ends only by an error that does not pass by itself, or one before the first answer.
+    /// Shows each event as it happens. Throws an error that a retry cannot solve, and any error before the first answer.
     func run(knowing failures: SearchFailures, show: @escaping @Sendable (JSON) -> Void) async throws(CommandError) {
         let state = Mutex(State(stream: FollowedStream(after: after, failures: failures)))
         while true {
@@ -66,24 +66,24 @@ struct EventFollower: Sendable {
                 guard error.mayPass, state.withLock({ $0.hasBegun }) else { throw error }
                 reason = error.message ?? reason
             }
-            let troubles = state.withLock { state in
-                state.troubles += 1
-                return state.troubles
+            let failedAttempts = state.withLock { state in
+                state.failedAttempts += 1
+                return state.failedAttempts
             }
-            let wait = min(Self.shortestWait * (1 << min(troubles - 1, 10)), Self.longestWait)
+            let wait = min(Self.shortestWait * (1 << min(failedAttempts - 1, 10)), Self.longestWait)
             Console.note("\(reason) Trying again in \(wait.components.seconds) s, after the last event shown.")
             do { try await Task.sleep(for: wait) } catch { return }
         }
     }
 
-    /// Whether this is the first sign after a trouble.
+    /// Notes that the stream works. Whether it had failed before.
     private static func begins(_ state: inout State) -> Bool {
-        defer { (state.troubles, state.hasBegun) = (0, true) }
-        return state.troubles > 0
+        defer { (state.failedAttempts, state.hasBegun) = (0, true) }
+        return state.failedAttempts > 0
     }
 }
 
-/// The events in a console's stream: each once, in the order of their places, whatever the server sends.
+/// Reads the events of a console's stream: each once, in the order of their places, whatever the server sends.
 struct FollowedStream: Sendable {
     enum Found: Sendable, Equatable {
         case event(JSON)
@@ -97,22 +97,22 @@ struct FollowedStream: Sendable {
     /// The place of the last event, behind which a next stream begins.
     private(set) var place: Int64
     private var failures: SearchFailures
-    /// Whether this stream has had an event.
+    /// Whether the present stream has had an event.
     private var hasBegun = false
-    /// The notes that are given only once.
-    private var said: Set<String> = []
+    /// The notes that were shown; each is shown once.
+    private var shownNotes: Set<String> = []
 
     init(after place: Int64, failures: SearchFailures) {
         (self.place, self.failures, events) = (place, failures, ServerSentEvents())
     }
 
-    /// Begins with another stream: what the last one began is dropped.
+    /// Starts a new stream, and drops an incomplete event.
     mutating func restart() {
         events = ServerSentEvents()
         hasBegun = false
     }
 
-    /// What ends with this line; nil if nothing does, or what was shown already.
+    /// Reads a line. Returns what it completes; nil if that is nothing, or was shown already.
     mutating func read(_ line: String) -> Found? {
         guard let message = events.read(line) else { return nil }
         guard let json = try? JSON.parse(message.data), let id = Int64(message.id), id >= 0 else { return unreadable }
@@ -128,7 +128,7 @@ struct FollowedStream: Sendable {
             place = id
             return .note(Events.replaced)
         case nil:
-            guard id > place else { return once("The console repeats events that were shown: they are left out.") }
+            guard id > place else { return once("The console repeats events; repeated events are not shown.") }
             guard Event(cloudEvent: json) != nil else { return unreadable }
             (place, hasBegun) = (id, true)
             return .event(json)
@@ -136,8 +136,8 @@ struct FollowedStream: Sendable {
     }
 
     private var unreadable: Found? {
-        mutating get { once("The console sends events that cannot be read: they are left out.") }
+        mutating get { once("The console sends events that cannot be read; they are not shown.") }
     }
 
-    private mutating func once(_ note: String) -> Found? { said.insert(note).inserted ? .note(note) : nil }
+    private mutating func once(_ note: String) -> Found? { shownNotes.insert(note).inserted ? .note(note) : nil }
 }

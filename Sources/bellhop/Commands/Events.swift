@@ -40,9 +40,7 @@ struct Events: DataCommand {
         if id != nil, follow || condition != nil {
             throw ValidationError("An id names one event: it does not go with --follow or --where.")
         }
-        if let since {
-            do { _ = try DurationText.parse(since) } catch { throw ValidationError("--since: \(error)") }
-        }
+        try DurationText.validate(since, option: "--since")
     }
 
     func run() async throws {
@@ -57,8 +55,7 @@ struct Events: DataCommand {
             let now = SystemClock().now
             let found = try await FilteredEvents(filter, query).rows(limit: limit, before: nil, at: now) {
                 query async throws(CommandError) in
-                var rows: [JSON] = []
-                _ = try await link.answer(.events(query)) { rows.append($0) }
+                let rows = try await link.rows(.events(query))
                 return (FilteredEvents.events(in: rows), rows.count)
             }
             return report(found, in: link.zone)
@@ -83,7 +80,7 @@ struct Events: DataCommand {
                     failures += matched.failures
                     if matched.places.isEmpty { return }
                 }
-                // Show a requested event whole, like a delivery.
+                // Show an event that was named by its id in full.
                 if id != nil, !output.json {
                     Console.data(event.withLocalTimes(in: link.zone).text(.pretty).visibleLines)
                 } else {
@@ -102,35 +99,35 @@ struct Events: DataCommand {
             if page["other_bus"] == true, !isReplaced { Console.note(Self.replaced) }
             query.after = page["end"]?.asInt ?? last ?? 0
             query.limit = 1000
-            // A running agent answers as soon as there is an event; the store itself must be read again and again.
+            // A running agent answers as soon as there is an event; without one, poll the store.
             if count == 0 { try await Task.sleep(until: asked + .milliseconds(300)) }
         }
     }
 
-    /// What a follower says when the events are those of another store.
-    static let replaced = "The store was replaced: what comes now follows. `bellhop events` lists what it held before."
+    /// The note of `--follow` when another store has replaced the present one.
+    static let replaced = "The store was replaced; new events follow. `bellhop events` lists the events that it had before."
 
-    /// Shows what a search found, and what it left out.
+    /// Shows the result of a search, with notes about what it left out.
     func report(_ found: SearchPage, in zone: TimeZoneTable) {
         for row in found.rows.reversed() { show(row, in: zone) }
         Console.note(found, limit: limit, "event", "events", narrowedBy: "--type, --source or --task")
     }
 
-    /// The condition of `--where`, checked.
+    /// Compiles the condition of `--where`.
     private func filter() async throws(CommandError) -> EventFilter? {
         guard let condition else { return nil }
-        let workplace = try await Workplace.open(config.files, mayLackConfiguration: true, focus: .shape)
+        let workspace = try await Workspace.open(config.files, mayLackConfiguration: true, focus: .shape)
         do throws(Diagnostics) {
-            return try EventFilter(condition, surroundings: workplace.surroundings)
+            return try EventFilter(condition, surroundings: workspace.surroundings)
         } catch {
             throw CommandError(error)
         }
     }
 
-    /// Throws if a type is neither Bellhop's nor declared in bellhop.yaml.
+    /// - Throws: if a type is neither built in nor declared in bellhop.yaml.
     private func checkTypes(_ link: StoreLink) throws(CommandError) {
         let types = EventCatalogue.builtIn.types.map(\.name) + link.events
-        // A console knows the types of its agent.
+        // A console checks the types itself.
         for name in type where link.console == nil {
             if let complaint = EventSuggestion.complaint(about: name, among: types) { throw CommandError(.usage, complaint) }
         }
@@ -223,7 +220,7 @@ struct Events: DataCommand {
 }
 
 extension EventFilter {
-    /// The search among one event in its printed form.
+    /// Evaluates the condition for one event in its printed form.
     fileprivate func matched(_ event: JSON) -> Matched {
         matches(among: FilteredEvents.events(in: [event]), at: SystemClock().now)
     }

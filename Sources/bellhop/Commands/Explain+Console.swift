@@ -3,12 +3,12 @@ import BellhopCore
 import BellhopRules
 
 extension Explain {
-    /// How many events a console explains at most.
+    /// The most events that a console explains.
     static let mostThroughConsole = 1000
 
-    /// Lets an agent elsewhere explain by its own rules.
+    /// Lets an agent on another machine explain, with its rules in force.
     ///
-    /// - Parameter found: what the agent has stored about the subject; nil for nothing.
+    /// - Parameter found: the stored history of the subject; nil if nothing is stored.
     func explain(
         _ console: ConsoleClient, _ link: StoreLink, _ found: (facts: ExplanationFacts, areOfTask: Bool)?
     ) async throws(CommandError) {
@@ -31,7 +31,7 @@ extension Explain {
         show(explanation, hasRules: hasRules, in: link.zone)
     }
 
-    /// The rules in force at an agent elsewhere.
+    /// The types and sources of the agent's rules in force.
     private static func reaches(_ console: ConsoleClient) async throws(CommandError) -> [RuleReach] {
         try await console.rules().map { rule in
             func texts(_ list: String) -> [String] { (rule[list]?.asArray ?? []).compactMap(\.asString) }

@@ -9,10 +9,10 @@ struct Explain: DataCommand {
         discussion: """
             For each event, the rules that might have run: whether they ran, or what stopped them, with the value of each part \
             of the condition; their deliveries with each attempt and answer; and the events that they caused. What happened is read \
-            from the store. Why a rule did not run is found by evaluating the rules of the files again, and where they have been \
-            changed since, this says so.
+            from the store. Why a rule did not run is found by evaluating the rules of the files again; the output says which of \
+            them have changed since.
 
-            --rule R explains one rule only, also for events that it is not for.
+            --rule R explains only this rule, even for events of other types or sources.
 
             With --console, the agent there explains, with the rules that are in force.
             """)
@@ -26,10 +26,10 @@ struct Explain: DataCommand {
     @Flag(help: "Causes and effects as a tree: events, deliveries, and the events that these runs emitted.")
     var tree = false
 
-    @Flag(help: "Print a case for a file of tests: given the events, the rules do what they did.")
+    @Flag(help: "Print a test case: it expects that the same events lead to the same actions.")
     var asTest = false
 
-    @Option(help: "With --as-test: `nothing`, for a run that should not have happened.")
+    @Option(help: "With --as-test: `nothing`, to expect that the rules do nothing.")
     var expect: String?
 
     @Option(help: "How many of the task's newest events.")
@@ -53,44 +53,42 @@ struct Explain: DataCommand {
     }
 
     func run() async throws {
-        if asTest { _ = try config.filesHere() }
+        if asTest { _ = try config.localFiles() }
         let link = try config.storeLink()
         let found = try await facts(link)
         if let console = link.console { return try await explain(console, link, found) }
-        let workplace = try await Workplace.open(config.files, mayLackConfiguration: false, focus: .shape)
+        let workspace = try await Workspace.open(config.files, mayLackConfiguration: false, focus: .shape)
         let book: RuleBook?
         do throws(CommandError) {
-            book = try await workplace.book(toExplain: true)
+            book = try await workspace.book(toExplain: true)
         } catch {
             book = nil
             Console.note(Self.withoutRules)
         }
         if let book { try checkRule(among: book.rules.map(\.name), found?.facts) }
         guard let (facts, _) = found else {
-            let reach = book?.rules.first { $0.name == rule }.map(RuleReach.init)
+            let reach = book?.rules.first { $0.name == rule }.map {
+                RuleReach(name: $0.name, types: $0.types.map(\.name), sources: $0.sources)
+            }
             return try await explainAbsence(link, reach, hasRules: book != nil)
         }
         if tree { return printTree(facts, link) }
-        if asTest { return try await printTest(facts, book, workplace, link) }
-        let subjects = StoredSubjects(config: config.files, surroundings: workplace.surroundings)
+        if asTest { return try await printTest(facts, book, workspace, link) }
+        let subjects = StoredSubjects(config: config.files, surroundings: workspace.surroundings)
         show(
             Explanation(facts, by: book, rule: rule, tasks: try await subjects.tasks(), at: SystemClock().now),
             hasRules: book != nil, in: link.zone)
     }
 
-    /// What a rule is for.
+    /// The types of events and the sources that a rule is for.
     struct RuleReach {
         var name: String
         var types: [String]
         /// Empty for all.
         var sources: [String]
-
-        init(name: String, types: [String], sources: [String]) { (self.name, self.types, self.sources) = (name, types, sources) }
-
-        init(_ rule: RuleSummary) { self.init(name: rule.name, types: rule.types.map(\.name), sources: rule.sources) }
     }
 
-    /// - Throws: if `--rule` names a rule that is not among those in the files, and of which no record is left.
+    /// - Throws: if `--rule` names a rule that neither the files nor the stored records have.
     func checkRule(among known: [String], _ facts: ExplanationFacts?) throws(CommandError) {
         guard let rule, !known.contains(rule) else { return }
         let recorded = (facts?.deliveries.map(\.rule) ?? []) + (facts?.decisions.map(\.rule) ?? [])
@@ -112,7 +110,7 @@ struct Explain: DataCommand {
 
     static let withoutRules = "The rules do not load, so only what was recorded is shown: see `bellhop check`."
 
-    /// The stored history of the subject, as a task or else as an event; nil if nothing is stored.
+    /// The stored history of the subject, which is a task or otherwise an event; nil if nothing is stored.
     private func facts(_ link: StoreLink) async throws(CommandError) -> (facts: ExplanationFacts, areOfTask: Bool)? {
         let ofTask = try await link.history(HistoryQuery(task: subject, withCauses: tree, limit: limit))
         if !ofTask.events.isEmpty { return (ofTask, true) }
@@ -126,9 +124,9 @@ struct Explain: DataCommand {
         return (facts, false)
     }
 
-    /// Prints a case for a file of tests: of all that is kept about the task, or of one event.
+    /// Prints a test case: for all stored events of the task, or for one event.
     private func printTest(
-        _ facts: ExplanationFacts, _ book: RuleBook?, _ workplace: Workplace, _ link: StoreLink
+        _ facts: ExplanationFacts, _ book: RuleBook?, _ workspace: Workspace, _ link: StoreLink
     ) async throws(CommandError) {
         guard let book else { throw CommandError(.problem, "Without rules there is nothing to test: see `bellhop check`.") }
         guard let last = facts.events.last else { return }
@@ -138,25 +136,25 @@ struct Explain: DataCommand {
         let place = known.flatMap(\.events).map(\.sequence).max() ?? last.sequence
         known.append(try await link.history(HistoryQuery(through: place, limit: Self.mostNeighbours)))
         known[0].takeSilences(try await link.answer(.silences(ended: true)))
-        let found = RuleFinder.find(workplace.rulePaths, isImplicit: workplace.hasDefaultRules)
+        let found = RuleFinder.find(workspace.rulePaths, isImplicit: workspace.hasDefaultRules)
         let test: ExplainedTest
         do throws(Diagnostics) {
             test = try ExplainedTest(
                 of: event, in: known, rule: rule, expectsNothing: expect != nil, by: book, files: found.rules,
-                surroundings: workplace.surroundings)
+                surroundings: workspace.surroundings)
         } catch {
             throw CommandError(error)
         }
         for line in test.text.split(separator: "\n", omittingEmptySubsequences: false).dropLast() { Console.data(String(line)) }
         if test.problems.isEmpty || expect != nil { return }
-        Console.note("This case does not pass as it is: something that mattered is not in it, or the rules are others now:")
+        Console.note("This test does not pass yet: a relevant fact is missing from it, or the rules have changed since:")
         for problem in test.problems { Console.note(problem.rendered()) }
     }
 
-    /// How many events of the bus may be given besides the task's own, for rules that count or group over tasks.
+    /// The most events of other tasks to include, for rules that count or group over tasks.
     private static let mostNeighbours = 500
 
-    /// Says which sources would have shown the task, and when they were polled last.
+    /// Says which sources could have shown the task, and when they were polled last.
     func explainAbsence(_ link: StoreLink, _ reach: RuleReach?, hasRules: Bool) async throws(CommandError) {
         let status = try await link.answer(.status)["sources"]?.asArray ?? []
         let wanted = reach?.sources ?? []
@@ -192,17 +190,16 @@ struct Explain: DataCommand {
         }
         throw CommandError(
             .problem,
-            "There is no event \(subject.visible), and none about a task of this name. \(try await kept(link)) A task that was there "
-                + "at the first poll of its source has no event; `bellhop events` lists those that are kept.")
+            "There is no event \(subject.visible), and no event about a task of this name. \(try await kept(link)) A task that existed "
+                + "at the first poll of its source has no event. `bellhop events` lists the stored events.")
     }
 
-    /// Since when events are kept, as a sentence.
+    /// A sentence about the oldest stored event.
     private func kept(_ link: StoreLink) async throws(CommandError) -> String {
         let oldest = try await link.rows(.events(EventQuery(after: 0, limit: 1))).first
-        guard let time = oldest?["time"]?.asString.flatMap({ Timestamp(rfc3339: $0) }) else { return "No event is kept." }
-        return
-            "The oldest stored event is of \(link.zone.dateAndClock(time)). Events are deleted after `retention`, unless a rule still waits "
-            + "with them."
+        guard let time = oldest?["time"]?.asString.flatMap({ Timestamp(rfc3339: $0) }) else { return "No event is stored." }
+        let moment = link.zone.dateAndClock(time)
+        return "The oldest stored event is from \(moment). Events are deleted after `retention`, unless a rule still needs them."
     }
 }
 
@@ -215,7 +212,7 @@ extension StoreLink {
     }
 }
 
-/// Causes and effects as a tree: from the first cause of some events to the last event that they caused. Pure.
+/// Causes and effects as a tree: from the first causes of some events to the last events that they caused.
 private struct CauseTree {
     let page: ExplanationPage
     private let deliveries: [Event.ID: [ExplainedDelivery]]
@@ -237,7 +234,7 @@ private struct CauseTree {
         return lines
     }
 
-    /// An event is stored after its cause, so the chains end.
+    /// The recursion ends, because an event is stored after its cause.
     private func add(_ event: StoredEvent, depth: Int, _ lines: inout [String]) {
         let indent = String(repeating: "    ", count: depth)
         lines.append(indent + page.head(event.event))

@@ -31,7 +31,6 @@ struct Forget: DataCommand {
         for one in ended { Console.data("  rule \((one["rule"]?.asString ?? "").visible): \(Self.words(one))") }
     }
 
-    /// The waits, counts or groups that ended, in words.
     private static func words(_ one: JSON) -> String {
         let count = one["count"]?.asInt ?? 0
         switch one["part"]?.asString {

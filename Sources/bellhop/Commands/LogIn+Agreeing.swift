@@ -4,7 +4,7 @@ import BellhopCore
 import Synchronization
 
 extension LogIn {
-    /// Lets a person agree, for a connection that has only `auth: {keychain: true}`: the client is stored in the keychain too.
+    /// Runs the authorization in a browser for a connection with only `auth: {keychain: true}`: the keychain also stores the client.
     func agree(_ configuration: Configuration, asClient id: String) async throws(CommandError) {
         var client: JSON.Object = [
             "grant": .string(OAuthSettings.GrantName.authorizationCode.rawValue), "client_id": .string(id),
@@ -20,7 +20,7 @@ extension LogIn {
         try await agree(configuration, client: Settings(client))
     }
 
-    /// Lets a person agree in a browser, tries the resulting tokens, and stores them.
+    /// Runs the authorization in a browser (OAuth authorization_code), tries the resulting tokens, and stores them.
     func agree(_ configuration: Configuration, client: Settings? = nil) async throws(CommandError) {
         let draft = DraftTokens()
         let connectors = try await connectors(configuration, notebook: NoOpSink(), login: nil, tokens: draft)
@@ -40,7 +40,7 @@ extension LogIn {
         let keychain = try config.keychain(toStore: options)
         do throws(SecretError) {
             try keychain.setTokens(connection, to: tokens)
-            // Store the client with the tokens if they replace a password.
+            // The tokens replace a password.
             if client != nil { try keychain.setLogin(connection, to: nil) }
         } catch {
             throw CommandError(error)
@@ -58,14 +58,10 @@ extension LogIn {
 
     private func agree(_ connectors: Connectors, _ configuration: Configuration) async throws(CommandError) -> LoginTrial {
         guard let client = connectors.oauth(connection: connection), let request = await client.authorizationRequest() else {
-            throw CommandError(.usage, "The connection `\(connection)` does not need anyone's agreement.")
+            throw CommandError(.usage, "The connection `\(connection)` needs no authorization in a browser.")
         }
         let code = try await code(of: request)
-        do throws(Failure) {
-            try await client.redeem(code, of: request)
-        } catch {
-            throw CommandError(error)
-        }
+        do throws(Failure) { try await client.redeem(code, of: request) } catch { throw CommandError(error) }
         return try await verify(connectors, configuration)
     }
 
@@ -95,7 +91,7 @@ extension LogIn {
         }
     }
 
-    /// Asks for the final address of the browser, if no browser can reach this machine.
+    /// Asks for the address at which the browser ended, if no browser can reach this machine.
     private func pasted(_ request: AuthorizationRequest) throws(CommandError) -> String {
         Console.note("Open this address in any browser, log in and agree:\n\n\(request.page)\n")
         Console.note("The browser then opens \(request.redirect). It may show an error there; that is normal.")
@@ -110,8 +106,8 @@ extension LogIn {
     }
 }
 
-/// Tokens of a login that is being tried and not stored yet. A class over a lock, because the connection writes them and the
-/// command reads them.
+/// Holds the tokens of a login until it is tried and stored. A class over a lock, because the connection writes them and the command
+/// reads them.
 final class DraftTokens: TokenKeeper {
     private let kept = Mutex<KeptTokens?>(nil)
 

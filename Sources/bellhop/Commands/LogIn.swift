@@ -33,10 +33,9 @@ struct LogIn: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try await config.load(focus: .connection(connection))
-        let names = configuration.connections.map(\.name)
         guard let entry = configuration.connection(connection) else {
-            let help = Suggestion.didYouMean(connection, among: names) ?? "there is \(names.joined(separator: ", "))"
-            throw CommandError(.usage, "There is no connection `\(connection)`: \(help)")
+            let names = configuration.connections.map(\.name)
+            throw CommandError(.usage, Suggestion.unknown("connection", connection, among: names))
         }
         switch Catalogue.login(ofKind: entry.kind, entry.settings) {
         case .none(let why):
@@ -55,7 +54,7 @@ struct LogIn: AsyncParsableCommand {
         }
     }
 
-    /// Whether a login by tokens can replace a password.
+    /// Whether connections of this kind can log in by OAuth in a browser.
     private static func canAgree(_ entry: Configuration.ConnectionEntry) -> Bool {
         let agreement: JSON = ["oauth": ["grant": .string(OAuthSettings.GrantName.authorizationCode.rawValue)]]
         return Catalogue.login(ofKind: entry.kind, Settings(["auth": agreement])) == .browser
@@ -89,7 +88,7 @@ struct LogIn: AsyncParsableCommand {
         choices.report()
     }
 
-    /// Tries the login in bellhop.yaml. The store records the result, so that an agent does not rely on an earlier refusal.
+    /// Tries the login in bellhop.yaml. The store records the result, which replaces an earlier refusal.
     private func tryConfigured(
         _ configuration: Configuration, _ entry: Configuration.ConnectionEntry
     ) async throws(CommandError) {
@@ -119,16 +118,12 @@ struct LogIn: AsyncParsableCommand {
         try await close(store)
         Console.sentence(Self.words(trial, "the login in bellhop.yaml") + " Nothing was stored.")
         choices.report()
-        // Until it is informed, a running agent does not retry a login that was refused before.
+        // A running agent does not retry a refused login until it is told.
         if agentRuns { try config.informAgent(.login(connection), options) }
     }
 
     private func close(_ store: (any Store)?) async throws(CommandError) {
-        do throws(StoreError) {
-            try await store?.close()
-        } catch {
-            throw CommandError(error)
-        }
+        do throws(StoreError) { try await store?.close() } catch { throw CommandError(error) }
     }
 
     /// The result of trying a login, as a sentence.
@@ -141,7 +136,7 @@ struct LogIn: AsyncParsableCommand {
         return trial.user == nil ? "Accepted: \(what)." : "Logged in\(user) with \(what)."
     }
 
-    /// Tries a login that is not stored yet, or that of the configuration, after a person made all choices.
+    /// Tries a given login, or the login of the configuration, after a person has made all choices.
     private func attempt(
         _ login: (username: String, password: String)?, _ configuration: Configuration, _ choices: inout LoginChoices,
         notebook: any Notebook

@@ -4,7 +4,7 @@ import BellhopCore
 
 struct LogOut: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "logout", abstract: "Forget a connection's login: what `bellhop login` stored for it.",
+        commandName: "logout", abstract: "Remove a connection's login from the keychain.",
         discussion: """
             A running agent stops using it at once: it reads and sends nothing on the connection until there is another login. \
             The remote system is not informed: if it has issued tokens, revoke them there.
@@ -18,16 +18,16 @@ struct LogOut: AsyncParsableCommand {
 
     func run() async throws {
         let keychain = try options.shared ? config.keychain : config.projectKeychain()
-        let isThere = try SecretCommand.keychain { () throws(SecretError) in try keychain.logOut(of: connection) }
+        let isThere = try CommandError.converting { () throws(SecretError) in try keychain.logOut(of: connection) }
         guard isThere else {
-            let isShared = try SecretCommand.keychain { () throws(SecretError) in try keychain.isShared(connection) }
+            let isShared = try CommandError.converting { () throws(SecretError) in try keychain.isShared(connection) }
             throw CommandError(
                 .problem,
                 isShared && !options.shared
                     ? "The login of `\(connection.visible)` is shared by your projects: use --shared to remove it."
                     : "No login of a connection `\(connection.visible)` is stored.")
         }
-        Console.sentence("The login of `\(connection.visible)` is forgotten.")
+        Console.sentence("Removed the login of `\(connection.visible)` from \(keychain.path).")
         try config.informAgent(.login(connection), options)
     }
 }

@@ -2,8 +2,8 @@ import BellhopAgent
 import BellhopConnectors
 import BellhopCore
 
-/// The choices of a person logging in, such as the enterprise and the site of an ETO account: lists the options, asks for one,
-/// and says what to write in bellhop.yaml.
+/// The choices at a login, such as the enterprise and the site of an ETO account: lists the options, asks for one, and prints the lines
+/// for bellhop.yaml.
 struct LoginChoices {
     /// The connection's entry; the choices go into its settings.
     private(set) var entry: Configuration.ConnectionEntry
@@ -14,7 +14,7 @@ struct LoginChoices {
 
     init(_ entry: Configuration.ConnectionEntry) { self.entry = entry }
 
-    /// Asks for what bellhop.yaml does not say, on a connection with the login being tried.
+    /// Asks for the choices that bellhop.yaml does not make, through a connection with the login that is being tried.
     mutating func ask(_ connectors: Connectors) async throws(CommandError) {
         var chosen: [String: String] = [:]
         while let question = try await question(connectors, after: chosen) {
@@ -30,7 +30,7 @@ struct LoginChoices {
         }
     }
 
-    /// Prints what to write, if there was a choice.
+    /// Prints the lines for bellhop.yaml, if there was a choice.
     func report() {
         guard !lines.isEmpty else { return }
         Console.note("Write this under `\(entry.name)` in bellhop.yaml:")
@@ -52,7 +52,7 @@ struct LoginChoices {
             Self.list(choices)
             choice = try Self.answer(question)
         }
-        // A duplicate or ambiguous name needs the key.
+        // Use the key if the name is ambiguous.
         let isPlain = choices.count { $0.name == choice.name } == 1 && Int64(choice.name) == nil && !choice.name.isEmpty
         let value = choice.showsKey || !isPlain ? choice.key : choice.name
         lines.append("    \(setting): \(JSON.string(value).text)" + (value == choice.name ? "" : "  # \(choice.name.singleLine)"))
@@ -75,16 +75,16 @@ struct LoginChoices {
         }
     }
 
-    /// Asks for a position in the list, or a name or number that it shows. Asks again on a terminal; else one line decides.
+    /// Asks for a position in the list, or for a name or key that it shows. On a terminal, asks again after a wrong answer.
     private static func answer(_ question: LoginQuestion) throws(CommandError) -> LoginQuestion.Choice {
         let (setting, choices) = (question.setting, question.choices)
         while let answer = Console.ask("Which \(setting) (1 to \(choices.count))? "), !answer.isEmpty {
             if let number = Int(answer), choices.indices.contains(number - 1) { return choices[number - 1] }
-            // Numbers that the list does not show are not valid answers.
+            // A number may only be a key that the list shows.
             let shown = Int(answer) == nil ? choices : choices.filter(\.showsKey)
             if let choice = named(answer, among: shown) { return choice }
             let wrong = "There is no \(setting) `\(answer.singleLine)` in the list"
-            guard Console.isAsked else { throw CommandError(.usage, "\(wrong), so nothing was stored.") }
+            guard Console.isInteractive else { throw CommandError(.usage, "\(wrong), so nothing was stored.") }
             Console.note("\(wrong).")
         }
         throw CommandError(

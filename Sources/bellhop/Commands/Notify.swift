@@ -32,10 +32,7 @@ struct Notify: DataCommand {
 
     func validate() throws {
         let names = Message.Severity.allCases.map(\.rawValue)
-        if !names.contains(severity) {
-            let help = Suggestion.didYouMean(severity, among: names) ?? "there is \(names.joined(separator: ", "))"
-            throw ValidationError("There is no severity `\(severity)`: \(help)")
-        }
+        if !names.contains(severity) { throw ValidationError(Suggestion.unknown("severity", severity, among: names)) }
         if let link {
             do throws(HTTPAddress.Problem) { _ = try HTTPAddress(link) } catch {
                 throw ValidationError("--link: \(error.message)")
@@ -48,8 +45,8 @@ struct Notify: DataCommand {
         try TestMessage.check(connection, in: configuration)
         configuration.connections.removeAll { $0.name != connection }
         configuration.sources = []
-        try Workplace.requireLogins(configuration)
-        let connectors = try await Workplace.connectors(configuration, notebook: NoOpSink())
+        try Workspace.requireLogins(configuration)
+        let connectors = try await Workspace.connectors(configuration, notebook: NoOpSink())
         let result = await TestMessage.send(message, to: connection, through: connectors)
         await connectors.shutdown()
         switch result {
@@ -96,20 +93,18 @@ enum TestMessage {
         return configuration.connections.filter { kinds.contains($0.kind) }.map(\.name)
     }
 
-    /// Throws if there is no such connection, or it takes no messages.
+    /// - Throws: if the connection does not exist, or takes no messages.
     static func check(_ connection: String, in configuration: Configuration) throws(CommandError) {
         let receivers = receivers(in: configuration)
         if receivers.contains(connection) { return }
-        let isOther = configuration.connection(connection) != nil
         let listing =
             receivers.isEmpty
-            ? "\(configuration.file) has no connection that takes messages"
-            : "there is " + receivers.map { "`\($0)`" }.joined(separator: ", ")
-        let help = isOther ? listing : Suggestion.didYouMean(connection, among: receivers) ?? listing
-        throw CommandError(
-            isOther ? .problem : .usage,
-            isOther
-                ? "The connection `\(connection.visible)` takes no messages: \(help)."
-                : "There is no connection `\(connection.visible)`: \(help)\(help.hasSuffix("?") ? "" : ".")")
+            ? "\(configuration.file) has no connection that takes messages."
+            : "there is " + receivers.map { "`\($0)`" }.joined(separator: ", ") + "."
+        if configuration.connection(connection) != nil {
+            throw CommandError(.problem, "The connection `\(connection.visible)` takes no messages: \(listing)")
+        }
+        let help = Suggestion.didYouMean(connection, among: receivers) ?? listing
+        throw CommandError(.usage, "There is no connection `\(connection.visible)`: \(help)")
     }
 }

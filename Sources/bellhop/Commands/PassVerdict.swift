@@ -1,7 +1,7 @@
 import BellhopCore
 import BellhopEngine
 
-/// The result of one pass of `run --once`: its most serious problem. Problems that need a person are the most serious.
+/// The result of `run --once`: its most serious problem. Problems that need a person come first.
 struct PassVerdict {
     /// The most serious problem; nil if everything is done.
     let trouble: CommandError?

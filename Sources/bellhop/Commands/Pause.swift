@@ -100,7 +100,7 @@ struct PausedOptions: ParsableArguments {
         if !writes, name == nil { throw ValidationError("Give the name of a connection or a rule, or --writes.") }
     }
 
-    /// - Parameter isLenient: whether an unknown name is a receiver, which may be gone from bellhop.yaml.
+    /// - Parameter isLenient: whether an unknown name is taken for a receiver, which bellhop.yaml may have named before.
     func target(_ link: StoreLink, isLenient: Bool = false) async throws(CommandError) -> Target {
         guard let name, !writes else { return .subject(.writes) }
         if rule { return .subject(.rule(name)) }
@@ -109,12 +109,12 @@ struct PausedOptions: ParsableArguments {
             (status[list]?.asArray ?? []).compactMap { $0[member]?.asString }
         }
         let rules = names("rules", "rule") + (isLenient ? names("paused", "rule") : [])
-        // The connections of an agent elsewhere are not known here.
+        // The connections of an agent on another machine are not known here.
         let isReceiver =
             link.connections[name] != nil || (link.console != nil && !rules.contains(name))
             || (isLenient && names("stopped", "receiver").contains(name))
         if isReceiver, rules.contains(name) {
-            // The pause that exists is the one to end.
+            // If only the rule is paused, end its pause.
             if isLenient, names("paused", "rule").contains(name), !names("stopped", "receiver").contains(name) {
                 return .subject(.rule(name))
             }
@@ -127,8 +127,6 @@ struct PausedOptions: ParsableArguments {
         if rules.contains(name) { return .subject(.rule(name)) }
         if isLenient { return .receiver(name) }
         let known = (Array(link.connections.keys) + rules).sorted()
-        let help = Suggestion.didYouMean(name, among: known) ?? "there is \(known.joined(separator: ", "))."
-        throw CommandError(
-            .problem, "There is no connection and no rule `\(name.visible)`" + (known.isEmpty ? "." : ": \(help)"))
+        throw CommandError(.problem, Suggestion.unknown("connection and no rule", name, among: known))
     }
 }

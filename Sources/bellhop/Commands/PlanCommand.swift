@@ -8,8 +8,8 @@ struct PlanCommand: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "plan", abstract: "Show what a start or reload with the present files would change.",
         discussion: """
-            Compares the files with what an agent put in force last: rules, sources, receivers, names of secrets, and the deliveries that \
-            the rules would have made otherwise in the last day. Changes nothing, and works beside a running agent.
+            Compares the files with those that an agent loaded last: rules, sources, receivers, names of secrets, and the deliveries of \
+            the last day that would be different. Changes nothing, and works beside a running agent.
 
             Exits with 0 if nothing changes, and with 2 if something does.
             """)
@@ -25,20 +25,20 @@ struct PlanCommand: DataCommand {
     }
 
     func run() async throws {
-        let workplace = try await Workplace.open(config, mayLackConfiguration: false, focus: .shape)
+        let workspace = try await Workspace.open(config, mayLackConfiguration: false, focus: .shape)
         let configuration = try await config.load(focus: .shape)
-        let book = try await workplace.book()
+        let book = try await workspace.book()
         let link = try config.storeLink()
         let now = SystemClock().now
-        let files = RulesInForce(configuration, RuleFinder.find(workplace.rulePaths).rules, at: now)
+        let files = RulesInForce(configuration, RuleFinder.find(workspace.rulePaths).rules, at: now)
         var plan: Plan
         do throws(StoreError) {
             let store = link.hasRun ? try Stores.openForReading(link.store) : try Stores.inMemory()
             let inForce =
                 try await RulesInForce(in: store) ?? RulesInForce(at: now, files: [], connections: [], sources: [], secrets: [])
-            let before = try? RuleBook.load(inForce.files, surroundings: workplace.surroundings)
+            let before = try? RuleBook.load(inForce.files, surroundings: workspace.surroundings)
             let known = try await store.status(at: now).sources.filter(\.hasBaseline).map(\.scope.id)
-            let polled = workplace.surroundings.sources.filter { $0.shows != .events }
+            let polled = workspace.surroundings.sources.filter { $0.shows != .events }
             plan = Plan(
                 inForce, files, before: before, after: book,
                 scopes: Dictionary(polled.map { ($0.name, $0.scope) }, uniquingKeysWith: { first, _ in first }),
@@ -48,7 +48,7 @@ struct PlanCommand: DataCommand {
                     store, book, against: before, from: now - .days(1), to: now)
             } else {
                 plan.obstacle =
-                    "The rules in force no longer fit bellhop.yaml, so that they cannot be shown the events of the last day."
+                    "The rules in force no longer fit bellhop.yaml, so their deliveries of the last day cannot be compared."
             }
             try await store.close()
         } catch {

@@ -7,7 +7,7 @@ struct Query: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "query", abstract: "Show a source's request, the number of its items, and the first of them.",
         discussion:
-            "Asks the remote system once, with the source's connection. It stores nothing except a refused login, and runs no rules."
+            "Sends the source's request once. It stores nothing except a refused login, and runs no rules."
     )
 
     @OptionGroup var config: ConfigOptions
@@ -43,19 +43,17 @@ struct Query: DataCommand {
     private func only(_ name: String) async throws(CommandError) -> Configuration {
         let shape = try await config.load(focus: .shape)
         guard let entry = shape.source(name) else {
-            let names = shape.sources.map(\.name)
-            let help = Suggestion.didYouMean(name, among: names) ?? "there is \(names.joined(separator: ", "))"
-            throw CommandError(.usage, "There is no source `\(name)`: \(names.isEmpty ? "bellhop.yaml has none." : help)")
+            throw CommandError(.usage, Suggestion.unknown("source", name, among: shape.sources.map(\.name)))
         }
         var configuration = try await config.load(focus: .connection(entry.connection))
         configuration.connections.removeAll { $0.name != entry.connection }
         configuration.sources.removeAll { $0.name != name }
-        try Workplace.requireLogins(configuration)
+        try Workspace.requireLogins(configuration)
         return configuration
     }
 
     private func ask(_ configuration: Configuration) async throws(CommandError) -> SourceSample {
-        let connectors = try await Workplace.connectors(
+        let connectors = try await Workspace.connectors(
             configuration, notebook: CommandNotes(store: configuration.store, environment: config.environment))
         do throws(Failure) {
             let sample = try await connectors.sample(of: source, limit: limit ?? 20, fields: wanted)

@@ -7,9 +7,9 @@ struct Render: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "render", abstract: "Show what a rule sends for an event or a task, to each receiver.",
         discussion: """
-            Renders the steps with the code that routes, and sends nothing. The rules are those of the files as they are now. If the \
-            rule would not run for it, this says why and renders it all the same; `once`, `throttle`, silences and the like are not \
-            asked. With --json, each delivery has the exact body of its request, without secrets.
+            Renders the steps with the agent's own code, and sends nothing. It uses the present rule files. If the rule would not run, \
+            the command says why and still renders the steps; `once`, `throttle`, silences and the like are ignored. With --json, \
+            each delivery has the exact body of its request, without secrets.
             """)
 
     @OptionGroup var config: ConfigOptions
@@ -32,11 +32,11 @@ struct Render: DataCommand {
     }
 
     func run() async throws {
-        let workplace = try await Workplace.open(config, mayLackConfiguration: false, focus: .shape)
-        let book = try await workplace.book()
+        let workspace = try await Workspace.open(config, mayLackConfiguration: false, focus: .shape)
+        let book = try await workspace.book()
         let names = book.rules.map(\.name)
-        guard names.contains(rule) else { throw CommandError(.problem, Self.unknown("rule", rule, among: names)) }
-        let subjects = StoredSubjects(config: config, surroundings: workplace.surroundings)
+        guard names.contains(rule) else { throw CommandError(.problem, Suggestion.unknown("rule", rule, among: names.sorted())) }
+        let subjects = StoredSubjects(config: config, surroundings: workspace.surroundings)
         let subject: RuleBook.RenderingSubject
         if let event {
             subject = .event(try await subjects.event(event))
@@ -58,16 +58,10 @@ struct Render: DataCommand {
     }
 
     private func nothing(to name: String, _ receivers: [String], _ connections: [String]) -> String {
-        guard connections.contains(name) else { return Self.unknown("connection", name, among: connections) }
+        guard connections.contains(name) else { return Suggestion.unknown("connection", name, among: connections.sorted()) }
         if receivers.isEmpty { return "Rule \(rule.visible) sends nothing for this." }
         return
             "Rule \(rule.visible) does not send to \(name.visible), only to \(Set(receivers).sorted().joined(separator: ", "))."
-    }
-
-    private static func unknown(_ what: String, _ name: String, among names: [String]) -> String {
-        let names = names.sorted()
-        let help = Suggestion.didYouMean(name, among: names) ?? "there is \(names.joined(separator: ", "))."
-        return "There is no \(what) `\(name.visible)`" + (names.isEmpty ? "." : ": \(help)")
     }
 
     private func show(_ run: RenderedRun, _ deliveries: [JSON]) {
@@ -81,13 +75,13 @@ struct Render: DataCommand {
             Console.note("Rule \(rule.visible) would not run for this: \(run.objections.joined(separator: "; ")).")
         }
         for error in run.errors { Console.note(Paint.red("error:", if: Console.noteHasColour) + " " + error.visible) }
-        if deliveries.isEmpty { return Console.note("No step of it has anything to do for this.") }
+        if deliveries.isEmpty { return Console.note("No step of the rule does anything for this.") }
         for (place, delivery) in deliveries.enumerated() {
             if place > 0 { Console.data("") }
             func text(_ name: String) -> String { (delivery[name]?.asString ?? "").visible }
             Console.data(Paint.bold("\(text("action")) to \(text("receiver"))") + Paint.dim(" (step \(text("step")))"))
             let content = delivery["message"]?["text"]?.asString ?? (delivery["arguments"] ?? .null).text(.pretty)
-            for line in content.split(separator: "\n", omittingEmptySubsequences: false) { Console.data(String(line).visible) }
+            Console.data(content.visibleLines)
         }
     }
 }

@@ -6,10 +6,10 @@ struct ReplayCommand: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay", abstract: "Route stored events through the rules again.",
         discussion: """
-            Says what the rules in force would do now, and asks. The replay is a new occasion: its deliveries are made even if those of \
-            the event itself are done. `once` and `throttle` are asked as they are now, unless --force; `mode: shadow` stays shadow. A \
-            comment whose text this account has written to the task since the event is not written again. A replay does not end \
-            waits or escalations.
+            Shows what the rules in force would do now, and asks for confirmation. A replay makes new deliveries, even if those of the \
+            event itself are done. `once` and `throttle` apply as they are now, unless --force; `mode: shadow` stays shadow. A comment \
+            is not written again if this account has written the same text to the task since the event. A replay does not end waits \
+            or escalations.
 
             Works beside a running agent; without one, the events are routed at its next start.
             """)
@@ -20,10 +20,10 @@ struct ReplayCommand: DataCommand {
     @Option(help: "Only through this rule.")
     var rule: String?
 
-    @Flag(help: "Only say what would be done.")
+    @Flag(help: "Only show what would be done.")
     var dryRun = false
 
-    @Flag(help: "`once` and `throttle` stop nothing.")
+    @Flag(help: "Ignore `once` and `throttle`.")
     var force = false
 
     @Flag(name: [.long, .customShort("y")], help: "Do not ask.")
@@ -35,7 +35,7 @@ struct ReplayCommand: DataCommand {
     func run() async throws {
         var link = try config.storeLink()
         if try await link.answer(.status)["agent"]?.isNull ?? true {
-            link.book = try await Workplace.open(config.filesHere(), mayLackConfiguration: false, focus: .shape).book()
+            link.book = try await Workspace.open(config.localFiles(), mayLackConfiguration: false, focus: .shape).book()
         }
         var request = ReplayRequest(events: events, rule: rule, isForced: force, isTrial: true)
         let trial = try await link.answer(.replay(request))
@@ -48,12 +48,12 @@ struct ReplayCommand: DataCommand {
         if dryRun { return }
         let what = "\(shown.count) event\(shown.count == 1 ? "" : "s")"
         if !yes {
-            guard Console.isAsked else {
+            guard Console.isInteractive else {
                 throw CommandError(.usage, "This would replay \(what): add --yes, because there is no terminal at which to ask.")
             }
             guard Console.ask("Replay \(what)? [y/N] ").isYes else { throw CommandError(.problem, "Nothing was changed.") }
         }
-        // Exactly those that were shown.
+        // Replay exactly the events that were shown.
         request.events = shown.compactMap { $0["id"]?.asString }
         request.isTrial = false
         let answer = try await link.answer(.replay(request))
@@ -66,7 +66,7 @@ struct ReplayCommand: DataCommand {
     private func show(_ event: JSON, in link: StoreLink) {
         func text(_ json: JSON, _ name: String) -> String { (json[name]?.asString ?? "").singleLine.visible }
         let time = text(event, "time").withLocalTimes(in: link.zone)
-        // With --dry-run this is what was asked for; otherwise it goes before a question.
+        // With --dry-run this is the command's data; otherwise it precedes a question.
         let print: (String) -> Void = dryRun ? { Console.data($0) } : { Console.note($0) }
         print(
             "\(text(event, "id").prefix(12))  \(time)  \(text(event, "type")) of \(text(event, "source")), \(text(event, "subject")):"
@@ -82,7 +82,7 @@ struct ReplayCommand: DataCommand {
             let reason = text(stop, "reason").withLocalTimes(in: link.zone)
             return "rule \(text(stop, "rule"))\(stop["stops"] == true ? " does not run" : ""): \(reason)"
         }
-        // A silence that begins anew is in no record.
+        // A wait of `none` that starts again has no record.
         let recorded = Set((event["stopped"]?.asArray ?? []).map { text($0, "rule") })
         lines += (event["waits"]?.asArray ?? []).filter { !recorded.contains(text($0, "rule")) }.map { wait in
             "rule \(text(wait, "rule")) waits until \(text(wait, "due").withLocalTimes(in: link.zone))"

@@ -29,10 +29,10 @@ struct Run: AsyncParsableCommand {
 
     func run() async throws {
         signal(SIGPIPE, SIG_IGN)  // The agent survives the reader of its output.
-        OpenFiles.allowMany()
+        ProcessLimits.allowManyFiles()
         umask(0o077)  // The agent's files are for its own user: store, socket, logs.
         let configuration = try await config.load()
-        try Workplace.requireLogins(configuration)
+        try Workspace.requireLogins(configuration)
         let clock = SystemClock.ofThisRun(environment: config.environment)
         let story = log.story(clock: clock, zone: configuration.timeZone)
         let logger = log.logger(clock: clock, zone: configuration.timeZone)

@@ -40,7 +40,7 @@ struct SecretCommand: AsyncParsableCommand {
             commandName: "generate", abstract: "Generate a secret for signing webhooks, and store it.",
             discussion: """
                 It is `whsec_` and the Base64 of 32 random bytes, as Standard Webhooks specifies: for the `secret` of a connection of kind \
-                webhook. It is shown only with --show, once, to be given to the receiver.
+                webhook. It is printed only with --show, so that you can give it to the receiver.
                 """)
 
         @OptionGroup var config: ConfigOptions
@@ -58,10 +58,10 @@ struct SecretCommand: AsyncParsableCommand {
         func run() async throws {
             try SecretCommand.checkName(name)
             let own = try keychain.shared ? config.keychain : config.projectKeychain()
-            let names = try SecretCommand.keychain { () throws(SecretError) in try own.secretNames() }
+            let names = try CommandError.converting { () throws(SecretError) in try own.secretNames() }
             if (own.project == nil ? names.shared : names.own).contains(name), !replace {
                 throw CommandError(
-                    .problem, "There is a secret `\(name)` already, which receivers may know: --replace replaces it.")
+                    .problem, "The secret `\(name)` exists already, and receivers may use it: --replace replaces it.")
             }
             let secret = WebhookSigner.makeSecret()
             try SecretCommand.store(secret, as: name, config, keychain)
@@ -79,7 +79,7 @@ struct SecretCommand: AsyncParsableCommand {
 
         func run() async throws {
             let keychain = try config.projectKeychain()
-            let names = try SecretCommand.keychain { () throws(SecretError) in try keychain.secretNames() }
+            let names = try CommandError.converting { () throws(SecretError) in try keychain.secretNames() }
             let all = (names.own.map { ($0, false) } + names.shared.map { ($0, true) }).sorted { $0.0 < $1.0 }
             if output.json {
                 return Console.json(.array(all.map { ["name": .string($0.0), "shared": .bool($0.1)] }))
@@ -89,7 +89,7 @@ struct SecretCommand: AsyncParsableCommand {
     }
 
     struct Remove: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(commandName: "remove", abstract: "Forget a secret.")
+        static let configuration = CommandConfiguration(commandName: "remove", abstract: "Remove a secret.")
 
         @OptionGroup var config: ConfigOptions
         @OptionGroup var options: KeychainOptions
@@ -99,7 +99,7 @@ struct SecretCommand: AsyncParsableCommand {
 
         func run() async throws {
             let keychain = try options.shared ? config.keychain : config.projectKeychain()
-            let names = try SecretCommand.keychain { () throws(SecretError) in try keychain.secretNames() }
+            let names = try CommandError.converting { () throws(SecretError) in try keychain.secretNames() }
             let own = options.shared ? names.shared : names.own
             guard own.contains(name) else {
                 if names.shared.contains(name) {
@@ -108,7 +108,7 @@ struct SecretCommand: AsyncParsableCommand {
                 let help = Suggestion.didYouMean(name, among: own).map { ": \($0)" } ?? "."
                 throw CommandError(.problem, "There is no secret `\(name.visible)`\(help)")
             }
-            try SecretCommand.keychain { () throws(SecretError) in try keychain.setSecret(name, to: nil) }
+            try CommandError.converting { () throws(SecretError) in try keychain.setSecret(name, to: nil) }
             Console.sentence("Removed from \(keychain.path).")
             try config.informAgent(.secret(name), options)
         }
@@ -118,7 +118,7 @@ struct SecretCommand: AsyncParsableCommand {
         guard Keychain.isSecretName(name) else {
             throw CommandError(
                 .usage,
-                "`\(name.visible)` cannot be the name of a secret: letters, digits, `_`, `-` and inner dots can, as in `ops_url`."
+                "`\(name.visible)` is not a valid name for a secret: use letters, digits, `_`, `-` and inner dots, as in `ops_url`."
             )
         }
     }
@@ -128,16 +128,12 @@ struct SecretCommand: AsyncParsableCommand {
         _ value: String, as name: String, _ config: ConfigOptions, _ options: KeychainOptions
     ) throws(CommandError) {
         let section = try config.keychain(toStore: options)
-        let isThere = try keychain { () throws(SecretError) in
+        let isThere = try CommandError.converting { () throws(SecretError) in
             let names = try section.secretNames()
             try section.setSecret(name, to: value)
             return (options.shared ? names.shared : names.own).contains(name)
         }
         Console.sentence("Stored in \(section.path)\(isThere ? ", replacing the previous value" : "").")
         try config.informAgent(.secret(name), options)
-    }
-
-    static func keychain<Value>(_ work: () throws(SecretError) -> Value) throws(CommandError) -> Value {
-        do throws(SecretError) { return try work() } catch { throw CommandError(error) }
     }
 }

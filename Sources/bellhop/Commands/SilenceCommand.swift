@@ -53,11 +53,9 @@ struct SilenceAdd: DataCommand {
 
     func validate() throws {
         guard (span == nil) != (until == nil) else { throw ValidationError("Give either --for or --until.") }
-        if let span {
-            do { _ = try DurationText.parse(span) } catch { throw ValidationError("--for: \(error)") }
-            if let time = try? DurationText.parse(span), time <= .zero {
-                throw ValidationError("--for: a silence lasts some time.")
-            }
+        try DurationText.validate(span, option: "--for")
+        if let span, let time = try? DurationText.parse(span), time <= .zero {
+            throw ValidationError("--for: a silence must last longer than 0.")
         }
         for (name, text) in [("--from", from), ("--until", until)] {
             if let text, Timestamp(rfc3339: text) == nil {
@@ -81,12 +79,7 @@ struct SilenceAdd: DataCommand {
             throw CommandError(.problem, "The silence ends after the year 9999: give an earlier --from or a shorter --for.")
         }
         for name in receiver where link.console == nil && link.connections[name] == nil {
-            let known = link.connections.keys.sorted()
-            throw CommandError(
-                .problem,
-                "There is no connection `\(name.visible)`: "
-                    + (Suggestion.didYouMean(name, among: known) ?? "there is \(known.joined(separator: ", ")).")
-            )
+            throw CommandError(.problem, Suggestion.unknown("connection", name, among: link.connections.keys.sorted()))
         }
         if !rule.isEmpty {
             let known = (try await link.answer(.status)["rules"]?.asArray ?? []).compactMap { $0["rule"]?.asString }
@@ -99,8 +92,8 @@ struct SilenceAdd: DataCommand {
         }
         // A console checks the condition against its agent's own rules.
         if let when, link.console == nil {
-            let workplace = try await Workplace.open(config.files, mayLackConfiguration: false, focus: .shape)
-            let problems = SilenceBook.problems(of: when, surroundings: workplace.surroundings)
+            let workspace = try await Workspace.open(config.files, mayLackConfiguration: false, focus: .shape)
+            let problems = SilenceBook.problems(of: when, surroundings: workspace.surroundings)
             if problems.hasErrors { throw CommandError(problems) }
         }
         let silence = Silence(
@@ -142,7 +135,7 @@ struct SilenceList: DataCommand {
                 (silence["reason"]?.asString ?? "").singleLine,
             ])
         }
-        for line in table.lines(width: Screen.dataWidth) { Console.data(line) }
+        table.print()
     }
 
     /// `rule urgent, to ops, when …`.

@@ -53,7 +53,7 @@ struct Simulate: AsyncParsableCommand {
 
     func run() async throws {
         let clock = speed == 1 ? SystemClock() : SystemClock(startingAt: SystemClock().now, speed: speed)
-        // Without a seed, each start is another instance, so its tasks have new ids and do not look like earlier tasks.
+        // Without a seed, each start simulates another instance: its tasks have new ids, and are not taken for earlier tasks.
         let seed = seed ?? .random(in: .min ... .max)
         var settings = InstanceSettings()
         settings.latency = latency

@@ -2,7 +2,7 @@ import BellhopAgent
 import BellhopConnectors
 import BellhopCore
 
-/// The connection `ops` that `bellhop init` writes: a receiver of messages of some kind.
+/// The connection `ops` that `bellhop init` writes, which receives messages.
 struct StarterReceiver {
     private let manifest: ConnectionManifest
 
@@ -19,7 +19,7 @@ struct StarterReceiver {
         self.manifest = manifest
     }
 
-    /// Its lines in bellhop.yaml, without the indentation of the connection.
+    /// The lines in bellhop.yaml, without indentation.
     var lines: [String] {
         let settings = settings.map { setting in (Self.line(setting), Self.sentence(setting)) }
         let width = max(30, (settings.map(\.0.count).max() ?? 0) + 2)
@@ -35,7 +35,7 @@ struct StarterReceiver {
         return own + secrets.map { "bellhop secret set ops_\($0.name)".padded(to: 29) + " " + Self.sentence($0) }
     }
 
-    /// The starter settings of the kind; if it names none, its required settings, or else its first secret.
+    /// The settings that the kind declares as `starter`; otherwise its required settings, or its first secret.
     private var settings: [Setting] {
         if let names = manifest.starter { return names.compactMap { name in manifest.settings.first { $0.name == name } } }
         let required = manifest.settings.filter(\.required)

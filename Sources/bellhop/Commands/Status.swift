@@ -37,7 +37,7 @@ struct Status: DataCommand {
         do throws(CommandError) {
             status = try await link.answer(.status)
         } catch {
-            // The answer to a probe if no agent was ever started.
+            // A health probe gets an answer even if no agent was ever started.
             guard check, !link.hasRun, let message = error.message else { throw error }
             status = ["agent": .null, "needs": [.string(message)]]
         }

@@ -2,12 +2,12 @@ import BellhopAgent
 import BellhopCore
 import BellhopRules
 
-/// Finds events and tasks that a person names, in what the agent knows.
+/// Finds events and tasks that a person names, in the agent's store.
 struct StoredSubjects: Sendable {
     let config: ConfigOptions
     let surroundings: RuleSurroundings
 
-    /// The only event whose id begins like this.
+    /// The event with this id, or the only one whose id begins with it.
     func event(_ id: String) async throws(CommandError) -> StoredEvent {
         let found = try await config.storeLink().rows(.events(EventQuery(id: id, limit: 2)))
         let exact = found.first { $0["id"]?.asString == id }
@@ -24,20 +24,20 @@ struct StoredSubjects: Sendable {
     }
 
     /// A task that a source shows now, by its number or sys_id.
-    /// - Parameter preferred: the sources that count more than others, as a rule's own.
+    /// - Parameter preferred: the sources to prefer, such as those of a rule.
     func task(_ name: String, preferred: [String] = []) async throws(CommandError) -> (task: Snapshot, source: String) {
         let sources = surroundings.sources.filter { preferred.contains($0.name) } + surroundings.sources
-        let found = try await seen(name)
+        let found = try await shown(name)
         let first = sources.lazy.compactMap { source in found.first { $0.scope == source.scope } }.first ?? found.first
         guard let (scope, task) = first else {
-            let numbers = try await seen(nil).map(\.task.snapshot.number)
+            let numbers = try await shown(nil).map(\.task.snapshot.number)
             let help = Suggestion.didYouMean(name, among: numbers).map { ": \($0)" } ?? "."
             throw CommandError(.problem, "No source shows a task \(name.visible) now" + help)
         }
         return (task.snapshot, sources.first { $0.scope == scope }?.name ?? task.source)
     }
 
-    /// The tasks of all sources that were polled; none without a configuration.
+    /// The tasks of all sources that were polled; empty without a configuration.
     func tasks() async throws(CommandError) -> [Scope.ID: [Snapshot]] {
         guard !surroundings.isOpen else { return [:] }
         var tasks: [Scope.ID: [Snapshot]] = [:]
@@ -45,11 +45,11 @@ struct StoredSubjects: Sendable {
         where source["baseline"] == .bool(true) {
             if let scope = source["scope"]?.asString { tasks[Scope.ID(text: scope)] = [] }
         }
-        for (scope, task) in try await seen(nil) { tasks[scope, default: []].append(task.snapshot) }
+        for (scope, task) in try await shown(nil) { tasks[scope, default: []].append(task.snapshot) }
         return tasks
     }
 
-    private func seen(
+    private func shown(
         _ name: String?
     ) async throws(CommandError) -> [(scope: Scope.ID, task: (snapshot: Snapshot, source: String))] {
         let answer = try await config.storeLink().rows(.tasks(name))

@@ -34,22 +34,22 @@ struct Test: DataCommand {
     }
 
     func run() async throws {
-        let workplace = try await Workplace.open(config, mayLackConfiguration: true, focus: .shape)
-        let found = RuleFinder.find(paths.isEmpty ? workplace.rulePaths : paths)
+        let workspace = try await Workspace.open(config, mayLackConfiguration: true, focus: .shape)
+        let found = RuleFinder.find(paths.isEmpty ? workspace.rulePaths : paths)
         if found.problems.hasErrors { throw CommandError(found.problems) }
         if found.tests.isEmpty {
             let misnamed = RuleLoading.misnamedTests(found)
             if misnamed.hasErrors { throw CommandError(misnamed) }
-            throw CommandError(.problem, "There are no tests here: they are files called `NAME.test.yaml`.")
+            throw CommandError(.problem, "There are no tests here: tests are in files named `NAME.test.yaml`.")
         }
         let results: [RuleTestResult]
         let record = coverage || minimum != nil ? CoverageRecord() : nil
         do throws(Diagnostics) {
-            results = try RuleTests.run(found.tests, surroundings: workplace.surroundings, coverage: record) {
+            results = try RuleTests.run(found.tests, surroundings: workspace.surroundings, coverage: record) {
                 RuleFinder.read($0)
             }
             if let record {
-                try RuleTests.addUntested(found.rules, to: record, surroundings: workplace.surroundings)
+                try RuleTests.addUntested(found.rules, to: record, surroundings: workspace.surroundings)
             }
         } catch {
             throw CommandError(error)

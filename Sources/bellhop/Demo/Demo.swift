@@ -39,7 +39,7 @@ struct Demo: AsyncParsableCommand {
         let folder = try DemoFolder()
         defer { if !keep { folder.remove() } }
         let clock = DemoClock(startingAt: Self.start, speed: speed)
-        // The sessions outlast the morning of half an hour.
+        // The sessions must outlast the morning of half an hour.
         var settings = InstanceSettings()
         settings.sessionSeconds = 4 * 3600
         let simulation = Simulation(settings: settings, seed: 7, now: { clock.now.microseconds })
@@ -69,7 +69,7 @@ struct Demo: AsyncParsableCommand {
 
     /// Runs the agent until the morning is over; false if interrupted before.
     ///
-    /// - Parameter token: of the console, with which the demonstration goes on until it is interrupted; nil to end it.
+    /// - Parameter token: the console's token; the demonstration then continues until it is interrupted. Nil to end it after the morning.
     private func watch(
         _ folder: DemoFolder, _ simulation: Simulation, _ script: Scenario, _ clock: DemoClock, _ story: DemoStory,
         token: String?
@@ -83,7 +83,7 @@ struct Demo: AsyncParsableCommand {
             assembly = try await Assembly(
                 configuration,
                 options: Assembly.Options(
-                    clock: clock, listeners: [{ pace.hear($0) }, { story.report($0) }], output: { story.log($0) }))
+                    clock: clock, listeners: [{ pace.observe($0) }, { story.report($0) }], output: { story.log($0) }))
         } catch let error as ConfigurationError {
             throw CommandError(error)
         } catch let error as AssemblyError {
@@ -110,14 +110,14 @@ struct Demo: AsyncParsableCommand {
 
 /// Plays the scenario, and ends the demonstration a little after it.
 ///
-/// A class over a mutex, because it is asked afterwards whether it finished.
+/// A class over a mutex, because the command reads afterwards whether it finished.
 private final class DemoScenario: Service {
     private let simulation: Simulation
     private let script: Scenario
     private let clock: DemoClock
     private let pace: DemoPace
     private let ended = Mutex(false)
-    /// Called after the scenario; says whether the demonstration goes on.
+    /// Called after the scenario; returns whether the demonstration continues.
     private let goesOn: @Sendable () -> Bool
 
     init(

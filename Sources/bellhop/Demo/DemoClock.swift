@@ -1,18 +1,18 @@
 import BellhopCore
 import Synchronization
 
-/// The clock of the demonstration. It runs fast, but only while the program gets time from the machine: on a busy machine the morning
-/// takes longer, and nothing in it is late.
+/// The clock of the demonstration. It runs fast, but only while the program gets processor time: on a busy machine the morning takes
+/// longer, and nothing in it is late.
 ///
-/// A class over a mutex, because one task moves it (``run()``) and all others read it.
+/// A class over a mutex, because one task advances it (``run()``) and all others read it.
 final class DemoClock: AgentClock {
     private struct State {
         var now: Timestamp
-        /// The real time at which it was moved last.
-        var moved: Duration
+        /// The real time of the last advance.
+        var advanced: Duration
     }
 
-    /// The most real time that counts between two moves. If more has passed, the program had too little time.
+    /// The most real time that counts between two advances. If more has passed, the program had too little processor time.
     static let longestStep = Duration.milliseconds(25)
     private static let stride = Duration.milliseconds(20)
 
@@ -24,7 +24,7 @@ final class DemoClock: AgentClock {
     init(startingAt start: Timestamp, speed: Double, real: @escaping @Sendable () -> Duration) {
         self.speed = speed
         self.real = real
-        state = Mutex(State(now: start, moved: real()))
+        state = Mutex(State(now: start, advanced: real()))
     }
 
     convenience init(startingAt start: Timestamp, speed: Double) {
@@ -34,7 +34,7 @@ final class DemoClock: AgentClock {
 
     var now: Timestamp { state.withLock { shown($0, at: real()) } }
 
-    /// Moves it until cancelled.
+    /// Advances the clock until cancelled.
     func run() async {
         while (try? await Task.sleep(for: Self.stride, tolerance: nil)) != nil { move() }
     }
@@ -42,12 +42,12 @@ final class DemoClock: AgentClock {
     func move() {
         state.withLock { state in
             let moment = real()
-            (state.now, state.moved) = (shown(state, at: moment), moment)
+            (state.now, state.advanced) = (shown(state, at: moment), moment)
         }
     }
 
     private func shown(_ state: State, at moment: Duration) -> Timestamp {
-        state.now + min(moment - state.moved, Self.longestStep) * speed
+        state.now + min(moment - state.advanced, Self.longestStep) * speed
     }
 
     func sleep(until deadline: Timestamp) async throws {

@@ -1,18 +1,12 @@
-import BellhopAgent
-import BellhopCore
 import Glibc
 
-/// The folder of a demonstration: configuration, rules, store.
+/// The temporary folder of a demonstration: configuration, rules, store.
 struct DemoFolder {
     let path: String
 
     init() throws(CommandError) {
         let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-        var template = Array("\(base)/bellhop-demo-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else {
-            throw CommandError(.cannotCreate, "No temporary folder can be made in \(base): \(String(cString: strerror(errno))).")
-        }
-        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        path = try Files.makeTemporaryFolder(in: base, prefix: "bellhop-demo")
     }
 
     /// Writes the configuration for an instance at that address, and the shipped rules.
@@ -42,10 +36,5 @@ struct DemoFolder {
         for rule in ShippedRules.all where !rule.isTest { _ = try Files.create("\(path)/rules/\(rule.name)", rule.text) }
     }
 
-    func remove() {
-        for folder in [path + "/rules", path + "/logs", path] {
-            for name in Folder.names(in: folder) ?? [] { unlink("\(folder)/\(name)") }
-            rmdir(folder)
-        }
-    }
+    func remove() { for folder in [path + "/rules", path + "/logs", path] { Files.removeFolder(folder) } }
 }

@@ -2,16 +2,16 @@ import BellhopEngine
 import Simulator
 import Synchronization
 
-/// Lets the next thing happen on the simulated instance only after the agent has seen the last one, so that the morning is the same on a
-/// busy machine.
+/// Delays the next change on the simulated instance until the agent has seen the last one, so that the morning is the same on a busy
+/// machine.
 ///
-/// A class over a mutex, because the scenario asks it and the agent's loops tell it.
+/// A class over a mutex, because the scenario reads it and the agent's loops update it.
 final class DemoPace: Sendable {
     private struct State {
-        /// The good polls since the last happening, by source.
+        /// The successful polls since the last change, by source.
         var polls: [String: Int] = [:]
         var hasMessage = false
-        /// How often it was asked in vain since the last happening.
+        /// How often ``isReady`` was false since the last change.
         var refusals = 0
         var isGivenUp = false
     }
@@ -20,15 +20,14 @@ final class DemoPace: Sendable {
     private let patience: Int
     private let state = Mutex(State())
 
-    /// - Parameter patience: how often it is asked in vain before it waits for the agent no longer. An agent that sees nothing gets a
-    ///   bad verdict, not an endless morning.
+    /// - Parameter patience: how often ``isReady`` may be false before the scenario goes on without the agent. A broken agent then gets
+    ///   a bad verdict, and the morning still ends.
     init(sources: [String], patience: Int = 1200) {
         self.sources = sources
         self.patience = patience
     }
 
-    /// Whether each source was polled twice since the last happening, and the digest was delivered. The second of two polls began after
-    /// the happening.
+    /// Whether the digest was delivered, and each source was polled twice since the last change: the second poll began after the change.
     var isReady: Bool {
         state.withLock { state in
             if state.isGivenUp { return true }
@@ -47,7 +46,7 @@ final class DemoPace: Sendable {
         }
     }
 
-    func hear(_ signal: Signal) {
+    func observe(_ signal: Signal) {
         switch signal {
         case .polled(let source, _, _, _), .unchanged(let source, _, _): state.withLock { $0.polls[source, default: 0] += 1 }
         case .delivered: state.withLock { $0.hasMessage = true }

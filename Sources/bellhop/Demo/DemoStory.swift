@@ -2,7 +2,7 @@ import BellhopAgent
 import BellhopCore
 import BellhopEngine
 
-/// A demonstration from its first line to its verdict.
+/// Prints a demonstration, from its first line to its verdict.
 struct DemoStory: Sendable {
     private let story: Story
 
@@ -23,11 +23,10 @@ struct DemoStory: Sendable {
         }
     }
 
-    /// The demonstration was interrupted, so there is no verdict.
     func interrupted(folder: String?) {
         Console.data("")
         Console.data("Interrupted: the morning was not over, so there is no verdict.")
-        if let folder { Console.data("Everything is in \(folder): try `bellhop events -c \(folder)/bellhop.yaml`.") }
+        show(folder)
     }
 
     func close(_ verdict: DemoVerdict, folder: String?) {
@@ -38,10 +37,14 @@ struct DemoStory: Sendable {
             Console.data("  \(mark) \(item.what.padded(to: 42)) \(item.proof.singleLine)")
         }
         Console.data(verdict.isGood ? "All of it arrived, each exactly once." : "Something is missing, or came twice.")
+        show(folder)
+    }
+
+    private func show(_ folder: String?) {
         if let folder { Console.data("Everything is in \(folder): try `bellhop events -c \(folder)/bellhop.yaml`.") }
     }
 
-    /// Says where the console is.
+    /// Prints the console's address and token.
     func stays(console: String, token: String) {
         Console.data("")
         Console.data("The console: \(console)")

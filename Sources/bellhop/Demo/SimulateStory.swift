@@ -1,6 +1,6 @@
 import Simulator
 
-/// Reports what a practice instance does, and what it will do next.
+/// Describes the changes on a practice instance, and the next change.
 struct SimulateStory: Sendable {
     let instance: SimulatedInstance
     /// The speed of the instance's clock, relative to real time.

@@ -6,13 +6,13 @@ import BellhopRules
 struct BackTestPage {
     private let report: BackTestReport
     private let zone: TimeZoneTable
-    /// The rules that are shown.
+    /// The rules to show.
     private let rules: [String]
 
-    /// How many lines of a list are shown.
+    /// The most lines of a list.
     private static let most = 10
 
-    /// - Parameter names: the rules that are shown, in this order; empty for all.
+    /// - Parameter names: the rules to show, in this order; empty for all.
     init(_ report: BackTestReport, zone: TimeZoneTable, rules names: [String]) {
         (self.report, self.zone) = (report, zone)
         rules = names.isEmpty ? report.tally.rules.keys.sorted() : names
@@ -49,7 +49,7 @@ struct BackTestPage {
                 words(rule.verdicts.map { ($0.key.rawValue, $0.value) }),
             ])
         }
-        for line in table.lines(width: Screen.dataWidth) { Console.data(line) }
+        table.print()
         for name in rules {
             guard let error = report.tally.rules[name]?.lastError else { continue }
             Console.data("\(Paint.red("error:")) rule \(name.visible): \(error.singleLine.visible)")

@@ -1,7 +1,7 @@
 import BellhopAgent
 import BellhopCore
 
-/// Why a command ends early, and with which exit code.
+/// The error with which a command ends, and its exit code.
 struct CommandError: Error {
     enum Code: Int32, CaseIterable {
         case problem = 1
@@ -46,10 +46,10 @@ struct CommandError: Error {
     /// One sentence.
     var message: String?
     var diagnostics: Diagnostics?
-    /// Whether the same may succeed later, although nobody changes anything.
-    var mayPass: Bool { [.unreachable, .tryLater].contains(code) && !isOfTrust }
-    /// Whether this machine does not trust a certificate.
-    var isOfTrust = false
+    /// Whether a retry may succeed without any change.
+    var mayPass: Bool { [.unreachable, .tryLater].contains(code) && !isUntrustedCertificate }
+    /// Whether the reason is a certificate that this machine does not trust.
+    var isUntrustedCertificate = false
 
     init(_ code: Code, _ message: String) {
         self.code = code
@@ -76,6 +76,11 @@ struct CommandError: Error {
         self.init(error.isWriting ? .inputOutput : error.passes ? .tryLater : .badConfiguration, error.message)
     }
 
+    /// Runs some work on the keychain; its error becomes a command's error.
+    static func converting<Value>(_ work: () throws(SecretError) -> Value) throws(CommandError) -> Value {
+        do throws(SecretError) { return try work() } catch { throw CommandError(error) }
+    }
+
     init(_ error: ConfigurationError) {
         switch error {
         case .diagnostics(let diagnostics): self.init(diagnostics)
@@ -95,7 +100,7 @@ struct CommandError: Error {
         if let kind = error.storeKind { self.init(StoreError(kind, error.message)) } else { self.init(.problem, error.message) }
     }
 
-    /// - Parameter isTriedAgain: whether Bellhop itself tries again; otherwise the user has to.
+    /// - Parameter isTriedAgain: whether Bellhop itself retries; otherwise the message tells the user to.
     init(_ failure: Failure, isTriedAgain: Bool = true) {
         let code: Code =
             switch failure.reason {

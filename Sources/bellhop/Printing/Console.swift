@@ -4,9 +4,9 @@ import BellhopRules
 import Glibc
 import Synchronization
 
-/// The terminal, or its replacement: data goes to standard output, everything else to standard error.
+/// Input and output of the command: data goes to standard output, everything else to standard error.
 ///
-/// All printed text goes through ``BellhopCore/TerminalText`` here.
+/// All printed text is made safe for terminals here (``BellhopCore/TerminalText``).
 enum Console {
     private static let printed = Mutex(false)
     /// Whether a line of data was printed.
@@ -24,7 +24,7 @@ enum Console {
     /// Prints a line for people.
     static func note(_ line: String) { prompt(line + "\n") }
 
-    /// Says what a search left out: because its condition failed, or because it looked at so many.
+    /// Notes about what a search left out: because its condition failed, or because it reached its limit.
     static func note(_ found: SearchPage, limit: Int, _ one: String, _ several: String, narrowedBy options: String) {
         note(found.failures, one, several)
         if found.rows.count < limit, found.next != nil {
@@ -32,11 +32,11 @@ enum Console {
         }
     }
 
-    /// Says what a search left out because its condition failed.
+    /// A note about what a search left out because its condition failed.
     static func note(_ failures: SearchFailures, _ one: String, _ several: String) {
         guard failures.count > 0 else { return }
-        let (what, first) = failures.count == 1 ? (one, "") : (several, "the first error: ")
-        note("The condition failed for \(failures.count) \(what): \(first)\(failures.error.visible)")
+        let what = failures.count == 1 ? "\(one):" : "\(several); the first error:"
+        note("The condition failed for \(failures.count) \(what) \(failures.error.visible)")
     }
 
     /// Prints a sentence for people, wrapped to the screen.
@@ -45,13 +45,13 @@ enum Console {
     /// Prints for people, without ending the line.
     static func prompt(_ text: String) { control(TerminalText.lines(text, keepsColours: noteHasColour)) }
 
-    /// Writes cursor movements and the like; text in it must already be safe for terminals.
+    /// Writes control sequences to standard error; text in them must already be safe for terminals.
     static func control(_ text: String) { write(text, to: STDERR_FILENO) }
 
-    /// Writes a whole screen and the like to standard output; text in it must already be safe for terminals.
+    /// Writes control sequences to standard output; text in them must already be safe for terminals.
     static func screen(_ text: String) { write(text, to: STDOUT_FILENO) }
 
-    /// Use colour only on a terminal, and unless the user forbids it (no-color.org).
+    /// Colour is used only on a terminal, unless the user forbids it (no-color.org).
     static let dataHasColour = isatty(STDOUT_FILENO) == 1 && wantsColour
     static let noteHasColour = isatty(STDERR_FILENO) == 1 && wantsColour
 
@@ -59,15 +59,14 @@ enum Console {
         (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true) && getenv("TERM").map { String(cString: $0) } != "dumb"
     }
 
-    /// Prints a line of a running agent, which continues even if the reader of its output is gone. A terminal shows
-    /// times in the given zone.
+    /// Prints a line of a running agent, which continues if the reader of its output is gone. On a terminal, times are in the given zone.
     static func agentData(_ line: String, in zone: TimeZoneTable) async throws(Failure) {
         let line = isatty(STDOUT_FILENO) == 1 ? line.withLocalTimes(in: zone) : line
         try await LineWriter.standardOutput.write(TerminalText.lines(line))
     }
 
     private static func write(_ text: String, to file: Int32) {
-        // The reader of our output is gone, or its disk is full.
+        // The reader of our output is gone, or the disk is full.
         if let error = Descriptor.write(Array(text.utf8), to: file), file == STDOUT_FILENO {
             if error == EPIPE { exit(0) }
             let problem = CommandError(.inputOutput, "Standard output cannot be written: \(String(cString: strerror(error))).")
@@ -79,16 +78,16 @@ enum Console {
     /// Asks for a secret without echo. Without a terminal, all of standard input is the secret, without the newline at its end;
     /// nil if there is none.
     static func askSecret(_ question: String) -> String? {
-        if isAsked { return askSecretLine(question) }
+        if isInteractive { return askSecretLine(question) }
         var lines: [String] = []
         while let line = readLine() { lines.append(line) }
         return lines.isEmpty ? nil : lines.joined(separator: "\n")
     }
 
-    /// Asks for one line without echo; nil at the end of input. Without a terminal it takes the next line of the input, so that
-    /// further answers can follow.
+    /// Asks for one line without echo; nil at the end of input. Without a terminal, takes the next line of the input; further answers can
+    /// follow.
     static func askSecretLine(_ question: String) -> String? {
-        guard isAsked else { return readLine() }
+        guard isInteractive else { return readLine() }
         prompt(question)
         let silence = TerminalMode(flushing: true) { $0.c_lflag &= ~tcflag_t(ECHO) }
         defer {
@@ -98,11 +97,11 @@ enum Console {
         return readLine()
     }
 
-    /// Whether input is interactive, so that the user can be asked again.
-    static var isAsked: Bool { isatty(STDIN_FILENO) == 1 }
+    /// Whether standard input is a terminal, so that the user can be asked.
+    static var isInteractive: Bool { isatty(STDIN_FILENO) == 1 }
 
     static func ask(_ question: String) -> String? {
-        if isatty(STDIN_FILENO) == 1 { prompt(question) }
+        if isInteractive { prompt(question) }
         return readLine()
     }
 }
@@ -120,5 +119,15 @@ enum Paint: String {
 
     func callAsFunction(_ text: String, if isOn: Bool = Console.dataHasColour) -> String {
         isOn ? "\u{1B}[\(rawValue)m\(text)\u{1B}[0m" : text
+    }
+}
+
+extension SourceState {
+    var paint: Paint? {
+        switch self {
+        case .failing: .red
+        case .held, .preparing, .polling: .yellow
+        case .new, .fine: nil
+        }
     }
 }

@@ -4,9 +4,9 @@ import BellhopRules
 /// An explanation as lines for people.
 struct ExplanationPage {
     let zone: TimeZoneTable
-    /// Whether to show also rules that do not match the event.
+    /// Whether to include rules that do not match the event.
     let isWhole: Bool
-    /// Whether the rules do not load, so that only what they left behind is known.
+    /// Whether the rules do not load, so that only recorded facts are known.
     var lacksRules = false
 
     func lines(_ explanation: Explanation) -> [String] {

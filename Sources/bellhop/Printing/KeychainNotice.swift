@@ -1,10 +1,10 @@
 import BellhopAgent
 import BellhopCore
 
-/// Passes a change in the keychain to a running agent: it takes effect at once, or the command says that a restart is needed.
+/// Tells a running agent about a change in the keychain: it takes effect at once, or the command says that a restart is needed.
 enum KeychainNotice {
-    /// Informs the agent of a project, and prints the outcome. Silent if no agent runs.
-    /// - Parameter other: the bellhop.yaml of the project, if it is not the command's own: its agent may not use the change.
+    /// Tells the agent of a project, and prints the outcome. Prints nothing if no agent runs.
+    /// - Parameter other: the project's bellhop.yaml, if it is not the command's own; the agent may then not use the entry.
     static func send(_ change: KeychainChange, project: String?, to link: StoreLink, of other: String? = nil) {
         let agent = "The running agent" + (other.map { " of \($0.visible)" } ?? "")
         let answer: JSON?

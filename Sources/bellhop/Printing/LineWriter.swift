@@ -5,8 +5,7 @@ import Synchronization
 
 /// Writes an agent's lines to a descriptor whose reader may have stopped reading.
 ///
-/// A class over a lock and its own queue, because a slow reader blocks `write`, and no thread of the agent should wait for it.
-/// For each line, `write` returns once the line is written, or throws.
+/// A class over a lock and its own queue, because a slow reader blocks `write`, and must not block the agent's threads.
 final class LineWriter: Sendable {
     static let standardOutput = LineWriter(STDOUT_FILENO, called: "Standard output")
 
@@ -17,7 +16,7 @@ final class LineWriter: Sendable {
     }
 
     private struct State: Sendable {
-        /// The lines of which no byte was written yet.
+        /// The lines that are not being written yet.
         var waiting: [Line] = []
         var current: Line?
         var last = 0
@@ -38,7 +37,7 @@ final class LineWriter: Sendable {
         self.patience = patience
     }
 
-    /// Returns once the line is written. While the reader is stopped, lines are refused at once.
+    /// Returns once the line is written. Throws immediately while the reader is stalled.
     func write(_ line: String) async throws(Failure) {
         let bytes = Array((line + "\n").utf8)
         let number = state.withLock { state -> Int? in
@@ -81,7 +80,7 @@ final class LineWriter: Sendable {
         }
     }
 
-    /// Stops waiting for a line; `write` throws for it. A line of which nothing was written yet is dropped.
+    /// Stops waiting for a line, so that `write` throws. Drops the line if its writing has not begun.
     private func abandon(_ number: Int, isStalled: Bool) {
         let line = state.withLock { state -> Line? in
             if state.current?.number == number {

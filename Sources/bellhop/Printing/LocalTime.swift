@@ -39,7 +39,7 @@ extension JSON {
 }
 
 extension JSON? {
-    /// A value for a cell: times in the zone, an empty value as a dash.
+    /// A value for a table's cell: times in the zone, an empty value as a dash.
     func words(in zone: TimeZoneTable) -> String {
         guard let text = self?.asString, !text.isEmpty else { return self?.asInt.map(String.init) ?? "-" }
         return Timestamp(rfc3339: text).map(zone.dateAndClock) ?? text

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// A table whose rows arrive one by one: it holds one page of them, and the first page decides the columns.
+/// A table whose rows arrive one by one. It holds one page of rows; the first page determines the columns.
 struct PagedTable {
     /// The rows of a page.
     static let page = 500
@@ -29,7 +29,7 @@ struct PagedTable {
         if layout == nil || table.count > 0 { printPage() }
     }
 
-    /// A page that fills a column omitted so far as empty gets new headings.
+    /// A page gets new headings if it fills a column that was omitted because it was empty.
     private mutating func printPage() {
         if layout.map(table.hasMore(than:)) ?? true {
             let layout = table.layout(width: width)

@@ -1,7 +1,7 @@
 import BellhopCore
 import Glibc
 
-/// How far a long reading is, on a terminal; silent elsewhere.
+/// A progress bar on a terminal; elsewhere it prints nothing.
 struct ProgressMeter {
     private let title: String
     private let isShown = isatty(STDERR_FILENO) == 1
@@ -9,7 +9,7 @@ struct ProgressMeter {
 
     init(_ title: String) { self.title = title }
 
-    /// - Parameter done: how much of it, from 0 to 1.
+    /// - Parameter done: the progress, from 0 to 1.
     func show(_ done: Double) {
         guard isShown else { return }
         let full = Int(done * Double(width))

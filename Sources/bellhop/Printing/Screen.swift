@@ -23,7 +23,12 @@ extension String {
     ///
     /// - Parameter indent: the indentation of every line but the first.
     func wrapped(to width: Int?, indent: Int = 0) -> String {
-        guard let width, shownWidth > width else { return self }
+        wrappedLines(to: width, indent: indent).joined(separator: "\n")
+    }
+
+    /// The lines of ``wrapped(to:indent:)``.
+    func wrappedLines(to width: Int?, indent: Int) -> [String] {
+        guard let width, shownWidth > width else { return [self] }
         let margin = String(repeating: " ", count: indent)
         var lines: [String] = []
         var line = ""
@@ -36,7 +41,7 @@ extension String {
             }
         }
         lines.append(line)
-        return lines.joined(separator: "\n")
+        return lines
     }
 
     /// The text, truncated after a word if it is wider.

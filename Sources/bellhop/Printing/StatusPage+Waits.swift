@@ -4,17 +4,17 @@ import BellhopRules
 
 /// The waits, counts and groups of rules.
 extension StatusPage {
-    /// A sentence for each rule and part; in the short form a line each.
+    /// A sentence for each rule and part, truncated to one line in the short form.
     func waits(limit: Int) -> [String] {
         let (shown, more) = cut(status["waits"]?.asArray ?? [], limit: limit)
         let lines = shown.map { wait in
             let (rule, count) = (wait["rule"]?.asString ?? "", wait["count"]?.asInt ?? 0)
-            // Without a time there are too many to look for the first.
+            // With too many waits, the status has no first time.
             let time = wait["next"]?.asString == nil ? nil : wait["next"].words(in: zone)
             let isOverdue = wait["overdue"] == true
             let isPaused = (status["paused"]?.asArray ?? []).contains { $0["rule"]?.asString == rule }
             let next = isOverdue ? nil : time
-            // Groups wait for no poll.
+            // A group flushes without a poll.
             let moment = RuleTimer.coming(isPaused: isPaused, isAfterPoll: wait["part"] != "group")
             let overdue = time.map { " was due at \($0), and comes \(moment)." }
             func end(_ what: String, _ coming: String?) -> String {
@@ -45,28 +45,31 @@ extension StatusPage {
                 + "more than it may remember (`retention: {keys: …}` in bellhop.yaml)."
         }
         if limit == .max { return wrapped(lines + lost) }
-        return (lines + lost.prefix(limit)).map { $0.cutBetweenWords(to: width ?? .max) }
-            + (more > 0 ? ["and \(more) more: `bellhop status --all`"] : [])
+        return (lines + lost.prefix(limit)).map { $0.cutBetweenWords(to: width ?? .max) } + rest(more)
     }
 
-    /// The timers that come due next, and the number of the others.
+    /// The next timers, and the number of the others.
     var upcoming: [String] {
         let next = status["upcoming"]?.asArray ?? []
         if next.isEmpty { return [] }
         var table = Table([.init("DUE"), .init("RULE"), .init("PART", rank: 2), .init("ABOUT", rank: 1)])
         for timer in next {
-            let key = timer["key"]?.asString ?? ""
-            let number = timer["number"]?.asString ?? ""
-            var about = number.isEmpty ? timer["subject"]?.asString ?? key : number
-            if let gathered = timer["gathered"]?.asInt { about = (key.isEmpty ? "" : "\(key), ") + "\(gathered) gathered" }
             table.add([
-                timer["due"].words(in: zone), timer["rule"].words(in: zone), timer["kind"]?.asString ?? "", about.singleLine,
+                timer["due"].words(in: zone), timer["rule"].words(in: zone), timer["kind"]?.asString ?? "",
+                Self.subject(ofTimer: timer).singleLine,
             ])
         }
         let later = status["later_waits"]?.asInt ?? 0
         let isMany = later + Int64(next.count) > Int64(StoreStatus.WaitStatus.most)
         return table.lines(width: width)
             + (later > 0 ? ["and \(isMany ? "more than " : "")\(later - (isMany ? 1 : 0)) more"] : [])
+    }
+
+    /// What a timer is about: a task's number, a key, or how many events a group has gathered.
+    static func subject(ofTimer timer: JSON) -> String {
+        let (key, number) = (timer["key"]?.asString ?? "", timer["number"]?.asString ?? "")
+        if let gathered = timer["gathered"]?.asInt { return (key.isEmpty ? "" : "\(key), ") + "\(gathered) gathered" }
+        return number.isEmpty ? timer["subject"]?.asString ?? key : number
     }
 
     /// `: 3 for Network, 2 for Desk`, the first keys of a rule's counts.

@@ -46,7 +46,7 @@ struct StatusPage {
         let stopped =
             waits(limit: 3) + quiet(limit: 2) + paused.map { $0.singleLine.cutBetweenWords(to: width ?? .max) }
             + self.stopped(limit: 2)
-        // A blank line before each part, and the headings of both tables.
+        // Reserve a blank line before each part, and the headings of both tables.
         let others = [head, totals, needs, stopped].filter { !$0.isEmpty }
         let room = max(lines - others.reduce(0) { $0 + $1.count } - others.count - 1 - 2, 4)
         let ruleRoom = min(allRules.count, max(room / 2, room - allSources.count))
@@ -78,24 +78,29 @@ struct StatusPage {
         return wrapped(lines)
     }
 
-    /// - Parameter limit: of the receivers and reasons listed for deliveries that need a person.
+    /// - Parameter limit: how many receivers and reasons to list for deliveries that need a person.
     private func totals(limit: Int) -> [String] {
+        let damaged = status["damaged"]?.asInt ?? 0
+        return broken(
+            [
+                "Events: \(status["events"]?.asInt ?? 0), \(status["unrouted"]?.asInt ?? 0) waiting for the rules."
+                    + (damaged > 0 ? " \(damaged) cannot be read and were skipped." : ""),
+                "Deliveries: \(Self.deliveryCounts(status)).",
+            ] + [DeliveryState.dead, .held].compactMap { undecided($0, limit: limit) })
+    }
+
+    /// The numbers of deliveries by state: `3 done, 1 dead`.
+    static func deliveryCounts(_ status: JSON) -> String {
         let counts = DeliveryState.allCases.compactMap { state -> String? in
             let count = status["deliveries"]?[state.rawValue]?.asInt ?? 0
             guard count > 0 else { return nil }
             let text = "\(count) \(state.rawValue)"
             return state.needsPerson ? Paint.red(text) : text
         }
-        let damaged = status["damaged"]?.asInt ?? 0
-        return broken(
-            [
-                "Events: \(status["events"]?.asInt ?? 0), \(status["unrouted"]?.asInt ?? 0) waiting for the rules."
-                    + (damaged > 0 ? " \(damaged) cannot be read and were skipped." : ""),
-                "Deliveries: \(counts.isEmpty ? "none" : counts.joined(separator: ", ")).",
-            ] + [DeliveryState.dead, .held].compactMap { undecided($0, limit: limit) })
+        return counts.isEmpty ? "none" : counts.joined(separator: ", ")
     }
 
-    /// The receivers of the deliveries in a state that needs a person, and why they are in it.
+    /// The receivers of the deliveries in a state that needs a person, and the reasons.
     private func undecided(_ state: DeliveryState, limit: Int) -> String? {
         let groups = (status["undecided"]?.asArray ?? []).filter { $0["state"]?.asString == state.rawValue }
         guard !groups.isEmpty else { return nil }
@@ -132,16 +137,16 @@ struct StatusPage {
     private func sources(limit: Int) -> [String] {
         let (shown, more) = cut(allSources, limit: limit)
         let reasons = limit == .max ? reasons(allSources.filter(Self.isFailing)) : []
-        return table(ofSources: shown) + (more > 0 ? ["and \(more) more: `bellhop status --all`"] : []) + reasons
+        return table(ofSources: shown) + rest(more) + reasons
     }
 
     private func rules(limit: Int) -> [String] {
         let (shown, more) = cut(allRules, limit: limit)
         let errors = limit == .max ? ruleErrors(allRules.filter(Self.isFailing)) : []
-        return table(ofRules: shown) + (more > 0 ? ["and \(more) more: `bellhop status --all`"] : []) + errors
+        return table(ofRules: shown) + rest(more) + errors
     }
 
-    /// The active silences, and what people paused besides receivers, a sentence each.
+    /// A sentence for each active silence, and each paused rule or pause of writes.
     private var paused: [String] {
         let silences = (status["silences"]?.asArray ?? []).prefix(Self.mostPauses).map { silence in
             let why = silence["reason"]?.asString ?? ""
@@ -164,7 +169,7 @@ struct StatusPage {
             silences + shown + (more > 0 ? ["and \(more) more rules are paused: `bellhop status --json` lists them."] : []))
     }
 
-    /// The messages that quiet times hold, a sentence for each receiver and end; in the short form a line each.
+    /// A sentence for each receiver and end of messages that quiet times hold, truncated to one line in the short form.
     private func quiet(limit: Int) -> [String] {
         let (shown, more) = cut(status["quiet"]?.asArray ?? [], limit: limit)
         let lines = shown.map { held in
@@ -173,14 +178,18 @@ struct StatusPage {
                 + "\(held["until"].words(in: zone))."
         }
         if limit == .max { return wrapped(lines) }
-        return lines.map { $0.cutBetweenWords(to: width ?? .max) }
-            + (more > 0 ? ["and \(more) more: `bellhop status --all`"] : [])
+        return lines.map { $0.cutBetweenWords(to: width ?? .max) } + rest(more)
+    }
+
+    /// The line that counts the entries that were left out.
+    func rest(_ more: Int, _ words: String = "more") -> [String] {
+        more > 0 ? ["and \(more) \(words): `bellhop status --all`"] : []
     }
 
     /// The most pauses that are listed.
     private static let mostPauses = 10
 
-    /// The receivers that get nothing now, a sentence each; in the short form a line each.
+    /// A sentence for each receiver that gets no deliveries now, truncated to one line in the short form.
     private func stopped(limit: Int) -> [String] {
         let (shown, more) = cut(status["stopped"]?.asArray ?? [], limit: limit)
         let lines = shown.map { stop in
@@ -192,8 +201,7 @@ struct StatusPage {
             return "\(line): \(why)"
         }
         if limit == .max { return wrapped(lines) }
-        return lines.map { $0.singleLine.cutBetweenWords(to: width ?? .max) }
-            + (more > 0 ? ["and \(more) more wait: `bellhop status --all`"] : [])
+        return lines.map { $0.singleLine.cutBetweenWords(to: width ?? .max) } + rest(more, "more wait")
     }
 
     /// `rests until 08:30`, `is paused since 08:30`.
@@ -205,7 +213,7 @@ struct StatusPage {
         }
     }
 
-    /// How many lines fit; one fewer if a line must say how many are left out.
+    /// The entries that fit; one fewer if a line must count the others.
     func cut(_ all: [JSON], limit: Int) -> (shown: [JSON], more: Int) {
         guard all.count > limit else { return (all, 0) }
         let shown = Array(all.prefix(max(limit - 1, 1)))
@@ -231,17 +239,11 @@ struct StatusPage {
         ])
         for source in sources {
             let state = source["state"]?.asString ?? "-"
-            let paint: Paint? =
-                switch SourceState(rawValue: state) {
-                case .failing: .red
-                case .held, .preparing, .polling: .yellow
-                case .new, .fine, nil: nil
-                }
             table.add(
                 [
                     source["source"].words(in: zone), state, source["since"].minute(in: zone),
                     "\(source["tasks"]?.asInt ?? 0)", source["last_poll"].words(in: zone), source["last_change"].words(in: zone),
-                ], paints: paint.map { [1: $0] } ?? [:])
+                ], paints: SourceState(rawValue: state)?.paint.map { [1: $0] } ?? [:])
         }
         return table.lines(width: width)
     }
@@ -284,8 +286,6 @@ struct StatusPage {
     }
 
     private func broken(_ lines: [String]) -> [String] {
-        lines.flatMap { line in
-            line.wrapped(to: width, indent: 2).split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-        }
+        lines.flatMap { $0.wrappedLines(to: width, indent: 2) }
     }
 }

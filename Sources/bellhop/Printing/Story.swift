@@ -2,7 +2,7 @@ import BellhopCore
 import BellhopEngine
 import Synchronization
 
-/// Reports what an agent does as it happens, a line per notable signal, in the configuration's time zone.
+/// Prints what an agent does as it happens: a line for each notable signal, in the configuration's time zone.
 ///
 /// A class over a mutex, because signals come from several loops and lines must not mix.
 final class Story: Sendable {
@@ -15,9 +15,9 @@ final class Story: Sendable {
     private let level: LogOptions.Level
     private let showsIDs: Bool
     private let print: @Sendable (String) -> Void
-    /// The last failure by source or delivery: the same reason is printed in full only once.
+    /// The last failure by source or delivery: the same reason is printed only once.
     private let failures = Mutex<[String: String]>([:])
-    private let lines = Mutex(0)
+    private let output = Mutex(())
 
     init(
         clock: any AgentClock, zone: TimeZoneTable, level: LogOptions.Level = .info, showsIDs: Bool = false,
@@ -33,7 +33,7 @@ final class Story: Sendable {
         self.print = print
     }
 
-    /// A line of a `log` action, without its time, which is already in front.
+    /// Prints a line of a `log` action, without its own time.
     func log(_ line: String) {
         let words = line.split(separator: " ", maxSplits: 1)
         let hasMoment = words.first.flatMap { Timestamp(rfc3339: String($0)) } != nil
@@ -153,7 +153,7 @@ final class Story: Sendable {
 
     private func time(_ moment: Timestamp) -> String { zone.clock(moment) }
 
-    /// Why something failed; two words if the reason is the same as before.
+    /// The reason of a failure; `As before.` if it is the same as the last time.
     private func reason(_ failure: Failure, of thing: String, isFirst: Bool) -> String {
         let before = failures.withLock { failures in
             defer { failures[thing] = failure.message }
@@ -173,12 +173,7 @@ final class Story: Sendable {
         show(line.wrapped(to: width, indent: 20))
     }
 
-    private func show(_ text: String) {
-        lines.withLock { count in
-            count += 1
-            print(text)
-        }
-    }
+    private func show(_ text: String) { output.withLock { _ in print(text) } }
 }
 
 extension Duration {

@@ -1,10 +1,10 @@
 import BellhopCore
 
-/// Rows in columns, for people. If it is wider than the screen, the least important columns are left out: no word is broken.
+/// Rows in columns, for people. A table that is wider than the screen omits its least important columns, and breaks no word.
 struct Table {
     struct Column {
         var heading: String
-        /// 0 if always shown; columns with the greatest number are left out first.
+        /// 0 if always shown; columns with the greatest rank are omitted first.
         var rank: Int
         /// A text, which may be truncated after a word.
         var isText: Bool
@@ -24,7 +24,7 @@ struct Table {
 
     /// The narrowest useful text column.
     private static let leastText = 16
-    /// The widest text column on a screen: the row's id shows longer text whole.
+    /// The widest text column on a screen; a command with the row's id shows longer texts.
     private static let mostText = 60
 
     private let columns: [Column]
@@ -40,7 +40,7 @@ struct Table {
     struct Layout {
         fileprivate var shown: [Int]
         fileprivate var widths: [Int]
-        /// Left out because they were empty.
+        /// The columns omitted because they were empty.
         fileprivate var empty: [Int]
     }
 
@@ -56,12 +56,12 @@ struct Table {
 
     /// - Parameter width: the screen's; nil for no limit.
     func layout(width: Int?) -> Layout {
-        // Leave out empty columns.
+        // Omit empty columns.
         let empty = columns.indices.filter { column in
             columns[column].rank > 0 && !rows.isEmpty && rows.allSatisfy { $0.cells[column] == "-" }
         }
         var shown = columns.indices.filter { !empty.contains($0) }
-        var widths = natural
+        var widths = naturalWidths
         if let width {
             for column in shown where columns[column].isText { widths[column] = min(widths[column], Self.mostText) }
             while let excess = excess(shown, widths, over: width),
@@ -82,7 +82,7 @@ struct Table {
 
     func rows(_ layout: Layout) -> [String] { rows.map { line($0, layout) } }
 
-    /// Whether a column that the layout left out as empty is filled now.
+    /// Whether a column that the layout omitted as empty has values now.
     func hasMore(than layout: Layout) -> Bool {
         layout.empty.contains { column in rows.contains { $0.cells[column] != "-" } }
     }
@@ -91,7 +91,7 @@ struct Table {
         layout.shown.map { cell(row, $0, layout.widths, isLast: $0 == layout.shown.last) }.joined(separator: "  ")
     }
 
-    private var natural: [Int] {
+    private var naturalWidths: [Int] {
         columns.indices.map { column in ([columns[column].heading] + rows.map { $0.cells[column] }).map(\.shownWidth).max() ?? 0 }
     }
 

@@ -86,9 +86,6 @@ extension String {
 }
 
 extension Timestamp {
-    /// Without fractions: `2026-01-05T08:30:00Z`.
-    var short: String { short(in: .utc) }
-
-    /// Without fractions, in a time zone: `2026-01-05T09:30:00+01:00`.
-    func short(in zone: TimeZoneTable) -> String { Timestamp(seconds: seconds).formatted(in: zone) }
+    /// In UTC, without fractions: `2026-01-05T08:30:00Z`.
+    fileprivate var short: String { Timestamp(seconds: seconds).formatted(in: .utc) }
 }

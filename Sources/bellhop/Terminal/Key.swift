@@ -19,10 +19,10 @@ struct KeyReader {
     /// How long a terminal may take between the bytes of one key.
     static let patience = Duration.milliseconds(50)
 
-    /// Whether Esc came, which is a key by itself if no other byte follows it.
+    /// Whether the last byte was Esc: a key by itself, if no other byte follows.
     var mayBeEscape: Bool { pending == [0x1B] }
 
-    /// The key that came, if no byte follows.
+    /// The pending key, if no byte follows.
     mutating func end() -> Key? {
         guard mayBeEscape else { return nil }
         pending = []

@@ -1,10 +1,11 @@
 import BellhopCore
+import BellhopRules
 import Glibc
 
 /// Asks for lines on a terminal, with editing, history and completion.
 ///
-/// Bellhop's own, because libraries keep one state per process, call back through bare function pointers, and would be one more
-/// package to install.
+/// Bellhop has its own, because libraries keep one state per process, call back through C function pointers, and are one more package
+/// to install.
 struct LinePrompt {
     private var editor: LineEditor
     private var keys = KeyReader()
@@ -16,16 +17,15 @@ struct LinePrompt {
     }
 
     /// The next line; nil at the end of input.
-    /// - Parameter complete: returns the unfinished name at the end of a text, the names that begin with it, and their common
-    ///   beginning.
-    mutating func line(complete: (String) -> (stem: String, common: String, names: [String])) -> String? {
+    /// - Parameter complete: the completions of the unfinished name at the end of a text.
+    mutating func line(complete: (String) -> ExpressionCompletion) -> String? {
         guard let terminal = RawTerminal() else { return readLine() }
         defer { terminal.restore() }
         draw()
         while let byte = terminal.read() {
             guard let key = keys.read(byte) else { continue }
             if key == .interrupt {
-                // Leave the cancelled line on the screen, whole.
+                // Leave the whole cancelled line on the screen.
                 _ = editor.press(.end)
                 draw()
             }
@@ -47,7 +47,7 @@ struct LinePrompt {
         return nil
     }
 
-    private mutating func offer(_ found: (stem: String, common: String, names: [String])) {
+    private mutating func offer(_ found: ExpressionCompletion) {
         let rest = String(found.common.dropFirst(found.stem.count))
         if !rest.isEmpty { return editor.insert(rest) }
         guard found.names.count > 1 else { return Console.control(found.names.isEmpty ? "\u{07}" : "") }

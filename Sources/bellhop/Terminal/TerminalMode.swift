@@ -18,7 +18,7 @@ struct TerminalMode {
         guard isatty(STDIN_FILENO) == 1, tcgetattr(STDIN_FILENO, &mode) == 0 else { return nil }
         let before = mode
         self.before = before
-        // The signal is already ignored, so one that arrives before its watch is set would be lost.
+        // Signals are already ignored, so wait until the watches are set: a signal before that would be lost.
         let ready = DispatchSemaphore(value: 0)
         watches = Self.signals.map { number in
             signal(number, SIG_IGN)

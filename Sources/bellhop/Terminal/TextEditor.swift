@@ -9,7 +9,7 @@ struct TextEditor {
 
     init(environment: [String: String]) throws(CommandError) {
         func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
-        guard let command = value("VISUAL") ?? value("EDITOR") ?? (Console.isAsked ? "vi" : nil) else {
+        guard let command = value("VISUAL") ?? value("EDITOR") ?? (Console.isInteractive ? "vi" : nil) else {
             throw CommandError(.usage, "There is no terminal for an editor: set EDITOR to a program that changes a file.")
         }
         self.command = command
@@ -17,12 +17,10 @@ struct TextEditor {
         folder = value("TMPDIR") ?? runtime ?? "/tmp"
     }
 
-    /// The text after the user has edited it. The file, and what the editor leaves beside it, are removed.
+    /// The text after the user has edited it. Removes the file, and all files that the editor leaves beside it.
     func edit(_ text: String, name: String) throws(CommandError) -> String {
-        guard let folder = privateFolder() else {
-            throw CommandError(.cannotCreate, "No folder can be made in \(folder): \(String(cString: strerror(errno))).")
-        }
-        defer { Self.remove(folder) }
+        let folder = try Files.makeTemporaryFolder(in: self.folder, prefix: "bellhop")
+        defer { Files.removeFolder(folder) }
         let path = folder + "/" + name
         _ = try Files.create(path, text, mode: 0o600)
         let code = try run(on: path)
@@ -30,12 +28,7 @@ struct TextEditor {
         return try Files.read(path)
     }
 
-    private func privateFolder() -> String? {
-        var template = Array("\(folder)/bellhop-XXXXXX".utf8CString)
-        return mkdtemp(&template) == nil ? nil : String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-    }
-
-    /// Runs the editor in this terminal and returns its exit code. An interrupt is meant for the editor.
+    /// Runs the editor in this terminal and returns its exit code. Interrupts go to the editor only.
     private func run(on path: String) throws(CommandError) -> Int32 {
         let before = [SIGINT, SIGQUIT].map { ($0, Glibc.signal($0, SIG_IGN)) }
         defer { for (number, handler) in before { Glibc.signal(number, handler) } }
@@ -59,18 +52,5 @@ struct TextEditor {
         while waitpid(child, &status, 0) < 0, errno == EINTR {}
         let killer = status & 0x7F
         return killer == 0 ? status >> 8 & 0xFF : 128 + killer
-    }
-
-    private static func remove(_ folder: String) {
-        if let entries = opendir(folder) {
-            while let entry = readdir(entries) {
-                let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                    pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-                }
-                if name != ".", name != ".." { unlink(folder + "/" + name) }
-            }
-            closedir(entries)
-        }
-        rmdir(folder)
     }
 }

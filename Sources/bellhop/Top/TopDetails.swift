@@ -1,7 +1,7 @@
 import BellhopAgent
 import BellhopCore
 
-/// All about one row of `bellhop top`.
+/// The details of one row of `bellhop top`.
 struct TopDetails {
     private let link: StoreLink
     private let look: TopLook
@@ -35,9 +35,8 @@ struct TopDetails {
         case .deliveries:
             var lines: [String] = []
             _ = try await link.answer(.deliveries(DeliveryQuery(id: id, limit: 1))) { delivery in
-                lines = DeliveryPage(delivery, zone: link.zone).lines.flatMap { line in
-                    line.wrapped(to: Screen.dataWidth, indent: 14).split(separator: "\n", omittingEmptySubsequences: false).map(
-                        String.init)
+                lines = DeliveryPage(delivery, zone: link.zone).lines.flatMap {
+                    $0.wrappedLines(to: Screen.dataWidth, indent: 14)
                 }
             }
             return TopView.Details("Delivery \(id.prefix(12))", lines.isEmpty ? ["It is gone: its record was pruned."] : lines)
@@ -66,8 +65,7 @@ struct TopDetails {
         (entry.asObject ?? [:]).flatMap { name, value -> [String] in
             let words = (value.asString ?? (value.isNull ? "" : value.text)).singleLine.withLocalTimes(in: link.zone)
             guard !words.isEmpty else { return [] }
-            return "\(name.padded(to: 14)) \(words)".wrapped(to: Screen.dataWidth, indent: 15).split(separator: "\n").map(
-                String.init)
+            return "\(name.padded(to: 14)) \(words)".wrappedLines(to: Screen.dataWidth, indent: 15)
         }
     }
 

@@ -22,7 +22,7 @@ struct TopLook {
     let connections: [String]
     let zone: TimeZoneTable
 
-    /// The most deliveries and events that are looked at.
+    /// The most deliveries and events that are read.
     static let most = 500
 
     static func columns(of tab: TopView.Tab) -> [Table.Column] {
@@ -70,7 +70,7 @@ struct TopLook {
         }
     }
 
-    /// The growing counts from which ``TopRates`` computes rates, by name.
+    /// The counters from which ``TopRates`` computes rates, by name.
     var counts: [String: Int64] {
         var counts: [String: Int64] = [:]
         for (source, count) in seen { counts["source \(source)"] = count }
@@ -87,13 +87,7 @@ struct TopLook {
 
     private func sources(_ rates: TopRates) -> [Row] {
         list("sources").map { source in
-            let state = SourceState(rawValue: text(source, "state"))
-            let paint: Paint? =
-                switch state {
-                case .failing: .red
-                case .held, .preparing, .polling: .yellow
-                case .new, .fine, nil: nil
-                }
+            let paint = SourceState(rawValue: text(source, "state"))?.paint
             let name = text(source, "source")
             let cells = [
                 name, text(source, "state"), rates.perMinute("source \(name)"), "\(source["tasks"]?.asInt ?? 0)",
@@ -125,7 +119,7 @@ struct TopLook {
             guard let state = DeliveryState(rawValue: text(delivery, "state")) else { continue }
             counts[text(delivery, "receiver"), default: [:]][state, default: 0] += 1
         }
-        // The status counts these without a limit.
+        // The status has the complete numbers of these states.
         for name in counts.keys { for state in [DeliveryState.dead, .held, .quiet] { counts[name]?[state] = 0 } }
         func add(_ state: DeliveryState?, _ group: JSON) {
             guard let state else { return }
@@ -134,7 +128,7 @@ struct TopLook {
         for group in list("undecided") { add(DeliveryState(rawValue: text(group, "state")), group) }
         for group in list("quiet") { add(.quiet, group) }
         let stops = Dictionary(list("stopped").map { (text($0, "receiver"), $0) }) { first, _ in first }
-        // With many deliveries, only so many were looked at.
+        // Only the first deliveries were read.
         let isCut = deliveries.count >= Self.most
         return Set(connections).union(counts.keys).union(stops.keys).sorted().map { name in
             let stop = stops[name]
@@ -158,16 +152,14 @@ struct TopLook {
 
     private var waiting: [Row] {
         list("upcoming").map { timer in
-            let (key, number) = (text(timer, "key"), text(timer, "number"))
-            var about = number.isEmpty ? timer["subject"]?.asString ?? key : number
-            if let gathered = timer["gathered"]?.asInt { about = (key.isEmpty ? "" : "\(key), ") + "\(gathered) gathered" }
-            let cells = [timer["due"].words(in: zone), text(timer, "rule"), text(timer, "kind"), about]
-            return Row(id: [text(timer, "rule"), text(timer, "kind"), key].joined(separator: "\u{0}"), cells: cells)
+            let (rule, kind) = (text(timer, "rule"), text(timer, "kind"))
+            let cells = [timer["due"].words(in: zone), rule, kind, StatusPage.subject(ofTimer: timer)]
+            return Row(id: [rule, kind, text(timer, "key")].joined(separator: "\u{0}"), cells: cells)
         }
     }
 }
 
-/// How fast counts grow, measured over the last minute.
+/// The growth of counters over the last minute.
 struct TopRates {
     private var samples: [(time: Duration, counts: [String: Int64])] = []
 
@@ -175,14 +167,14 @@ struct TopRates {
 
     mutating func add(_ counts: [String: Int64], at time: Duration) {
         samples.append((time, counts))
-        // One sample may be older, so that the rest spans the whole minute.
+        // Keep one older sample, so that the samples span the whole minute.
         while samples.count > 2, samples[1].time <= time - Self.span { samples.removeFirst() }
     }
 
-    /// `-` before there are two looks.
+    /// `-` before the second sample.
     func perMinute(_ name: String) -> String {
         guard let first = samples.first, let last = samples.last, last.time > first.time else { return "-" }
-        // A count that was restarted is smaller than before.
+        // A counter that was reset is smaller than before.
         let grown = max((last.counts[name] ?? 0) - (first.counts[name] ?? 0), 0)
         let rate = Double(grown) / ((last.time - first.time) / .seconds(60))
         return rate >= 10 || rate == 0 ? "\(Int(rate.rounded()))" : "\((rate * 10).rounded() / 10)"

@@ -7,10 +7,10 @@ struct TopPage {
     let width: Int
     let height: Int
 
-    /// How many rows of a table, or lines of details, fit beside everything else.
+    /// How many rows of a table or lines of details fit.
     var room: Int { max(height - head.count - 4, 1) }
 
-    /// Exactly as many lines as the screen has.
+    /// As many lines as the screen has.
     var lines: [String] {
         var lines = head + [tabs, ""]
         lines += view.details.map(details) ?? table
@@ -30,16 +30,11 @@ struct TopPage {
         } else {
             lines.append("bellhop: no agent is running; this is read from the store")
         }
-        let deliveries = DeliveryState.allCases.compactMap { state -> String? in
-            let count = status["deliveries"]?[state.rawValue]?.asInt ?? 0
-            if count == 0 { return nil }
-            return state.needsPerson ? Paint.red("\(count) \(state.rawValue)") : "\(count) \(state.rawValue)"
-        }
         lines.append(
             "\(view.rates.perMinute("events")) events/min, \(status["unrouted"]?.asInt ?? 0) waiting for the rules; deliveries: "
-                + (deliveries.isEmpty ? "none" : deliveries.joined(separator: ", ")))
+                + StatusPage.deliveryCounts(status))
         let needs = (status["needs"]?.asArray ?? []).compactMap(\.asString).filter { $0 != StatusNeeds.noAgent }
-        // A low screen needs its lines for the table.
+        // A low screen has room only for the table.
         let shown = height < Self.lowScreen ? 0 : Self.mostNeeds
         for need in needs.prefix(shown) {
             lines.append(Paint.red("! " + need.singleLine.withLocalTimes(in: look.zone).cutBetweenWords(to: width - 2)))

@@ -2,7 +2,7 @@ import BellhopAgent
 import BellhopCore
 import Glibc
 
-/// Runs `bellhop top` on the terminal: reads keys, looks at the agent again and again, and draws.
+/// Runs `bellhop top` on the terminal: reads keys, polls the agent, and draws.
 struct TopScreen {
     private let link: StoreLink
     private let every: Duration
@@ -17,7 +17,7 @@ struct TopScreen {
     }
 
     /// Returns when the person quits or the terminal is gone.
-    /// - Throws: if standard input or output is not a terminal, or the first look fails.
+    /// - Throws: if standard input or output is not a terminal, or the first poll fails.
     mutating func run() async throws(CommandError) {
         guard isatty(STDOUT_FILENO) == 1, let mode = RawTerminal(leaving: { Console.screen(Self.leave) }) else {
             throw CommandError(.usage, "`bellhop top` needs a terminal; `bellhop status` prints the same once.")
@@ -51,7 +51,7 @@ struct TopScreen {
         }
     }
 
-    /// The other screen of the terminal, without a cursor and without wrapped lines; and back.
+    /// Switches to the terminal's alternate screen, without cursor and line wrapping; and back.
     private static let enter = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l"
     private static let leave = "\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
 
@@ -63,7 +63,7 @@ struct TopScreen {
         Console.screen("\u{1B}[H" + text.joined(separator: "\r\n") + "\u{1B}[J")
     }
 
-    /// Runs an act; its error becomes a message.
+    /// Runs an action; its error becomes a message.
     private mutating func attempt(_ act: (inout TopScreen) async throws(CommandError) -> Void) async {
         do throws(CommandError) { try await act(&self) } catch { view.say(error.message ?? "That failed.") }
     }
@@ -75,9 +75,7 @@ struct TopScreen {
         for states in [[DeliveryState.dead, .held], [.running, .available, .quiet, .waiting]] {
             let left = TopLook.most - deliveries.count
             guard left > 0 else { break }
-            var found: [JSON] = []
-            _ = try await link.answer(.deliveries(DeliveryQuery(states: states, limit: left))) { found.append($0) }
-            deliveries += found
+            deliveries += try await link.rows(.deliveries(DeliveryQuery(states: states, limit: left)))
         }
         view.show(
             TopLook(
@@ -117,15 +115,15 @@ struct TopScreen {
     private static let why = "paused in bellhop top"
 }
 
-/// The newest events, read further at each look.
+/// The newest events, extended at each poll.
 private struct EventFeed {
     private var after: Int64?
     /// Newest first.
     private(set) var newest: [JSON] = []
-    /// How many events of each source came since the first look.
+    /// How many events of each source came since the first poll.
     private(set) var seen: [String: Int64] = [:]
 
-    /// How many events one look reads at most in one go, and how often it goes on.
+    /// The most events of one page, and the most pages of one poll.
     private static let (page, pages) = (1000, 10)
 
     mutating func read(_ link: StoreLink) async throws(CommandError) {

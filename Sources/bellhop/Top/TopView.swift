@@ -1,13 +1,13 @@
 import BellhopAgent
 import BellhopCore
 
-/// The state of `bellhop top`: what the agent does, and what the person looks at. Keys change it; it sends no requests.
+/// The state of `bellhop top`: the agent's data and the present view. Keys change it; it sends no requests.
 struct TopView {
     enum Tab: Int, CaseIterable {
         case sources, rules, receivers, deliveries, waiting, events
     }
 
-    /// An action that a key asks for, other than a change of the view.
+    /// An action of a key, other than a change of the view.
     enum Act: Hashable {
         case quit
         /// Shows the details of one row.
@@ -34,11 +34,11 @@ struct TopView {
     private(set) var look: TopLook?
     private(set) var rates = TopRates()
     private(set) var details: Details?
-    /// The act that waits for the person's yes, and the question.
+    /// The act that waits for a confirmation, and its question.
     private(set) var question: (act: Act, words: String)?
     /// The result of the latest act.
     private(set) var message: String?
-    /// The selected row of each tab, by its id, so that it stays selected when rows come and go.
+    /// The id of the selected row of each tab, so that it stays selected when other rows come and go.
     private var selections: [Tab: String] = [:]
     /// How many rows fit on the screen.
     var room = 10
@@ -55,14 +55,14 @@ struct TopView {
     /// The rows of the tab.
     var rows: [TopLook.Row] { look?.rows(of: tab, rates) ?? [] }
 
-    /// The place of the selected row; nil without rows.
+    /// The index of the selected row; nil without rows.
     var selected: Int? {
         let rows = rows
         if rows.isEmpty { return nil }
         return selections[tab].flatMap { id in rows.firstIndex { $0.id == id } } ?? 0
     }
 
-    /// Handles a key. Returns the act that it asks for; nil if it only changes the view.
+    /// Handles a key. Returns its act; nil if it only changes the view.
     mutating func press(_ key: Key) -> Act? {
         message = nil
         if let question {

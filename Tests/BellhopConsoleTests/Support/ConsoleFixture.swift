@@ -38,7 +38,7 @@ struct ConsoleFixture {
     let clock = TestClock()
     let news = Bell()
     let feed: LiveFeed
-    let desk: ConsoleDesk
+    let desk: ConsoleHandler
     let view: AgentView
     /// The path of the rule's file.
     let path: String
@@ -86,7 +86,7 @@ struct ConsoleFixture {
             telemetry: AgentTelemetry(MetricsRegistry(clock: clock), clock: clock) { reading },
             provider: provider, workshop: workshop)
         feed = LiveFeed(view)
-        desk = ConsoleDesk(view, feed, BackTestJobs(view))
+        desk = ConsoleHandler(view, feed, BackTestJobs(view))
     }
 
     /// Has a source show tasks with these titles.
@@ -195,7 +195,7 @@ struct Browser {
     ) async -> ConsoleAnswer {
         var fields = fields
         if withToken { fields.append(("form_token", formToken)) }
-        let body = fields.map { "\(PercentText.encoded($0.0))=\(PercentText.encoded($0.1))" }.joined(separator: "&")
+        let body = fields.map { "\(PercentEncoding.encode($0.0))=\(PercentEncoding.encode($0.1))" }.joined(separator: "&")
         return await fixture.desk.answer(
             ConsoleRequest(
                 "POST", target,

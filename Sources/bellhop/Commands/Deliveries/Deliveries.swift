@@ -6,7 +6,7 @@ struct Deliveries: AsyncParsableCommand {
         discussion: """
             A delivery is in one of these states:
               available  to be done now, or at its next try
-              waiting    it comes after a step with `on_error: stop` that is not done yet
+              waiting    it waits for an earlier step with `on_error: stop`
               running    being done
               done       done
               dead       it failed for good: fix the cause, then retry or drop it

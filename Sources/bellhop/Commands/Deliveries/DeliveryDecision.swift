@@ -24,7 +24,7 @@ struct DeliveryDrop: DataCommand {
     func run() async throws { try await decision.run(.drop) }
 }
 
-/// A person's decision on deliveries that were named or selected.
+/// Retries or drops deliveries that a person names or selects by options.
 struct DeliveryDecision: ParsableArguments {
     @OptionGroup var config: AgentOptions
     @OptionGroup var output: OutputOptions
@@ -39,9 +39,9 @@ struct DeliveryDecision: ParsableArguments {
     @Argument(help: "Ids of deliveries, or the starts of ids.")
     var ids: [String] = []
 
-    /// How many deliveries a question shows.
+    /// The most deliveries listed before the question.
     private static let mostShown = 20
-    /// How many deliveries are decided on in one transaction, so that the agent's own do not wait for long.
+    /// The most deliveries in one transaction, so that the agent's transactions do not wait long.
     static let mostAtOnce = 1000
 
     func validate() throws {
@@ -74,7 +74,7 @@ struct DeliveryDecision: ParsableArguments {
         }
     }
 
-    /// Decides on deliveries, some at once, until all are decided or an error comes; its message says how many were not changed.
+    /// Retries or drops deliveries in batches, until the first error. Its message says how many deliveries were not changed.
     static func decide(
         _ ids: [String], atOnce most: Int = mostAtOnce, _ apply: ([String]) async throws(CommandError) -> JSON
     ) async -> (changed: Int64, decided: [JSON], error: CommandError?) {
@@ -100,7 +100,7 @@ struct DeliveryDecision: ParsableArguments {
         Console.data("\(changed) deliver\(changed == 1 ? "y" : "ies") \(command == .retry ? "will be tried again" : "dropped").")
     }
 
-    /// Says what the options select besides dead and held deliveries, if they select none of these.
+    /// If the options select no dead or held delivery, says which others they would select.
     private func explainNone(_ command: DeliveryCommand, _ link: StoreLink) async throws(CommandError) {
         guard !output.json, filter.state.isEmpty else { return }
         var count = 0
@@ -114,7 +114,7 @@ struct DeliveryDecision: ParsableArguments {
         Console.note("No delivery is dead or held; \(count) \(count == 1 ? "is" : "are") still to be done" + advice)
     }
 
-    /// The selected deliveries, after the person has seen and confirmed them.
+    /// The ids of the selected deliveries, after the person has confirmed them.
     private func select(_ command: DeliveryCommand, _ link: StoreLink) async throws(CommandError) -> [String] {
         let takesPaused = command == .drop && filter.receiver != nil && filter.state.isEmpty
         let states: [DeliveryState] = takesPaused ? [.dead, .held, .available] : [.dead, .held]
@@ -130,7 +130,7 @@ struct DeliveryDecision: ParsableArguments {
             let row = DeliveryList.row(delivery, in: link.zone)
             table.add(row.cells, paints: row.paints)
         }
-        if let found = try await filter.judged(query, link, lookingAtMost: .max) {
+        if let found = try await filter.remoteMatches(query, link, lookingAtMost: .max) {
             found.rows.reversed().forEach(take)
             Console.note(found.failures, "delivery", "deliveries")
         } else {
@@ -151,7 +151,7 @@ struct DeliveryDecision: ParsableArguments {
         let verb = command == .retry ? "retry" : "drop"
         for line in table.lines(width: Screen.noteWidth) { Console.note(line) }
         if ids.count > Self.mostShown { Console.note("and \(ids.count - Self.mostShown) more") }
-        guard Console.isAsked else {
+        guard Console.isInteractive else {
             throw CommandError(.usage, "This would \(verb) \(what): add --yes, because there is no terminal at which to ask.")
         }
         guard Console.ask("\(verb == "retry" ? "Retry" : "Drop") \(what)? [y/N] ").isYes else {

@@ -35,19 +35,17 @@ struct DeliveryEditor: AsyncParsableCommand {
             guard let problems = answer["problems"]?.asArray else {
                 let difference = answer["difference"]?.asString ?? ""
                 if difference.isEmpty { return Console.sentence("Nothing was changed.") }
-                for line in difference.split(separator: "\n", omittingEmptySubsequences: false) {
-                    Console.data(String(line).visible)
-                }
+                Console.data(difference.visibleLines)
                 return Console.sentence("Stored. `bellhop deliveries retry \(short)` sends it.")
             }
             for problem in problems { Console.note(problem.asString ?? "") }
-            guard Console.isAsked, !Console.ask("Edit again? [Y/n] ").isNo else {
+            guard Console.isInteractive, !Console.ask("Edit again? [Y/n] ").isNo else {
                 throw CommandError(.badConfiguration, "Nothing was changed.")
             }
         }
     }
 
-    /// The delivery and the reason why it was not done, as comments.
+    /// Comments about the delivery and its error.
     private static func heading(of delivery: JSON, _ short: String) -> String {
         func text(_ name: String) -> String { delivery[name]?.asString?.singleLine.visible ?? "" }
         let task = delivery["task"]?["number"]?.asString.map { " on \($0.singleLine.visible)" } ?? ""

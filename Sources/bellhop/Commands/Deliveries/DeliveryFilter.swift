@@ -35,32 +35,26 @@ struct DeliveryFilter: ParsableArguments {
     func validate() throws {
         try Self.check(state, "state", among: DeliveryState.allCases.map(\.rawValue))
         try Self.check(reason.map { [$0] } ?? [], "reason", among: Failure.Reason.allCases.map(\.rawValue))
-        if let since {
-            do { _ = try DurationText.parse(since) } catch { throw ValidationError("--since: \(error)") }
-        }
+        try DurationText.validate(since, option: "--since")
     }
 
     private static func check(_ given: [String], _ what: String, among names: [String]) throws {
-        for name in given where !names.contains(name) {
-            let help = Suggestion.didYouMean(name, among: names) ?? "there is \(names.joined(separator: ", "))"
-            throw ValidationError("There is no \(what) `\(name)`: \(help)")
-        }
+        for name in given where !names.contains(name) { throw ValidationError(Suggestion.unknown(what, name, among: names)) }
     }
 
-    /// The condition of `--where`, checked.
+    /// Compiles the condition of `--where`.
     func checkedCondition(_ config: AgentOptions) async throws(CommandError) -> DeliveryCondition? {
         guard let condition else { return nil }
-        let workplace = try await Workplace.open(config.files, mayLackConfiguration: true, focus: .shape)
+        let workspace = try await Workspace.open(config.files, mayLackConfiguration: true, focus: .shape)
         do throws(Diagnostics) {
-            return try DeliveryCondition(condition, surroundings: workplace.surroundings)
+            return try DeliveryCondition(condition, surroundings: workspace.surroundings)
         } catch {
             throw CommandError(error)
         }
     }
 
-    /// The deliveries of a query for which the condition of `--where` holds, from the API of a console; nil if the command itself must
-    /// judge.
-    func judged(
+    /// The deliveries of a query that match `--where`, if a console evaluates the condition; nil if this command must do it.
+    func remoteMatches(
         _ query: DeliveryQuery, _ link: StoreLink, lookingAtMost most: Int
     ) async throws(CommandError) -> SearchPage? {
         guard let console = link.console, let condition else { return nil }

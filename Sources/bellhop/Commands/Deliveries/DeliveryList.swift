@@ -46,7 +46,7 @@ struct DeliveryList: DataCommand {
     private func each(
         of query: DeliveryQuery, _ link: StoreLink, _ show: (JSON) -> Void
     ) async throws {
-        if let found = try await filter.judged(query, link, lookingAtMost: FilteredDeliveries.mostSeen) {
+        if let found = try await filter.remoteMatches(query, link, lookingAtMost: FilteredDeliveries.mostSeen) {
             return report(found, show)
         }
         guard let condition = try await filter.checkedCondition(config) else {
@@ -55,11 +55,7 @@ struct DeliveryList: DataCommand {
         }
         let found = try await FilteredDeliveries(condition, query).rows(
             limit: limit, before: nil, at: SystemClock().now
-        ) { query async throws(CommandError) in
-            var rows: [JSON] = []
-            _ = try await link.answer(.deliveries(query)) { rows.append($0) }
-            return rows
-        }
+        ) { query async throws(CommandError) in try await link.rows(.deliveries(query)) }
         report(found, show)
     }
 
@@ -68,7 +64,7 @@ struct DeliveryList: DataCommand {
         Console.note(found, limit: limit, "delivery", "deliveries", narrowedBy: "--state, --rule or --since")
     }
 
-    /// On a narrow screen, the last column (what was done or will be done) is left out last.
+    /// On a narrow screen, the last column (what was or will be done) is left out last.
     static let columns: [Table.Column] = [
         .init("ID"), .init("STATE"), .init("RULE"), .init("ACTION", rank: 5), .init("RECEIVER", rank: 3),
         .init("TASK", rank: 2), .init("TRIES", rank: 7), .init("CREATED", rank: 8), .init("NEXT TRY", rank: 6),
@@ -92,7 +88,7 @@ struct DeliveryList: DataCommand {
         return (cells, state?.paint(attempts: attempts).map { [1: $0] } ?? [:], state?.needsPerson ?? false)
     }
 
-    /// `paused` if its receiver is paused; otherwise what it waits for, or the silence that kept it back.
+    /// The time of the next try; or `paused`, the delivery that it waits for, or the silence that kept it back.
     private static func nextTry(_ delivery: JSON, _ state: DeliveryState?, attempts: Int64, in zone: TimeZoneTable) -> String {
         switch state {
         case .waiting: return delivery["after"]?.asArray?.first?.asString.map { "after \($0.prefix(12))" } ?? "-"
@@ -114,7 +110,7 @@ struct DeliveryList: DataCommand {
         return String(words.prefix(longestIntention)).singleLine
     }
 
-    /// The length of a shortened text, in characters; `show` prints the whole text.
+    /// The most characters of a text in the list; `show` prints the whole text.
     private static let longestIntention = 200
 }
 

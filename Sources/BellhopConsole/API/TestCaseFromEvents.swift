@@ -2,14 +2,14 @@ import BellhopAgent
 import BellhopCore
 import BellhopRules
 
-/// A case for a file of tests, made of what happened.
-struct CaseText: Sendable {
+/// A test case made from stored events: it expects what the rules did for them.
+struct TestCaseFromEvents: Sendable {
     let test: ExplainedTest
 
-    /// How many events of the bus may be given besides the task's own, for rules that count or group over tasks.
+    /// The most events of other tasks to include, for rules that count or group over tasks.
     private static let mostNeighbours = 500
 
-    /// - Throws: 404 if no event is kept, 422 if no test can give it.
+    /// - Throws: 404 if no event is stored, 422 if a test cannot express it.
     init(_ call: Call, task: String?, event id: String?) async throws(Problem) {
         let asked = try await Self.facts(call, HistoryQuery(task: task, event: id, limit: id == nil ? 50 : 1))
         guard let last = asked.events.last else {
@@ -20,9 +20,9 @@ struct CaseText: Sendable {
         let place = known.flatMap(\.events).map(\.sequence).max() ?? last.sequence
         known.append(try await Self.facts(call, HistoryQuery(through: place, limit: Self.mostNeighbours)))
         known[0].takeSilences(try await call.ask(.silences(ended: true)).end)
-        let turn = try call.jobs.trying.enter()
+        let turn = try call.jobs.checkLimit.enter()
         defer { turn.leave() }
-        let (facts, files) = (known, Story.files(call.view))
+        let (facts, files) = (known, ExplanationSearch.files(call.view))
         test = try call.checked { book throws(Diagnostics) in
             try book.explainable(files).explainedTest(of: id == nil ? nil : last, in: facts, files: files)
         }

@@ -2,8 +2,8 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-/// Threads beside those that route and deliver, which get the processor first.
-final class QuietThreads: TaskExecutor {
+/// Threads with a lower priority than those that route and deliver.
+final class LowPriorityThreads: TaskExecutor {
     private let pool: NIOThreadPool
 
     init(count: Int) {
@@ -14,24 +14,24 @@ final class QuietThreads: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         pool.submit { _ in
-            Self.step()
+            Self.lowerPriority()
             job.runSynchronously(on: self.asUnownedTaskExecutor())
         }
     }
 
     func stop() async { try? await pool.shutdownGracefully() }  // nothing runs on them any more
 
-    /// An event loop on such a thread.
+    /// An event loop on a thread with a lower priority.
     static func loop() -> MultiThreadedEventLoopGroup {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        group.next().execute { step() }
+        group.next().execute { lowerPriority() }
         return group
     }
 
-    /// On Linux the priority is the thread's own (setpriority(2)).
-    private static func step() {
-        if isQuiet.currentValue != nil { return }
-        isQuiet.currentValue = Mark()
+    /// On Linux this sets the priority of the calling thread only (setpriority(2)).
+    private static func lowerPriority() {
+        if isLowered.currentValue != nil { return }
+        isLowered.currentValue = Mark()
         _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, niceness)
     }
 
@@ -39,5 +39,5 @@ final class QuietThreads: TaskExecutor {
     private static let niceness: Int32 = 15
 
     private final class Mark: Sendable {}
-    private static let isQuiet = ThreadSpecificVariable<Mark>()
+    private static let isLowered = ThreadSpecificVariable<Mark>()
 }

@@ -4,18 +4,18 @@ import BellhopCore
 import BellhopInbound
 import Synchronization
 
-/// Lets people log in with their accounts at an OpenID provider: leads the browser there, and begins a session when it comes back.
+/// Logs people in with their accounts at an OpenID provider: redirects the browser there, and begins a session when it returns.
 ///
 /// A class over a mutex, because a login is two requests.
-final class OpenIDDesk: Sendable {
-    /// A login that a browser has begun, and where it wants to go afterwards.
+final class OpenIDLogin: Sendable {
+    /// A login that a browser has begun, and the page to open afterwards.
     private struct Begun {
         var login: OpenIDProvider.Login
         var next: String
         var time: Timestamp
     }
 
-    /// The path of this page: the address that the provider must know.
+    /// The path of this page, the redirect URI that must be registered with the provider.
     static let path = ["login", "openid"]
     private static let cookie = "bellhop_login"
     /// How long a login may take.
@@ -27,7 +27,7 @@ final class OpenIDDesk: Sendable {
     private let configuration: ConsoleConfiguration.OpenID
     private let begun = Mutex<[String: Begun]>([:])
 
-    /// Nil if the console knows no provider.
+    /// Nil if bellhop.yaml names no provider.
     init?(_ view: AgentView) {
         guard let provider = view.provider, let configuration = view.configuration.openID else { return nil }
         self.view = view
@@ -35,13 +35,13 @@ final class OpenIDDesk: Sendable {
         self.configuration = configuration
     }
 
-    func answer(_ request: ConsoleRequest, _ gate: Gate) async throws(Problem) -> ConsoleAnswer {
+    func answer(_ request: ConsoleRequest, _ authenticator: Authenticator) async throws(Problem) -> ConsoleAnswer {
         guard request.method == "GET" else { throw Problem(405, "Only GET is possible here.", allow: "GET") }
-        if request.value("state") == nil { return try await begin(request, gate) }
-        return try await end(request, gate)
+        if request.value("state") == nil { return try await begin(request, authenticator) }
+        return try await end(request, authenticator)
     }
 
-    private func begin(_ request: ConsoleRequest, _ gate: Gate) async throws(Problem) -> ConsoleAnswer {
+    private func begin(_ request: ConsoleRequest, _ authenticator: Authenticator) async throws(Problem) -> ConsoleAnswer {
         let login: OpenIDProvider.Login
         do throws(OpenIDProvider.Problem) {
             login = try await provider.begin(redirect: address)
@@ -56,11 +56,11 @@ final class OpenIDDesk: Sendable {
             begun[ConsoleToken.hash(of: id)] = Begun(login: login, next: Pages.isPage(next) ? next : "/", time: now)
         }
         var answer = ConsoleAnswer.seeOther(login.page)
-        answer.fields += [gate.cookie(Self.cookie, id, for: Self.span), ("Cache-Control", "no-store")]
+        answer.fields += [authenticator.cookie(Self.cookie, id, for: Self.span), ("Cache-Control", "no-store")]
         return answer
     }
 
-    private func end(_ request: ConsoleRequest, _ gate: Gate) async throws(Problem) -> ConsoleAnswer {
+    private func end(_ request: ConsoleRequest, _ authenticator: Authenticator) async throws(Problem) -> ConsoleAnswer {
         let now = view.clock.now
         let begun = request.cookie(Self.cookie).flatMap { id in
             self.begun.withLock { $0.removeValue(forKey: ConsoleToken.hash(of: id)) }
@@ -83,15 +83,15 @@ final class OpenIDDesk: Sendable {
         }
         var answer = ConsoleAnswer.seeOther(begun.next)
         answer.fields += [
-            gate.cookie(for: gate.logIn(person.name, role)), gate.cookie(Self.cookie, "", for: Self.span),
-            ("Cache-Control", "no-store"),
+            authenticator.cookie(for: authenticator.logIn(person.name, role)),
+            authenticator.cookie(Self.cookie, "", for: Self.span), ("Cache-Control", "no-store"),
         ]
         return answer
     }
 
     private var address: String { (view.configuration.publicURL ?? own) + "/" + Self.path.joined(separator: "/") }
 
-    /// Where the console listens.
+    /// The address at which the console listens.
     private var own: String {
         guard let place = view.configuration.place else { return "" }
         let host = place.host.contains(":") ? "[\(place.host)]" : place.host

@@ -2,13 +2,13 @@ import BellhopAgent
 import BellhopCore
 import BellhopRules
 
-/// The explanation of what happened for a task or an event, and why.
-struct Story: Sendable {
+/// The explanation of what rules did for a task or an event, with the filters of a request.
+struct ExplanationSearch: Sendable {
     let explanation: Explanation
-    /// Whether the rules in force could be loaded to explain them.
+    /// Whether the rules in force could be loaded.
     private let hasRules: Bool
 
-    /// - Throws: 404 if no event is kept.
+    /// - Throws: 404 if no event is stored.
     init(_ call: Call) async throws(Problem) {
         guard (call.text("task") == nil) != (call.text("event") == nil) else {
             throw Problem(400, "Give either `task` or `event`.")
@@ -34,10 +34,10 @@ struct Story: Sendable {
         hasRules = book != nil
     }
 
-    /// - Parameter isWhole: whether to include the rules that are not for such events.
+    /// - Parameter isWhole: whether to include rules that are not for this type of event.
     func json(isWhole: Bool) -> JSON { explanation.json(isWhole: isWhole, hasRules: hasRules) }
 
-    /// The rules in force, able to explain their conditions; nil if their files have changed so that they cannot be loaded.
+    /// The rules in force, loaded so that they explain their conditions; nil if their files no longer load.
     private static func book(_ view: AgentView) -> RuleBook? {
         try? view.book()?.explainable(files(view))
     }

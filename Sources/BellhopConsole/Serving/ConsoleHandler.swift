@@ -1,26 +1,26 @@
 import BellhopAgent
 import BellhopCore
 
-/// Answers requests: finds the visitor, checks the role, and runs the operation or makes the page.
-struct ConsoleDesk: Sendable {
+/// Handles requests: authenticates the visitor, checks the role, and runs the API's operation or the page.
+struct ConsoleHandler: Sendable {
     let view: AgentView
     let feed: LiveFeed
-    let gate: Gate
+    let authenticator: Authenticator
     let jobs: BackTestJobs
-    private let telemetry: TelemetryDesk?
-    let openID: OpenIDDesk?
+    private let telemetry: TelemetryHandler?
+    let openID: OpenIDLogin?
 
     init(_ view: AgentView, _ feed: LiveFeed, _ jobs: BackTestJobs) {
         self.view = view
         self.feed = feed
         self.jobs = jobs
-        gate = Gate(view)
-        openID = OpenIDDesk(view)
-        telemetry = view.telemetry.map { TelemetryDesk(telemetry: $0) }
+        authenticator = Authenticator(view)
+        openID = OpenIDLogin(view)
+        telemetry = view.telemetry.map { TelemetryHandler(telemetry: $0) }
     }
 
-    /// The header fields of every answer: browsers load only our own files, and no other site may show or send our pages.
-    static let safety: [(name: String, value: String)] = [
+    /// The header fields of every answer: browsers load only our files, and no other site may embed our pages or submit our forms.
+    static let securityHeaders: [(name: String, value: String)] = [
         (
             "Content-Security-Policy",
             "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
@@ -35,25 +35,23 @@ struct ConsoleDesk: Sendable {
         } catch {
             answer = request.wantsPage ? Pages.problem(error, request, view) : ConsoleAnswer(error)
         }
-        answer.fields += Self.safety
+        answer.fields += Self.securityHeaders
         return answer
     }
 
     private func routed(_ request: ConsoleRequest) async throws(Problem) -> ConsoleAnswer {
         if let asset = Assets.answer(request) { return asset }
-        if let telemetry, TelemetryDesk.serves(request) {
-            if !TelemetryDesk.isOpen(request), try await gate.visitor(of: request) == nil { throw .needsToken }
+        if let telemetry, TelemetryHandler.serves(request) {
+            if !TelemetryHandler.isOpen(request), try await authenticator.visitor(of: request) == nil { throw .needsToken }
             return try await telemetry.answer(request)
         }
-        let visitor = try await gate.visitor(of: request)
+        let visitor = try await authenticator.visitor(of: request)
         if request.path.first == "api" {
             guard request.path.dropFirst().first == "v1" else {
                 throw Problem(404, "The API begins with /api/v1; /api/v1/openapi.json describes it.")
             }
             let (operation, values) = try Operations.find(request.method, request.path.dropFirst(2))
-            guard let visitor else {
-                throw .needsToken
-            }
+            guard let visitor else { throw .needsToken }
             try visitor.require(operation.role)
             if operation.method != .get { try checkOrigin(request, visitor, formToken: request.header("x-form-token")) }
             let call = try Call(operation, self, request, visitor, path: values)
@@ -62,7 +60,7 @@ struct ConsoleDesk: Sendable {
         return try await Pages.answer(request, visitor, self)
     }
 
-    /// - Throws: 403 if a page of another site may have made the browser send the request.
+    /// - Throws: 403 if a page of another site may have sent the request (CSRF).
     func checkOrigin(_ request: ConsoleRequest, _ visitor: Visitor, formToken: String?) throws(Problem) {
         guard let session = visitor.session else { return }
         guard let formToken, ConsoleToken.hash(of: formToken) == ConsoleToken.hash(of: session.formToken) else {
@@ -71,9 +69,9 @@ struct ConsoleDesk: Sendable {
         try checkSite(request)
     }
 
-    /// - Throws: 403 if the browser says that a page of another site made it send the request.
+    /// - Throws: 403 if the browser says that a page of another site sent the request.
     func checkSite(_ request: ConsoleRequest) throws(Problem) {
-        // Pages that name no referrer send the origin `null`, also ours; then this field tells.
+        // Our pages send no referrer, and so the origin `null`; then only this field shows the site.
         if let site = request.header("sec-fetch-site"), site != "same-origin", site != "none" {
             throw Problem(403, "The request came from another site.")
         }

@@ -6,7 +6,7 @@ import Testing
 @testable import BellhopAgent
 @testable import BellhopConsole
 
-@Suite struct TelemetryDeskTests {
+@Suite struct TelemetryHandlerTests {
     private func ask(
         _ fixture: ConsoleFixture, _ path: String, method: String = "GET", as role: ConsoleRole? = nil, accept: String? = nil
     ) async -> (status: Int, type: String?, text: String) {

@@ -4,13 +4,13 @@ import BellhopConsole
 import BellhopCore
 import BellhopRules
 
-/// The context of commands that check rules: a configuration with its connectors, or nothing.
-struct Workplace {
+/// The context for checking rules: what the configuration and its connectors define, or no configuration at all.
+struct Workspace {
     var rulePaths: [String]
     var hasDefaultRules: Bool
     var surroundings: RuleSurroundings
 
-    /// Warnings about things that only a running agent needs.
+    /// Warnings about logins that only a running agent needs.
     var warnings = Diagnostics()
 
     /// - Parameters:
@@ -18,9 +18,9 @@ struct Workplace {
     ///   - focus: how much of bellhop.yaml must be valid.
     static func open(
         _ config: ConfigOptions, mayLackConfiguration: Bool, focus: ConfigurationLoader.Focus = .everything
-    ) async throws(CommandError) -> Workplace {
+    ) async throws(CommandError) -> Workspace {
         if mayLackConfiguration, config.config == "bellhop.yaml", !Files.exist(config.config) {
-            return Workplace(rulePaths: ["rules"], hasDefaultRules: true, surroundings: RuleLoading.openSurroundings())
+            return Workspace(rulePaths: ["rules"], hasDefaultRules: true, surroundings: RuleLoading.openSurroundings())
         }
         let configuration = try await config.load(focus: focus)
         if focus == .everything {
@@ -29,7 +29,7 @@ struct Workplace {
         }
         var needed = configuration
         if focus == .shape {
-            // Checking rules needs only the names of receivers: their settings and logins may be missing.
+            // Checking rules needs only the receivers' names, so their settings and logins may be missing.
             needed.connections.removeAll { connection in !configuration.sources.contains { $0.connection == connection.name } }
         }
         let notes = StoredNotes(path: configuration.store)
@@ -47,12 +47,12 @@ struct Workplace {
         } catch {
             throw CommandError(error)
         }
-        return Workplace(
+        return Workspace(
             rulePaths: configuration.rules, hasDefaultRules: configuration.rules == [configuration.folder + "rules"],
             surroundings: surroundings, warnings: try missingForRunning(of: configuration))
     }
 
-    /// The rules of the files as they are now.
+    /// The rules of the present files.
     /// - Parameter toExplain: whether conditions explain the values of their parts.
     func book(toExplain: Bool = false) async throws(CommandError) -> RuleBook {
         try await book(RuleFinder.find(rulePaths, isImplicit: hasDefaultRules), toExplain: toExplain)
@@ -71,7 +71,7 @@ struct Workplace {
 
     /// The connectors of a configuration, for a command that runs without an agent.
     ///
-    /// - Parameter login: a placeholder for a login that is not stored.
+    /// - Parameter login: the placeholder for a login that is not stored.
     static func connectors(
         _ configuration: Configuration, notebook: any Notebook, hasPlaceholders: Bool = false,
         login: @escaping @Sendable (String) -> Keychain.Login? = { _ in nil }
@@ -86,8 +86,7 @@ struct Workplace {
         }
     }
 
-    /// Warnings about things that only a running agent needs: logins that are not stored, and login choices that are not written in
-    /// bellhop.yaml.
+    /// Warnings about what only a running agent needs: missing logins, and login choices that bellhop.yaml lacks.
     static func missingForRunning(of configuration: Configuration) throws(CommandError) -> Diagnostics {
         let logins = try missingLogins(configuration).map { name in
             Diagnostic(
@@ -97,7 +96,7 @@ struct Workplace {
         var choices: [Diagnostic] = []
         for connection in configuration.connections where Catalogue.login(ofKind: connection.kind, connection.settings) == .prompt
         {
-            let login = try SecretCommand.keychain { () throws(SecretError) in
+            let login = try CommandError.converting { () throws(SecretError) in
                 try configuration.keychain.login(connection.name)
             }
             for (setting, value) in login?.choices ?? [:] where connection.settings.values[setting] == nil {
@@ -126,7 +125,7 @@ struct Workplace {
         for connection in configuration.connections {
             let way = Catalogue.login(ofKind: connection.kind, connection.settings)
             guard way.isStored else { continue }
-            let isThere = try SecretCommand.keychain { () throws(SecretError) -> Bool in
+            let isThere = try CommandError.converting { () throws(SecretError) -> Bool in
                 let tokens = try keychain.storedTokens(connection.name)
                 if way == .browser { return tokens != nil }
                 let login = try keychain.login(connection.name)

@@ -2,13 +2,12 @@ import BellhopAgent
 import BellhopCore
 import BellhopTelemetry
 
-/// Answers the tools of operators: whether the agent lives and is ready, and its metrics.
-struct TelemetryDesk: Sendable {
+/// Serves metrics, and the liveness and readiness of the agent.
+struct TelemetryHandler: Sendable {
     let telemetry: AgentTelemetry
 
     static func serves(_ request: ConsoleRequest) -> Bool { paths.contains(request.path) }
 
-    /// The answer to a request that it serves.
     func answer(_ request: ConsoleRequest) async throws(Problem) -> ConsoleAnswer {
         guard ["GET", "HEAD"].contains(request.method) else {
             throw Problem(405, "Only GET and HEAD are possible here.", allow: "GET, HEAD")
@@ -24,7 +23,7 @@ struct TelemetryDesk: Sendable {
         return answer
     }
 
-    /// Whether anyone who can connect may ask: the metrics name the rules and the sources.
+    /// Whether a request needs no login. Metrics need one, because they name rules and sources.
     static func isOpen(_ request: ConsoleRequest) -> Bool { request.path != metrics }
 
     private static let metrics = ["metrics"]

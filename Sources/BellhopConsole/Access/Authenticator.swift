@@ -3,22 +3,21 @@ import BellhopCore
 import Crypto
 import Synchronization
 
-/// Finds out who makes a request: by a token, or by the cookie of a session.
+/// Authenticates requests, by a token or by a session's cookie.
 ///
 /// A class with a mutex, because requests come on several threads.
-final class Gate: Sendable {
-    /// The name of the cookie.
+final class Authenticator: Sendable {
     static let cookie = "bellhop_session"
     /// A session ends after this time without a request.
     static let idle = Duration.seconds(12 * 3600)
-    /// The most sessions, of all users and of one; beyond that, the one that was idle for the longest time ends.
+    /// The most sessions, of all users and of one user. A further session ends the one that was idle longest.
     static let mostSessions = 1000
     static let mostOfOne = 50
-    /// How many wrong tokens an address may send within ``span``, before further wrong ones are told to wait.
+    /// How many wrong tokens an address may send within ``span``; further ones get 429.
     static let mostFailures = 10
     static let span = Duration.seconds(60)
     private static let mostAddresses = 1000
-    /// How long a session lasts that began with an account at a provider.
+    /// The lifetime of a session that began at an OpenID provider.
     static let accountSpan = Duration.seconds(12 * 3600)
 
     private struct Entry {
@@ -28,9 +27,9 @@ final class Gate: Sendable {
     }
 
     private enum Owner {
-        /// The hash of the token that began the session, so that it ends with the token.
+        /// The hash of the token that began the session; the session ends with the token.
         case token(String)
-        /// A person with an account at a provider. The session ends after some time, so that the provider is asked for the role again.
+        /// A person with an account at a provider. The session has an end, so that the provider is asked for the role again.
         case person(Visitor, until: Timestamp)
 
         var name: String {
@@ -58,15 +57,15 @@ final class Gate: Sendable {
         }
     }
 
-    /// What a request shows of its visitor.
-    private enum Proof {
+    /// The credentials of a request.
+    private enum Credentials {
         case token(String)
         case session(Entry)
     }
 
     /// The visitor who makes a request; nil without a login.
     func visitor(of request: ConsoleRequest) async throws(Problem) -> Visitor? {
-        switch try proof(of: request, isNew: true) {
+        switch try credentials(of: request, isNew: true) {
         case .token(let token)?:
             let owner = try await owner(of: token, from: request)
             return Visitor(name: owner.name, role: owner.role)
@@ -75,11 +74,10 @@ final class Gate: Sendable {
         }
     }
 
-    /// Whether the token or the session of a request that is still being answered may go on. It is no new request of the session. A store
-    /// that fails ends nothing.
+    /// Whether a request that is still being answered has valid credentials. Does not renew the session. True if the store fails.
     func stillAdmits(_ request: ConsoleRequest) async -> Bool {
         do throws(Problem) {
-            switch try proof(of: request, isNew: false) {
+            switch try credentials(of: request, isNew: false) {
             case .token(let token)?: return try await owner(withHash: ConsoleToken.hash(of: token)) != nil
             case .session(let entry)?: return try await visitor(of: entry) != nil
             case nil: return false
@@ -91,8 +89,8 @@ final class Gate: Sendable {
 
     /// The token or the session of a request; nil if it has none, or its session is over.
     ///
-    /// - Parameter isNew: whether it is a new request of the session, which goes on from now.
-    private func proof(of request: ConsoleRequest, isNew: Bool) throws(Problem) -> Proof? {
+    /// - Parameter isNew: whether the request is new, so that the session's idle time starts again.
+    private func credentials(of request: ConsoleRequest, isNew: Bool) throws(Problem) -> Credentials? {
         if let text = request.header("authorization") {
             let parts = text.split(separator: " ", maxSplits: 1)
             guard parts.count == 2, parts[0].lowercased() == "bearer" else {
@@ -110,10 +108,10 @@ final class Gate: Sendable {
             if isNew { state.sessions[key]?.used = now }
             return entry
         }
-        return entry.map(Proof.session)
+        return entry.map(Credentials.session)
     }
 
-    /// The visitor to whom a session belongs; nil if its token was removed, or its time is over.
+    /// A session's visitor; nil if the session's token was removed, or its time is over.
     private func visitor(of entry: Entry) async throws(Problem) -> Visitor? {
         switch entry.owner {
         case .token(let hash):
@@ -156,7 +154,7 @@ final class Gate: Sendable {
         state.withLock { $0.sessions[ConsoleToken.hash(of: id)] = nil }
     }
 
-    /// The header field that gives a browser its session; without a visitor, the one that ends it.
+    /// The header field that sets a visitor's session cookie; without a visitor, the field that removes it.
     func cookie(for visitor: Visitor?) -> (name: String, value: String) {
         cookie(Self.cookie, visitor?.session?.id ?? "", for: Self.idle)
     }
@@ -180,10 +178,10 @@ final class Gate: Sendable {
         }
     }
 
-    /// The token that is known. One that Bellhop made is never refused: its 256 random bits cannot be guessed, and behind a proxy that does
-    /// not name addresses everybody has the same one. One that a person chose might be guessed, and waits like wrong ones.
+    /// The known token. A token that Bellhop made never waits: its 256 random bits cannot be guessed, and behind a proxy that does not name
+    /// addresses all clients share one. A token that a person chose might be guessed, so it waits after wrong tokens.
     private func owner(of token: String, from request: ConsoleRequest) async throws(Problem) -> ConsoleToken {
-        // Equal hashes mean equal tokens; the time that comparing hashes takes says nothing about a token.
+        // Compare hashes: the time that a comparison takes then reveals nothing about a token.
         let hash = ConsoleToken.hash(of: token)
         if ConsoleToken.isRandom(token), let owner = try await owner(withHash: hash) { return owner }
         let owner = users.first { $0.hash == hash }
@@ -196,8 +194,8 @@ final class Gate: Sendable {
         return owner
     }
 
-    /// How long an address must wait before its next token is looked at; nil if it need not.
-    /// - Parameter isWrong: whether its present token counts as a wrong one.
+    /// How long an address must wait before its next token is checked; nil without a wait.
+    /// - Parameter isWrong: whether its present token counts as wrong.
     private func wait(from address: String, isWrong: Bool) -> Duration? {
         let now = view.clock.now
         return state.withLock { state in
@@ -212,8 +210,8 @@ final class Gate: Sendable {
         }
     }
 
-    /// The address that a request comes from, without its port; behind a proxy, the one that the proxy names last: those before it, and in
-    /// fields before its own, the other side may have made up.
+    /// The address that a request comes from, without its port. Behind a proxy, the last address of the last `X-Forwarded-For`: the client
+    /// may have forged all others.
     private func address(of request: ConsoleRequest) -> String {
         guard view.configuration.publicURL != nil,
             let hops = request.headers.last(where: { $0.name.lowercased() == "x-forwarded-for" })?.value,

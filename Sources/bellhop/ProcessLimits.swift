@@ -1,0 +1,25 @@
+import Glibc
+
+/// The limits of this process.
+enum ProcessLimits {
+    /// Disables core dumps, which would contain passwords and tokens, and keeps this user's other programs from reading our memory.
+    static func forbidCoreDumps() {
+        var none = rlimit(rlim_cur: 0, rlim_max: 0)
+        setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+        // A crash handler that the kernel pipes dumps to ignores the limit, but not this flag. Swift cannot call C's variadic `prctl`.
+        typealias Prctl = @convention(c) (Int32, UInt, UInt, UInt, UInt) -> Int32
+        guard let symbol = dlsym(nil, "prctl") else { return }
+        _ = unsafeBitCast(symbol, to: Prctl.self)(setDumpable, 0, 0, 0, 0)
+    }
+
+    /// PR_SET_DUMPABLE (prctl(2)).
+    private static let setDumpable: Int32 = 4
+
+    /// Raises the limit of open files and sockets as far as the system allows, so that the console can have thousands of viewers.
+    static func allowManyFiles() {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
+        limit.rlim_cur = min(limit.rlim_max, max(limit.rlim_cur, 16_384))
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
+}
