@@ -106,7 +106,9 @@ struct PageWatch: Sendable {
         if let setting = select != nil && !extract.isAttribute && places.contains(where: { document.nodes[$0].isFlat })
             ? "select" : ignored.contains(where: { document.nodes[$0].isFlat }) ? "ignore" : nil
         {
-            throw Problem(message: "what `\(setting)` matches is nested more than \(HTMLDocument.deepest) elements deep, which cannot be read")
+            throw Problem(
+                message:
+                    "what `\(setting)` matches is nested more than \(HTMLDocument.deepest) elements deep, which cannot be read")
         }
         let text: String
         switch extract {

@@ -111,7 +111,9 @@ import Testing
         let read = practice.simulation.requests.count("GET", path: "/api/now/v2/table/sys_dictionary")
         let labels = ["Low", "Moderate", "Critical"]
         for label in labels {
-            let source = try self.source(["parent.priority": .string(label), "parent.urgency": "2 - Medium", "priority": .string(label)])
+            let source = try self.source([
+                "parent.priority": .string(label), "parent.urgency": "2 - Medium", "priority": .string(label),
+            ])
             _ = try? await source.list(from: LastPoll())
         }
         #expect(practice.simulation.requests.count("GET", path: "/api/now/v2/table/sys_dictionary") == read)
