@@ -122,7 +122,8 @@ extension Checker {
             return conversion(left, from: leftType, to: element).map { "`\($0) in \(source(right))`" }
         }
         guard symbol != "[]", symbol != "[?]" else { return nil }
-        // A literal text that is not a number can never equal the other side's number written as text.
+        // A text literal is converted to the other side's type. If that fails, nothing is suggested: the other side's text would
+        // never equal it.
         for (node, type) in [(left, rightType), (right, leftType)] where Self.comparisons.contains(symbol) {
             if case .literal(.string) = node.kind, Self.plain.contains(type.unwrapped) {
                 return conversion(node, from: .string, to: type).map { corrected in

@@ -11,12 +11,6 @@ struct Checker {
     var scopes: [(name: String, type: CELType)] = []
     private var deepest = 0
 
-    init(environment: Environment, text: String, isStrict: Bool) {
-        self.environment = environment
-        self.text = text
-        self.isStrict = isStrict
-    }
-
     static func check(
         _ root: Node, of text: String, in environment: Environment, expecting expected: CELType?, isStrict: Bool
     ) throws(Issues) -> Checked {

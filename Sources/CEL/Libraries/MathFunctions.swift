@@ -15,7 +15,7 @@ enum MathFunctions {
         let pick: @Sendable ([Value]) throws(EvaluationError) -> Value = { values throws(EvaluationError) in
             guard var best = values.first else { throw .invalid(Messages.emptyList(name)) }
             for value in values {
-                guard isNumber(value), isNumber(best) else { throw Operators.overload(name, values) }
+                guard isNumber(value), isNumber(best) else { throw Operators.mismatch(call: name, values) }
                 if Value.order(value, best) == wanted { best = value }
             }
             return best

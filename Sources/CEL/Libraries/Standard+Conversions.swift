@@ -1,25 +1,8 @@
 extension Standard {
     static let conversions: [Function] = [
-        Function(
-            "int",
-            [
-                .pure(.int, .int) { $1 },
-                .pure(.uint, .int) { _, value throws(EvaluationError) in try convert(value, to: .int) },
-                .pure(.double, .int) { _, value throws(EvaluationError) in try convert(value, to: .int) },
-                .pure(.string, .int) { _, value throws(EvaluationError) in try convert(value, to: .int) },
-                .pure(.timestamp, .int) { _, value throws(EvaluationError) in try convert(value, to: .int) },
-                .pure(.duration, .int) { _, value throws(EvaluationError) in try convert(value, to: .int) },
-            ]),
-        Function(
-            "uint",
-            [CELType.uint, .int, .double, .string].map { type in
-                .pure(type, .uint) { _, value throws(EvaluationError) in try convert(value, to: .uint) }
-            }),
-        Function(
-            "double",
-            [CELType.double, .int, .uint, .string].map { type in
-                .pure(type, .double) { _, value throws(EvaluationError) in try convert(value, to: .double) }
-            }),
+        conversion("int", to: .int, from: [.int, .uint, .double, .string, .timestamp, .duration]),
+        conversion("uint", to: .uint, from: [.uint, .int, .double, .string]),
+        conversion("double", to: .double, from: [.double, .int, .uint, .string]),
         Function(
             "string",
             [CELType.string, .int, .uint, .double, .bool, .bytes, .timestamp, .duration].map { type in
@@ -96,6 +79,14 @@ extension Standard {
             guard case .string(let text)?? = constants.first, !isReadable(text) else { return nil }
             return Overload.ArgumentProblem(Messages.unreadable(text), help: help)
         }
+    }
+
+    private static func conversion(_ name: String, to type: CELType, from sources: [CELType]) -> Function {
+        Function(
+            name,
+            sources.map { source in
+                .pure(source, type) { _, value throws(EvaluationError) in try convert(value, to: type) }
+            })
     }
 
     private static func convert(_ value: Value, to type: CELType) throws(EvaluationError) -> Value {

@@ -1,35 +1,26 @@
 extension Standard {
     static let texts: [Function] = [
         Function("size", sizes(member: false) + sizes(member: true)),
-        Function(
-            "contains",
-            [
-                .pure(member: true, .string, .string, .bool) { activation, text, part throws(EvaluationError) in
-                    guard case .string(let text) = text, case .string(let part) = part else { return false }
-                    try activation.spend(1 + text.utf8.count >> 6)
-                    return .bool(text.containsBytes(of: part))
-                }
-            ]),
-        Function(
-            "startsWith",
-            [
-                .pure(member: true, .string, .string, .bool) { activation, text, part throws(EvaluationError) in
-                    guard case .string(let text) = text, case .string(let part) = part else { return false }
-                    try activation.spend(1 + part.utf8.count >> 6)
-                    return .bool(text.hasBytePrefix(part))
-                }
-            ]),
-        Function(
-            "endsWith",
-            [
-                .pure(member: true, .string, .string, .bool) { activation, text, part throws(EvaluationError) in
-                    guard case .string(let text) = text, case .string(let part) = part else { return false }
-                    try activation.spend(1 + part.utf8.count >> 6)
-                    return .bool(text.hasByteSuffix(part))
-                }
-            ]),
+        test("contains", readsAll: true) { $0.containsBytes(of: $1) },
+        test("startsWith") { $0.hasBytePrefix($1) },
+        test("endsWith") { $0.hasByteSuffix($1) },
         Function("matches", [matches(member: false), matches(member: true)]),
     ]
+
+    /// - Parameter readsAll: whether the whole text is read, and not only as many bytes as the part has.
+    private static func test(
+        _ name: String, readsAll: Bool = false, _ holds: @escaping @Sendable (String, String) -> Bool
+    ) -> Function {
+        Function(
+            name,
+            [
+                .pure(member: true, .string, .string, .bool) { activation, text, part throws(EvaluationError) in
+                    guard case .string(let text) = text, case .string(let part) = part else { return false }
+                    try activation.spend(1 + (readsAll ? text : part).utf8.count >> 6)
+                    return .bool(holds(text, part))
+                }
+            ])
+    }
 
     private static func sizes(member: Bool) -> [Overload] {
         [CELType.string, .bytes, .list(.parameter("A")), .map(.parameter("A"), .parameter("B"))].map { type in

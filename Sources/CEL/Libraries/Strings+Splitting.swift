@@ -39,7 +39,7 @@ extension Strings {
                 var result = ""
                 for index in 0..<list.count {
                     guard case .string(let part) = list[index] else {
-                        throw list[index].isNull ? .nullOperand("join()") : .noOverload("join", [list[index]])
+                        throw Operators.mismatch(call: "join", [list[index]])
                     }
                     try activation.spend(bytes: part.utf8.count + separator.utf8.count)
                     if index > 0 { result += separator }

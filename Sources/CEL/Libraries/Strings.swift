@@ -15,10 +15,8 @@ enum Strings {
                     return .string(text.slice(start..<text.nextCodePoint(after: start)))
                 }
             ]),
-        Function("indexOf", [find("indexOf", isLast: false, withStart: false), find("indexOf", isLast: false, withStart: true)]),
-        Function(
-            "lastIndexOf",
-            [find("lastIndexOf", isLast: true, withStart: false), find("lastIndexOf", isLast: true, withStart: true)]),
+        Function("indexOf", [find(isLast: false, withStart: false), find(isLast: false, withStart: true)]),
+        Function("lastIndexOf", [find(isLast: true, withStart: false), find(isLast: true, withStart: true)]),
         Function(
             "substring",
             [
@@ -41,7 +39,7 @@ enum Strings {
             ]),
     ]
 
-    private static func find(_ name: String, isLast: Bool, withStart: Bool) -> Overload {
+    private static func find(isLast: Bool, withStart: Bool) -> Overload {
         Overload(
             member: true, withStart ? [.string, .string, .int] : [.string, .string], .int, pure: true,
             .any { activation, values throws(EvaluationError) in

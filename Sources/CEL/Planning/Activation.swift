@@ -2,8 +2,8 @@
 public protocol Resolver: AnyObject {
     /// The value of a slot, asked for once per event.
     ///
-    /// For a path, nil means: follow the fields from the variable's own value; a host with a faster way returns the value. For a
-    /// variable, nil means that it has no value: an error where it is used.
+    /// For a path, nil makes the activation follow the fields from the variable's own value; a host with a faster way returns the
+    /// value itself. For a variable, nil means that it has no value, which is an error where it is used.
     func value(of slot: Slot) -> Value?
 
     /// Why a variable has no value now; nil if it is simply unknown.
@@ -23,7 +23,8 @@ public final class Activation {
     private var failures: [Int: EvaluationError] = [:]
     private var patterns = PatternCache()
 
-    // Storage that closures read at every step. Exclusivity is not checked at run time: no access is held across a call.
+    // Closures read this storage at every step. `unchecked` saves the call into the Swift runtime that checks exclusivity at each
+    // access of a class's property. It is safe because no access is held across a call.
     @exclusivity(unchecked) private var slots: [Slot] = []
     /// The source of the variables' values for this event.
     @exclusivity(unchecked) public private(set) var resolver: (any Resolver)?

@@ -54,7 +54,7 @@ public struct EvaluationError: Error, Sendable {
     var isFinal: Bool { code == .costLimit || code == .memoryLimit }
 
     /// Which of two failures an `||` or `&&` reports: the end of the evaluation before an error, an error before an unknown.
-    var gravity: Int { isFinal ? 2 : code == .nullOperand ? 0 : 1 }
+    var severity: Int { isFinal ? 2 : code == .nullOperand ? 0 : 1 }
 }
 
 extension EvaluationError: Hashable {

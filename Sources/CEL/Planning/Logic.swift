@@ -37,7 +37,7 @@ enum Logic {
         }
     }
 
-    /// Checks whether another term decides. If none does, the graver failure is the reason (the first of equal ones): an error
+    /// Checks whether another term decides. If none does, the more severe failure is the reason (the first of equal ones): an error
     /// outranks an unknown, so the order of the terms does not matter.
     @inline(never)
     private static func afterFailure(_ activation: Activation, _ rest: Plan.Test, _ deciding: Truth) -> Truth {
@@ -45,8 +45,8 @@ enum Logic {
         if failure?.isFinal == true || !activation.affords(Activation.failureWork) { return .failed }
         let answer = rest(activation)
         if answer == deciding { return deciding }
-        let isGraver = answer == .failed && (activation.failure?.gravity ?? 0) > (failure?.gravity ?? 0)
-        if !isGraver { activation.failure = failure }
+        let isMoreSevere = answer == .failed && (activation.failure?.severity ?? 0) > (failure?.severity ?? 0)
+        if !isMoreSevere { activation.failure = failure }
         return .failed
     }
 }

@@ -7,14 +7,6 @@ struct Loop: Sendable {
     let at: Range<Int>
     let name: String
 
-    init(range: @escaping Plan.Evaluate, place: Int, both: Bool, at: Range<Int>, name: String) {
-        self.range = range
-        self.place = place
-        self.both = both
-        self.at = at
-        self.name = name
-    }
-
     /// Runs the body with the variables set to each element in turn, until it returns false.
     @inline(__always)
     func forEach(
@@ -49,8 +41,7 @@ struct Loop: Sendable {
                 if both { activation[local: place + 1] = map[key] ?? .null }
                 guard try body(activation) else { break }
             }
-        case .null: throw .nullOperand("\(name)()")
-        case let other: throw .noOverload(name, [other])
+        default: throw Operators.mismatch(call: name, [value])
         }
     }
 
@@ -65,7 +56,7 @@ struct Loop: Sendable {
     }
 
     /// `all` and `exists`: one deciding element is enough, and outweighs the failures of others.
-    func any(_ test: Plan.Test, of deciding: Truth, found: Truth) -> Plan.Test {
+    func any(_ test: Plan.Test, deciding: Truth) -> Plan.Test {
         Plan.Test { activation in
             var failure: EvaluationError?
             var isDecided = false
@@ -80,7 +71,7 @@ struct Loop: Sendable {
                         let reason = activation.reason
                         if reason.isFinal { throw reason }
                         try activation.spend(Activation.failureWork)
-                        if failure.map({ $0.gravity < reason.gravity }) ?? true { failure = reason }
+                        if failure.map({ $0.severity < reason.severity }) ?? true { failure = reason }
                     }
                     return true
                 }
@@ -88,14 +79,14 @@ struct Loop: Sendable {
                 activation.failure = error
                 return .failed
             }
-            if isDecided { return found }
-            guard let failure else { return found.negated }
+            if isDecided { return deciding }
+            guard let failure else { return deciding.negated }
             activation.failure = failure
             return .failed
         }
     }
 
-    /// `exists_one`: looks at every element, and fails if one does.
+    /// `exists_one`: evaluates the condition for every element, and fails if it fails for any.
     func one(_ test: Plan.Test) -> Plan.Test {
         Plan.Test { activation in
             var count = 0
@@ -198,7 +189,7 @@ struct Loop: Sendable {
         { activation throws(EvaluationError) in
             let value = try range(activation)
             guard case .optional(let inner) = value else {
-                throw (value.isNull ? EvaluationError.nullOperand("\(name)()") : .noOverload(name, [value])).at(at)
+                throw Operators.mismatch(call: name, [value]).at(at)
             }
             guard let inner else { return value }
             activation[local: place] = inner

@@ -69,7 +69,7 @@ extension Expression {
             let seen = recorder.outcomes[node.id]
             observed.append(
                 Observation(
-                    node: node, text: text.slice(node.range), type: checked.types[node.id] ?? .dyn, depth: depth,
+                    node: node, text: self.text(of: node), type: self.type(of: node), depth: depth,
                     outcome: seen?.outcome ?? .notEvaluated, times: seen?.times ?? 0))
             if planner.slots[node.id] != nil { return }
             for child in checked.evaluatedChildren(of: node) { visit(child, depth + 1) }

@@ -96,7 +96,7 @@ enum Operators {
     }
 
     /// The error of a call with values that no overload of the function accepts.
-    static func overload(_ name: String, _ values: [Value]) -> EvaluationError {
+    static func mismatch(call name: String, _ values: [Value]) -> EvaluationError {
         values.contains(where: \.isNull) ? .nullOperand("\(name)()") : .noOverload(name, values)
     }
 

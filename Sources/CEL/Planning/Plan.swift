@@ -54,8 +54,7 @@ struct Plan: Sendable {
             do throws(EvaluationError) {
                 let value = try evaluate(activation)
                 if case .bool(let truth) = value { return Truth(truth) }
-                return activation.fail(
-                    value.isNull ? .nullOperand(Operand.condition) : .noOverload(Operand.condition, [value]), at: range)
+                return activation.fail(.notACondition(value), at: range)
             } catch {
                 activation.failure = error
                 return .failed

@@ -103,7 +103,7 @@ struct Call: Sendable {
                     case .any(let body): return try body(activation, [value])
                     case .nullary, .binary: return nil
                     }
-                } mismatch: {
+                } arguments: {
                     [value]
                 }
             }
@@ -120,7 +120,7 @@ struct Call: Sendable {
                     case .any(let body): return try body(activation, [a, b])
                     case .nullary, .unary: return nil
                     }
-                } mismatch: {
+                } arguments: {
                     [a, b]
                 }
             }
@@ -138,7 +138,7 @@ struct Call: Sendable {
                     case .any(let body): return try body(activation, values)
                     case .unary, .binary: return nil
                     }
-                } mismatch: {
+                } arguments: {
                     values
                 }
             }
@@ -151,7 +151,7 @@ struct Call: Sendable {
     /// Tries the overloads in turn; if none accepts the arguments, the error says whether a null was the reason.
     @inline(__always)
     private func run(
-        _ activation: Activation, _ attempt: (Overload) throws(EvaluationError) -> Value?, mismatch: () -> [Value]
+        _ activation: Activation, _ attempt: (Overload) throws(EvaluationError) -> Value?, arguments: () -> [Value]
     ) throws(EvaluationError) -> Value {
         do throws(EvaluationError) {
             try activation.spend(Self.callWork)
@@ -161,7 +161,6 @@ struct Call: Sendable {
         } catch {
             throw error.at(range)
         }
-        let values = mismatch()
-        throw (values.contains(where: \.isNull) ? EvaluationError.nullOperand("\(name)()") : .noOverload(name, values)).at(range)
+        throw Operators.mismatch(call: name, arguments()).at(range)
     }
 }

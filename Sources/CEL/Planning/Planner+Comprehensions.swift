@@ -10,8 +10,8 @@ extension Planner {
         let body = plan(macro.body)
         let test = body.asTest(at: macro.body.range)
         switch macro.kind {
-        case .all: return Plan(test: loop.any(test, of: .no, found: .no))
-        case .exists: return Plan(test: loop.any(test, of: .yes, found: .yes))
+        case .all: return Plan(test: loop.any(test, deciding: .no))
+        case .exists: return Plan(test: loop.any(test, deciding: .yes))
         case .existsOne: return Plan(test: loop.one(test))
         case .filter: return Plan(loop.filter(test))
         case .map, .transformList: return Plan(loop.map(body.evaluate, where: filter))

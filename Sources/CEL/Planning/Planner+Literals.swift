@@ -1,5 +1,5 @@
 extension Planner {
-    mutating func list(_ node: Node, _ elements: [Node.Element]) -> Plan {
+    mutating func list(_ elements: [Node.Element]) -> Plan {
         let plans = elements.map { (plan($0.value), $0.optional, $0.value.range) }
         let isConstant = !isObserving && plans.allSatisfy { $0.0.constant != nil }
         guard elements.contains(where: \.optional) else {
@@ -27,7 +27,7 @@ extension Planner {
         }
     }
 
-    mutating func map(_ node: Node, _ entries: [Node.Entry]) -> Plan {
+    mutating func map(_ entries: [Node.Entry]) -> Plan {
         let plans = entries.map { (plan($0.key), plan($0.value), $0.optional, $0.key.range) }
         let isConstant = !isObserving && plans.allSatisfy { $0.0.constant != nil && $0.1.constant != nil }
         return Plan { activation throws(EvaluationError) in

@@ -46,14 +46,14 @@ struct Planner {
         case .literal(let value): return Plan(constant: value)
         case .identifier(let name, _): return Plan(failure: EvaluationError.unknownName(name).at(node.range))
         case .select(let operand, let field, let optional): return select(node, operand, field, optional)
-        case .has(let operand, let field, let optional): return has(node, operand, field, optional)
+        case .has(let operand, let field, _): return has(node, operand, field)
         case .index(let operand, let key, let optional): return index(node, operand, key, optional)
         case .call(let name, let target, let arguments): return call(node, name, target, arguments)
         case .and: return logical(node, isOr: false)
         case .or: return logical(node, isOr: true)
         case .conditional(let condition, let yes, let no): return conditional(condition, yes, no)
-        case .list(let elements): return list(node, elements)
-        case .map(let entries): return map(node, entries)
+        case .list(let elements): return list(elements)
+        case .map(let entries): return map(entries)
         case .structure(let name, _): return Plan(failure: EvaluationError.unknownName(name).at(node.range))
         case .comprehension(let macro): return comprehension(node, macro)
         case .bind(_, let value, let body): return bind(node, value, body)
@@ -87,11 +87,8 @@ struct Planner {
         if checked.types[node.id]?.unwrapped == .bool {
             plan.test = Plan.Test { activation in
                 guard activation.makeReady(id) else { return activation.fail(activation.reason, at: range) }
-                switch activation.values[id] {
-                case .bool(let truth): return Truth(truth)
-                case .null: return activation.fail(.nullOperand(Operand.condition), at: range)
-                default: return activation.fail(.noOverload(Operand.condition, [activation.values[id]]), at: range)
-                }
+                if case .bool(let truth) = activation.values[id] { return Truth(truth) }
+                return activation.fail(.notACondition(activation.values[id]), at: range)
             }
         }
         return plan
@@ -134,7 +131,7 @@ struct Planner {
         return (variable, path + [field])
     }
 
-    private mutating func has(_ node: Node, _ operand: Node, _ field: String, _ optional: Bool) -> Plan {
+    private mutating func has(_ node: Node, _ operand: Node, _ field: String) -> Plan {
         let base = plan(operand)
         let range = node.point
         return Plan(test: { activation in

@@ -42,7 +42,7 @@ extension Duration {
     /// Consumes one number with its unit and returns its nanoseconds.
     private static func part(_ bytes: inout ArraySlice<UInt8>) -> Int64? {
         func digit() -> Int64? {
-            guard let byte = bytes.first, (0x30...0x39).contains(byte) else { return nil }
+            guard let byte = bytes.first, byte.isDigit else { return nil }
             bytes.removeFirst()
             return Int64(byte - 0x30)
         }
@@ -66,7 +66,7 @@ extension Duration {
                 denominator *= 10
             }
         }
-        let name = bytes.prefix { !(0x30...0x39).contains($0) && $0 != UInt8(ascii: ".") }
+        let name = bytes.prefix { !$0.isDigit && $0 != UInt8(ascii: ".") }
         guard digits > 0, let unit = units.first(where: { name.elementsEqual($0.0.utf8) })?.1 else { return nil }
         bytes.removeFirst(name.count)
         let (scaled, tooLarge) = whole.multipliedReportingOverflow(by: unit)

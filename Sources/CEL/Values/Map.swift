@@ -14,8 +14,6 @@ extension Value {
 
         public init(_ host: any HostMap) { storage = .host(host) }
 
-        init(_ table: Table) { storage = .table(table) }
-
         public var count: Int {
             switch storage {
             case .table(let table): table.keys.count

@@ -25,9 +25,6 @@ enum Numbers {
     }
 
     static func compare<T: Comparable>(_ a: T, _ b: T) -> Order { a < b ? .less : a == b ? .same : .more }
-
-    /// The same hash for equal numbers, whatever their types.
-    static func hash(_ value: Double, into hasher: inout Hasher) { hasher.combine(value) }
 }
 
 extension Value {

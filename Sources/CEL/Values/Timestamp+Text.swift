@@ -1,4 +1,4 @@
-extension Value.Timestamp {
+extension Value.Timestamp: CustomStringConvertible {
     /// Parses RFC 3339, such as `2026-01-05T09:00:00.25+01:00`; nil for invalid texts or years outside 1 to 9999.
     public init?(_ text: String) {
         guard let parsed = text.withBytes(RFC3339.parse) else { return nil }
@@ -12,8 +12,6 @@ extension Value.Timestamp {
         return "\(day)T\(padded(civil.hour, 2)):\(padded(civil.minute, 2)):\(padded(civil.second, 2))\(fraction(nanoseconds))Z"
     }
 }
-
-extension Value.Timestamp: CustomStringConvertible {}
 
 /// A number padded with zeros to at least that many digits.
 func padded(_ number: Int64, _ width: Int) -> String {
@@ -70,7 +68,7 @@ private enum RFC3339 {
     private static func number(_ bytes: UnsafeBufferPointer<UInt8>, _ at: Int, _ width: Int) -> Int64? {
         var value: Int64 = 0
         for i in at..<at + width {
-            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[i]) else { return nil }
+            guard bytes[i].isDigit else { return nil }
             value = value * 10 + Int64(bytes[i] - UInt8(ascii: "0"))
         }
         return value

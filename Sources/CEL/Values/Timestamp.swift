@@ -58,7 +58,9 @@ struct CivilTime: Equatable {
     var hour: Int64 = 0
     var minute: Int64 = 0
     var second: Int64 = 0
+}
 
+extension CivilTime {
     /// The local time at a number of seconds since 1970 at an offset from UTC.
     init(seconds: Int64, offset: Int64 = 0) {
         let (days, rest) = (seconds + offset).flooredDivision(by: 86_400)
@@ -73,15 +75,6 @@ struct CivilTime: Equatable {
         hour = rest / 3600
         minute = rest / 60 % 60
         second = rest % 60
-    }
-
-    init(year: Int64, month: Int64, day: Int64, hour: Int64 = 0, minute: Int64 = 0, second: Int64 = 0) {
-        self.year = year
-        self.month = month
-        self.day = day
-        self.hour = hour
-        self.minute = minute
-        self.second = second
     }
 
     /// Days since 1970-01-01.

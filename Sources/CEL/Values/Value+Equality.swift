@@ -49,9 +49,10 @@ extension Value: Hashable {
         switch self {
         case .null: hasher.combine(0)
         case .bool(let value): hasher.combine(value)
-        case .int(let value): Numbers.hash(Double(value), into: &hasher)
-        case .uint(let value): Numbers.hash(Double(value), into: &hasher)
-        case .double(let value): Numbers.hash(value, into: &hasher)
+        // Equal numbers have the same hash, whatever their types.
+        case .int(let value): hasher.combine(Double(value))
+        case .uint(let value): hasher.combine(Double(value))
+        case .double(let value): hasher.combine(value)
         case .string(let value): value.hashBytes(into: &hasher)
         case .bytes(let value): hasher.combine(value)
         case .list(let list):

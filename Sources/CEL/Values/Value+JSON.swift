@@ -20,10 +20,10 @@ extension Value {
         case .int(let value): text += String(value)
         case .uint(let value): text += String(value)
         case .double(let value):
-            text += value.isFinite ? Numbers.text(value) : Self.jsonText(Numbers.text(value))
-        case .string(let value): text += Self.jsonText(value)
-        case .bytes(let value): text += Self.jsonText(Base64.encode(value))
-        case .timestamp, .duration, .type: text += Self.jsonText(self.text ?? "")
+            text += value.isFinite ? Numbers.text(value) : Self.quoted(Numbers.text(value))
+        case .string(let value): text += Self.quoted(value)
+        case .bytes(let value): text += Self.quoted(Base64.encode(value))
+        case .timestamp, .duration, .type: text += Self.quoted(self.text ?? "")
         case .optional(let value): (value ?? .null).writeJSON(into: &text, depth: depth)
         case .list(let list):
             text += "["
@@ -36,7 +36,7 @@ extension Value {
             Self.writeJSON(of: map.entries.map { ($0.text ?? "", $1) }, into: &text, depth: depth)
         case .object(let object):
             if let plain = object.text {
-                text += Self.jsonText(plain)
+                text += Self.quoted(plain)
             } else {
                 Self.writeJSON(of: object.fieldNames.map { ($0, object.value(named: $0) ?? .null) }, into: &text, depth: depth)
             }
@@ -47,13 +47,11 @@ extension Value {
         text += "{"
         for (index, member) in members.enumerated() {
             if index > 0 { text += "," }
-            text += jsonText(member.0) + ":"
+            text += quoted(member.0) + ":"
             member.1.writeJSON(into: &text, depth: depth + 1)
         }
         text += "}"
     }
-
-    private static func jsonText(_ text: String) -> String { quoted(text) }
 }
 
 /// Base 64 with the standard alphabet (RFC 4648 §4).
