@@ -35,32 +35,24 @@ extension EventParser {
     /// An error in libyaml's own words.
     struct LibraryError: Error {
         let isMemory: Bool
-        let context: String
-        let contextMark: Mark
-        let problem: String
-        let problemMark: Mark
+        var context = ""
+        var contextMark = Mark()
+        var problem = ""
+        var problemMark = Mark()
 
         static let outOfMemory = LibraryError(isMemory: true)
-
-        private init(isMemory: Bool) {
-            self.isMemory = isMemory
-            context = ""
-            contextMark = Mark()
-            problem = ""
-            problemMark = Mark()
-        }
-
-        init(_ parser: yaml_parser_t) {
-            isMemory = parser.error == YAML_MEMORY_ERROR
-            context = parser.context.map { String(cString: $0) } ?? ""
-            contextMark = Mark(parser.context_mark)
-            problem = parser.problem.map { String(cString: $0) } ?? ""
-            problemMark = Mark(parser.problem_mark)
-        }
     }
 }
 
 extension EventParser.LibraryError {
+    init(_ parser: yaml_parser_t) {
+        isMemory = parser.error == YAML_MEMORY_ERROR
+        context = parser.context.map { String(cString: $0) } ?? ""
+        contextMark = Mark(parser.context_mark)
+        problem = parser.problem.map { String(cString: $0) } ?? ""
+        problemMark = Mark(parser.problem_mark)
+    }
+
     /// The error in terms that a YAML user knows.
     func inPlainWords(_ source: SourceText, _ marks: inout MarkReader) -> YAMLError {
         let place = source.oneCharacter(at: marks.position(problemMark))

@@ -19,7 +19,7 @@ struct MistakeFinder {
     /// The error, described as the mistake that caused it, if one is found.
     mutating func explained(_ error: YAMLError) -> YAMLError {
         guard error.corrected == nil, error.code.mayBeMistake else { return error }
-        for mistake in Mistakes(source, error, keys).all where attempts > 0 {
+        for mistake in Mistakes(source: source, error: error, keys: keys).all where attempts > 0 {
             attempts -= 1
             if isFixed(by: mistake) { return mistake.described(in: error) }
         }

@@ -24,12 +24,6 @@ struct Mistakes {
     /// The number of lines before the error in which its cause may begin.
     static let reach = 200
 
-    init(_ source: SourceText, _ error: YAMLError, _ keys: KnownKeys) {
-        self.source = source
-        self.error = error
-        self.keys = keys
-    }
-
     var all: [Mistake] {
         let line = LineAnatomy(source, error.range.start.line)
         var mistakes = tabs(line) + comment(line) + version(line) + listWithoutKey(line) + missingColon(line) + value(of: line)

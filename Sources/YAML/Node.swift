@@ -59,9 +59,6 @@ extension Node {
 
     public var scalar: Scalar? { if case .scalar(let scalar) = content { scalar } else { nil } }
 
-    /// The typed value of a scalar; nil for lists and mappings.
-    public var value: Value? { scalar?.value }
-
     /// A scalar's text, whatever its type; nil for lists and mappings. A missing value has the text "".
     public var scalarText: String? { scalar?.text }
 

@@ -15,13 +15,6 @@ public func parse(
     return outcome.documents
 }
 
-/// Parses a stream of YAML 1.2 documents from bytes.
-public func parse(
-    _ bytes: [UInt8], limits: Limits = Limits(), keys: KnownKeys = KnownKeys()
-) throws(YAMLErrors) -> [Document] {
-    try parse(SourceText(bytes), limits: limits, keys: keys)
-}
-
 /// Parses a stream of YAML 1.2 documents from a text.
 public func parse(_ text: String, limits: Limits = Limits()) throws(YAMLErrors) -> [Document] {
     try parse(SourceText(text), limits: limits)
@@ -29,7 +22,7 @@ public func parse(_ text: String, limits: Limits = Limits()) throws(YAMLErrors) 
 
 /// Documents and errors, without searching for corrections.
 func compose(_ source: SourceText, limits: Limits) -> (documents: [Document], errors: [YAMLError]) {
-    if let error = TextCheck(source, limits).firstError { return ([], [error]) }
+    if let error = TextCheck(source: source, limits: limits).firstError { return ([], [error]) }
     guard source.bytes.count > source.markLength else { return ([], []) }
     return source.bytes.withUnsafeBufferPointer { bytes in
         var composer = Composer(source, limits)
@@ -55,8 +48,6 @@ public struct KnownKeys: Sendable, Hashable {
 /// One document of a stream; lines of `---` separate documents.
 public struct Document: Sendable {
     public let root: Node
-
-    public var source: SourceText { root.source }
 
     /// Whether nothing is written between the separators.
     public var isEmpty: Bool { root.isNull && root.range.start == root.range.end }

@@ -77,14 +77,8 @@ struct ScalarPlaces {
 }
 
 extension Node {
-    /// The place in the file of a byte of a scalar's text, accounting for escapes, folded lines and a block's indentation. After
-    /// the text's end, the place where it ends; for lists and mappings, their start.
-    public func position(ofUTF8Offset offset: Int) -> Position {
-        guard let scalar, offset >= 0 else { return range.start }
-        return source.position(ofOffset: ScalarPlaces(scalar, range, in: source).offset(of: offset))
-    }
-
-    /// The place in the file of a range of a scalar's text.
+    /// The place in the file of a range of a scalar's text, accounting for escapes, folded lines and a block's indentation. After the
+    /// text's end, the place where it ends; for lists and mappings, the whole.
     public func range(ofUTF8 offsets: Range<Int>) -> SourceRange {
         guard let scalar else { return range }
         let places = ScalarPlaces(scalar, range, in: source)

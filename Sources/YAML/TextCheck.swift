@@ -1,12 +1,7 @@
 /// Checks the bytes before libyaml reads them: size, encoding, and characters not allowed in YAML (YAML 1.2.2, 5.1).
 struct TextCheck {
-    private let source: SourceText
-    private let limits: Limits
-
-    init(_ source: SourceText, _ limits: Limits) {
-        self.source = source
-        self.limits = limits
-    }
+    let source: SourceText
+    let limits: Limits
 
     /// The first error of the text, or nil if libyaml may read it.
     var firstError: YAMLError? {

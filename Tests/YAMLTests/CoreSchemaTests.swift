@@ -4,7 +4,7 @@ import YAML
 @Suite struct CoreSchemaTests {
     @Test(arguments: ["on", "off", "yes", "no", "Yes", "y", "n", "tRUE", "nULL", "nil", "none"])
     func `the boolean words of YAML 1.1 are texts`(_ word: String) throws {
-        #expect(try root("- \(word)").items?.first?.value == .string(word))
+        #expect(try root("- \(word)").items?.first?.scalar?.value == .string(word))
     }
 
     @Test(arguments: [
@@ -19,7 +19,7 @@ import YAML
     ])
     func `plain scalars have the types of the core schema`(_ text: String, _ value: Value) throws {
         let node = try #require(try root("- \(text)").items?.first)
-        #expect(node.value == value)
+        #expect(node.scalar?.value == value)
         #expect(node.scalarText == text)
     }
 
@@ -29,12 +29,12 @@ import YAML
         "1.2.3", "0x1.8p1", "inf", "nan", ".Nan", "--1", "1 000", "+", "=", "0o17x",
     ])
     func `a value that only looks like a number is a text`(_ text: String) throws {
-        #expect(try root("- \(text)").items?.first?.value == .string(text))
+        #expect(try root("- \(text)").items?.first?.scalar?.value == .string(text))
     }
 
     @Test func `.nan is a number`() throws {
         for text in [".nan", ".NaN", ".NAN"] {
-            guard case .float(let number) = try root("- \(text)").items?.first?.value else {
+            guard case .float(let number) = try root("- \(text)").items?.first?.scalar?.value else {
                 Issue.record("\(text) is not a number type")
                 continue
             }
@@ -44,7 +44,7 @@ import YAML
 
     @Test(arguments: ["'12'", "\"12\"", "|-\n  12", ">-\n  12"])
     func `quoted and block scalars are texts`(_ text: String) throws {
-        #expect(try root("a: \(text)\n")["a"]?.value == .string("12"))
+        #expect(try root("a: \(text)\n")["a"]?.scalar?.value == .string("12"))
     }
 
     @Test(arguments: [
@@ -52,7 +52,7 @@ import YAML
         ("!!bool 'true'", .bool(true)), ("!!null ''", .null), ("!<tag:yaml.org,2002:str> 1", .string("1")),
     ])
     func `a tag of the core schema sets the type`(_ text: String, _ value: Value) throws {
-        #expect(try root("a: \(text)\n")["a"]?.value == value)
+        #expect(try root("a: \(text)\n")["a"]?.scalar?.value == value)
     }
 
     @Test(arguments: [

@@ -113,7 +113,7 @@ import YAML
     @Test func `a mistake at a known key is corrected by the kind of value that the key has`() throws {
         func corrected(_ text: String, _ keys: KnownKeys) -> String? {
             do throws(YAMLErrors) {
-                _ = try YAML.parse(Array(text.utf8), keys: keys)
+                _ = try YAML.parse(SourceText(text), keys: keys)
                 return nil
             } catch {
                 return error.errors.first?.corrected

@@ -44,28 +44,28 @@ import Testing
         let node = try root("x:\n  - y:\n      - a: |1\n          one\n         two\n")
         let block = try #require(node["x"]?.items?.first?["y"]?.items?.first?["a"])
         #expect(block.scalarText == " one\ntwo\n")
-        #expect(block.position(ofUTF8Offset: 5).description == "5:10")
+        #expect(block.range(ofUTF8: 5..<5).start.description == "5:10")
     }
 
     @Test func `a block without a line of its own is empty`() throws {
         let node = try #require(try root("- a: |2-\n  # no line of the block\n").items?.first?["a"])
         #expect(node.scalarText == "")
-        #expect(node.position(ofUTF8Offset: 0).line == 2)
+        #expect(node.range(ofUTF8: 0..<0).start.line == 2)
     }
 
     @Test func `the end of a value has a place`() throws {
-        #expect(try root("a: one\n")["a"]?.position(ofUTF8Offset: 3).description == "1:7")
-        #expect(try root("a: 'one'\n")["a"]?.position(ofUTF8Offset: 3).description == "1:8")
-        #expect(try root("a: |-\n  one\n\n")["a"]?.position(ofUTF8Offset: 3).description == "2:6")
-        #expect(try root("a:\nb: 1\n")["a"]?.position(ofUTF8Offset: 0).description == "1:3")
-        #expect(try root("a: ''\n")["a"]?.position(ofUTF8Offset: 0).description == "1:5")
+        #expect(try root("a: one\n")["a"]?.range(ofUTF8: 3..<3).start.description == "1:7")
+        #expect(try root("a: 'one'\n")["a"]?.range(ofUTF8: 3..<3).start.description == "1:8")
+        #expect(try root("a: |-\n  one\n\n")["a"]?.range(ofUTF8: 3..<3).start.description == "2:6")
+        #expect(try root("a:\nb: 1\n")["a"]?.range(ofUTF8: 0..<0).start.description == "1:3")
+        #expect(try root("a: ''\n")["a"]?.range(ofUTF8: 0..<0).start.description == "1:5")
     }
 
     @Test func `offsets beyond the value, and nodes without text, have the nearest place`() throws {
         let node = try root("a: one\nb: [1]\n")
-        #expect(node["a"]?.position(ofUTF8Offset: 99).description == "1:7")
-        #expect(node["a"]?.position(ofUTF8Offset: -1).description == "1:4")
-        #expect(node["b"]?.position(ofUTF8Offset: 5).description == "2:4")
+        #expect(node["a"]?.range(ofUTF8: 99..<99).start.description == "1:7")
+        #expect(node["a"]?.range(ofUTF8: -1 ..< -1).start.description == "1:4")
+        #expect(node["b"]?.range(ofUTF8: 5..<5).start.description == "2:4")
         #expect(node["a"]?.range(ofUTF8: 1..<99).description == "1:5-1:7")
     }
 

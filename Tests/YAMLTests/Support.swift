@@ -13,7 +13,7 @@ func faults(_ text: String, limits: Limits = Limits()) -> [YAMLError] { faults(A
 
 func faults(_ bytes: [UInt8], limits: Limits = Limits()) -> [YAMLError] {
     do throws(YAMLErrors) {
-        _ = try YAML.parse(bytes, limits: limits)
+        _ = try YAML.parse(SourceText(bytes), limits: limits)
         return []
     } catch {
         return error.errors
