@@ -34,7 +34,7 @@ extension Fault {
         case .internalError: return .reply(.error(500, "Internal Server Error", detail: "An unexpected error has occurred"))
         case .badGateway: return .reply(.html(502, FaultPages.badGateway))
         case .accepted: return .reply(Reply(202))
-        case .forbidden: return .reply(.error(403, "Insufficient rights to query records", detail: nil))
+        case .forbidden: return .reply(.readRefused)
         case .hibernating: return .reply(.html(200, FaultPages.hibernating))
         case .loginPage: return .reply(.html(200, FaultPages.login))
         case .redirectToLogin: return .reply(Reply(302).with("Location", "/login.do"))

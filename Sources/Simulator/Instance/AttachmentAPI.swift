@@ -14,14 +14,11 @@ extension SimulatedInstance.State {
         case ("GET", 1):
             return table(["sys_attachment", path[0]], request, version: "v2", user: user, quirks: quirks, at: now)
         case ("GET", 2) where path[1] == "file":
-            guard let file = world.attachments.first(where: { $0.id == path[0] }) else { return Self.noFile }
+            guard let file = world.attachments.first(where: { $0.id == path[0] }) else { return .noRecord }
             return Reply(200, type: file.type, body: file.bytes)
-        default: return .error(405, "Method not supported", detail: nil)
+        default: return .wrongMethod
         }
     }
-
-    private static let noFile = Reply.error(
-        404, "No Record found", detail: "Record doesn't exist or ACL restricts the record retrieval")
 
     private mutating func attach(
         _ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>, at now: Int64
@@ -36,9 +33,9 @@ extension SimulatedInstance.State {
         guard let table = request.parameter("table_name"), let id = request.parameter("table_sys_id"),
             let name = request.parameter("file_name"), !name.isEmpty
         else { return .error(400, "Missing query parameter", detail: "table_name, table_sys_id and file_name are required") }
-        guard let task = world.tasks[id], task.table == table, !user.hiddenTasks.contains(id) else { return Self.noFile }
+        guard let task = world.tasks[id], task.table == table, !user.hiddenTasks.contains(id) else { return .noRecord }
         guard user.attachments != .forbidden else {
-            return .error(403, "Operation Failed", detail: "ACL Exception Insert Failed due to security constraints")
+            return .insertRefused
         }
         let hash = Hexadecimal.text(SHA256.hash(data: request.body))
         let file = SimulatedAttachment(

@@ -5,8 +5,8 @@ extension SimulatedInstance.State {
     mutating func batch(
         _ request: ReceivedRequest, quirks: Set<Fault>, answer: (inout SimulatedInstance.State, ReceivedRequest) -> Reply
     ) -> Reply {
-        guard request.method == "POST" else { return .error(405, "Method not supported", detail: nil) }
-        guard settings.takesBatches else { return .error(403, "Insufficient rights to query records", detail: nil) }
+        guard request.method == "POST" else { return .wrongMethod }
+        guard settings.takesBatches else { return .readRefused }
         guard let body = try? JSON.parse(request.body), let id = body["batch_request_id"]?.asString,
             let requests = body["rest_requests"]?.asArray
         else { return .error(400, "Exception while reading request", detail: "The payload is not valid JSON.") }

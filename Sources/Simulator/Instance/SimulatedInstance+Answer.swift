@@ -71,11 +71,8 @@ extension SimulatedInstance.State {
             request.header("X-UserToken") != session.userToken
         else { return nil }
         if settings.missingUserToken == .intercepted { return Reply(302).with("Location", "/security_interceptor.do") }
-        return .error(401, "User Not Authenticated", detail: "Required to provide Auth information")
-            .with("X-UserToken-Response", session.userToken)
+        return .notAuthenticated.with("X-UserToken-Response", session.userToken)
     }
-
-    private struct Refusal: Error { var reply: Reply }
 
     private mutating func identify(
         _ request: ReceivedRequest, session: Sessions.Session?, at now: Int64
@@ -116,9 +113,9 @@ extension SimulatedInstance.State {
 
     private mutating func refusal(loginTried: Bool) -> Refusal {
         if loginTried { counts.failedLogins += 1 } else { counts.loggedOut += 1 }
-        let reply = Reply.error(401, "User Not Authenticated", detail: "Required to provide Auth information")
-            .with("WWW-Authenticate", "BASIC realm=\"Service-now\"").with("X-Is-Logged-In", "false")
-        return Refusal(reply: reply)
+        return Refusal(
+            Reply.notAuthenticated
+                .with("WWW-Authenticate", "BASIC realm=\"Service-now\"").with("X-Is-Logged-In", "false"))
     }
 
     private mutating func route(
@@ -151,6 +148,6 @@ extension SimulatedInstance.State {
         if path.starts(with: ["api", "now", "attachment"]) {
             return attachment(Array(path.dropFirst(3)), request, user: user, quirks: quirks, at: now)
         }
-        return .error(400, "Requested URI does not represent any resource", detail: nil)
+        return .noResource
     }
 }

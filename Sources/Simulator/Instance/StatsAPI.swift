@@ -4,10 +4,10 @@ import BellhopCore
 extension SimulatedInstance.State {
     func stats(_ path: [String], _ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>, at now: Int64) -> Reply {
         guard let table = path.first, path.count == 1, request.method == "GET" else {
-            return .error(400, "Requested URI does not represent any resource", detail: nil)
+            return .noResource
         }
         guard Schema.tables[table] != nil else { return .error(400, "Invalid table \(table)", detail: nil) }
-        if reading(table, by: user) == .forbidden { return .error(403, "Insufficient rights to query records", detail: nil) }
+        if reading(table, by: user) == .forbidden { return .readRefused }
         do {
             return .json(200, ["result": ["stats": .object(try figures(table, request, user: user, quirks: quirks, at: now))]])
         } catch {

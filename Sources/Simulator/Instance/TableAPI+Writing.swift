@@ -11,7 +11,7 @@ extension SimulatedInstance.State {
         guard let task = world.tasks[id], table == "task" || task.table == table, !user.hiddenTasks.contains(id),
             user.tasks != .hidden
         else {
-            return .error(404, "No Record found", detail: "Record doesn't exist or ACL restricts the record retrieval")
+            return .noRecord
         }
         let changes: [Change]
         do { changes = try self.changes(request, table: task.table, shape: shape, quirks: quirks) } catch {
@@ -36,7 +36,7 @@ extension SimulatedInstance.State {
         let user = shape.user
         if let refusal = wrongBodyType(request) { return refusal }
         guard Schema.isTask(table), user.creates != .refused, user.tasks != .forbidden else {
-            return .error(403, "Operation Failed", detail: "ACL Exception Insert Failed due to security constraints")
+            return .insertRefused
         }
         let changes: [Change]
         do { changes = try self.changes(request, table: table, shape: shape, quirks: quirks) } catch {

@@ -6,7 +6,7 @@ extension SimulatedInstance.State {
         _ path: [String], _ request: ReceivedRequest, version: String, user: SimulatedUser, quirks: Set<Fault>, at now: Int64
     ) -> Reply {
         guard let table = path.first, path.count <= 2 else {
-            return .error(400, "Requested URI does not represent any resource", detail: nil)
+            return .noResource
         }
         guard Schema.tables[table] != nil else { return .error(400, "Invalid table \(table)", detail: nil) }
         let parameters: TableParameters
@@ -28,12 +28,9 @@ extension SimulatedInstance.State {
         case ("PATCH", 2), ("PUT", 2):
             return write(path[1], table: table, request, shape: shape, quirks: quirks, at: now)
         case ("POST", 1): return create(in: table, request, shape: shape, quirks: quirks, at: now)
-        default: return .error(405, "Method not supported", detail: nil)
+        default: return .wrongMethod
         }
     }
-
-    private static let noRecord = Reply.error(
-        404, "No Record found", detail: "Record doesn't exist or ACL restricts the record retrieval")
 
     func reading(_ table: String, by user: SimulatedUser) -> SimulatedUser.Reading {
         if Schema.isTask(table) { return user.tasks }
@@ -53,7 +50,7 @@ extension SimulatedInstance.State {
         let user = shape.user
         let parameters = shape.parameters
         let reading = reading(table, by: user)
-        if reading == .forbidden { return .error(403, "Insufficient rights to query records", detail: nil) }
+        if reading == .forbidden { return .readRefused }
         var found: [Record] = []
         if !parameters.bringsNothing, !quirks.contains(.emptyList) {
             found = world.records(of: table, keys: parameters.query.keys)
@@ -91,13 +88,13 @@ extension SimulatedInstance.State {
 
     private func record(_ id: String, table: String, shape: FieldShape) -> Reply {
         switch reading(table, by: shape.user) {
-        case .forbidden: return .error(403, "Insufficient rights to query records", detail: nil)
-        case .hidden: return Self.noRecord
+        case .forbidden: return .readRefused
+        case .hidden: return .noRecord
         case .allowed: break
         }
         guard let record = world.record(id, in: table), table == "task" || !Schema.isTask(table) || record.table == table,
             !shape.user.hiddenTasks.contains(id)
-        else { return Self.noRecord }
+        else { return .noRecord }
         return .json(200, ["result": shape.row(record, table: table)])
     }
 }

@@ -15,10 +15,10 @@ extension SimulatedInstance.State {
     ) -> Reply {
         let isList = path == ["task"]
         guard isList || (path.count == 3 && path[0] == "task" && path[2] == "comment") else {
-            return .error(400, "Requested URI does not represent any resource", detail: nil)
+            return .noResource
         }
-        guard request.method == (isList ? "GET" : "POST") else { return .error(405, "Method not supported", detail: nil) }
-        guard user.mayUseTracker else { return .error(403, "Insufficient rights to query records", detail: nil) }
+        guard request.method == (isList ? "GET" : "POST") else { return .wrongMethod }
+        guard user.mayUseTracker else { return .readRefused }
         guard request.query.isEmpty || quirks.contains(.sloppyQueries) else {
             return .error(400, "Simulator: the Task Tracker API takes no query parameters", detail: request.query)
         }

@@ -13,7 +13,7 @@ extension SimulatedInstance.State {
 
     mutating func giveToken(_ request: ReceivedRequest, quirks: Set<Fault>, at now: Int64) -> Reply {
         counts.tokenRequests += 1
-        guard request.method == "POST" else { return .error(405, "Method not supported", detail: nil) }
+        guard request.method == "POST" else { return .wrongMethod }
         guard request.header("Content-Type")?.hasPrefix("application/x-www-form-urlencoded") == true else {
             return .json(400, ["error": "invalid_request", "error_description": "Simulator: the body must be a form"])
         }

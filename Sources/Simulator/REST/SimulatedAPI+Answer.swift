@@ -69,16 +69,14 @@ extension SimulatedAPI.State {
         var found: [String: String] = [:]
         for (name, value) in request.parameters {
             guard known.contains(name) || quirks.contains(.sloppyQueries) else {
-                throw Refusal(reply: .json(400, ["message": .string("Simulator: unknown parameter \(name)")]))
+                throw Refusal(400, ["message": .string("Simulator: unknown parameter \(name)")])
             }
             guard found.updateValue(value, forKey: name) == nil || quirks.contains(.sloppyQueries) else {
-                throw Refusal(reply: .json(400, ["message": .string("Simulator: \(name) occurs twice")]))
+                throw Refusal(400, ["message": .string("Simulator: \(name) occurs twice")])
             }
         }
         return found
     }
-
-    private struct Refusal: Error { var reply: Reply }
 
     private func list(_ request: ReceivedRequest) throws(Refusal) -> Reply {
         let asked = try parameters(request, ["state", "updated_since"])
@@ -133,7 +131,7 @@ extension SimulatedAPI.State {
         for name in body.asObject?.keys ?? [] where !["query", "startAt", "maxResults"].contains(name) {
             return .json(400, ["message": .string("Simulator: unknown member \(name)")])
         }
-        if let since = request.parameters.first(where: { $0.name == "updated_since" })?.value {
+        if let since = request.parameter("updated_since") {
             return found(issues.filter { $0.updatedText >= since }, body)
         }
         return found(issues, body)

@@ -6,15 +6,15 @@ extension SimulatedChats.State {
     /// Five messages in two seconds.
     private static let bucket = (size: 5, microseconds: Int64(2_000_000))
 
-    mutating func discord(_ call: ChatCall) throws(ChatRefusal) -> Reply {
+    mutating func discord(_ call: ChatCall) throws(Refusal) -> Reply {
         guard call.path.prefix(2) == ["api", "webhooks"], call.path.count >= 4 else {
-            throw ChatRefusal(404, ["message": "404: Not Found", "code": 0])
+            throw Refusal(404, ["message": "404: Not Found", "code": 0])
         }
         let hook = call.path[2]
         switch call.trouble {
         case .tooManyRequests(let seconds)?: throw limited(seconds)
-        case .revoked?: throw ChatRefusal(401, ["message": "Invalid Webhook Token", "code": 50027])
-        case .noChat?: throw ChatRefusal(404, ["message": "Unknown Webhook", "code": 10015])
+        case .revoked?: throw Refusal(401, ["message": "Invalid Webhook Token", "code": 50027])
+        case .noChat?: throw Refusal(404, ["message": "Unknown Webhook", "code": 10015])
         case .hiddenError?, nil: break
         }
         if call.request.method == "GET" {
@@ -24,7 +24,7 @@ extension SimulatedChats.State {
         let recent = (uses[hook] ?? []).filter { $0 > now - Self.bucket.microseconds }
         guard recent.count < Self.bucket.size else { throw limited(Double(recent[0] + Self.bucket.microseconds - now) / 1e6) }
         uses[hook] = recent + [now]
-        let body = try call.body(or: ChatRefusal(400, ["message": "The request body contains invalid JSON.", "code": 50109]))
+        let body = try call.body(or: Refusal(400, ["message": "The request body contains invalid JSON.", "code": 50109]))
         try checkEmbeds(body)
         var reply = try put(call, hook, body)
         reply.set("X-RateLimit-Limit", String(Self.bucket.size))
@@ -33,28 +33,28 @@ extension SimulatedChats.State {
         return reply
     }
 
-    private mutating func put(_ call: ChatCall, _ hook: String, _ body: JSON) throws(ChatRefusal) -> Reply {
+    private mutating func put(_ call: ChatCall, _ hook: String, _ body: JSON) throws(Refusal) -> Reply {
         let isForum = hook.hasPrefix("9")
         let thread = call.request.parameter("thread_id")
         if let thread, find("discord", hook, thread) == nil {
-            throw ChatRefusal(404, ["message": "Unknown Channel", "code": 10003])
+            throw Refusal(404, ["message": "Unknown Channel", "code": 10003])
         }
         if call.request.method == "PATCH", call.path.count == 6, call.path[4] == "messages" {
             guard edit(call, place: hook, id: call.path[5], body) else {
-                throw ChatRefusal(404, ["message": "Unknown Message", "code": 10008])
+                throw Refusal(404, ["message": "Unknown Message", "code": 10008])
             }
             return .json(200, ["id": .string(call.path[5]), "channel_id": .string(hook)])
         }
         guard call.request.method == "POST", call.path.count == 4 else {
-            throw ChatRefusal(405, ["message": "405: Method Not Allowed", "code": 0])
+            throw Refusal(405, ["message": "405: Method Not Allowed", "code": 0])
         }
         let name = body["thread_name"]?.asString
         if isForum, name == nil, thread == nil {
-            throw ChatRefusal(
+            throw Refusal(
                 400, ["message": "Webhooks posted to forum channels must have a thread_name or thread_id", "code": 220001])
         }
         if !isForum, name != nil {
-            throw ChatRefusal(400, ["message": "Webhooks can only create threads in forum channels", "code": 220003])
+            throw Refusal(400, ["message": "Webhooks can only create threads in forum channels", "code": 220003])
         }
         let id = String(1_100_000_000_000_000_000 + next())
         // A post of a forum has its first message's id.
@@ -63,19 +63,19 @@ extension SimulatedChats.State {
         return .json(200, ["id": .string(id), "channel_id": .string(isForum ? thread ?? id : hook), "webhook_id": .string(hook)])
     }
 
-    private func limited(_ seconds: Double) -> ChatRefusal {
+    private func limited(_ seconds: Double) -> Refusal {
         let answer: JSON = ["message": "You are being rate limited.", "retry_after": .double(seconds), "global": false]
-        return ChatRefusal(Reply.json(429, answer).with("X-RateLimit-Reset-After", String(seconds)))
+        return Refusal(Reply.json(429, answer).with("X-RateLimit-Reset-After", String(seconds)))
     }
 
-    private func checkEmbeds(_ body: JSON) throws(ChatRefusal) {
+    private func checkEmbeds(_ body: JSON) throws(Refusal) {
         let content = body["content"]?.asString ?? ""
         let embeds = body["embeds"]?.asArray ?? []
         guard !content.isEmpty || !embeds.isEmpty else {
-            throw ChatRefusal(400, ["message": "Cannot send an empty message", "code": 50006])
+            throw Refusal(400, ["message": "Cannot send an empty message", "code": 50006])
         }
         var total = 0
-        func size(_ value: JSON?, _ name: String, _ range: ClosedRange<Int>) throws(ChatRefusal) {
+        func size(_ value: JSON?, _ name: String, _ range: ClosedRange<Int>) throws(Refusal) {
             let count = value?.asString?.codePoints ?? 0
             guard range.contains(count) else { throw invalid(name) }
             total += count
@@ -102,7 +102,7 @@ extension SimulatedChats.State {
         if parse.contains("users"), !(allowed?["users"]?.asArray ?? []).isEmpty { throw invalid("allowed_mentions") }
     }
 
-    private func invalid(_ field: String) -> ChatRefusal {
-        ChatRefusal(400, ["message": "Invalid Form Body", "code": 50035, "errors": .object([field: ["_errors": []]])])
+    private func invalid(_ field: String) -> Refusal {
+        Refusal(400, ["message": "Invalid Form Body", "code": 50035, "errors": .object([field: ["_errors": []]])])
     }
 }

@@ -2,13 +2,13 @@ import BellhopCore
 
 // Telegram's Bot API: `/telegram/bot{token}/{method}`. The chat -100404 does not exist. Source: the Bot API and its answers.
 extension SimulatedChats.State {
-    mutating func telegram(_ call: ChatCall) throws(ChatRefusal) -> Reply {
+    mutating func telegram(_ call: ChatCall) throws(Refusal) -> Reply {
         guard call.path.count == 2, call.path[0].hasPrefix("bot"), call.path[0].contains(":") else {
             throw Self.refusal(404, "Not Found")
         }
         switch call.trouble {
         case .tooManyRequests(let seconds)?:
-            throw ChatRefusal(
+            throw Refusal(
                 429,
                 [
                     "ok": false, "error_code": 429, "description": .string("Too Many Requests: retry after \(Int(seconds))"),
@@ -56,16 +56,16 @@ extension SimulatedChats.State {
         }
     }
 
-    private static func refusal(_ status: Int, _ description: String) -> ChatRefusal {
-        ChatRefusal(status, ["ok": false, "error_code": .int(Int64(status)), "description": .string(description)])
+    private static func refusal(_ status: Int, _ description: String) -> Refusal {
+        Refusal(status, ["ok": false, "error_code": .int(Int64(status)), "description": .string(description)])
     }
 
     /// Refuses what the HTML mode cannot read, and more than 4,096 UTF-16 units after it is read.
-    private static func check(_ text: String, isHTML: Bool) throws(ChatRefusal) {
+    private static func check(_ text: String, isHTML: Bool) throws(Refusal) {
         var rest = text[...]
         var open: [Substring] = []
         var units = 0
-        func wrong(_ what: String) -> ChatRefusal { refusal(400, "Bad Request: can't parse entities: \(what)") }
+        func wrong(_ what: String) -> Refusal { refusal(400, "Bad Request: can't parse entities: \(what)") }
         while isHTML, let place = rest.firstIndex(where: { $0 == "<" || $0 == "&" }) {
             units += rest[..<place].utf16.count
             rest = rest[place...]

@@ -3,13 +3,13 @@ import BellhopCore
 // Webhooks of Mattermost, Google Chat and Teams, and Slack's Web API. Sources: their references, and Alertmanager's receivers.
 extension SimulatedChats.State {
     /// `/mattermost/hooks/{id}`.
-    mutating func mattermost(_ call: ChatCall) throws(ChatRefusal) -> Reply {
-        func refusal(_ status: Int, _ id: String, _ message: String) -> ChatRefusal {
-            ChatRefusal(status, ["id": .string(id), "message": .string(message), "status_code": .int(Int64(status))])
+    mutating func mattermost(_ call: ChatCall) throws(Refusal) -> Reply {
+        func refusal(_ status: Int, _ id: String, _ message: String) -> Refusal {
+            Refusal(status, ["id": .string(id), "message": .string(message), "status_code": .int(Int64(status))])
         }
         switch call.trouble {
         case .tooManyRequests(let seconds)?:
-            throw ChatRefusal(Reply.text(429, "limit exceeded").with("Retry-After", String(Int(seconds.rounded(.up)))))
+            throw Refusal(Reply.text(429, "limit exceeded").with("Retry-After", String(Int(seconds.rounded(.up)))))
         case .revoked?: throw refusal(400, "web.incoming_webhook.invalid.app_error", "Invalid webhook.")
         case .noChat?: throw refusal(404, "web.incoming_webhook.channel.app_error", "Couldn't find the channel.")
         case .hiddenError?: return .html(200, "<html><body>Sign in</body></html>")
@@ -34,9 +34,9 @@ extension SimulatedChats.State {
     }
 
     /// `/googlechat/v1/spaces/{space}/messages?key=…&token=…`.
-    mutating func googleChat(_ call: ChatCall) throws(ChatRefusal) -> Reply {
-        func refusal(_ status: Int, _ name: String, _ message: String) -> ChatRefusal {
-            ChatRefusal(
+    mutating func googleChat(_ call: ChatCall) throws(Refusal) -> Reply {
+        func refusal(_ status: Int, _ name: String, _ message: String) -> Refusal {
+            Refusal(
                 status, ["error": ["code": .int(Int64(status)), "message": .string(message), "status": .string(name)]])
         }
         switch call.trouble {
@@ -74,14 +74,14 @@ extension SimulatedChats.State {
     }
 
     /// `/teams/workflows/{id}`. A workflow answers an accepted message with an empty 202.
-    mutating func teams(_ call: ChatCall) throws(ChatRefusal) -> Reply {
-        func refusal(_ status: Int, _ code: String, _ message: String) -> ChatRefusal {
-            ChatRefusal(status, ["error": ["code": .string(code), "message": .string(message)]])
+    mutating func teams(_ call: ChatCall) throws(Refusal) -> Reply {
+        func refusal(_ status: Int, _ code: String, _ message: String) -> Refusal {
+            Refusal(status, ["error": ["code": .string(code), "message": .string(message)]])
         }
         switch call.trouble {
         case .tooManyRequests(let seconds)?:
             let reply = refusal(429, "TooManyRequests", "Rate limit is exceeded.").reply
-            throw ChatRefusal(reply.with("Retry-After", String(Int(seconds.rounded(.up)))))
+            throw Refusal(reply.with("Retry-After", String(Int(seconds.rounded(.up)))))
         case .revoked?:
             throw refusal(
                 401, "DirectApiAuthorizationRequired", "The request must be authenticated only by Shared Access scheme.")
@@ -115,12 +115,12 @@ extension SimulatedChats.State {
     }
 
     /// `/slack/api/{method}`. The channel C404 does not exist. Everything is answered with 200, but for too many requests.
-    mutating func slack(_ call: ChatCall) throws(ChatRefusal) -> Reply {
-        func refusal(_ error: String) -> ChatRefusal { ChatRefusal(200, ["ok": false, "error": .string(error)]) }
+    mutating func slack(_ call: ChatCall) throws(Refusal) -> Reply {
+        func refusal(_ error: String) -> Refusal { Refusal(200, ["ok": false, "error": .string(error)]) }
         switch call.trouble {
         case .tooManyRequests(let seconds)?:
             let reply = Reply.json(429, ["ok": false, "error": "ratelimited"])
-            throw ChatRefusal(reply.with("Retry-After", String(Int(seconds.rounded(.up)))))
+            throw Refusal(reply.with("Retry-After", String(Int(seconds.rounded(.up)))))
         case .revoked?: throw refusal("token_revoked")
         case .noChat?: throw refusal("channel_not_found")
         case .hiddenError?: throw refusal("internal_error")
@@ -133,7 +133,7 @@ extension SimulatedChats.State {
         guard let channel = body["channel"]?.asString else { throw refusal("channel_not_found") }
         guard channel.hasPrefix("C"), channel != "C404" else { throw refusal("channel_not_found") }
         do { try SlackRules.check(call.request.body) } catch {
-            throw ChatRefusal(
+            throw Refusal(
                 200,
                 ["ok": false, "error": .string(error.code), "response_metadata": ["messages": [.string(error.reason)]]])
         }

@@ -53,7 +53,7 @@ public final class SimulatedChats: Sendable {
                 state.troubles[service]?.removeFirst()
             }
             let call = ChatCall(service: service, request: request, path: Array(path.dropFirst()), trouble: trouble)
-            do throws(ChatRefusal) {
+            do throws(Refusal) {
                 return switch service {
                 case "discord": try state.discord(call)
                 case "mattermost": try state.mattermost(call)
@@ -89,18 +89,10 @@ struct ChatCall {
     var path: [String]
     var trouble: SimulatedChats.Trouble?
 
-    func body(or refusal: ChatRefusal) throws(ChatRefusal) -> JSON {
+    func body(or refusal: Refusal) throws(Refusal) -> JSON {
         guard let body = try? JSON.parse(request.body), body.asObject != nil else { throw refusal }
         return body
     }
-}
-
-/// Why a chat refuses a request: its answer.
-struct ChatRefusal: Error {
-    var reply: Reply
-
-    init(_ reply: Reply) { self.reply = reply }
-    init(_ status: Int, _ answer: JSON) { reply = .json(status, answer) }
 }
 
 extension SimulatedChats.State {

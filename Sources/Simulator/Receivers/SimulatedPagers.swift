@@ -2,22 +2,14 @@ import BellhopCore
 
 // PagerDuty's Events API v2 and Opsgenie's Alert API v2.
 extension SimulatedServices.State {
-    mutating func pagerDuty(_ request: ReceivedRequest) -> Reply {
-        do throws(ServiceRefusal) {
-            return try enqueue(request)
-        } catch {
-            return error.reply
-        }
-    }
-
-    private mutating func enqueue(_ request: ReceivedRequest) throws(ServiceRefusal) -> Reply {
-        func invalid(_ error: String) -> ServiceRefusal {
-            ServiceRefusal(
+    mutating func pagerDuty(_ request: ReceivedRequest) throws(Refusal) -> Reply {
+        func invalid(_ error: String) -> Refusal {
+            Refusal(
                 400, ["status": "invalid event", "message": "Event object is invalid", "errors": [.string(error)]])
         }
-        guard request.method == "POST" else { throw ServiceRefusal(405, ["status": "invalid"]) }
+        guard request.method == "POST" else { throw Refusal(405, ["status": "invalid"]) }
         guard request.body.count <= 512 * 1024 else {
-            throw ServiceRefusal(413, ["status": "invalid event", "message": "Event is too large"])
+            throw Refusal(413, ["status": "invalid event", "message": "Event is too large"])
         }
         guard let event = try? JSON.parse(request.body), event.asObject != nil else { throw invalid("JSON is invalid") }
         guard let routing = event["routing_key"]?.asString else { throw invalid("'routing_key' is missing or blank") }
@@ -48,20 +40,12 @@ extension SimulatedServices.State {
         return .json(202, ["status": "success", "message": "Event processed", "dedup_key": .string(key)])
     }
 
-    mutating func opsgenie(_ request: ReceivedRequest, _ path: [String]) -> Reply {
-        do throws(ServiceRefusal) {
-            return try alert(request, path)
-        } catch {
-            return error.reply
-        }
-    }
-
-    private mutating func alert(_ request: ReceivedRequest, _ path: [String]) throws(ServiceRefusal) -> Reply {
+    mutating func opsgenie(_ request: ReceivedRequest, _ path: [String]) throws(Refusal) -> Reply {
         let id = next("request-")
-        func refusal(_ status: Int, _ message: String, _ field: String? = nil) -> ServiceRefusal {
+        func refusal(_ status: Int, _ message: String, _ field: String? = nil) -> Refusal {
             var answer: JSON.Object = ["message": .string(message), "took": 0, "requestId": .string(id)]
             if let field { answer["errors"] = [field: "is not valid."] }
-            return ServiceRefusal(status, .object(answer))
+            return Refusal(status, .object(answer))
         }
         guard let key = request.header("Authorization"), key.hasPrefix("GenieKey ") else {
             throw refusal(401, "Could not authenticate")

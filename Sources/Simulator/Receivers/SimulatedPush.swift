@@ -2,17 +2,9 @@ import BellhopCore
 
 // ntfy's publishing as JSON, and Matrix's client-server API for sending messages.
 extension SimulatedServices.State {
-    mutating func ntfy(_ request: ReceivedRequest) -> Reply {
-        do throws(ServiceRefusal) {
-            return try publish(request)
-        } catch {
-            return error.reply
-        }
-    }
-
-    private mutating func publish(_ request: ReceivedRequest) throws(ServiceRefusal) -> Reply {
-        func refusal(_ code: Int64, _ error: String) -> ServiceRefusal {
-            ServiceRefusal(Int(code / 100), ["code": .int(code), "http": .int(code / 100), "error": .string(error)])
+    mutating func ntfy(_ request: ReceivedRequest) throws(Refusal) -> Reply {
+        func refusal(_ code: Int64, _ error: String) -> Refusal {
+            Refusal(Int(code / 100), ["code": .int(code), "http": .int(code / 100), "error": .string(error)])
         }
         guard request.method == "POST" || request.method == "PUT" else { throw refusal(40401, "page not found") }
         guard let body = try? JSON.parse(request.body), let topic = body["topic"]?.asString else {
@@ -40,15 +32,7 @@ extension SimulatedServices.State {
         return .json(200, .object(answer))
     }
 
-    mutating func matrix(_ request: ReceivedRequest, _ path: [String]) -> Reply {
-        do throws(ServiceRefusal) {
-            return try send(request, path)
-        } catch {
-            return error.reply
-        }
-    }
-
-    private mutating func send(_ request: ReceivedRequest, _ path: [String]) throws(ServiceRefusal) -> Reply {
+    mutating func matrix(_ request: ReceivedRequest, _ path: [String]) throws(Refusal) -> Reply {
         if request.method == "GET", path == ["_matrix", "client", "v3", "account", "whoami"] {
             try checkToken(request)
             return .json(200, ["user_id": "@bellhop:simulator"])
@@ -80,11 +64,11 @@ extension SimulatedServices.State {
         return .json(200, ["event_id": .string(id)])
     }
 
-    private func refusal(_ status: Int, _ code: String, _ error: String) -> ServiceRefusal {
-        ServiceRefusal(status, ["errcode": .string(code), "error": .string(error)])
+    private func refusal(_ status: Int, _ code: String, _ error: String) -> Refusal {
+        Refusal(status, ["errcode": .string(code), "error": .string(error)])
     }
 
-    private func checkToken(_ request: ReceivedRequest) throws(ServiceRefusal) {
+    private func checkToken(_ request: ReceivedRequest) throws(Refusal) {
         guard let token = request.header("Authorization"), token.hasPrefix("Bearer ") else {
             throw refusal(401, "M_MISSING_TOKEN", "Missing access token")
         }

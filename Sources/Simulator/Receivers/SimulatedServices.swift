@@ -41,12 +41,16 @@ public final class SimulatedServices: Sendable {
     func answer(_ request: ReceivedRequest) -> Reply {
         state.withLock { state in
             let path = request.segments
-            switch (path.first, path.dropFirst().joined(separator: "/")) {
-            case ("pagerduty", "v2/enqueue"): return state.pagerDuty(request)
-            case ("opsgenie", _): return state.opsgenie(request, Array(path.dropFirst()))
-            case ("ntfy", ""): return state.ntfy(request)
-            case ("matrix", _): return state.matrix(request, Array(path.dropFirst()))
-            default: return .text(404, "Not Found")
+            do throws(Refusal) {
+                switch (path.first, path.dropFirst().joined(separator: "/")) {
+                case ("pagerduty", "v2/enqueue"): return try state.pagerDuty(request)
+                case ("opsgenie", _): return try state.opsgenie(request, Array(path.dropFirst()))
+                case ("ntfy", ""): return try state.ntfy(request)
+                case ("matrix", _): return try state.matrix(request, Array(path.dropFirst()))
+                default: return .text(404, "Not Found")
+                }
+            } catch {
+                return error.reply
             }
         }
     }
@@ -105,16 +109,9 @@ extension SimulatedServices.State {
     }
 }
 
-/// Why a service refuses a request.
-struct ServiceRefusal: Error {
-    var reply: Reply
-
-    init(_ status: Int, _ answer: JSON) { reply = .json(status, answer) }
-}
-
 extension JSON {
     /// A member's text of at most so many code points; nil if it is missing.
-    func text(_ name: String, upTo limit: Int, or refusal: @autoclosure () -> ServiceRefusal) throws(ServiceRefusal) -> String? {
+    func text(_ name: String, upTo limit: Int, or refusal: @autoclosure () -> Refusal) throws(Refusal) -> String? {
         guard let value = self[name] else { return nil }
         guard let text = value.asString, text.unicodeScalars.count <= limit else { throw refusal() }
         return text

@@ -45,3 +45,24 @@ struct Reply: Sendable {
         return copy
     }
 }
+
+/// The replies of the platform's APIs that occur in several of them.
+extension Reply {
+    static let noRecord = Reply.error(
+        404, "No Record found", detail: "Record doesn't exist or ACL restricts the record retrieval")
+    static let noResource = Reply.error(400, "Requested URI does not represent any resource", detail: nil)
+    static let wrongMethod = Reply.error(405, "Method not supported", detail: nil)
+    static let notAuthenticated = Reply.error(
+        401, "User Not Authenticated", detail: "Required to provide Auth information")
+    static let readRefused = Reply.error(403, "Insufficient rights to query records", detail: nil)
+    static let insertRefused = Reply.error(
+        403, "Operation Failed", detail: "ACL Exception Insert Failed due to security constraints")
+}
+
+/// Why a simulated system refuses a request: its answer.
+struct Refusal: Error {
+    var reply: Reply
+
+    init(_ reply: Reply) { self.reply = reply }
+    init(_ status: Int, _ answer: JSON) { reply = .json(status, answer) }
+}
