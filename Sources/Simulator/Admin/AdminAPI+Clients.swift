@@ -8,17 +8,8 @@ extension AdminAPI {
         case ("POST", "clients"):
             var form = try AdminForm(request)
             var client = SimulatedClient(
-                id: try form.required("client_id", try form.text("client_id")), secret: try form.text("client_secret"))
-            if let names = try form.texts("grants") {
-                client.grants = []
-                for name in names {
-                    guard let grant = SimulatedClient.Grant(rawValue: name) else {
-                        let known = SimulatedClient.Grant.allCases.map(\.rawValue).joined(separator: ", ")
-                        throw AdminProblem(message: "no grant '\(name)'; known: \(known)")
-                    }
-                    client.grants.insert(grant)
-                }
-            }
+                id: try form.requiredText("client_id"), secret: try form.text("client_secret"))
+            if let grants = try form.choices("grants", SimulatedClient.Grant.self, kind: "grant") { client.grants = grants }
             client.user = try form.text("user")
             client.publicKey = try form.text("public_key")
             if let redirects = try form.texts("redirects") { client.redirects = Set(redirects) }
@@ -32,8 +23,8 @@ extension AdminAPI {
             return Reply(204)
         case ("POST", "api_keys"):
             var form = try AdminForm(request)
-            let key = try form.required("key", try form.text("key"))
-            let user = try form.required("user", try form.text("user"))
+            let key = try form.requiredText("key")
+            let user = try form.requiredText("user")
             let paths = try form.texts("paths") ?? []
             try form.end()
             instance.addAPIKey(key, of: user, paths: paths)

@@ -31,8 +31,8 @@ extension AdminAPI {
             return Reply(204)
         case ("POST", "accounts", 2):
             var form = try AdminForm(request)
-            let email = try form.required("email", try form.text("email"))
-            let password = try form.required("password", try form.text("password"))
+            let email = try form.requiredText("email")
+            let password = try form.requiredText("password")
             try form.end()
             eto.addAccount(email, password: password)
             return Reply(204)
@@ -41,7 +41,7 @@ extension AdminAPI {
             return Reply(204)
         case ("POST", "touchpoints", 2):
             var form = try AdminForm(request)
-            let id = try form.required("id", try form.int("id"))
+            let id = try form.requiredInt("id")
             let name = try form.text("name") ?? ""
             try form.end()
             eto.addTouchPoint(id, name)
@@ -58,8 +58,8 @@ extension AdminAPI {
         let eto = simulation.eto
         if request.method == "POST", path.isEmpty {
             var form = try AdminForm(request)
-            let touchPoint = try form.required("touchpoint", try form.int("touchpoint"))
-            let subject = try form.required("subject", try form.int("subject"))
+            let touchPoint = try form.requiredInt("touchpoint")
+            let subject = try form.requiredInt("subject")
             let program = try form.int("program")
             let elements = try elements(&form)
             try form.end()
@@ -98,18 +98,18 @@ extension AdminAPI {
 
     private func enterprise(_ request: ReceivedRequest) throws(AdminProblem) -> SimulatedETO.Enterprise {
         var form = try AdminForm(request)
-        let guid = try form.required("guid", try form.text("guid"))
-        let name = try form.required("name", try form.text("name"))
+        let guid = try form.requiredText("guid")
+        let name = try form.requiredText("name")
         var sites: [SimulatedETO.Site] = []
         for value in try form.value("sites")?.asArray ?? [] {
             var site = AdminForm(value)
-            let id = try site.required("id", try site.int("id"))
-            let name = try site.required("name", try site.text("name"))
+            let id = try site.requiredInt("id")
+            let name = try site.requiredText("name")
             var programs: [SimulatedETO.Program] = []
             for value in try site.value("programs")?.asArray ?? [] {
                 var program = AdminForm(value)
-                let number = try program.required("id", try program.int("id"))
-                let title = try program.required("name", try program.text("name"))
+                let number = try program.requiredInt("id")
+                let title = try program.requiredText("name")
                 let isDisabled = try program.bool("disabled") ?? false
                 try program.end()
                 programs.append(.init(number, title, isDisabled: isDisabled))

@@ -28,19 +28,19 @@ extension AdminAPI {
         case ("GET", nil, 1): return .json(200, runtime.json)
         case ("PATCH", nil, 1):
             var form = try AdminForm(request)
-            let seconds = try form.required("lifetime", try form.int("lifetime"))
+            let seconds = try form.requiredInt("lifetime")
             try form.end()
             runtime.setLifetime(seconds)
         case ("POST", "clients", 2):
             var form = try AdminForm(request)
-            let id = try form.required("id", try form.text("id"))
-            let secret = try form.required("secret", try form.text("secret"))
+            let id = try form.requiredText("id")
+            let secret = try form.requiredText("secret")
             let scopes = try form.texts("scopes") ?? []
             try form.end()
             runtime.addClient(id, secret: secret, scopes: Set(scopes))
         case ("POST", "adapters", 2), ("POST", "services", 2):
             var form = try AdminForm(request)
-            let name = try form.required("name", try form.text("name"))
+            let name = try form.requiredText("name")
             let scopes = try form.texts("scopes") ?? []
             let isJavaScript = try form.bool("javascript") ?? false
             let answer = SimulatedMobileFoundation.Answer(
@@ -69,11 +69,11 @@ extension AdminAPI {
             if form.has("door") { api.door = try door(try form.value("door")) }
             if form.has("rate_limit") { api.rateLimit = try form.int("rate_limit") }
             if let value = try form.bool("has_validators") { api.hasValidators = value }
-            if let names = try form.texts("quirks") { api.quirks = try quirks(names) }
+            if let quirks = try form.choices("quirks", SimulatedAPI.Quirk.self, kind: "quirk") { api.quirks = quirks }
             try form.end()
         case ("POST", "issues", 2):
             var form = try AdminForm(request)
-            let title = try form.required("title", try form.text("title"))
+            let title = try form.requiredText("title")
             let id = api.add(title, state: try form.text("state") ?? "open", priority: try form.int("priority") ?? 3)
             try form.end()
             return .json(201, ["id": .int(id)])
@@ -96,22 +96,10 @@ extension AdminAPI {
     private func door(_ value: JSON?) throws(AdminProblem) -> SimulatedAPI.Door {
         guard let value else { return .open }
         var form = AdminForm(value)
-        let header = try form.required("header", try form.text("header"))
-        let content = try form.required("value", try form.text("value"))
+        let header = try form.requiredText("header")
+        let content = try form.requiredText("value")
         try form.end()
         return .field(header, content)
-    }
-
-    private func quirks(_ names: [String]) throws(AdminProblem) -> Set<SimulatedAPI.Quirk> {
-        var quirks: Set<SimulatedAPI.Quirk> = []
-        for name in names {
-            guard let quirk = SimulatedAPI.Quirk(rawValue: name) else {
-                let known = SimulatedAPI.Quirk.allCases.map(\.rawValue).joined(separator: ", ")
-                throw AdminProblem(message: "no quirk '\(name)'; known: \(known)")
-            }
-            quirks.insert(quirk)
-        }
-        return quirks
     }
 
     func accessRules(_ request: ReceivedRequest) throws(AdminProblem) -> Reply {
@@ -122,7 +110,7 @@ extension AdminAPI {
         var rules: [SimulatedAccessRule] = []
         for value in values {
             var form = AdminForm(value)
-            let name = try form.required("name", try form.text("name"))
+            let name = try form.requiredText("name")
             let operation = try form.required("operation", try form.choice("operation", SimulatedAccessRule.Operation.self))
             let roles = try form.texts("roles") ?? []
             let condition = try form.text("condition") ?? ""

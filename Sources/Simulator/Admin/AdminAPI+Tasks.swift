@@ -20,7 +20,7 @@ extension AdminAPI {
         case ("GET", 3, "journal"): return .json(200, .array(instance.journal(of: task.id).map(\.json)))
         case ("POST", 3, "journal"):
             var form = try AdminForm(request)
-            let text = try form.required("text", try form.text("text"))
+            let text = try form.requiredText("text")
             let kind = try form.choice("kind", JournalEntry.Kind.self) ?? .comments
             let author = try form.text("by") ?? "system"
             try form.end()

@@ -7,8 +7,8 @@ extension AdminAPI {
         case ("GET", 1): return .json(200, .array(instance.users.map(\.json)))
         case ("POST", 1):
             var form = try AdminForm(request)
-            let userName = try form.required("user_name", try form.text("user_name"))
-            let password = try form.required("password", try form.text("password"))
+            let userName = try form.requiredText("user_name")
+            let password = try form.requiredText("password")
             let name = try form.text("name")
             let email = try form.text("email")
             try form.end()
@@ -58,7 +58,7 @@ extension AdminAPI {
         case ("DELETE", "received"): receivers.clear()
         case ("PUT", "receivers"):
             var form = try AdminForm(request)
-            let status = try form.required("status", try form.int("status"))
+            let status = try form.requiredInt("status")
             let body = try form.text("body") ?? ""
             try form.end()
             guard (200..<600).contains(status) else { throw AdminProblem(message: "'status' is from 200 to 599") }

@@ -68,10 +68,29 @@ struct AdminForm {
         try take(name, "a known value") { $0.asString.flatMap(Choice.init(rawValue:)) }
     }
 
+    /// A set of known values, given as a list of their names; `kind` names one of them in a message.
+    mutating func choices<Choice: RawRepresentable<String> & CaseIterable & Hashable>(
+        _ name: String, _: Choice.Type, kind: String
+    ) throws(AdminProblem) -> Set<Choice>? {
+        guard let names = try texts(name) else { return nil }
+        var choices: Set<Choice> = []
+        for name in names {
+            guard let choice = Choice(rawValue: name) else {
+                let known = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+                throw AdminProblem(message: "no \(kind) '\(name)'; known: \(known)")
+            }
+            choices.insert(choice)
+        }
+        return choices
+    }
+
     mutating func required<Value>(_ name: String, _ value: Value?) throws(AdminProblem) -> Value {
         guard let value else { throw AdminProblem(message: "'\(name)' is missing") }
         return value
     }
+
+    mutating func requiredText(_ name: String) throws(AdminProblem) -> String { try required(name, try text(name)) }
+    mutating func requiredInt(_ name: String) throws(AdminProblem) -> Int { try required(name, try int(name)) }
 
     func end() throws(AdminProblem) {
         if let unknown = left.keys.min() {

@@ -52,7 +52,7 @@ extension Fault {
     }
 
     init(_ form: inout AdminForm) throws(AdminProblem) {
-        let name = try form.required("fault", try form.text("fault"))
+        let name = try form.requiredText("fault")
         switch name {
         case "too_many_requests": self = .tooManyRequests(try ComeBack(&form) ?? .unsaid)
         case "unavailable": self = .unavailable(try ComeBack(&form) ?? .unsaid)
@@ -67,15 +67,15 @@ extension Fault {
         case "digits_masked": self = .rewritten(.digitsMasked, field: try form.choice("field", JournalEntry.Kind.self))
         case "typography": self = .rewritten(.typography, field: try form.choice("field", JournalEntry.Kind.self))
         case "text_cut":
-            let count = try form.required("characters", try form.int("characters"))
+            let count = try form.requiredInt("characters")
             self = .rewritten(.textCut(characters: max(count, 0)), field: try form.choice("field", JournalEntry.Kind.self))
-        case "slow": self = .slow(milliseconds: try form.required("milliseconds", try form.int("milliseconds")))
-        case "redirect": self = .redirect(to: try form.required("to", try form.text("to")))
+        case "slow": self = .slow(milliseconds: try form.requiredInt("milliseconds"))
+        case "redirect": self = .redirect(to: try form.requiredText("to"))
         case "status":
-            self = .status(try form.required("status", try form.int("status")), body: try form.text("body") ?? "")
+            self = .status(try form.requiredInt("status"), body: try form.text("body") ?? "")
         case "business_rule":
             self = .businessRule(
-                field: try form.required("field", try form.text("field")), value: try form.text("value") ?? "")
+                field: try form.requiredText("field"), value: try form.text("value") ?? "")
         default:
             guard let known = Fault.plain.first(where: { $0.name == name }) else {
                 throw AdminProblem(message: "no fault '\(name)'; known: \(Fault.names.joined(separator: ", "))")
