@@ -25,7 +25,7 @@ import Testing
         }
         simulation.instance.addAPIKey("a-key", of: "john.doe")
         simulation.instance.addTask("incident", title: "My computer doesn't work", priority: 2, assignedTo: "john.doe")
-        simulation.addNeighbours(account: "ada@example.com", password: "secret", secret: "s3cret")
+        simulation.addOtherSystems(account: "ada@example.com", password: "secret", secret: "s3cret")
         let answers = try await SimulatorServer(simulation).serve { address in
             try await page.run(in: folder.path, replacing: [("INSTANCE", address)])
         }

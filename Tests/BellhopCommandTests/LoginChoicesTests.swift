@@ -20,7 +20,7 @@ import Testing
     ) async throws -> (ended: Program.Ended, simulation: Simulation, keychain: Bool) {
         let folder = try TemporaryFolder()
         let simulation = Simulation(now: { Int64(Date.now.timeIntervalSince1970 * 1_000_000) })
-        simulation.addNeighbours(account: "ada@example.com", password: "secret", secret: "s3cret")
+        simulation.addOtherSystems(account: "ada@example.com", password: "secret", secret: "s3cret")
         let ended = try await SimulatorServer(simulation).serve { address in
             try folder.write(
                 "bellhop.yaml",

@@ -9,7 +9,7 @@ import Testing
         let instance = SimulatedInstance(now: { 1_767_603_600_000_000 })
         let task = instance.addTask(title: "Printer on fire")
         let story = SimulateStory(instance: instance, speed: 2)
-        let change = Happening.changed(task: task.id, set: ["priority": "2"], by: "abel.tuter")
+        let change = ScenarioEvent.changed(task: task.id, set: ["priority": "2"], by: "abel.tuter")
         let lines = [
             story.line(.watched), story.line(.comes(change, in: 9_900_000)), story.line(.happened(change)),
             story.line(.comes(.opened(NewTask(title: "No network", assignedTo: "john.doe")), in: 600_000_000)),

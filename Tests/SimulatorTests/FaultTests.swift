@@ -15,7 +15,7 @@ import Testing
 
     @Test(arguments: [
         (Fault.internalError, 500), (.badGateway, 502), (.accepted, 202), (.forbidden, 403), (.redirectToLogin, 302),
-        (.tooManyRequests(.unsaid), 429), (.status(418, body: "tea"), 418), (.hibernating, 200), (.loginPage, 200),
+        (.tooManyRequests(.unspecified), 429), (.status(418, body: "tea"), 418), (.hibernating, 200), (.loginPage, 200),
     ])
     func `a fault replaces the instance's answer`(_ fault: Fault, _ status: Int) async throws {
         let answer = try await struck(fault)
@@ -30,7 +30,7 @@ import Testing
         let reset = try await struck(.tooManyRequests(.rateLimitReset(in: 60)))
         #expect(reset.header("X-RateLimit-Reset") == "1767603660")
         #expect(reset.header("Retry-After") == nil)
-        #expect(try await struck(.tooManyRequests(.unsaid)).header("Retry-After") == nil)
+        #expect(try await struck(.tooManyRequests(.unspecified)).header("Retry-After") == nil)
     }
 
     @Test func `HTML can be sent in place of JSON`() async throws {

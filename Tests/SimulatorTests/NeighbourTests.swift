@@ -108,11 +108,11 @@ import Testing
 
     @Test(
         arguments: [
-            (NeighbourFault.etoZeroToken, 200, "00000000-0000-0000-0000-000000000000"), (.etoDetail, 200, #"{"Detail":"#),
+            (OtherSystemFault.etoZeroToken, 200, "00000000-0000-0000-0000-000000000000"), (.etoDetail, 200, #"{"Detail":"#),
             (.etoDeadSession, 500, "Detail"), (.mfpNoToken, 401, ""), (.mfpInvalidToken, 401, ""),
             (.mfpInsufficientScope, 403, ""), (.mfpUnsuccessful, 200, #""isSuccessful":false"#),
         ])
-    func `each fault of the other systems has a name`(_ fault: NeighbourFault, _ status: Int, _ words: String) async throws {
+    func `each fault of the other systems has a name`(_ fault: OtherSystemFault, _ status: Int, _ words: String) async throws {
         try await office.open { client in
             client.authorization = nil
             let set = try await client.send(

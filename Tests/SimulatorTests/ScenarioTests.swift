@@ -30,7 +30,7 @@ import Testing
         let happened = Mutex<[Int]>([])
         try await office.simulation.play(
             script, pause: .milliseconds(1),
-            tell: { scene in
+            report: { scene in
                 if case .happened = scene { happened.withLock { $0.append(asked.withLock { $0 }) } }
             },
             isReady: {
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test func `an office has a plausible week, which depends only on the seed`() {
-        func week(_ seed: UInt64, steps: Int64) -> [Happening] {
+        func week(_ seed: UInt64, steps: Int64) -> [ScenarioEvent] {
             let start = VirtualClock.monday
             var scenario = Scenario.everyday(for: "me", among: ["abel", "beth"], from: start, seed: seed)
             return (1...steps).flatMap { scenario.tick(to: start + $0 * (7 * CivilTime.day / steps)) }
@@ -94,8 +94,8 @@ import Testing
     @Test func `a new watcher sees a change and a new task within seconds, each announced before`() async throws {
         let office = Office()
         let people = office.instance.addPeople()
-        let scenes = Mutex<[Simulation.Scene]>([])
-        let waitUntil = { @Sendable (wanted: @Sendable ([Simulation.Scene]) -> Bool) async throws in
+        let scenes = Mutex<[Simulation.PlayReport]>([])
+        let waitUntil = { @Sendable (wanted: @Sendable ([Simulation.PlayReport]) -> Bool) async throws in
             for _ in 0..<2000 where !scenes.withLock({ wanted($0) }) { try await Task.sleep(for: .milliseconds(5)) }
         }
         let scenario = Scenario.practice(for: "john.doe", among: people, from: office.clock.now, tasksPerHour: 0.01, seed: 1)

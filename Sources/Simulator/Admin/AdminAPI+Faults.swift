@@ -57,7 +57,7 @@ extension FaultRule {
     }
 }
 
-extension FaultPlan.Standing {
+extension FaultPlan.RuleStatus {
     var json: JSON {
         let head: JSON.Object = ["id": .int(id), "fault": .string(rule.fault.name)]
         let tail: JSON.Object = [

@@ -54,7 +54,7 @@ struct AdminAPI: Sendable {
         GET    /simulator/requests            all requests but these; credentials and cookies left out
         DELETE /simulator/requests
 
-        """ + helpOnMail + helpOnETO + helpOnNeighbours
+        """ + helpOnMail + helpOnETO + helpOnOtherSystems
 
     func answer(_ request: ReceivedRequest) -> Reply {
         do throws(AdminProblem) {

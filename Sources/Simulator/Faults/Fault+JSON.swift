@@ -11,7 +11,7 @@ extension Fault {
             .rowMoves, .sameLinks, .unserviced, .uncounted,
             .blankTaskOnBadID,
             .nothingWritten, .commentRefused, .dataPolicy,
-        ] + NeighbourFault.allCases.map(Fault.neighbour)
+        ] + OtherSystemFault.allCases.map(Fault.otherSystem)
 
     /// All names that the admin endpoint accepts.
     static let names =
@@ -22,7 +22,7 @@ extension Fault {
 
     /// The case's name, with underscores.
     var name: String {
-        if case .neighbour(let fault) = self { return fault.rawValue }
+        if case .otherSystem(let fault) = self { return fault.rawValue }
         let name = if case .rewritten(let rewriting, _) = self { "\(rewriting)" } else { "\(self)" }
         return name.prefix { $0 != "(" }.replacing(/([a-z])([A-Z])/) { "\($0.1)_\($0.2)" }.lowercased()
     }
@@ -30,10 +30,10 @@ extension Fault {
     /// The arguments that the admin endpoint shows with the name.
     var arguments: JSON.Object {
         switch self {
-        case .tooManyRequests(let comeBack), .unavailable(let comeBack): comeBack.arguments
+        case .tooManyRequests(let retryHint), .unavailable(let retryHint): retryHint.arguments
         case .rateLimit(let limit):
             (["requests": .int(limit.requests), "seconds": .int(limit.seconds)] as JSON.Object)
-                .adding(limit.comeBack.arguments)
+                .adding(limit.retryHint.arguments)
         case .rewritten(let rewriting, let field):
             (field.map { ["field": .string($0.rawValue)] as JSON.Object } ?? [:]).adding(rewriting.arguments)
         case .slow(let milliseconds): ["milliseconds": .int(milliseconds)]
@@ -46,7 +46,7 @@ extension Fault {
             .redirectToLogin, .cutBody, .truncatedJSON, .resetBefore, .resetAfter, .transactionCancelled, .emptyList,
             .sessionLost, .sameToken,
             .sloppyQueries, .rowMoves, .sameLinks, .unserviced, .uncounted, .blankTaskOnBadID, .nothingWritten, .commentRefused,
-            .dataPolicy, .neighbour:
+            .dataPolicy, .otherSystem:
             [:]
         }
     }
@@ -54,15 +54,15 @@ extension Fault {
     init(_ form: inout AdminForm) throws(AdminProblem) {
         let name = try form.requiredText("fault")
         switch name {
-        case "too_many_requests": self = .tooManyRequests(try ComeBack(&form) ?? .unsaid)
-        case "unavailable": self = .unavailable(try ComeBack(&form) ?? .unsaid)
+        case "too_many_requests": self = .tooManyRequests(try RetryHint(&form) ?? .unspecified)
+        case "unavailable": self = .unavailable(try RetryHint(&form) ?? .unspecified)
         case "rate_limit":
             let requests = try form.int("requests") ?? 1
             let seconds = try form.int("seconds") ?? 1
             guard requests >= 0, seconds > 0 else {
                 throw AdminProblem(message: "'requests' is at least 0, 'seconds' at least 1")
             }
-            self = .rateLimit(RateLimit(requests, in: seconds, comeBack: try ComeBack(&form)))
+            self = .rateLimit(RateLimit(requests, in: seconds, retryHint: try RetryHint(&form)))
         case "tags_stripped": self = .rewritten(.tagsStripped, field: try form.choice("field", JournalEntry.Kind.self))
         case "digits_masked": self = .rewritten(.digitsMasked, field: try form.choice("field", JournalEntry.Kind.self))
         case "typography": self = .rewritten(.typography, field: try form.choice("field", JournalEntry.Kind.self))
@@ -85,7 +85,7 @@ extension Fault {
     }
 }
 
-extension Fault.ComeBack {
+extension Fault.RetryHint {
     /// Nil if it is not given.
     fileprivate init?(_ form: inout AdminForm) throws(AdminProblem) {
         if let seconds = try form.int("retry_after") {
@@ -104,7 +104,7 @@ extension Fault.ComeBack {
         case .seconds(let seconds): ["retry_after": .int(seconds)]
         case .date(let seconds): ["retry_after_date": .int(seconds)]
         case .rateLimitReset(let seconds): ["rate_limit_reset": .int(seconds)]
-        case .unsaid: [:]
+        case .unspecified: [:]
         }
     }
 }

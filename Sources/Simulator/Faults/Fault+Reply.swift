@@ -22,15 +22,15 @@ extension Fault {
         case .emptyList, .emptyListCounted, .rewritten, .sessionLost, .sameToken, .sloppyQueries, .rowMoves, .sameLinks,
             .unserviced, .uncounted, .blankTaskOnBadID, .nothingWritten, .commentRefused, .dataPolicy, .businessRule:
             return .quirk
-        case .tooManyRequests(let comeBack):
+        case .tooManyRequests(let retryHint):
             let detail = "Rate limit of 100 requests per hour for Table API exceeded"
-            return .reply(comeBack.say(in: .error(429, "Rate limit exceeded", detail: detail), now: now))
-        case .unavailable(let comeBack):
+            return .reply(retryHint.say(in: .error(429, "Rate limit exceeded", detail: detail), now: now))
+        case .unavailable(let retryHint):
             return .reply(
-                comeBack.say(in: .error(503, "Service Unavailable", detail: "The instance is being maintained"), now: now))
+                retryHint.say(in: .error(503, "Service Unavailable", detail: "The instance is being maintained"), now: now))
         case .rateLimit(let limit):
             let detail = "Rate limit of \(limit.requests) requests per \(limit.seconds) s exceeded"
-            return .reply(limit.comeBack.say(in: .error(429, "Rate limit exceeded", detail: detail), now: now))
+            return .reply(limit.retryHint.say(in: .error(429, "Rate limit exceeded", detail: detail), now: now))
         case .internalError: return .reply(.error(500, "Internal Server Error", detail: "An unexpected error has occurred"))
         case .badGateway: return .reply(.html(502, FaultPages.badGateway))
         case .accepted: return .reply(Reply(202))
@@ -40,7 +40,7 @@ extension Fault {
         case .redirectToLogin: return .reply(Reply(302).with("Location", "/login.do"))
         case .redirect(let address): return .reply(Reply(302).with("Location", address))
         case .status(let status, let body): return .reply(.text(status, body))
-        case .neighbour(let fault): return .reply(fault.reply)
+        case .otherSystem(let fault): return .reply(fault.reply)
         case .truncatedJSON:
             return .changed { reply in
                 var reply = reply
@@ -80,14 +80,14 @@ extension Fault {
     }
 }
 
-extension Fault.ComeBack {
+extension Fault.RetryHint {
     /// The reply with the time after which to retry.
     fileprivate func say(in reply: Reply, now: Int64) -> Reply {
         switch self {
         case .seconds(let seconds): reply.with("Retry-After", String(seconds))
         case .date(let seconds): reply.with("Retry-After", CivilTime.http(now + Int64(seconds) * CivilTime.second))
         case .rateLimitReset(let seconds): reply.with("X-RateLimit-Reset", String(now / CivilTime.second + Int64(seconds)))
-        case .unsaid: reply
+        case .unspecified: reply
         }
     }
 }

@@ -1,20 +1,20 @@
 /// A fault to simulate.
 public enum Fault: Sendable, Hashable {
     /// How a 429 states when to retry.
-    public enum ComeBack: Sendable, Hashable {
+    public enum RetryHint: Sendable, Hashable {
         /// `Retry-After: n`.
         case seconds(Int)
         /// `Retry-After:` an HTTP date, this many seconds ahead of the simulation's clock.
         case date(in: Int)
         /// Only `X-RateLimit-Reset`, in Unix seconds, this many seconds ahead of the simulation's clock.
         case rateLimitReset(in: Int)
-        case unsaid
+        case unspecified
     }
 
     /// 429 instead of an answer.
-    case tooManyRequests(ComeBack)
+    case tooManyRequests(RetryHint)
     /// 503 instead of an answer.
-    case unavailable(ComeBack)
+    case unavailable(RetryHint)
     /// A limited number of matching requests is accepted per period; more are answered 429.
     case rateLimit(RateLimit)
     /// 500 with the platform's error envelope.
@@ -84,7 +84,7 @@ public enum Fault: Sendable, Hashable {
     case rewritten(TextRewriting, field: JournalEntry.Kind? = nil)
 
     /// A faulty answer of ETO's services or Mobile Foundation.
-    case neighbour(NeighbourFault)
+    case otherSystem(OtherSystemFault)
 
     /// Whether it is permanent behaviour of the other side: such a rule lasts until it is removed.
     var isHabit: Bool {
@@ -100,13 +100,13 @@ extension Fault {
         public var requests: Int
         /// The length of the period, by the simulation's clock. It slides: no period of this length has more requests than that.
         public var seconds: Int
-        public var comeBack: ComeBack
+        public var retryHint: RetryHint
 
-        /// - Parameter comeBack: how a refusal says when to retry; nil to give the length of the period.
-        public init(_ requests: Int = 1, in seconds: Int = 1, comeBack: ComeBack? = nil) {
+        /// - Parameter retryHint: how a refusal says when to retry; nil to give the length of the period.
+        public init(_ requests: Int = 1, in seconds: Int = 1, retryHint: RetryHint? = nil) {
             self.requests = requests
             self.seconds = seconds
-            self.comeBack = comeBack ?? .seconds(seconds)
+            self.retryHint = retryHint ?? .seconds(seconds)
         }
 
         /// Records a request if it is accepted; false if it is one too many.

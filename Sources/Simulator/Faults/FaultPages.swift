@@ -1,26 +1,19 @@
 /// HTML that a client receives instead of JSON.
 enum FaultPages {
-    static let badGateway = """
+    static let badGateway = nginx("502 Bad Gateway")
+    static let addressTooLong = nginx("414 Request-URI Too Large")
+
+    private static func nginx(_ title: String) -> String {
+        """
         <html>\r
-        <head><title>502 Bad Gateway</title></head>\r
+        <head><title>\(title)</title></head>\r
         <body>\r
-        <center><h1>502 Bad Gateway</h1></center>\r
+        <center><h1>\(title)</h1></center>\r
         <hr><center>nginx</center>\r
         </body>\r
         </html>\r
-
         """
-
-    static let addressTooLong = """
-        <html>\r
-        <head><title>414 Request-URI Too Large</title></head>\r
-        <body>\r
-        <center><h1>414 Request-URI Too Large</h1></center>\r
-        <hr><center>nginx</center>\r
-        </body>\r
-        </html>\r
-
-        """
+    }
 
     static let hibernating = """
         <!DOCTYPE html>
@@ -34,7 +27,7 @@ enum FaultPages {
 
         """
 
-    static let invalidAgreement = """
+    static let invalidAuthorization = """
         <!DOCTYPE html>
         <html>
         <head><title>OAuth</title></head>

@@ -32,7 +32,7 @@ public final class FaultPlan: Sendable {
     }
 
     /// A rule, how many requests it has matched, and how often its fault has occurred.
-    public struct Standing: Sendable, Hashable, Identifiable {
+    public struct RuleStatus: Sendable, Hashable, Identifiable {
         public let id: Int
         public let rule: FaultRule
         public let seen: Int
@@ -74,8 +74,8 @@ public final class FaultPlan: Sendable {
     public func removeAll() { state.withLock { $0.entries = [] } }
 
     /// All rules, including used up ones.
-    public var rules: [Standing] {
-        state.withLock { $0.entries.map { Standing(id: $0.id, rule: $0.rule, seen: $0.seen, struck: $0.struck) } }
+    public var rules: [RuleStatus] {
+        state.withLock { $0.entries.map { RuleStatus(id: $0.id, rule: $0.rule, seen: $0.seen, struck: $0.struck) } }
     }
 
     /// How many faults have occurred, including those of removed rules.

@@ -91,7 +91,7 @@ extension EncodedQuery.Term {
             guard given.isEmpty else { throw QueryProblem(message: "no supported operator in '\(text)'") }
         case .between, .on, .notOn:
             var parts = given.split(separator: "@", omittingEmptySubsequences: false).map(String.init)
-            // The words before the two moments are for people.
+            // The first of three parts is a label for people.
             if how != .between, parts.count == 3 { parts.removeFirst() }
             guard parts.count == 2 else { throw QueryProblem(message: "\(how.rawValue) takes two values: '\(text)'") }
             ends = [try script.value(of: parts[0]), try script.value(of: parts[1])]
@@ -102,12 +102,6 @@ extension EncodedQuery.Term {
             .greater, .endsWithShort, .instanceOf:
             value = try script.value(of: given)
         }
-    }
-
-    private init(path: FieldPath, how: EncodedQuery.Operator, value: String) {
-        self.path = path
-        self.how = how
-        self.value = value
     }
 }
 

@@ -43,7 +43,7 @@ struct EncodedQuery: Sendable {
         var ends: [String] = []
         /// The column that `SAMEAS` and similar operators compare with.
         var other: FieldPath?
-        /// Words to be found anywhere in the record; then the rest is unused.
+        /// Words that the record must contain, in any column. If there are any, the other properties are unused.
         var keywords: [String] = []
     }
 

@@ -20,7 +20,7 @@ public struct InstanceSettings: Sendable, Hashable {
     /// for no limit.
     public var longestAddress: Int?
     /// `glide.invalid_query.returns_no_rows`: a query with unknown names returns no rows, instead of being refused.
-    public var invalidQueriesBringNothing = false
+    public var invalidQueriesReturnNoRows = false
     /// Whether the Batch API is allowed; otherwise it answers 403.
     public var takesBatches = true
     /// Whether the Task Tracker API is installed (the "My Work" update set).

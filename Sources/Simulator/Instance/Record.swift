@@ -11,7 +11,9 @@ struct Record: Sendable {
 }
 
 extension World {
-    /// The rows of a table. Known keys avoid a walk over all rows; the query still decides.
+    /// The rows of a table, to which the caller applies its query.
+    ///
+    /// - Parameter keys: the values of key columns that the query allows; with them not all rows need to be read.
     func records(of table: String, keys: [String: Set<String>]) -> [Record] {
         if Schema.isTask(table) {
             let ids = keys["sys_id"].map { wanted in wanted.count < taskOrder.count ? Array(wanted) : taskOrder } ?? taskOrder

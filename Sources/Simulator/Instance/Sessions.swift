@@ -67,7 +67,7 @@ struct Sessions: Sendable {
         numberOfJavaSession = [:]
     }
 
-    mutating func closeThoseOfTokens() {
+    mutating func closeTokenSessions() {
         for session in open.values where session.tokenEnds != nil { close(session.number) }
     }
 
@@ -93,7 +93,7 @@ struct Sessions: Sendable {
         let store = "glide_session_store=\(session.store); Max-Age=\(settings.sessionSeconds); Expires=\(expires)\(flags)"
         switch session.responses {
         case 1:
-            // One deletes it by date alone, with dashes, which some parsers miss.
+            // The first cookie is deleted by its date alone, with dashes, which some parsers cannot read.
             let gone = "Expires=Thu, 01-Jan-1970 00:00:10 GMT\(flags)"
             return [
                 java, "glide_user=\"\"; \(gone)", "glide_user_session=\"\"; Max-Age=0; \(gone)",

@@ -31,7 +31,7 @@ extension SimulatedInstance.State {
             sessions.close(lost.number)
             session = nil
         }
-        if request.segments == ["oauth_token.do"] { return giveToken(request, quirks: quirks, at: now) }
+        if request.segments == ["oauth_token.do"] { return issueToken(request, quirks: quirks, at: now) }
         let isPage = self.isPage(request)
         if request.path == "/login.do", let page = page(request) { return page }
         let user: SimulatedUser
@@ -125,7 +125,7 @@ extension SimulatedInstance.State {
         if isPage(request) {
             return page(request) ?? .html(404, "<title>Page not found</title><h1>Page not found</h1>")
         }
-        if path == ["oauth_auth.do"] { return agreement(request, by: user, at: now) }
+        if path == ["oauth_auth.do"] { return authorize(request, by: user, at: now) }
         if let accept = request.header("Accept"), !["json", "*/*"].contains(where: accept.contains) {
             return .error(406, "Not acceptable", detail: "Simulator: only application/json is supported")
         }

@@ -16,7 +16,7 @@ public final class SimulatedInstance: Sendable {
         public var loggedOut = 0
         /// Requests to `/oauth_token.do`.
         public var tokenRequests = 0
-        /// Its 401 answers.
+        /// 401 answers of `/oauth_token.do`.
         public var tokensRefused = 0
         /// Requests that had to wait for their session.
         public var queued = 0
@@ -33,11 +33,11 @@ public final class SimulatedInstance: Sendable {
     struct State: Sendable {
         var world: World
         var sessions: Sessions
-        var tokens: TokenOffice
+        var tokens: TokenStore
         var settings: InstanceSettings
         var counts = Counts()
         var failuresInARow: [String: Int] = [:]
-        var keptList: KeptList?
+        var cachedList: CachedList?
         var random: SeededRandom
         /// By path.
         var pages: [String: Page] = [:]
@@ -50,7 +50,7 @@ public final class SimulatedInstance: Sendable {
     public init(settings: InstanceSettings = InstanceSettings(), seed: UInt64 = 1, now: @escaping @Sendable () -> Int64) {
         var state = State(
             world: World(seed: seed), sessions: Sessions(seed: seed &+ 1),
-            tokens: TokenOffice(seed: seed &+ 4), settings: settings,
+            tokens: TokenStore(seed: seed &+ 4), settings: settings,
             random: SeededRandom(seed: seed &+ 2))
         state.world.labels = settings.labels
         self.state = Mutex(state)

@@ -12,8 +12,8 @@ extension SimulatedInstance.State {
         let parameters: TableParameters
         do {
             parameters = try TableParameters(
-                request, table: table, user: user, sloppy: quirks.contains(.sloppyQueries) || settings.invalidQueriesBringNothing,
-                invalidBringsNothing: settings.invalidQueriesBringNothing, at: now)
+                request, table: table, user: user, sloppy: quirks.contains(.sloppyQueries) || settings.invalidQueriesReturnNoRows,
+                invalidReturnsNoRows: settings.invalidQueriesReturnNoRows, at: now)
         } catch {
             return .error(
                 400, "Simulator: \(error.message)", detail: "The real server would ignore it; see the fault sloppy_queries")
@@ -52,7 +52,7 @@ extension SimulatedInstance.State {
         let reading = reading(table, by: user)
         if reading == .forbidden { return .readRefused }
         var found: [Record] = []
-        if !parameters.bringsNothing, !quirks.contains(.emptyList) {
+        if !parameters.returnsNoRows, !quirks.contains(.emptyList) {
             found = world.records(of: table, keys: parameters.query.keys)
                 .filter { parameters.query.matches($0, in: world) && shape.fits($0) }
             found = parameters.query.sort(found, in: world)

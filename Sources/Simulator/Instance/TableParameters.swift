@@ -14,7 +14,7 @@ struct TableParameters: Sendable {
     /// Whether the values of a write are display values.
     var inputsDisplay = false
     /// Whether the query has unknown names, on an instance that answers such a query with no rows.
-    var bringsNothing = false
+    var returnsNoRows = false
     /// `name=value` pairs, which compare display values as well.
     var pairs: [(path: FieldPath, value: String)] = []
 
@@ -22,7 +22,7 @@ struct TableParameters: Sendable {
 
     init(
         _ request: ReceivedRequest, table: String, user: SimulatedUser, sloppy: Bool,
-        invalidBringsNothing: Bool, at now: Int64
+        invalidReturnsNoRows: Bool, at now: Int64
     )
         throws(QueryProblem)
     {
@@ -60,10 +60,10 @@ struct TableParameters: Sendable {
                 throw QueryProblem(message: "sysparm_query and name=value pairs exclude each other")
             }
             do throws(QueryProblem) {
-                query = try EncodedQuery(text, table: table, user: user, sloppy: sloppy && !invalidBringsNothing, at: now)
+                query = try EncodedQuery(text, table: table, user: user, sloppy: sloppy && !invalidReturnsNoRows, at: now)
             } catch {
-                guard invalidBringsNothing else { throw error }
-                bringsNothing = true
+                guard invalidReturnsNoRows else { throw error }
+                returnsNoRows = true
             }
         }
     }

@@ -1,7 +1,7 @@
 import BellhopCore
 
 /// A rendered list of the Task Tracker and everything it depends on, so that an unchanged world is not rendered again.
-struct KeptList: Sendable {
+struct CachedList: Sendable {
     var revision: Int
     var user: String
     var uri: String
@@ -31,11 +31,11 @@ extension SimulatedInstance.State {
         counts.lists += 1
         guard quirks.isDisjoint(with: [.emptyList, .emptyListCounted]) else { return .json(200, ["result": [:]]) }
         let uri = settings.servletURI ?? "http://\(request.header("Host") ?? "localhost")/"
-        if let kept = keptList, kept.revision == world.revision, kept.user == user.id, kept.uri == uri {
-            return Reply(200, type: "application/json;charset=UTF-8", body: kept.body)
+        if let cached = cachedList, cached.revision == world.revision, cached.user == user.id, cached.uri == uri {
+            return Reply(200, type: "application/json;charset=UTF-8", body: cached.body)
         }
         let body = world.trackerList(for: user, uri: uri).encoded()
-        keptList = KeptList(revision: world.revision, user: user.id, uri: uri, body: body)
+        cachedList = CachedList(revision: world.revision, user: user.id, uri: uri, body: body)
         return Reply(200, type: "application/json;charset=UTF-8", body: body)
     }
 
@@ -67,8 +67,8 @@ extension SimulatedInstance.State {
             return .error(400, "Error updating comments", detail: "May be ACL restricted updating comments")
         }
         if quirks.contains(.nothingWritten) || user.workNotes == .ignored { return written }
-        let kept = quirks.rewriting(text, in: .workNotes)
-        if !kept.isEmpty { world.note(kept, .workNotes, on: task.id, by: user.userName, at: now) }
+        let stored = quirks.rewriting(text, in: .workNotes)
+        if !stored.isEmpty { world.note(stored, .workNotes, on: task.id, by: user.userName, at: now) }
         counts.trackerComments += 1
         return written
     }

@@ -28,7 +28,7 @@ public struct MailServer: Sendable {
     /// - Parameters:
     ///   - port: on 127.0.0.1; 0 takes any free port.
     ///   - identity: nil for a server without TLS.
-    ///   - isTLSFromStart: whether it waits for no STARTTLS.
+    ///   - isTLSFromStart: whether connections begin with TLS, without STARTTLS.
     public init(_ mail: SimulatedMail, port: Int = 0, identity: Identity? = nil, isTLSFromStart: Bool = false) {
         self.mail = mail
         self.port = port
@@ -74,7 +74,7 @@ private final class SMTPHandler: ChannelInboundHandler {
     private let tls: NIOSSLContext?
     private var dialogue: SMTPDialogue
     private var rest: [UInt8] = []
-    private var isDeaf = false
+    private var ignoresInput = false
 
     init(_ mail: SimulatedMail, tls: NIOSSLContext?, isEncrypted: Bool) {
         self.mail = mail
@@ -90,7 +90,7 @@ private final class SMTPHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         rest += unwrapInboundIn(data).readableBytesView
-        while !isDeaf, let end = rest.firstIndex(of: 0x0a) {
+        while !ignoresInput, let end = rest.firstIndex(of: 0x0a) {
             let line = Array(rest[..<end])
             rest.removeSubrange(...end)
             perform(dialogue.take(line), context)
@@ -119,16 +119,16 @@ private final class SMTPHandler: ChannelInboundHandler {
                 context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
             case .startTLS: startTLS(context)
             case .close:
-                isDeaf = true
+                ignoresInput = true
                 context.close(promise: nil)
-            case .hang: isDeaf = true
+            case .hang: ignoresInput = true
             }
         }
     }
 
     private func startTLS(_ context: ChannelHandlerContext) {
         guard let tls else { return }
-        // What came before the handshake came from anybody.
+        // Data from before the handshake is not authenticated, so it is discarded.
         rest = []
         do {
             try context.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls), position: .first)

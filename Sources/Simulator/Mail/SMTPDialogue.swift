@@ -11,7 +11,7 @@ struct SMTPDialogue: Sendable {
         case startTLS
         /// Ends the connection.
         case close
-        /// Answers nothing, for as long as the client waits.
+        /// Sends nothing more and keeps the connection open.
         case hang
     }
 
@@ -52,11 +52,11 @@ struct SMTPDialogue: Sendable {
         return greeting.hasPrefix("2") ? [.say([greeting])] : [.say([greeting]), .close]
     }
 
-    /// Call it when the handshake has ended: the client begins again.
+    /// To be called after the TLS handshake: the client starts again with EHLO.
     mutating func encrypted() {
         isEncrypted = true
         client = nil
-        forget()
+        resetMail()
     }
 
     /// - Parameter line: without its line feed.
@@ -84,7 +84,7 @@ struct SMTPDialogue: Sendable {
         case "EHLO", "HELO":
             guard !rest.isEmpty else { return [.say(["501 5.5.4 Who are you?"])] }
             client = String(rest)
-            forget()
+            resetMail()
             return [.say(word == "HELO" ? ["250 mail.simulator"] : abilities)]
         case "STARTTLS":
             guard offersTLS, !isEncrypted else { return [.say(["502 5.5.1 TLS is not available"])] }
@@ -99,7 +99,7 @@ struct SMTPDialogue: Sendable {
             phase = .mail
             return [.say(["354 End data with <CR><LF>.<CR><LF>"])]
         case "RSET":
-            forget()
+            resetMail()
             return [.say(["250 2.0.0 Ok"])]
         case "NOOP": return [.say(["250 2.0.0 Ok"])]
         case "QUIT": return [.say(["221 2.0.0 Bye"]), .close]
@@ -201,7 +201,7 @@ struct SMTPDialogue: Sendable {
     private mutating func finish() -> [Step] {
         let settings = settings
         phase = .command
-        defer { forget() }
+        defer { resetMail() }
         if let reply = fault ?? settings.end { return end([reply]) }
         mail.keep(
             ReceivedMail(
@@ -219,7 +219,7 @@ struct SMTPDialogue: Sendable {
         lines.last?.hasPrefix("421") == true ? [.say(lines), .close] : [.say(lines)]
     }
 
-    private mutating func forget() {
+    private mutating func resetMail() {
         sender = nil
         recipients = []
         content = []

@@ -23,7 +23,7 @@ public final class SimulatedMail: Sendable {
         public var login: Reply?
         public var sender: Reply?
         public var data: Reply?
-        /// After the whole mail, which is then not kept.
+        /// The answer to the whole mail, which is then not stored.
         public var end: Reply?
         public var cut: Cut?
         /// How long it waits before each answer, in milliseconds.
@@ -42,9 +42,9 @@ public final class SimulatedMail: Sendable {
         case atOnce = "at_once"
         /// In the middle of the mail, which is lost.
         case inMail = "in_mail"
-        /// After the mail was kept, in place of the answer.
+        /// After the mail was stored, in place of the answer.
         case afterMail = "after_mail"
-        /// After the mail was kept, it answers nothing any more.
+        /// After the mail was stored: no more answers, but the connection stays open.
         case silentAfterMail = "silent_after_mail"
     }
 

@@ -32,7 +32,7 @@ public struct SimulatedClient: Sendable, Hashable {
     public var refreshSeconds = 8_640_000
     public var next = NextRefreshToken.same
     /// Whether a refresh token returns a new access token even if the old one is still valid.
-    public var refreshBringsAnother = true
+    public var refreshIssuesNewToken = true
 
     public init(id: String, secret: String?) {
         self.id = id

@@ -25,7 +25,7 @@ extension SimulatedInstance {
     public func revokeTokens(access: Bool = true, refresh: Bool = false) {
         change { state, _ in
             state.tokens.revoke(access: access, refresh: refresh)
-            if access, state.settings.sessionsEndWithToken { state.sessions.closeThoseOfTokens() }
+            if access, state.settings.sessionsEndWithToken { state.sessions.closeTokenSessions() }
         }
     }
 
@@ -41,7 +41,7 @@ extension SimulatedInstance {
     public func accessToken(of user: String, client id: String) -> String? {
         change { state, now in
             guard let client = state.tokens.clients[id], let user = state.world.user(named: user) else { return nil }
-            return state.tokens.accessToken(for: user.id, of: client, another: false, at: now).text
+            return state.tokens.accessToken(for: user.id, of: client, isNew: false, at: now).text
         }
     }
 }

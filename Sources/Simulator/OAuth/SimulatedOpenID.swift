@@ -48,14 +48,14 @@ public final class SimulatedOpenID: Sendable {
                         "authorization_endpoint": .string(issuer + "/authorize?tenant=acme"),
                         "token_endpoint": .string(issuer + "/token"),
                     ])
-            case "authorize": return Self.agree(request, &state)
+            case "authorize": return Self.authorize(request, &state)
             case "token": return Self.token(request, issuer, &state, at: now() / 1_000_000)
             default: return .text(404, "not found")
             }
         }
     }
 
-    private static func agree(_ request: ReceivedRequest, _ state: inout State) -> Reply {
+    private static func authorize(_ request: ReceivedRequest, _ state: inout State) -> Reply {
         guard request.parameter("response_type") == "code", request.parameter("client_id") == client.id,
             request.parameter("tenant") == "acme", request.parameter("scope")?.split(separator: " ").contains("openid") == true,
             request.parameter("code_challenge_method") == "S256", let challenge = request.parameter("code_challenge"),

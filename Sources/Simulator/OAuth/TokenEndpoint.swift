@@ -11,7 +11,7 @@ extension SimulatedInstance.State {
         "code_verifier", "assertion",
     ]
 
-    mutating func giveToken(_ request: ReceivedRequest, quirks: Set<Fault>, at now: Int64) -> Reply {
+    mutating func issueToken(_ request: ReceivedRequest, quirks: Set<Fault>, at now: Int64) -> Reply {
         counts.tokenRequests += 1
         guard request.method == "POST" else { return .wrongMethod }
         guard request.header("Content-Type")?.hasPrefix("application/x-www-form-urlencoded") == true else {
@@ -22,7 +22,7 @@ extension SimulatedInstance.State {
         }
         var form: [String: String] = [:]
         for (name, value) in request.form {
-            guard TokenOffice.known(name, in: Self.fields, sloppy: quirks.contains(.sloppyQueries)), form[name] == nil else {
+            guard quirks.contains(.sloppyQueries) || Self.fields.contains(name), form[name] == nil else {
                 return .json(
                     400, ["error": "invalid_request", "error_description": .string("Simulator: unknown field '\(name)'")])
             }
@@ -39,7 +39,7 @@ extension SimulatedInstance.State {
         guard let client = client(form, request) else { return Self.denied }
         let user: SimulatedUser?
         var next = true
-        var another = false
+        var isNew = false
         switch form["grant_type"] ?? "" {
         case "password" where client.grants.contains(.password):
             user = world.user(named: form["username"] ?? "").flatMap { $0.password == form["password"] ? $0 : nil }
@@ -47,20 +47,20 @@ extension SimulatedInstance.State {
             user = client.user.flatMap { world.user(named: $0) }
             next = false
         case "urn:ietf:params:oauth:grant-type:jwt-bearer" where client.grants.contains(.jwt):
-            user = asserted(form["assertion"] ?? "", by: client, at: now)
+            user = assertedUser(form["assertion"] ?? "", by: client, at: now)
         case "refresh_token" where client.grants.contains(.refreshToken):
             let old = form["refresh_token"] ?? ""
             guard let known = tokens.refresh[old], known.ends > now, known.client == client.id else { return Self.denied }
             user = world.users[known.user]
-            another = client.refreshBringsAnother && !quirks.contains(.sameToken)
+            isNew = client.refreshIssuesNewToken && !quirks.contains(.sameToken)
             if client.next == .other { tokens.endRefreshToken(old) }
             next = client.next != .none
         case "authorization_code" where client.grants.contains(.authorizationCode):
-            user = agreed(form, by: client, at: now)
+            user = authorizedUser(form, by: client, at: now)
         default: user = nil
         }
         guard let user, user.isActive else { return Self.denied }
-        let access = tokens.accessToken(for: user.id, of: client, another: another, at: now)
+        let access = tokens.accessToken(for: user.id, of: client, isNew: isNew, at: now)
         var members: JSON.Object = [
             "access_token": .string(access.text), "scope": "useraccount",
             "token_type": "Bearer",
@@ -89,7 +89,7 @@ extension SimulatedInstance.State {
         return client
     }
 
-    private mutating func asserted(_ assertion: String, by client: SimulatedClient, at now: Int64) -> SimulatedUser? {
+    private mutating func assertedUser(_ assertion: String, by client: SimulatedClient, at now: Int64) -> SimulatedUser? {
         guard let key = client.publicKey, let claims = Assertion(assertion, publicKey: key) else { return nil }
         let seconds = now / CivilTime.second
         guard claims.issuer == client.id, claims.audience == client.id, claims.expires > seconds - 300,
@@ -98,7 +98,7 @@ extension SimulatedInstance.State {
         return world.user(named: claims.subject)
     }
 
-    private mutating func agreed(_ form: [String: String], by client: SimulatedClient, at now: Int64) -> SimulatedUser? {
+    private mutating func authorizedUser(_ form: [String: String], by client: SimulatedClient, at now: Int64) -> SimulatedUser? {
         guard let code = tokens.takeCode(form["code"] ?? "", at: now), code.client == client.id,
             code.redirect == form["redirect_uri"]
         else { return nil }
@@ -112,24 +112,18 @@ extension SimulatedInstance.State {
     }
 
     /// The authorization page. A logged-in user grants access at once; a browser is asked for name and password.
-    mutating func agreement(_ request: ReceivedRequest, by user: SimulatedUser, at now: Int64) -> Reply {
+    mutating func authorize(_ request: ReceivedRequest, by user: SimulatedUser, at now: Int64) -> Reply {
         let given = Dictionary(request.parameters.map { ($0.name, $0.value) }) { first, _ in first }
         guard request.method == "GET", given["response_type"] == "code",
             let client = given["client_id"].flatMap({ tokens.clients[$0] }), client.grants.contains(.authorizationCode),
             let redirect = given["redirect_uri"], client.redirects.contains(redirect),
             given["code_challenge"] == nil || given["code_challenge_method"] == "S256"
-        else { return .html(400, FaultPages.invalidAgreement) }
+        else { return .html(400, FaultPages.invalidAuthorization) }
         let code = tokens.addCode(
-            TokenOffice.Code(
+            TokenStore.Code(
                 client: client.id, user: user.id, redirect: redirect, challenge: given["code_challenge"],
                 ends: now + 60 * CivilTime.second))
         let state = given["state"].map { "&state=" + PercentEncoding.encode($0) } ?? ""
         return Reply(302).with("Location", "\(redirect)?code=\(code)\(state)")
-    }
-}
-
-extension TokenOffice {
-    fileprivate static func known(_ name: String, in fields: Set<String>, sloppy: Bool) -> Bool {
-        sloppy || fields.contains(name)
     }
 }

@@ -11,7 +11,7 @@ extension SimulatedChats.State {
             throw Refusal(404, ["message": "404: Not Found", "code": 0])
         }
         let hook = call.path[2]
-        switch call.trouble {
+        switch call.fault {
         case .tooManyRequests(let seconds)?: throw limited(seconds)
         case .revoked?: throw Refusal(401, ["message": "Invalid Webhook Token", "code": 50027])
         case .noChat?: throw Refusal(404, ["message": "Unknown Webhook", "code": 10015])
@@ -76,7 +76,7 @@ extension SimulatedChats.State {
         }
         var total = 0
         func size(_ value: JSON?, _ name: String, _ range: ClosedRange<Int>) throws(Refusal) {
-            let count = value?.asString?.codePoints ?? 0
+            let count = value?.asString?.unicodeScalars.count ?? 0
             guard range.contains(count) else { throw invalid(name) }
             total += count
         }

@@ -6,7 +6,7 @@ extension SimulatedChats.State {
         guard call.path.count == 2, call.path[0].hasPrefix("bot"), call.path[0].contains(":") else {
             throw Self.refusal(404, "Not Found")
         }
-        switch call.trouble {
+        switch call.fault {
         case .tooManyRequests(let seconds)?:
             throw Refusal(
                 429,

@@ -7,7 +7,7 @@ extension SimulatedChats.State {
         func refusal(_ status: Int, _ id: String, _ message: String) -> Refusal {
             Refusal(status, ["id": .string(id), "message": .string(message), "status_code": .int(Int64(status))])
         }
-        switch call.trouble {
+        switch call.fault {
         case .tooManyRequests(let seconds)?:
             throw Refusal(Reply.text(429, "limit exceeded").with("Retry-After", String(Int(seconds.rounded(.up)))))
         case .revoked?: throw refusal(400, "web.incoming_webhook.invalid.app_error", "Invalid webhook.")
@@ -24,7 +24,7 @@ extension SimulatedChats.State {
         guard !text.isEmpty || body["attachments"] != nil else {
             throw refusal(400, "web.incoming_webhook.text.app_error", "No text specified.")
         }
-        guard text.codePoints <= 16_383 else {
+        guard text.unicodeScalars.count <= 16_383 else {
             throw refusal(
                 400, "api.post.create_post.message_too_long", "Post Message property is longer than the maximum permitted length."
             )
@@ -39,7 +39,7 @@ extension SimulatedChats.State {
             Refusal(
                 status, ["error": ["code": .int(Int64(status)), "message": .string(message), "status": .string(name)]])
         }
-        switch call.trouble {
+        switch call.fault {
         case .tooManyRequests?: throw refusal(429, "RESOURCE_EXHAUSTED", "Quota exceeded.")
         case .revoked?: throw refusal(403, "PERMISSION_DENIED", "The API is called without a valid token.")
         case .noChat?: throw refusal(404, "NOT_FOUND", "Requested entity was not found.")
@@ -62,7 +62,7 @@ extension SimulatedChats.State {
         guard let text = body["text"]?.asString, !text.isEmpty else {
             throw refusal(400, "INVALID_ARGUMENT", "Message cannot be empty.")
         }
-        guard call.request.body.count <= 32_000, text.codePoints <= 4096 else {
+        guard call.request.body.count <= 32_000, text.unicodeScalars.count <= 4096 else {
             throw refusal(400, "INVALID_ARGUMENT", "Message is too long.")
         }
         let space = call.path[2]
@@ -78,7 +78,7 @@ extension SimulatedChats.State {
         func refusal(_ status: Int, _ code: String, _ message: String) -> Refusal {
             Refusal(status, ["error": ["code": .string(code), "message": .string(message)]])
         }
-        switch call.trouble {
+        switch call.fault {
         case .tooManyRequests(let seconds)?:
             let reply = refusal(429, "TooManyRequests", "Rate limit is exceeded.").reply
             throw Refusal(reply.with("Retry-After", String(Int(seconds.rounded(.up)))))
@@ -117,7 +117,7 @@ extension SimulatedChats.State {
     /// `/slack/api/{method}`. The channel C404 does not exist. Everything is answered with 200, but for too many requests.
     mutating func slack(_ call: ChatCall) throws(Refusal) -> Reply {
         func refusal(_ error: String) -> Refusal { Refusal(200, ["ok": false, "error": .string(error)]) }
-        switch call.trouble {
+        switch call.fault {
         case .tooManyRequests(let seconds)?:
             let reply = Reply.json(429, ["ok": false, "error": "ratelimited"])
             throw Refusal(reply.with("Retry-After", String(Int(seconds.rounded(.up)))))

@@ -7,7 +7,7 @@ import Synchronization
 /// A class over a lock, because the server's tasks change it while others read them.
 public final class SimulatedChats: Sendable {
     /// A fault in the next answers of a chat, in the chat's own format.
-    public enum Trouble: Sendable, Hashable {
+    public enum ChatFault: Sendable, Hashable {
         case tooManyRequests(seconds: Double)
         /// The token or the webhook is no longer valid.
         case revoked
@@ -19,7 +19,7 @@ public final class SimulatedChats: Sendable {
 
     struct State {
         var messages: [ChatMessage] = []
-        var troubles: [String: [Trouble]] = [:]
+        var faults: [String: [ChatFault]] = [:]
         /// When the webhooks of Discord were used, in microseconds.
         var uses: [String: [Int64]] = [:]
         var count = 0
@@ -38,21 +38,21 @@ public final class SimulatedChats: Sendable {
     /// Deletes a message, as people do.
     public func delete(_ id: String) { state.withLock { $0.messages.removeAll { $0.id == id } } }
 
-    /// Gives a chat's next answer; several are given in order.
-    public func answer(of service: String, next trouble: Trouble) {
-        state.withLock { $0.troubles[service, default: []].append(trouble) }
+    /// Adds a fault to those of a chat's next answers, which occur in this order.
+    public func answer(of service: String, next fault: ChatFault) {
+        state.withLock { $0.faults[service, default: []].append(fault) }
     }
 
     func answer(_ request: ReceivedRequest) -> Reply {
         let path = request.segments
         let service = path.first ?? ""
         return state.withLock { state in
-            var trouble: Trouble?
-            if let first = state.troubles[service]?.first {
-                trouble = first
-                state.troubles[service]?.removeFirst()
+            var fault: ChatFault?
+            if let first = state.faults[service]?.first {
+                fault = first
+                state.faults[service]?.removeFirst()
             }
-            let call = ChatCall(service: service, request: request, path: Array(path.dropFirst()), trouble: trouble)
+            let call = ChatCall(service: service, request: request, path: Array(path.dropFirst()), fault: fault)
             do throws(Refusal) {
                 return switch service {
                 case "discord": try state.discord(call)
@@ -87,7 +87,7 @@ struct ChatCall {
     var request: ReceivedRequest
     /// After the service's name.
     var path: [String]
-    var trouble: SimulatedChats.Trouble?
+    var fault: SimulatedChats.ChatFault?
 
     func body(or refusal: Refusal) throws(Refusal) -> JSON {
         guard let body = try? JSON.parse(request.body), body.asObject != nil else { throw refusal }
@@ -116,8 +116,4 @@ extension SimulatedChats.State {
         count += 1
         return count
     }
-}
-
-extension String {
-    var codePoints: Int { unicodeScalars.count }
 }

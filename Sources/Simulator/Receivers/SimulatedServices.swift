@@ -95,7 +95,7 @@ extension SimulatedServices.State {
         }
     }
 
-    /// Without such an alert, nothing happens: both pagers accept that.
+    /// Sets the condition of an open alert. Both pagers accept a request for an alert that does not exist.
     mutating func set(_ pager: String, _ key: String, _ condition: SimulatedAlert.Condition) {
         guard let place = alerts.lastIndex(where: { $0.pager == pager && $0.key == key && $0.condition != .closed }) else {
             return

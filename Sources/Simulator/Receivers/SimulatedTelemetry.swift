@@ -21,7 +21,7 @@ public final class SimulatedTelemetry: Sendable {
     private struct State {
         var spans: [Span] = []
         var metrics: [String: JSON] = [:]
-        /// Answers a number of refused items in place of taking them.
+        /// How many items the answers report as refused.
         var refusing = 0
     }
 
@@ -34,7 +34,7 @@ public final class SimulatedTelemetry: Sendable {
     /// The latest state of each metric, by its name.
     public var metrics: [String: JSON] { state.withLock { $0.metrics } }
 
-    /// Makes the answers to the next requests report so many of their items as refused; the rest is accepted.
+    /// Makes each answer report this many items as refused; 0 for none.
     public func refuse(_ count: Int) { state.withLock { $0.refusing = count } }
 
     func answer(_ request: ReceivedRequest) -> Reply {
@@ -58,19 +58,19 @@ public final class SimulatedTelemetry: Sendable {
                 return .json(200, ["partialSuccess": [rejected: count, "errorMessage": "too old"]])
             }
         } catch {
-            return .text(400, error.what)
+            return .text(400, error.reason)
         }
     }
 
-    private struct Mistake: Error { var what: String }
+    private struct Mistake: Error { var reason: String }
 
     private static func spans(_ body: JSON) throws(Mistake) -> [Span] {
         var spans: [Span] = []
         for json in try items(body, "resourceSpans", "scopeSpans", "spans") {
             let (start, end) = (try nanoseconds(json, "startTimeUnixNano"), try nanoseconds(json, "endTimeUnixNano"))
-            guard start <= end else { throw Mistake(what: "a span ends before it starts") }
-            guard let name = json["name"]?.asString, !name.isEmpty else { throw Mistake(what: "a span has no name") }
-            guard let kind = json["kind"]?.asInt, 1...5 ~= kind else { throw Mistake(what: "kind") }
+            guard start <= end else { throw Mistake(reason: "a span ends before it starts") }
+            guard let name = json["name"]?.asString, !name.isEmpty else { throw Mistake(reason: "a span has no name") }
+            guard let kind = json["kind"]?.asInt, 1...5 ~= kind else { throw Mistake(reason: "kind") }
             for event in json["events"]?.asArray ?? [] { _ = try nanoseconds(event, "timeUnixNano") }
             spans.append(
                 Span(
@@ -83,21 +83,21 @@ public final class SimulatedTelemetry: Sendable {
 
     private static func metrics(_ body: JSON, into metrics: inout [String: JSON]) throws(Mistake) {
         for metric in try items(body, "resourceMetrics", "scopeMetrics", "metrics") {
-            guard let name = metric["name"]?.asString, !name.isEmpty else { throw Mistake(what: "a metric has no name") }
+            guard let name = metric["name"]?.asString, !name.isEmpty else { throw Mistake(reason: "a metric has no name") }
             guard let data = metric["sum"] ?? metric["gauge"] ?? metric["histogram"], let points = data["dataPoints"]?.asArray
-            else { throw Mistake(what: "\(name) has no data") }
+            else { throw Mistake(reason: "\(name) has no data") }
             for point in points {
                 _ = try nanoseconds(point, "timeUnixNano")
                 _ = try attributes(point["attributes"])
                 if metric["gauge"] == nil {
-                    guard data["aggregationTemporality"] == 2 else { throw Mistake(what: "\(name) is not cumulative") }
+                    guard data["aggregationTemporality"] == 2 else { throw Mistake(reason: "\(name) is not cumulative") }
                     _ = try nanoseconds(point, "startTimeUnixNano")
                 }
                 if metric["histogram"] != nil {
                     let counts = try (point["bucketCounts"]?.asArray ?? []).map { json throws(Mistake) in try number(json, name) }
                     guard counts.count == (point["explicitBounds"]?.asArray?.count ?? 0) + 1,
                         try number(point["count"], name) == counts.reduce(0, +)
-                    else { throw Mistake(what: "the buckets of \(name)") }
+                    else { throw Mistake(reason: "the buckets of \(name)") }
                 } else if point["asDouble"]?.asDouble == nil {
                     _ = try number(point["asInt"], name)
                 }
@@ -108,11 +108,11 @@ public final class SimulatedTelemetry: Sendable {
 
     /// The innermost elements of a request, whose resource must have a name.
     private static func items(_ body: JSON, _ outer: String, _ middle: String, _ inner: String) throws(Mistake) -> [JSON] {
-        guard let resources = body[outer]?.asArray else { throw Mistake(what: "no \(outer)") }
+        guard let resources = body[outer]?.asArray else { throw Mistake(reason: "no \(outer)") }
         var items: [JSON] = []
         for resource in resources {
             guard try attributes(resource["resource"]?["attributes"])["service.name"]?.asString?.isEmpty == false else {
-                throw Mistake(what: "no service.name")
+                throw Mistake(reason: "no service.name")
             }
             for scope in resource[middle]?.asArray ?? [] { items += scope[inner]?.asArray ?? [] }
         }
@@ -123,7 +123,7 @@ public final class SimulatedTelemetry: Sendable {
         var attributes: [String: JSON] = [:]
         for pair in json?.asArray ?? [] {
             guard let key = pair["key"]?.asString, let value = pair["value"]?.asObject, value.count == 1 else {
-                throw Mistake(what: "an attribute")
+                throw Mistake(reason: "an attribute")
             }
             if let text = value["stringValue"], text.asString != nil {
                 attributes[key] = text
@@ -132,7 +132,7 @@ public final class SimulatedTelemetry: Sendable {
             } else if let other = value["doubleValue"] ?? value["boolValue"] {
                 attributes[key] = other
             } else {
-                throw Mistake(what: "the value of \(key)")
+                throw Mistake(reason: "the value of \(key)")
             }
         }
         return attributes
@@ -141,19 +141,19 @@ public final class SimulatedTelemetry: Sendable {
     private static func digits(_ json: JSON?, _ count: Int) throws(Mistake) -> String {
         guard let text = json?.asString, text.utf8.count == count, text.contains(where: { $0 != "0" }),
             text.utf8.allSatisfy({ 0x30...0x39 ~= $0 || 0x61...0x66 ~= $0 })
-        else { throw Mistake(what: "an id is not \(count) hexadecimal digits") }
+        else { throw Mistake(reason: "an id is not \(count) hexadecimal digits") }
         return text
     }
 
     /// 64-bit numbers are texts.
     private static func number(_ json: JSON?, _ name: String) throws(Mistake) -> Int64 {
-        guard let number = json?.asString.flatMap(Int64.init) else { throw Mistake(what: "\(name) is not a number in a text") }
+        guard let number = json?.asString.flatMap(Int64.init) else { throw Mistake(reason: "\(name) is not a number in a text") }
         return number
     }
 
     private static func nanoseconds(_ json: JSON, _ name: String) throws(Mistake) -> Int64 {
         let time = try number(json[name], name)
-        guard time > 1_000_000_000_000_000_000 else { throw Mistake(what: "\(name) is not in nanoseconds") }
+        guard time > 1_000_000_000_000_000_000 else { throw Mistake(reason: "\(name) is not in nanoseconds") }
         return time
     }
 }

@@ -13,7 +13,7 @@ extension Scenario {
     public static func demo(for user: String, from start: Int64, minute: Int64 = 60_000_000) -> Scenario {
         var random = SeededRandom(seed: 42)
         let ids = (0..<6).map { _ in random.hex() }
-        func at(_ minutes: Int64, _ happening: Happening) -> Due { Due(at: start + minutes * minute, happening) }
+        func at(_ minutes: Int64, _ event: ScenarioEvent) -> Due { Due(at: start + minutes * minute, event) }
         let old = oldTasks(of: user, openedBy: ("beth.anglin", "carla.humble"), ids: ids, at: start)
         let vpn = NewTask(
             "incident", title: "VPN drops every few minutes since this morning", priority: 2, assignedTo: user,

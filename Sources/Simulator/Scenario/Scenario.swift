@@ -2,27 +2,27 @@ import BellhopCore
 
 /// A sequence of events on an instance with their times. A value without a clock of its own.
 public struct Scenario: Sendable {
-    /// A happening and its time, microseconds since 1970 UTC.
+    /// An event and its time, microseconds since 1970 UTC.
     public struct Due: Sendable, Hashable {
         public var time: Int64
-        public var happening: Happening
+        public var event: ScenarioEvent
 
-        public init(at time: Int64, _ happening: Happening) {
+        public init(at time: Int64, _ event: ScenarioEvent) {
             self.time = time
-            self.happening = happening
+            self.event = event
         }
     }
 
     private var due: [Due]
-    private var life: Life?
-    private var welcome: Welcome?
+    private var generator: TaskGenerator?
+    private var watcherEvents: WatcherEvents?
 
     /// A script, in any order; events at the same time happen in the order given.
     public init(_ script: [Due]) { due = Scenario.sorted(script) }
 
-    private init(_ script: [Due] = [], life: Life) {
+    private init(_ script: [Due] = [], generator: TaskGenerator) {
         due = Scenario.sorted(script)
-        self.life = life
+        self.generator = generator
     }
 
     /// Endless office tasks that arrive, change and close: most of them by day from Monday to Friday.
@@ -35,11 +35,12 @@ public struct Scenario: Sendable {
         for user: String, among people: [String], from start: Int64, tasksPerHour: Double = 6, seed: UInt64 = 1
     ) -> Scenario {
         precondition(!people.isEmpty && tasksPerHour > 0, "an office without people has no tasks")
-        return Scenario(life: Life(user: user, people: people, start: start, tasksPerHour: tasksPerHour, seed: seed))
+        return Scenario(
+            generator: TaskGenerator(user: user, people: people, start: start, tasksPerHour: tasksPerHour, seed: seed))
     }
 
     /// Activity at any hour of the week: two old tasks at the start, a change and a new task for each new watcher
-    /// (``welcome(at:)``), and tasks that arrive, change and close by day and night.
+    /// (``addWatcherEvents(at:)``), and tasks that arrive, change and close by day and night.
     public static func practice(
         for user: String, among people: [String], from start: Int64, tasksPerHour: Double = 12, seed: UInt64
     ) -> Scenario {
@@ -49,9 +50,9 @@ public struct Scenario: Sendable {
         let tasks = Self.oldTasks(of: user, openedBy: (people[0], people[0]), ids: ids, at: start)
         var scenario = Scenario(
             tasks.map { Due(at: start, .opened($0)) },
-            life: Life(
+            generator: TaskGenerator(
                 user: user, people: people, start: start, tasksPerHour: tasksPerHour, seed: seed, keepsOfficeHours: false))
-        scenario.welcome = Welcome(user: user, caller: people[0], task: ids[0], random: random)
+        scenario.watcherEvents = WatcherEvents(user: user, caller: people[0], task: ids[0], random: random)
         return scenario
     }
 
@@ -72,8 +73,8 @@ public struct Scenario: Sendable {
     }
 
     /// Adds events for a new watcher: a change after five seconds, a new task after twelve.
-    mutating func welcome(at time: Int64) {
-        guard let script = welcome?.next(at: time) else { return }
+    mutating func addWatcherEvents(at time: Int64) {
+        guard let script = watcherEvents?.next(at: time) else { return }
         due = Scenario.sorted(due + script)
     }
 
@@ -85,15 +86,15 @@ public struct Scenario: Sendable {
     }
 
     /// All events up to that time, in order, each once.
-    public mutating func tick(to time: Int64) -> [Happening] {
-        if life != nil, let more = life?.arrivals(upTo: time), !more.isEmpty { due = Scenario.sorted(due + more) }
+    public mutating func tick(to time: Int64) -> [ScenarioEvent] {
+        if let more = generator?.arrivals(upTo: time), !more.isEmpty { due = Scenario.sorted(due + more) }
         let count = due.firstIndex { $0.time > time } ?? due.count
         defer { due.removeFirst(count) }
-        return due.prefix(count).map(\.happening)
+        return due.prefix(count).map(\.event)
     }
 
     /// The time of the next event; nil at the end of the script.
-    public var nextTime: Int64? { [due.first?.time, life?.nextArrival].compactMap(\.self).min() }
+    public var nextTime: Int64? { [due.first?.time, generator?.nextArrival].compactMap(\.self).min() }
 
     private static func sorted(_ due: [Due]) -> [Due] {
         due.enumerated().sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }.map(\.element)

@@ -33,7 +33,7 @@ public final class SimulatorServer: Sendable {
     /// Listens and answers until the task is cancelled; can be called once.
     public func run() async throws {
         let switchboard = Switchboard(simulation)
-        let channel = KeptChannel(
+        let channel = TrackedChannel(
             HTTP1Channel { request, writer, channel in
                 try await SimulatorServer.respond(request, writer, channel, switchboard)
             }, in: connections)

@@ -1,6 +1,6 @@
 /// Routes each request to its simulated system and applies the faults that are due.
 struct Switchboard: Sendable {
-    /// The response to send over the connection, or another end of it.
+    /// The response to send, or how the connection ends without one.
     enum Outcome: Sendable {
         case reply(Reply)
         /// The head and this many bytes of the body, then the connection ends.
@@ -13,7 +13,7 @@ struct Switchboard: Sendable {
 
     let simulation: Simulation
     let admin: AdminAPI
-    private let lines = SessionLines()
+    private let queues = SessionQueues()
 
     init(_ simulation: Simulation) {
         self.simulation = simulation
@@ -24,12 +24,12 @@ struct Switchboard: Sendable {
         if request.segments.first == "simulator" { return .reply(admin.answer(request)) }
         simulation.requests.note(request)
         let draw = simulation.faults.draw(for: request.method, request.path, query: request.query, at: simulation.now())
-        // A host that hangs does not look at the session.
+        // A host that hangs does not read the cookies, so the request waits in no queue.
         if draw.ending == .hangs, !draw.takesEffect { return .silence }
         let instance = simulation.instance
         let session = instance.session(of: request)
         let limit = instance.settings.sessionQueue
-        let outcome = try await lines.run(session, limit: limit, onQueue: { instance.noteQueued() }) {
+        let outcome = try await queues.run(session, limit: limit, onQueue: { instance.noteQueued() }) {
             let latency = draw.milliseconds + (isForInstance(request) ? instance.settings.latency : 0)
             if latency > 0 { try await Task.sleep(for: .milliseconds(latency)) }
             return perform(request, draw)
@@ -42,21 +42,21 @@ struct Switchboard: Sendable {
     private func perform(_ request: ReceivedRequest, _ draw: FaultPlan.Draw) -> Outcome {
         switch draw.ending?.effect(at: simulation.now()) {
         case .reply(var reply)?:
-            if draw.takesEffect { _ = trueReply(request, draw.quirks) }
+            if draw.takesEffect { _ = regularReply(request, draw.quirks) }
             reply.set("Date", CivilTime.http(simulation.now()))
             return .reply(reply)
         case .reset(afterEffect: false)?: return .reset
         case .reset(afterEffect: true)?:
-            _ = trueReply(request, draw.quirks)
+            _ = regularReply(request, draw.quirks)
             return .reset
         case .silence?:
-            _ = trueReply(request, draw.quirks)
+            _ = regularReply(request, draw.quirks)
             return .silence
         case .cut?:
-            let reply = trueReply(request, draw.quirks)
+            let reply = regularReply(request, draw.quirks)
             return .cut(reply, after: reply.body.count / 2)
-        case .changed(let change)?: return .reply(change(trueReply(request, draw.quirks)))
-        case .delay?, .quirk?, nil: return .reply(trueReply(request, draw.quirks))
+        case .changed(let change)?: return .reply(change(regularReply(request, draw.quirks)))
+        case .delay?, .quirk?, nil: return .reply(regularReply(request, draw.quirks))
         }
     }
 
@@ -67,7 +67,7 @@ struct Switchboard: Sendable {
             && !SimulatedServices.paths.contains(first)
     }
 
-    private func trueReply(_ request: ReceivedRequest, _ quirks: Set<Fault>) -> Reply {
+    private func regularReply(_ request: ReceivedRequest, _ quirks: Set<Fault>) -> Reply {
         let reply =
             switch request.segments.first {
             case "hooks", "webhook": simulation.receivers.answer(request)

@@ -5,8 +5,10 @@ import Synchronization
 
 /// A server's connections from when they are accepted until they are handled.
 ///
-/// NIO ends the process if an accepted connection is dropped before it is handled, as by a server that ends just then: so each is
-/// kept here, and a server that has ended handles those that are left. A class over a lock, because event loops and tasks use it.
+/// NIO ends the process if an accepted connection is dropped before it is handled, for example because the server ends at that
+/// moment. So each connection is kept here, and a server that has ended handles those that are left.
+///
+/// A class over a lock, because event loops and tasks use it.
 final class UnhandledConnections: Sendable {
     private struct State {
         var waiting: [ObjectIdentifier: @Sendable () async -> Void] = [:]
@@ -48,7 +50,7 @@ final class UnhandledConnections: Sendable {
 }
 
 /// A channel whose connections are kept until they are handled.
-struct KeptChannel<Base: ServerChildChannel>: ServerChildChannel {
+struct TrackedChannel<Base: ServerChildChannel>: ServerChildChannel {
     struct Ended: Error {}
 
     private let base: Base

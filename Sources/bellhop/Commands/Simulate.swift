@@ -64,7 +64,7 @@ struct Simulate: AsyncParsableCommand {
             }
         }
         _ = simulation.instance.addUser(user, password: password)
-        simulation.addNeighbours(account: "\(user)@example.com", password: password, secret: password)
+        simulation.addOtherSystems(account: "\(user)@example.com", password: password, secret: password)
         let server = SimulatorServer(simulation, port: port)
         let people = simulation.instance.addPeople()
         let (user, password, still, officeHours, port, speed) = (user, password, still, officeHours, port, speed)

@@ -135,7 +135,7 @@ private final class DemoScenario: Service {
     func run() async throws {
         try await cancelWhenGracefulShutdown {
             do {
-                try await self.simulation.play(self.script, tell: { self.pace.follow($0) }, isReady: { self.pace.isReady })
+                try await self.simulation.play(self.script, report: { self.pace.follow($0) }, isReady: { self.pace.isReady })
                 while !self.pace.isReady { try await Task.sleep(for: .milliseconds(50)) }
                 try await self.clock.sleep(for: .seconds(120))
                 self.ended.withLock { $0 = true }

@@ -38,7 +38,7 @@ final class DemoPace: Sendable {
         }
     }
 
-    func follow(_ scene: Simulation.Scene) {
+    func follow(_ scene: Simulation.PlayReport) {
         guard case .happened = scene else { return }
         state.withLock { state in
             state.polls = [:]

@@ -6,7 +6,7 @@ struct SimulateStory: Sendable {
     /// The speed of the instance's clock, relative to real time.
     let speed: Double
 
-    func line(_ scene: Simulation.Scene) -> String {
+    func line(_ scene: Simulation.PlayReport) -> String {
         switch scene {
         case .watched: "A client has begun to poll."
         case .happened(let happening): "now: " + text(happening)
@@ -19,7 +19,7 @@ struct SimulateStory: Sendable {
         return seconds < 100 ? "in \(seconds) s" : "in \(seconds / 60) min"
     }
 
-    private func text(_ happening: Happening) -> String {
+    private func text(_ happening: ScenarioEvent) -> String {
         switch happening {
         case .opened(let task):
             "a new \(task.table) for \(task.assignedTo ?? "nobody yet"): \(task.title)"

@@ -76,7 +76,7 @@ import Testing
 
     @Test(arguments: ["GetSSOEnterprises", "GetSSOSites", "SSOSiteLogin"])
     func `a failing step of the services is reported by name, without a token`(_ step: String) async throws {
-        practice.simulation.faults.add(.neighbour(.etoDetail), path: "/API/Security.svc/\(step)", times: nil)
+        practice.simulation.faults.add(.otherSystem(.etoDetail), path: "/API/Security.svc/\(step)", times: nil)
         let findings = try await practice.open { connection in await connection.examine(Self.needs) }
         let names = ["GetSSOEnterprises": "enterprise", "GetSSOSites": "site", "SSOSiteLogin": "site login"]
         #expect(findings.first { $0.state == .missing }?.subject == names[step])

@@ -59,7 +59,7 @@ import Testing
         try await practice.open { connection, _ in
             let held = await failure { _ = try await practice.call(connection, arguments, attempt: doubtful(2)) }
             #expect(held?.remedy == .hold)
-            practice.simulation.faults.add(.tooManyRequests(.unsaid), path: "/mfp/api/adapters/feed/post")
+            practice.simulation.faults.add(.tooManyRequests(.unspecified), path: "/mfp/api/adapters/feed/post")
             let failed = await failure { _ = try await practice.call(connection, arguments, attempt: doubtful(1)) }
             #expect(failed?.reason == .throttled)
             _ = try await practice.call(connection, arguments, attempt: doubtful(2))

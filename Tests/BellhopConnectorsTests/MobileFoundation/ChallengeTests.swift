@@ -156,15 +156,15 @@ import Testing
         practice.runtime.addAdapter("orders", .init { _ in .init(body: "[]") })
         try await practice.open { connection, _ in
             func call() async -> Failure? { await failure { _ = try await practice.call(connection, orders) } }
-            practice.simulation.faults.add(.neighbour(.mfpNoToken), path: "/mfp/api/adapters")
+            practice.simulation.faults.add(.otherSystem(.mfpNoToken), path: "/mfp/api/adapters")
             #expect(await call() == nil)
-            practice.simulation.faults.add(.neighbour(.mfpInvalidToken), path: "/mfp/api/adapters")
+            practice.simulation.faults.add(.otherSystem(.mfpInvalidToken), path: "/mfp/api/adapters")
             #expect(await call() == nil)
-            practice.simulation.faults.add(.neighbour(.mfpInsufficientScope), path: "/mfp/api/adapters")
+            practice.simulation.faults.add(.otherSystem(.mfpInsufficientScope), path: "/mfp/api/adapters")
             let scopes = await call()
             #expect(scopes?.reason == .forbidden)
             #expect(scopes?.message.contains("RegisteredClient scopeA scopeB") == true)
-            practice.simulation.faults.add(.neighbour(.mfpUnsuccessful), path: "/mfp/api/adapters")
+            practice.simulation.faults.add(.otherSystem(.mfpUnsuccessful), path: "/mfp/api/adapters")
             #expect(await call()?.message.contains("Runtime: HTTP request failed") == true)
         }
     }

@@ -93,7 +93,7 @@ import Testing
         let now = SampleDelivery.now
         let post: JSON.Object = ["path": "issues", "json": ["title": "once"]]
         // A person ordered a retry. The server refuses for now, which shows that the request had no effect.
-        practice.simulation.faults.add(.tooManyRequests(.unsaid))
+        practice.simulation.faults.add(.tooManyRequests(.unspecified))
         let first = await failure(post, attempt: Attempt(number: 1, now: now, firstStarted: now, lastUncertain: now))
         #expect(first?.reason == .throttled)
         #expect(!practice.notebook.all.isEmpty)

@@ -206,9 +206,9 @@ import Testing
         }
     }
 
-    @Test(arguments: Chat.all, [SimulatedChats.Trouble.revoked, .noChat])
+    @Test(arguments: Chat.all, [SimulatedChats.ChatFault.revoked, .noChat])
     func `a revoked token and a chat that is gone pause the receiver`(
-        _ chat: Chat, _ trouble: SimulatedChats.Trouble
+        _ chat: Chat, _ trouble: SimulatedChats.ChatFault
     ) async throws {
         try await open(chat) { sender in
             sender.chats.answer(of: chat.kind, next: trouble)

@@ -39,7 +39,7 @@ extension TableSourceTests {
     func `if the instance returns no rows for an unknown field, it is found once the table has a row`(
         _ hasDictionary: Bool
     ) async throws {
-        instance.settings.invalidQueriesBringNothing = true
+        instance.settings.invalidQueriesReturnNoRows = true
         instance.changeUser("john.doe") { $0.dictionary = hasDictionary ? .allowed : .hidden }
         let typo = try source(["query": "actve=true"])
         #expect(try await typo.list(from: LastPoll()).listing.entries.isEmpty)  // the server does not report it

@@ -1,5 +1,5 @@
-/// The subjects of an office's tasks.
-enum Subjects {
+/// Titles, comments and names for generated tasks.
+enum SampleTexts {
     struct Kind: Sendable {
         var table: String
         var titles: [String]
@@ -29,7 +29,7 @@ enum Subjects {
     private static let problems = Kind(
         table: "problem", titles: ["Nightly backup runs into office hours", "Badge readers lose their clock after power cuts"])
 
-    /// Each kind occurs in proportion to its frequency, out of twenty.
+    /// Twenty entries, each kind in proportion to its frequency.
     static let kinds =
         Array(repeating: incidents, count: 13) + Array(repeating: catalog, count: 4) + Array(repeating: changes, count: 2) + [
             problems
@@ -54,10 +54,10 @@ extension SimulatedInstance {
     /// Adds a few colleagues and callers, who cannot log in, and returns their user names.
     @discardableResult
     public func addPeople() -> [String] {
-        for (userName, name) in Subjects.people {
+        for (userName, name) in SampleTexts.people {
             addUser(userName, password: "", name: name)
             changeUser(userName) { $0.isActive = false }
         }
-        return Subjects.people.map(\.0)
+        return SampleTexts.people.map(\.0)
     }
 }

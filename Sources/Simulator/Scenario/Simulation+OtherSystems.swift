@@ -6,7 +6,7 @@ extension Simulation {
     ///   - account: the e-mail address of the account at ETO.
     ///   - password: its password.
     ///   - secret: the secret of the client `bellhop` of Mobile Foundation.
-    public func addNeighbours(account: String, password: String, secret: String) {
+    public func addOtherSystems(account: String, password: String, secret: String) {
         eto.addAccount(account, password: password)
         eto.addEnterprise(
             .init(

@@ -1,6 +1,6 @@
 /// An action of people on the instance.
-public enum Happening: Sendable, Hashable {
-    /// A task is opened; its sys_id is given, so that later happenings can refer to it.
+public enum ScenarioEvent: Sendable, Hashable {
+    /// A task is opened; its sys_id is given, so that later events can refer to it.
     case opened(NewTask)
     /// Columns get raw values.
     case changed(task: String, set: [String: String], by: String)
@@ -12,9 +12,9 @@ public enum Happening: Sendable, Hashable {
 }
 
 extension SimulatedInstance {
-    /// Applies a happening now; if its task no longer exists, nothing changes.
-    public func apply(_ happening: Happening) {
-        switch happening {
+    /// Applies an event now; if its task no longer exists, nothing changes.
+    public func apply(_ event: ScenarioEvent) {
+        switch event {
         case .opened(let task): addTask(task)
         case .changed(let task, let values, let author): updateTask(task, set: values, by: author)
         case .assigned(let task, let userName, let author): assign(task, to: userName, by: author)

@@ -1,7 +1,7 @@
 import BellhopCore
 
 /// Generates tasks and their histories from a seed.
-struct Life: Sendable {
+struct TaskGenerator: Sendable {
     private let user: String
     private let people: [String]
     private let tasksPerHour: Double
@@ -51,11 +51,11 @@ struct Life: Sendable {
     }
 
     private mutating func task(at time: Int64) -> [Scenario.Due] {
-        let kind = Subjects.kinds[Int.random(in: 0..<Subjects.kinds.count, using: &random)]
+        let kind = SampleTexts.kinds[Int.random(in: 0..<SampleTexts.kinds.count, using: &random)]
         let id = random.hex()
         let caller = pick(people)
-        let title = pick(kind.titles).replacing("{who}", with: pick(Subjects.firstNames)).replacing(
-            "{room}", with: pick(Subjects.rooms))
+        let title = pick(kind.titles).replacing("{who}", with: pick(SampleTexts.firstNames)).replacing(
+            "{room}", with: pick(SampleTexts.rooms))
         let isMine = chance(0.5)
         let comesUnassigned = chance(0.3)
         let owner = isMine ? user : pick(people)
@@ -74,7 +74,7 @@ struct Life: Sendable {
         }
         if chance(0.4) {
             at += minutes(5, 90)
-            due.append(.init(at: at, .noted(task: id, text: pick(Subjects.comments), kind: .comments, by: caller)))
+            due.append(.init(at: at, .noted(task: id, text: pick(SampleTexts.comments), kind: .comments, by: caller)))
         }
         if chance(0.1) {
             at += minutes(5, 60)

@@ -1,7 +1,7 @@
 import BellhopCore
 
 /// Errors of ETO's services and of Mobile Foundation.
-public enum NeighbourFault: String, Sendable, Hashable, CaseIterable {
+public enum OtherSystemFault: String, Sendable, Hashable, CaseIterable {
     /// A refused login: 200 with a token of zeros and a status other than 0.
     case etoZeroToken = "eto_zero_token"
     /// An error under 200: `{"Detail": …}`.

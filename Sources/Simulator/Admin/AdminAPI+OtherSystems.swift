@@ -1,7 +1,7 @@
 import BellhopCore
 
 extension AdminAPI {
-    static let helpOnNeighbours = """
+    static let helpOnOtherSystems = """
         PUT    /simulator/access_rules        content of sys_security_acl, or null if nobody may read it:
                                               [{"name": "incident.work_notes", "operation": "write", "roles": ["itil"], "condition": "…"}]
         GET    /simulator/mfp                 clients, adapters, services, counts; never secrets or tokens

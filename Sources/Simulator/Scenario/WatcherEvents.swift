@@ -1,7 +1,7 @@
 import BellhopCore
 
 /// Events for new watchers of a simulated instance.
-struct Welcome: Sendable {
+struct WatcherEvents: Sendable {
     private static let titles = [
         "VPN drops every few minutes since this morning", "Outlook asks for the password again and again",
         "No sound in video calls in room 2.14", "Wi-Fi is slow in the canteen",
@@ -11,15 +11,8 @@ struct Welcome: Sendable {
     let caller: String
     /// The sys_id of the task that changes.
     let task: String
-    private var random: SeededRandom
-    private var count = 0
-
-    init(user: String, caller: String, task: String, random: SeededRandom) {
-        self.user = user
-        self.caller = caller
-        self.task = task
-        self.random = random
-    }
+    private(set) var random: SeededRandom
+    private(set) var count = 0
 
     mutating func next(at time: Int64) -> [Scenario.Due] {
         defer { count += 1 }

@@ -1,7 +1,7 @@
 import BellhopCore
 
 /// The instance's clients, tokens and keys.
-struct TokenOffice: Sendable {
+struct TokenStore: Sendable {
     struct Access: Sendable {
         var text: String
         var client: String
@@ -34,10 +34,10 @@ struct TokenOffice: Sendable {
 
     init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
-    /// A client's token for a user: the same one while it is valid, unless another is requested.
-    mutating func accessToken(for user: String, of client: SimulatedClient, another: Bool, at now: Int64) -> Access {
+    /// A client's token for a user: the valid one, if there is one, unless a new one is wanted.
+    mutating func accessToken(for user: String, of client: SimulatedClient, isNew: Bool, at now: Int64) -> Access {
         let known = access.values.first { $0.user == user && $0.client == client.id && $0.ends > now }
-        if !another, let known { return known }
+        if !isNew, let known { return known }
         let token = Access(
             text: random.hex(86), client: client.id, user: user, ends: now + Int64(client.accessSeconds) * CivilTime.second)
         access[token.text] = token
