@@ -2,7 +2,7 @@ import BellhopCore
 
 extension AdminAPI {
     static let helpOnETO = """
-        GET    /simulator/eto                 accounts, enterprises, TouchPoints, responses, counts; never passwords or tokens
+        GET    /simulator/eto                 accounts, enterprises, TouchPoints, responses and counts, without passwords and tokens
         PATCH  /simulator/eto                 dead_session (500, 401, 400 or 200), sends_nothing, lists_elements, rewrites_values
         POST   /simulator/eto/accounts        {"email": "…", "password": "…"}
         POST   /simulator/eto/enterprises     {"guid": "…", "name": "…", "sites": [{"id": 77, "name": "…",
@@ -11,7 +11,7 @@ extension AdminAPI {
         POST   /simulator/eto/responses       {"touchpoint": 14, "subject": 501, "program": 1, "elements": {"1006": "…"}}
         PATCH  /simulator/eto/responses/{id}  {"elements": {"1006": "…"}}
         DELETE /simulator/eto/responses/{id}
-        DELETE /simulator/eto/sessions        like a login to the web pages; ?account= for one
+        DELETE /simulator/eto/sessions        ends sessions, like a login to the web pages; ?account=… for those of one account
 
         """
 

@@ -2,9 +2,9 @@ import BellhopCore
 
 extension AdminAPI {
     static let helpOnMail = """
-        GET    /simulator/mail                the mails that arrived
+        GET    /simulator/mail                the received mails
         DELETE /simulator/mail
-        GET    /simulator/mail/settings       how the mail server answers; never with passwords
+        GET    /simulator/mail/settings       how the mail server answers, without passwords
         PATCH  /simulator/mail/settings       accounts: {"user": "password"}, mechanisms: ["PLAIN"], needs_tls, recipients: {"address": "550 5.1.1 No"},
                                               greeting, login, sender, data, end: "451 4.3.0 Later" or null; cut: \(SimulatedMail.Cut.allCases.map(\.rawValue).joined(separator: ", ")) or null;
                                               delay (ms before each answer), most_recipients, largest (bytes)

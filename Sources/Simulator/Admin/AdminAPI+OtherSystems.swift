@@ -2,16 +2,16 @@ import BellhopCore
 
 extension AdminAPI {
     static let helpOnOtherSystems = """
-        PUT    /simulator/access_rules        content of sys_security_acl, or null if nobody may read it:
+        PUT    /simulator/access_rules        the content of sys_security_acl, or null if no user may read it:
                                               [{"name": "incident.work_notes", "operation": "write", "roles": ["itil"], "condition": "…"}]
-        GET    /simulator/mfp                 clients, adapters, services, counts; never secrets or tokens
-        PATCH  /simulator/mfp                 {"lifetime": 3600}: seconds that tokens live from now on
+        GET    /simulator/mfp                 clients, adapters, services and counts, without secrets and tokens
+        PATCH  /simulator/mfp                 {"lifetime": 3600}: the lifetime of new tokens, in seconds
         POST   /simulator/mfp/clients         {"id": "…", "secret": "…", "scopes": ["…"]}
         POST   /simulator/mfp/adapters        {"name": "…", "scopes": ["…"], "javascript": false, "status": 200, "body": "…"}
         POST   /simulator/mfp/services        the same, for a back-end service of the API connector
-        PUT    /simulator/mfp/external        {"body": "…", "challenges": true}: what /external answers, and whether it wants a token
+        PUT    /simulator/mfp/external        {"body": "…", "challenges": true}: the answer of /external, and whether it requires a token
         DELETE /simulator/mfp/tokens          revokes all tokens
-        GET    /simulator/api                 the issues under /rest/v1, how often it was written to, its quirks
+        GET    /simulator/api                 the issues under /rest/v1, the number of writes, the quirks
         PATCH  /simulator/api                 {"door": {"header": "Authorization", "value": "Bearer …"} or null, "has_validators": true, "rate_limit": 60,
                                                "quirks": ["…"]}   quirks: \(SimulatedAPI.Quirk.allCases.map(\.rawValue).joined(separator: ", "))
         POST   /simulator/api/issues          {"title": "…", "state": "open", "priority": 3}

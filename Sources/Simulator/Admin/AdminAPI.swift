@@ -8,9 +8,9 @@ struct AdminAPI: Sendable {
 
     static let help = """
         GET    /simulator                     this list
-        GET    /simulator/state               time, counts, users, tasks, journal, faults: all in one
-        GET    /simulator/faults              rules and how often each has struck
-        POST   /simulator/faults              a rule, or a list of them; answers their ids
+        GET    /simulator/state               time, counts, users, tasks, journal and faults together
+        GET    /simulator/faults              the rules, and how often each has occurred
+        POST   /simulator/faults              adds a rule or a list of rules; returns their ids
                {"fault": "internal_error", "method": "POST", "path": "/api/x_snc_my_work", "skip": 0, "times": 1,
                 "probability": 1, "takes_effect": false}     times: null for no limit
                faults: \(Fault.names.joined(separator: ", "))
@@ -18,40 +18,41 @@ struct AdminAPI: Sendable {
                rate_limit: requests in seconds (1 in 1), and retry_after; slow: milliseconds; redirect: to;
                status: status, body; business_rule: field, value; text_cut: characters;
                text_cut, tags_stripped, digits_masked, typography: field (comments or work_notes; both by default)
-               query: what the decoded query must have in it; rate_limit and what changes texts have no end by default
+               query: a text that the decoded query must contain; rate_limit and faults that change texts last until they are
+               removed, unless times is given
         DELETE /simulator/faults[/{id}]       one rule, or all
         GET    /simulator/tasks               all tasks, raw values
         POST   /simulator/tasks               {"table": "incident", "title": "…", "priority": 3, "assigned_to": "user name",
                                                "opened_by": "user name", "sys_id": "…", "fields": {"column": "raw value"}}
-        GET    /simulator/tasks/{id}          by sys_id or number; so below
+        GET    /simulator/tasks/{id}          by sys_id or number, also below
         PATCH  /simulator/tasks/{id}          {"set": {"column": "raw value"}, "assign": "user name" or null, "close": true,
                                                "touch": true, "by": "user name"}
         DELETE /simulator/tasks/{id}
         GET    /simulator/tasks/{id}/journal  comments and work notes
         POST   /simulator/tasks/{id}/journal  {"text": "…", "kind": "comments" or "work_notes", "by": "user name"}
-        GET    /simulator/users               never with passwords
+        GET    /simulator/users               all users, without passwords
         POST   /simulator/users               {"user_name": "…", "password": "…", "name": "…", "email": "…"}
         PATCH  /simulator/users/{user_name}   password, language (en, de), active, utc_offset, may_use_tracker; tasks, journal,
                                               users, attachments: allowed, hidden or forbidden; work_notes, comments,
                                               updates, creates: allowed, ignored or refused; hidden_fields,
                                               read_only_fields: ["column"]; roles: ["name"]; time_zone; date_format, time_format: "dd.MM.yyyy"
-        DELETE /simulator/sessions[?user=…]   ends them
+        DELETE /simulator/sessions[?user=…]   ends the sessions of one user, or all
         PATCH  /simulator/settings            latency (ms that each request takes), labels: {"comments": "…"}, session_seconds, rotates_sessions, session_queue, lock_out_after, has_tracker,
                                               sessions_end_with_token, missing_user_token: ignored, told or intercepted
-        POST   /simulator/clients             client_id, client_secret (none: a public client), grants: password, refresh_token,
-                                              client_credentials, jwt, authorization_code (default: all); user (whom
-                                              client_credentials act for), public_key (PEM, for jwt), redirects: ["address"],
+        POST   /simulator/clients             client_id, client_secret (omit it for a public client), grants: password, refresh_token,
+                                              client_credentials, jwt, authorization_code (default: all); user (for
+                                              client_credentials), public_key (PEM, for jwt), redirects: ["address"],
                                               access_seconds, refresh_seconds, next_refresh_token: same, none or other,
                                               refresh_brings_another
         POST   /simulator/api_keys            {"key": "…", "user": "user name", "paths": ["/api/now/"]}
-        DELETE /simulator/tokens[?which=…]    ends access tokens; or refresh, or all
-        GET    /simulator/received            what /hooks/{name} and /webhook/{name} were sent; ?receiver=name
+        DELETE /simulator/tokens[?which=…]    revokes tokens: access (the default), refresh or all
+        GET    /simulator/received            the messages to /hooks/{name} and /webhook/{name}; ?receiver=name
         DELETE /simulator/received
-        GET    /simulator/chats               a page that shows what arrived in the chats, as a person would see it
+        GET    /simulator/chats               a page with the messages in the chats, as a person would see them
         GET    /simulator/inbox               a page for people: alerts, notifications, rooms and mails
         PUT    /simulator/receivers/{name}    {"status": 500, "body": "…"}: its answer from now on
         DELETE /simulator/receivers/{name}    back to 200 ok
-        GET    /simulator/requests            all requests but these; credentials and cookies left out
+        GET    /simulator/requests            all requests except those to /simulator; without credentials and cookies
         DELETE /simulator/requests
 
         """ + helpOnMail + helpOnETO + helpOnOtherSystems

@@ -6,7 +6,7 @@ struct AdminProblem: Error, Sendable, Hashable {
     var message: String
 }
 
-/// A JSON object whose members are read one by one; members left at the end are unknown and refused.
+/// A JSON object whose members are read one by one. Members that were not read are refused at the end.
 struct AdminForm {
     private var left: [String: JSON] = [:]
     private var known: [String] = []
@@ -94,7 +94,7 @@ struct AdminForm {
 
     func end() throws(AdminProblem) {
         if let unknown = left.keys.min() {
-            throw AdminProblem(message: "unknown: '\(unknown)'; known: \(known.joined(separator: ", "))")
+            throw AdminProblem(message: "no member '\(unknown)'; known: \(known.joined(separator: ", "))")
         }
     }
 }

@@ -44,7 +44,7 @@ extension SimulatedInstance.State {
         let number = session?.user == user.id ? session?.number : nil
         let own = number ?? openSession(for: user, tokenEnds: settings.sessionsEndWithToken ? tokenEnds : nil, at: now)
         var reply =
-            forged(request, in: session) ?? route(request, user: user, quirks: quirks, at: now)
+            forgeryRefusal(request, in: session) ?? route(request, user: user, quirks: quirks, at: now)
         if reply.status == 200, listsTasks(request), sessions.noteList(own) { counts.watchers += 1 }
         for cookie in sessions.cookies(for: own, at: now, settings: settings) { reply.add("Set-Cookie", cookie) }
         reply.set("X-Is-Logged-In", "true")
@@ -64,8 +64,8 @@ extension SimulatedInstance.State {
         return sessions.open(for: user.id, tokenEnds: tokenEnds, at: now).number
     }
 
-    /// Refuses a write that has only cookies, if the instance requires more.
-    private func forged(_ request: ReceivedRequest, in session: Sessions.Session?) -> Reply? {
+    /// The refusal of a write that has cookies, but neither credentials nor the session's token; nil if the write is allowed.
+    private func forgeryRefusal(_ request: ReceivedRequest, in session: Sessions.Session?) -> Reply? {
         guard let session, settings.missingUserToken != .ignored, !["GET", "HEAD"].contains(request.method),
             request.header("Authorization") == nil, request.header("x-sn-apikey") == nil,
             request.header("X-UserToken") != session.userToken

@@ -76,7 +76,7 @@ public final class SimulatedAPI: Sendable {
         /// Whether it supports `ETag` and `Last-Modified`.
         var hasValidators = true
         var changed: Int64 = 0
-        /// The total that lists state; nil for the true number.
+        /// The total that lists report; nil for the true number.
         var statedTotal: Int?
         /// How many of these cookies were set.
         var cookies = 0

@@ -1,11 +1,13 @@
 import BellhopCore
 
-/// Why a Slack incoming webhook refuses a message: the code it answers and the reason, which it does not send.
+/// The rules of Slack's incoming webhooks for messages.
 ///
 /// Source of the limits: Slack's Block Kit reference.
 struct SlackRules {
     struct Refusal: Error, Sendable, Hashable {
+        /// The answer's text.
         var code: String
+        /// More precise than the code. Slack's webhooks do not send it; here it is the field `X-Simulator-Reason`.
         var reason: String
     }
 

@@ -1,4 +1,4 @@
-/// A row of `sys_security_acl`, as shown to those who may read it. It has no effect here.
+/// A row of `sys_security_acl`, as shown to those who may read it. It has no effect in the simulation.
 public struct SimulatedAccessRule: Sendable, Hashable {
     public enum Operation: String, Sendable, Hashable, CaseIterable { case create, read, write, delete }
 
