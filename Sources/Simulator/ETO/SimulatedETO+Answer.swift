@@ -7,6 +7,9 @@ extension SimulatedETO {
 }
 
 extension SimulatedETO.State {
+    private static let noEndpoint = Reply.html(404, "<html><body>Endpoint not found.</body></html>")
+    private static let empty = Reply(200, type: "application/json;charset=UTF-8")
+
     fileprivate mutating func answer(_ request: ReceivedRequest) -> Reply {
         let path = Array(request.segments.dropFirst())
         guard request.header("Content-Type")?.hasPrefix("application/json") == true else {
@@ -23,7 +26,7 @@ extension SimulatedETO.State {
         case ("GET", "TouchPoint.svc"?, "GetTouchPointResponse"?): return single(request)
         case ("GET", "TouchPoint.svc"?, "GetTouchPoint"?): return form(request)
         case ("POST", "TouchPoint.svc"?, "TouchPointResponseAdd"?): return add(request, session)
-        default: return .html(404, "<html><body>Endpoint not found.</body></html>")
+        default: return Self.noEndpoint
         }
     }
 
@@ -56,7 +59,7 @@ extension SimulatedETO.State {
             let token = guid()
             sessions[token] = .init(account: account, enterprise: enterprise.guid, site: site)
             return .json(200, .string(token))
-        default: return .html(404, "<html><body>Endpoint not found.</body></html>")
+        default: return Self.noEndpoint
         }
     }
 
@@ -97,7 +100,7 @@ extension SimulatedETO.State {
 
     private func programs(_ path: [String], _ session: SimulatedETO.Session) -> Reply {
         guard path.count == 5, path[2] == "Program", path[3] == "GetPrograms", path[4] == String(session.site) else {
-            return .html(404, "<html><body>Endpoint not found.</body></html>")
+            return Self.noEndpoint
         }
         let programs = site(of: session)?.programs ?? []
         return .json(
@@ -130,7 +133,7 @@ extension SimulatedETO.State {
             return .detail(400, "Simulator: SubjectID and TouchPointID are numbers")
         }
         let found = responses.filter { $0.touchPoint == touchPoint && (asked["SubjectID"] ?? $0.subject) == $0.subject }
-        if found.isEmpty, habits.sendsNothing { return Reply(200, type: "application/json;charset=UTF-8") }
+        if found.isEmpty, habits.sendsNothing { return Self.empty }
         return .json(200, .array(found.map { record($0, withElements: habits.listsElements) }))
     }
 
@@ -139,7 +142,7 @@ extension SimulatedETO.State {
         guard let asked = numbers(request, ["TouchPointID"]), let id = asked["TouchPointID"] else {
             return .detail(400, "Simulator: TouchPointID is a number")
         }
-        guard let name = touchPoints[id] else { return Reply(200, type: "application/json;charset=UTF-8") }
+        guard let name = touchPoints[id] else { return Self.empty }
         return .json(200, ["TouchPointID": .int(id), "TouchPointName": .string(name)])
     }
 
@@ -148,7 +151,7 @@ extension SimulatedETO.State {
             let id = asked["TouchPointResponseID"]
         else { return .detail(400, "Simulator: TouchPointID and TouchPointResponseID are numbers") }
         guard let response = responses.first(where: { $0.id == id && $0.touchPoint == touchPoint }) else {
-            return Reply(200, type: "application/json;charset=UTF-8")
+            return Self.empty
         }
         return .json(200, record(response, withElements: true))
     }

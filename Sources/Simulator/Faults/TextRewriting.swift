@@ -19,7 +19,7 @@ public enum TextRewriting: Sendable, Hashable {
         }
     }
 
-    private var order: Int {
+    fileprivate var order: Int {
         switch self {
         case .tagsStripped: 0
         case .digitsMasked: 1
@@ -42,8 +42,6 @@ public enum TextRewriting: Sendable, Hashable {
         }
         return set.replacing("...", with: "\u{2026}").replacing("--", with: "\u{2014}").replacing(" - ", with: " \u{2013} ")
     }
-
-    static func comesBefore(_ a: TextRewriting, _ b: TextRewriting) -> Bool { a.order < b.order }
 }
 
 extension Set<Fault> {
@@ -51,6 +49,6 @@ extension Set<Fault> {
     func rewriting(_ text: String, in kind: JournalEntry.Kind) -> String {
         compactMap { fault -> TextRewriting? in
             if case .rewritten(let rewriting, let field) = fault, field == nil || field == kind { rewriting } else { nil }
-        }.sorted(by: TextRewriting.comesBefore).reduce(text) { $1.apply(to: $0) }
+        }.sorted { $0.order < $1.order }.reduce(text) { $1.apply(to: $0) }
     }
 }

@@ -18,9 +18,7 @@ extension SimulatedInstance.State {
             return .error(
                 400, "Simulator: \(error.message)", detail: "The real server would ignore it; see the fault sloppy_queries")
         }
-        let shape = FieldShape(
-            world: world, user: user, parameters: parameters,
-            uri: settings.servletURI ?? "http://\(request.header("Host") ?? "localhost")/")
+        let shape = FieldShape(world: world, user: user, parameters: parameters, uri: uri(of: request))
         switch (request.method, path.count) {
         case ("GET", 1), ("HEAD", 1):
             return rows(table, request, version: version, shape: shape, quirks: quirks, at: now)
@@ -30,6 +28,11 @@ extension SimulatedInstance.State {
         case ("POST", 1): return create(in: table, request, shape: shape, quirks: quirks, at: now)
         default: return .wrongMethod
         }
+    }
+
+    /// The start of the instance's addresses, with a trailing slash.
+    func uri(of request: ReceivedRequest) -> String {
+        settings.servletURI ?? "http://\(request.header("Host") ?? "localhost")/"
     }
 
     func reading(_ table: String, by user: SimulatedUser) -> SimulatedUser.Reading {

@@ -30,7 +30,7 @@ extension SimulatedInstance.State {
     private mutating func list(_ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>) -> Reply {
         counts.lists += 1
         guard quirks.isDisjoint(with: [.emptyList, .emptyListCounted]) else { return .json(200, ["result": [:]]) }
-        let uri = settings.servletURI ?? "http://\(request.header("Host") ?? "localhost")/"
+        let uri = uri(of: request)
         if let cached = cachedList, cached.revision == world.revision, cached.user == user.id, cached.uri == uri {
             return Reply(200, type: "application/json;charset=UTF-8", body: cached.body)
         }

@@ -53,7 +53,6 @@ public final class SimulatedMail: Sendable {
         var mails: [ReceivedMail] = []
     }
 
-    private static let capacity = 10_000
     private let state = Mutex(State())
     let now: @Sendable () -> Int64
 
@@ -69,12 +68,7 @@ public final class SimulatedMail: Sendable {
 
     public func clear() { state.withLock { $0.mails = [] } }
 
-    func keep(_ mail: ReceivedMail) {
-        state.withLock { state in
-            state.mails.append(mail)
-            if state.mails.count > Self.capacity * 2 { state.mails.removeFirst(Self.capacity) }
-        }
-    }
+    func keep(_ mail: ReceivedMail) { state.withLock { $0.mails.appendToLog(mail) } }
 }
 
 /// A mail as it arrived, with its envelope.

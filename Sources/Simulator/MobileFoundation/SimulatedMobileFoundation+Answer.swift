@@ -29,7 +29,7 @@ extension SimulatedMobileFoundation.State {
             counts.refusedClients += 1
             return .json(401, ["errorCode": "invalid_client"])
         }
-        let form = Self.form(request)
+        let form = request.formFields
         guard request.header("Content-Type")?.hasPrefix("application/x-www-form-urlencoded") == true,
             form["grant_type"] == "client_credentials", Set(form.keys) == ["grant_type", "scope"]
         else { return .json(400, ["errorCode": "invalid_request"]) }
@@ -76,7 +76,7 @@ extension SimulatedMobileFoundation.State {
     private func call(_ adapter: SimulatedMobileFoundation.Adapter, _ request: ReceivedRequest, _ path: String) -> Reply {
         let query = Dictionary(request.parameters.map { ($0.name, $0.value) }) { $1 }
         let isForm = request.header("Content-Type")?.hasPrefix("application/x-www-form-urlencoded") == true
-        let form = isForm ? Self.form(request) : [:]
+        let form = isForm ? request.formFields : [:]
         let params = query["params"] ?? form["params"]
         let arguments = params.flatMap { try? JSON.parse($0) }?.asArray?.map(\.text)
         if adapter.isJavaScript, params != nil, arguments == nil {
@@ -86,9 +86,5 @@ extension SimulatedMobileFoundation.State {
         let answer = adapter.answer(
             .init(method: request.method, path: path, query: query, form: form, arguments: arguments, request: request))
         return Reply(answer.status, type: answer.type, body: Array(answer.body.utf8))
-    }
-
-    private static func form(_ request: ReceivedRequest) -> [String: String] {
-        Dictionary(request.form.map { ($0.name, $0.value) }) { $1 }
     }
 }

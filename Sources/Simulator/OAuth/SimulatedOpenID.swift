@@ -71,7 +71,7 @@ public final class SimulatedOpenID: Sendable {
     }
 
     private static func token(_ request: ReceivedRequest, _ issuer: String, _ state: inout State, at now: Int64) -> Reply {
-        let form = Dictionary(request.form.map { ($0.name, $0.value) }) { $1 }
+        let form = request.formFields
         // RFC 6749, section 2.3.1: both parts are encoded.
         let secret = Base64.basic(username: "bellhop", password: "s3cret%20%26%20more")
         guard request.method == "POST", request.header("Authorization") == secret else {

@@ -15,7 +15,6 @@ public final class Receivers: Sendable {
         var answers: [String: [Answer]] = [:]
     }
 
-    private static let capacity = 10_000
     private let state = Mutex(State())
 
     init() {}
@@ -68,12 +67,7 @@ public final class Receivers: Sendable {
         return reply
     }
 
-    private func note(_ message: ReceivedMessage) {
-        state.withLock { state in
-            state.messages.append(message)
-            if state.messages.count > Receivers.capacity * 2 { state.messages.removeFirst(Receivers.capacity) }
-        }
-    }
+    private func note(_ message: ReceivedMessage) { state.withLock { $0.messages.appendToLog(message) } }
 }
 
 /// A message sent to a receiver, and the answer.

@@ -32,6 +32,9 @@ public struct ReceivedRequest: Sendable, Hashable {
     /// The decoded pairs of a form body.
     public var form: [(name: String, value: String)] { PercentEncoding.pairs(text) }
 
+    /// The decoded fields of a form body by name; of equal names, the last one counts.
+    var formFields: [String: String] { Dictionary(form.map { ($0.name, $0.value) }) { $1 } }
+
     public func parameter(_ name: String) -> String? { parameters.first { $0.name == name }?.value }
 
     /// The request's cookies by name.

@@ -9,7 +9,6 @@ public final class RequestLog: Sendable {
         var total = 0
     }
 
-    private static let capacity = 10_000
     private let state = Mutex(State())
 
     init() {}
@@ -31,8 +30,15 @@ public final class RequestLog: Sendable {
     func note(_ request: ReceivedRequest) {
         state.withLock { state in
             state.total += 1
-            state.requests.append(request)
-            if state.requests.count > RequestLog.capacity * 2 { state.requests.removeFirst(RequestLog.capacity) }
+            state.requests.appendToLog(request)
         }
+    }
+}
+
+extension Array {
+    /// Appends an element to a list of which at least the last 10,000 are kept.
+    mutating func appendToLog(_ element: Element) {
+        append(element)
+        if count > 20_000 { removeFirst(10_000) }
     }
 }

@@ -1,7 +1,9 @@
 /// The tables of the simulated instance and their columns.
 enum Schema {
+    private static let sysID = Field("sys_id", .identifier, "Sys ID")
+
     static let bookkeeping = [
-        Field("sys_id", .identifier, "Sys ID"),
+        sysID,
         Field("sys_created_on", .dateTime, "Created"),
         Field("sys_created_by", .string, "Created by"),
         Field("sys_updated_on", .dateTime, "Updated"),
@@ -63,23 +65,23 @@ enum Schema {
             Field("date_format", .string, "Date format"), Field("time_format", .string, "Time format"),
         ],
         "sys_user_has_role": [
-            Field("sys_id", .identifier, "Sys ID"), Field("user", .reference("sys_user"), "User"),
+            sysID, Field("user", .reference("sys_user"), "User"),
             Field("role", .reference("sys_user_role"), "Role"), Field("state", .string, "State"),
         ],
-        "sys_user_role": [Field("sys_id", .identifier, "Sys ID"), Field("name", .string, "Name")],
+        "sys_user_role": [sysID, Field("name", .string, "Name")],
         "sys_security_acl": [
-            Field("sys_id", .identifier, "Sys ID"), Field("name", .string, "Name"),
+            sysID, Field("name", .string, "Name"),
             Field("operation", .reference("sys_security_operation"), "Operation"),
             Field("type", .reference("sys_security_type"), "Type"), Field("active", .boolean, "Active"),
             Field("admin_overrides", .boolean, "Admin overrides"), Field("advanced", .boolean, "Advanced"),
             Field("condition", .string, "Condition"), Field("script", .string, "Script"),
         ],
         "sys_security_acl_role": [
-            Field("sys_id", .identifier, "Sys ID"), Field("sys_security_acl", .reference("sys_security_acl"), "Access Control"),
+            sysID, Field("sys_security_acl", .reference("sys_security_acl"), "Access Control"),
             Field("sys_user_role", .reference("sys_user_role"), "Role"),
         ],
-        "sys_security_operation": [Field("sys_id", .identifier, "Sys ID"), Field("name", .string, "Name")],
-        "sys_security_type": [Field("sys_id", .identifier, "Sys ID"), Field("name", .string, "Name")],
+        "sys_security_operation": [sysID, Field("name", .string, "Name")],
+        "sys_security_type": [sysID, Field("name", .string, "Name")],
         "sys_attachment": bookkeeping + [
             Field("file_name", .string, "File name"), Field("table_name", .string, "Table name"),
             Field("table_sys_id", .string, "Table sys ID"), Field("content_type", .string, "Content type"),
@@ -87,27 +89,27 @@ enum Schema {
         ],
         "sys_user_group": bookkeeping + [Field("name", .string, "Name"), Field("description", .string, "Description")],
         "sys_journal_field": [
-            Field("sys_id", .identifier, "Sys ID"), Field("sys_created_on", .dateTime, "Created"),
+            sysID, Field("sys_created_on", .dateTime, "Created"),
             Field("sys_created_by", .string, "Created by"), Field("name", .string, "Name"),
             Field("element_id", .string, "Element ID"),
             Field("element", .string, "Element"), Field("value", .string, "Value"), Field("sys_tags", .string, "Tags"),
         ],
         "sys_dictionary": [
-            Field("sys_id", .identifier, "Sys ID"), Field("name", .string, "Table"), Field("element", .string, "Column name"),
+            sysID, Field("name", .string, "Table"), Field("element", .string, "Column name"),
             Field("internal_type", .string, "Type"), Field("reference", .string, "Reference"),
             Field("column_label", .string, "Column label"), Field("active", .boolean, "Active"),
             Field("display", .boolean, "Display"), Field("choice", .integer, "Choice"),
         ],
         "sys_documentation": [
-            Field("sys_id", .identifier, "Sys ID"), Field("name", .string, "Table"), Field("element", .string, "Element"),
+            sysID, Field("name", .string, "Table"), Field("element", .string, "Element"),
             Field("label", .string, "Label"), Field("language", .string, "Language"),
         ],
         "sys_db_object": [
-            Field("sys_id", .identifier, "Sys ID"), Field("name", .string, "Name"), Field("label", .string, "Label"),
+            sysID, Field("name", .string, "Name"), Field("label", .string, "Label"),
             Field("super_class", .reference("sys_db_object"), "Extends table"),
         ],
         "sys_choice": [
-            Field("sys_id", .identifier, "Sys ID"), Field("name", .string, "Table"), Field("element", .string, "Element"),
+            sysID, Field("name", .string, "Table"), Field("element", .string, "Element"),
             Field("value", .string, "Value"), Field("label", .string, "Label"), Field("language", .string, "Language"),
             Field("inactive", .boolean, "Inactive"),
         ],
