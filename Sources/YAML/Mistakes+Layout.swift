@@ -1,6 +1,6 @@
 extension Mistakes {
     /// Tabs before the first character, or after a dash.
-    func tabs(_ line: LineAnatomy) -> [Mistake] {
+    func tabs(_ line: LineParts) -> [Mistake] {
         var end = line.line.lowerBound
         while let byte = line.excerpt[end], ASCII.isBlank(byte) || byte == ASCII.dash { end += 1 }
         guard let first = source.bytes[line.line.lowerBound..<end].firstIndex(of: ASCII.tab) else { return [] }
@@ -26,7 +26,7 @@ extension Mistakes {
     }
 
     /// Possible intended indentations of a line with tabs, likeliest first.
-    private func indents(_ line: LineAnatomy) -> [Int] {
+    private func indents(_ line: LineParts) -> [Int] {
         let blanks = source.bytes[line.line.lowerBound..<line.indentEnd]
         let tabs = blanks.count { $0 == ASCII.tab }
         guard tabs > 0 else { return [blanks.count] }
@@ -39,7 +39,7 @@ extension Mistakes {
     }
 
     /// A `#` right after a quote or bracket.
-    func comment(_ line: LineAnatomy) -> [Mistake] {
+    func comment(_ line: LineParts) -> [Mistake] {
         guard error.code == .commentNeedsSpace else { return [] }
         let place = error.range.start.offset
         let corrected = line.excerpt.text(line.line.lowerBound..<place) + " " + line.excerpt.text(place..<line.line.upperBound)
@@ -51,7 +51,7 @@ extension Mistakes {
     }
 
     /// A `%YAML` of another version.
-    func version(_ line: LineAnatomy) -> [Mistake] {
+    func version(_ line: LineParts) -> [Mistake] {
         guard error.code == .version, source.line(line.number).hasPrefix("%YAML") else { return [] }
         return [
             Mistake(
@@ -62,7 +62,7 @@ extension Mistakes {
     }
 
     /// `rule my-rule`: a line of words among keys, without a colon.
-    func missingColon(_ line: LineAnatomy) -> [Mistake] {
+    func missingColon(_ line: LineParts) -> [Mistake] {
         guard error.code == .missingColon || error.code == .strayColon else { return [] }
         let here = error.code == .missingColon ? line : lineWithText(above: line.number)
         guard let here, here.key == nil, here.indent == line.indent, here.value.lowerBound == here.indentEnd,
@@ -80,9 +80,9 @@ extension Mistakes {
         ]
     }
 
-    func lineWithText(above number: Int) -> LineAnatomy? {
+    func lineWithText(above number: Int) -> LineParts? {
         for number in stride(from: number - 1, to: max(0, number - 1 - Self.reach), by: -1) {
-            let line = LineAnatomy(source, number)
+            let line = LineParts(source, number)
             if !line.isBlank, line.excerpt[line.indentEnd] != ASCII.hash { return line }
         }
         return nil

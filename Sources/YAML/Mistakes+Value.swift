@@ -1,6 +1,6 @@
 extension Mistakes {
     /// A value that YAML does not take as the intended text.
-    func value(of line: LineAnatomy) -> [Mistake] {
+    func value(of line: LineParts) -> [Mistake] {
         guard let first = line.first else { return [] }
         if let flow = aroundLine(line) { return corrected(line, by: flow) }
         switch first {
@@ -23,7 +23,7 @@ extension Mistakes {
         }
     }
 
-    private func plain(_ line: LineAnatomy) -> [Mistake] {
+    private func plain(_ line: LineParts) -> [Mistake] {
         guard let colon = line.value.first(where: { line.excerpt[$0] == ASCII.colon && line.excerpt[$0 + 1].isBlankOrEnd }) else {
             return []
         }
@@ -32,7 +32,7 @@ extension Mistakes {
     }
 
     /// `do: comment: hi`: a key that belongs under another key but is written on its line.
-    private func nested(_ line: LineAnatomy, _ colon: Int) -> [Mistake] {
+    private func nested(_ line: LineParts, _ colon: Int) -> [Mistake] {
         let inner = line.value.lowerBound..<colon
         guard let key = line.key, source.bytes[inner].allSatisfy({ ASCII.isWord($0) || $0 == ASCII.dash }) else { return [] }
         let (outer, name) = (line.excerpt.text(key), line.excerpt.text(inner))
@@ -55,7 +55,7 @@ extension Mistakes {
         ]
     }
 
-    private func bracket(_ line: LineAnatomy) -> [Mistake] {
+    private func bracket(_ line: LineParts) -> [Mistake] {
         let start = line.value.lowerBound
         let flow = FlowLine(line.excerpt, from: start, errorOffset: error.range.start.offset)
         var mistakes = corrected(line, by: flow)
@@ -76,7 +76,7 @@ extension Mistakes {
         return mistakes
     }
 
-    private func corrected(_ line: LineAnatomy, by flow: FlowLine) -> [Mistake] {
+    private func corrected(_ line: LineParts, by flow: FlowLine) -> [Mistake] {
         guard let first = flow.edits.min(by: { $0.range.lowerBound < $1.range.lowerBound }) else { return [] }
         let range = first.code == .commaInFlow && error.code == .commaInFlow ? error.range : source.range(first.range)
         return [
@@ -88,14 +88,14 @@ extension Mistakes {
     }
 
     /// The line as part of a `{` or `[` opened on a line above; nil if none is open.
-    private func aroundLine(_ line: LineAnatomy) -> FlowLine? {
+    private func aroundLine(_ line: LineParts) -> FlowLine? {
         guard let context = error.context, context.line < line.number, let opening = source.byte(context.offset),
             opening == ASCII.openBrace || opening == ASCII.openBracket
         else { return nil }
         return FlowLine(line.excerpt, from: line.indentEnd, within: opening, errorOffset: error.range.start.offset)
     }
 
-    private func quote(_ line: LineAnatomy) -> [Mistake] {
+    private func quote(_ line: LineParts) -> [Mistake] {
         let text = line.valueText
         guard let end = line.excerpt.skipQuoted(line.value.lowerBound) else {
             let mark = excerptCharacter(line, line.value.lowerBound)
@@ -120,12 +120,12 @@ extension Mistakes {
         return [mistake(line, .textAfterQuote, message, help, at: place, Quoting.quote(isWithin ? inner : text))]
     }
 
-    private func quoted(_ line: LineAnatomy, _ code: YAMLError.Code, _ message: String, at place: Range<Int>?) -> Mistake {
+    private func quoted(_ line: LineParts, _ code: YAMLError.Code, _ message: String, at place: Range<Int>?) -> Mistake {
         mistake(line, code, message, "put the whole value in quotes", at: place, Quoting.quote(line.valueText))
     }
 
     private func mistake(
-        _ line: LineAnatomy, _ code: YAMLError.Code, _ message: String, _ help: String, at place: Range<Int>?, _ value: String
+        _ line: LineParts, _ code: YAMLError.Code, _ message: String, _ help: String, at place: Range<Int>?, _ value: String
     ) -> Mistake {
         Mistake(
             code: code, message: message, help: help, range: place.map(source.range) ?? error.range,
@@ -133,7 +133,7 @@ extension Mistakes {
             corrected: line.with(value))
     }
 
-    private func excerptCharacter(_ line: LineAnatomy, _ index: Int) -> String { line.excerpt.text(index..<index + 1) }
+    private func excerptCharacter(_ line: LineParts, _ index: Int) -> String { line.excerpt.text(index..<index + 1) }
 }
 
 extension Mistakes {

@@ -25,17 +25,17 @@ struct Mistakes {
     static let reach = 200
 
     var all: [Mistake] {
-        let line = LineAnatomy(source, error.range.start.line)
+        let line = LineParts(source, error.range.start.line)
         var mistakes = tabs(line) + comment(line) + version(line) + listWithoutKey(line) + missingColon(line) + value(of: line)
         // An error noticed on one line may have begun on another.
         if let context = error.context, context.line != line.number {
-            mistakes += value(of: LineAnatomy(source, context.line))
+            mistakes += value(of: LineParts(source, context.line))
         }
         return mistakes + continuation(line)
     }
 
     /// A list below a key that already has a value: the list's own key is missing.
-    private func listWithoutKey(_ line: LineAnatomy) -> [Mistake] {
+    private func listWithoutKey(_ line: LineParts) -> [Mistake] {
         guard let list = keys.lists.first, line.excerpt[line.indentEnd] == ASCII.dash,
             line.excerpt[line.indentEnd + 1].isBlankOrEnd, let head = lineWithText(above: line.number),
             head.indent <= line.indent, let key = head.key,
@@ -53,14 +53,14 @@ struct Mistakes {
     }
 
     /// A value over several lines with content that YAML does not take as text, or a key that is indented too far.
-    private func continuation(_ line: LineAnatomy) -> [Mistake] {
+    private func continuation(_ line: LineParts) -> [Mistake] {
         var above = line.number - 1
         let farthest = max(0, line.number - Self.reach)
-        while above > farthest, case let next = LineAnatomy(source, above), next.isBlank || next.indent >= line.indent {
+        while above > farthest, case let next = LineParts(source, above), next.isBlank || next.indent >= line.indent {
             above -= 1
         }
         guard above > farthest, !line.isBlank else { return [] }
-        let head = LineAnatomy(source, above)
+        let head = LineParts(source, above)
         guard head.key != nil, let first = head.first, !"|>{[\"'".utf8.contains(first) else { return [] }
         if let key = line.key, key.lowerBound == line.indentEnd, line.excerpt[key.upperBound] == ASCII.colon,
             source.bytes[key].allSatisfy({ ASCII.isWord($0) || $0 == ASCII.dash }), line.number == above + 1
@@ -77,9 +77,9 @@ struct Mistakes {
     }
 
     /// The value as a block, in which every character is text.
-    private func folded(_ head: LineAnatomy, _ line: LineAnatomy) -> Mistake {
+    private func folded(_ head: LineParts, _ line: LineParts) -> Mistake {
         var last = line.number
-        while last < min(source.lineCount, line.number + Self.reach), case let next = LineAnatomy(source, last + 1),
+        while last < min(source.lineCount, line.number + Self.reach), case let next = LineParts(source, last + 1),
             !next.isBlank, next.indent > head.indent
         {
             last += 1

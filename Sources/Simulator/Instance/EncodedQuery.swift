@@ -61,14 +61,9 @@ struct EncodedQuery: Sendable {
         guard groups.count == 1 else { return [:] }
         var keys: [String: Set<String>] = [:]
         for alternatives in groups[0] where alternatives.count == 1 {
-            switch alternatives[0].how {
-            case .equal: keys[alternatives[0].path.text] = [alternatives[0].value]
-            case .isIn: keys[alternatives[0].path.text] = alternatives[0].list
-            case .isNotEmpty, .isEmpty, .anything, .emptyString, .startsWith, .endsWith, .notLike, .notLikeShort, .notIn, .like,
-                .notEqual, .lessOrEqual, .greaterOrEqual, .less, .greater, .endsWithShort, .greaterOrEqualField,
-                .lessOrEqualField, .greaterField, .lessField, .notSameAs, .sameAs, .instanceOf, .dynamic, .between, .notOn, .on:
-                continue
-            }
+            let term = alternatives[0]
+            if term.how == .equal { keys[term.path.text] = [term.value] }
+            if term.how == .isIn { keys[term.path.text] = term.list }
         }
         return keys
     }

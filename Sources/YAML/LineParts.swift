@@ -1,5 +1,5 @@
 /// The parts of a line as its author meant them: indentation, dashes, a key, a value, a comment.
-struct LineAnatomy {
+struct LineParts {
     let number: Int
 
     /// Offsets of the whole line without its break.
