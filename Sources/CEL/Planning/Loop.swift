@@ -3,8 +3,9 @@ struct Loop: Sendable {
     let range: Plan.Evaluate
     /// The place of the first variable; the second follows it.
     let place: Int
-    let both: Bool
-    let at: Range<Int>
+    let hasTwoVariables: Bool
+    /// Where the list or map is in the text.
+    let source: Range<Int>
     let name: String
 
     /// Runs the body with the variables set to each element in turn, until it returns false.
@@ -13,7 +14,7 @@ struct Loop: Sendable {
         _ activation: Activation, _ body: (Activation) throws(EvaluationError) -> Bool
     ) throws(EvaluationError) {
         let value = try range(activation)
-        do throws(EvaluationError) { try visit(value, activation, body) } catch { throw error.at(at) }
+        do throws(EvaluationError) { try visit(value, activation, body) } catch { throw error.at(source) }
         activation[local: place] = .null
     }
 
@@ -26,7 +27,7 @@ struct Loop: Sendable {
             let count = list.count
             for index in 0..<count {
                 try activation.spend(1)
-                if both {
+                if hasTwoVariables {
                     activation[local: place] = .int(Int64(index))
                     activation[local: place + 1] = list[index]
                 } else {
@@ -38,7 +39,7 @@ struct Loop: Sendable {
             for key in map.keys {
                 try activation.spend(1)
                 activation[local: place] = key
-                if both { activation[local: place + 1] = map[key] ?? .null }
+                if hasTwoVariables { activation[local: place + 1] = map[key] ?? .null }
                 guard try body(activation) else { break }
             }
         default: throw Operators.mismatch(call: name, [value])
@@ -189,13 +190,13 @@ struct Loop: Sendable {
         { activation throws(EvaluationError) in
             let value = try range(activation)
             guard case .optional(let inner) = value else {
-                throw Operators.mismatch(call: name, [value]).at(at)
+                throw Operators.mismatch(call: name, [value]).at(source)
             }
             guard let inner else { return value }
             activation[local: place] = inner
             let made = try body(activation)
             guard isFlat else { return try activation.bounded(.optional(made)) }
-            guard case .optional = made else { throw .noOverload(name, [made]).at(at) }
+            guard case .optional = made else { throw .noOverload(name, [made]).at(source) }
             return made
         }
     }

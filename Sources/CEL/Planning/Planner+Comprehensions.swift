@@ -5,7 +5,8 @@ extension Planner {
         }
         let range = plan(macro.range).evaluate
         let loop = Loop(
-            range: range, place: place, both: macro.variables.count == 2, at: macro.range.range, name: macro.kind.rawValue)
+            range: range, place: place, hasTwoVariables: macro.variables.count == 2, source: macro.range.range,
+            name: macro.kind.rawValue)
         let filter = macro.filter.map { self.test($0) }
         let body = plan(macro.body)
         let test = body.asTest(at: macro.body.range)
