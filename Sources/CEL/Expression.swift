@@ -1,4 +1,4 @@
-/// A parsed, checked and planned expression: its type, what it reads, and its ``program``.
+/// A parsed, checked and planned expression: its type, the names it uses, and its ``program``.
 public struct Expression: Sendable {
     public let text: String
     /// The type of its value.

@@ -36,8 +36,8 @@ public struct Zone: Sendable {
     }
 }
 
-/// The host's time zones by name, and zones by offset, such as `+01:30`. A class with a lock, because evaluations share what was
-/// read.
+/// The host's time zones by name, and zones by offset, such as `+01:30`. A class with a lock, because evaluations share the
+/// zones that were read.
 final class TimeZones: Sendable {
     private let read: @Sendable (String) -> Zone?
     private let known = Mutex<[String: Zone]>([:])

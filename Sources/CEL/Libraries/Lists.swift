@@ -28,8 +28,8 @@ enum Lists {
                 change { activation, list throws(EvaluationError) in
                     try activation.spend(elements: list.count)
                     let elements = list.elements
-                    if let odd = elements.first(where: { Value.order($0, $0) == nil && !$0.isNull }) {
-                        throw .noOverload("sort", [odd])
+                    if let unsortable = elements.first(where: { Value.order($0, $0) == nil && !$0.isNull }) {
+                        throw .noOverload("sort", [unsortable])
                     }
                     return try Sorting.order(of: elements, activation).map { elements[$0] }
                 }

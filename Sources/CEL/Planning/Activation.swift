@@ -145,7 +145,7 @@ public final class Activation {
 
     // MARK: Runs
 
-    /// Reserves room for a program; returns what ``leave(_:)`` restores.
+    /// Reserves room for a program; returns the state for ``leave(_:)`` to restore.
     @inline(__always)
     func enter(_ program: Program) -> Int {
         if capacity < program.slotCount { reserve(slots: program.slotCount) }

@@ -2,7 +2,7 @@
 struct Plan: Sendable {
     typealias Evaluate = @Sendable (Activation) throws(EvaluationError) -> Value
 
-    /// A part as a condition. A struct, because Swift wraps a bare closure in another one when it is in an optional or an array.
+    /// A part as a condition. A struct, because Swift wraps a bare closure in a second closure to store it in an optional or an array.
     struct Test: Sendable {
         private let body: @Sendable (Activation) -> Truth
 

@@ -24,13 +24,13 @@ extension Fault {
             return .quirk
         case .tooManyRequests(let retryHint):
             let detail = "Rate limit of 100 requests per hour for Table API exceeded"
-            return .reply(retryHint.say(in: .error(429, "Rate limit exceeded", detail: detail), now: now))
+            return .reply(retryHint.added(to: .error(429, "Rate limit exceeded", detail: detail), now: now))
         case .unavailable(let retryHint):
             return .reply(
-                retryHint.say(in: .error(503, "Service Unavailable", detail: "The instance is being maintained"), now: now))
+                retryHint.added(to: .error(503, "Service Unavailable", detail: "The instance is being maintained"), now: now))
         case .rateLimit(let limit):
             let detail = "Rate limit of \(limit.requests) requests per \(limit.seconds) s exceeded"
-            return .reply(limit.retryHint.say(in: .error(429, "Rate limit exceeded", detail: detail), now: now))
+            return .reply(limit.retryHint.added(to: .error(429, "Rate limit exceeded", detail: detail), now: now))
         case .internalError: return .reply(.error(500, "Internal Server Error", detail: "An unexpected error has occurred"))
         case .badGateway: return .reply(.html(502, FaultPages.badGateway))
         case .accepted: return .reply(Reply(202))
@@ -65,10 +65,10 @@ extension Fault {
         }
         members["error"] = ["message": .string(message), "detail": .string(detail)]
         members["status"] = "failure"
-        var spoilt = reply
-        spoilt.status = 200
-        spoilt.body = JSON.object(members).encoded()
-        return spoilt
+        var cut = reply
+        cut.status = 200
+        cut.body = JSON.object(members).encoded()
+        return cut
     }
 
     private static func half(_ value: JSON) -> JSON {
@@ -82,7 +82,7 @@ extension Fault {
 
 extension Fault.RetryHint {
     /// The reply with the time after which to retry.
-    fileprivate func say(in reply: Reply, now: Int64) -> Reply {
+    fileprivate func added(to reply: Reply, now: Int64) -> Reply {
         switch self {
         case .seconds(let seconds): reply.with("Retry-After", String(seconds))
         case .date(let seconds): reply.with("Retry-After", CivilTime.http(now + Int64(seconds) * CivilTime.second))

@@ -110,10 +110,10 @@ extension Fault {
         }
 
         /// Records a request if it is accepted; false if it is one too many.
-        func takes(at now: Int64, _ taken: inout [Int64]) -> Bool {
-            taken.removeAll { $0 <= now - Int64(seconds) * CivilTime.second }
-            guard taken.count < requests else { return false }
-            taken.append(now)
+        func accepts(at now: Int64, _ accepted: inout [Int64]) -> Bool {
+            accepted.removeAll { $0 <= now - Int64(seconds) * CivilTime.second }
+            guard accepted.count < requests else { return false }
+            accepted.append(now)
             return true
         }
     }

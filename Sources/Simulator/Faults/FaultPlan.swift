@@ -13,7 +13,7 @@ public final class FaultPlan: Sendable {
         var seen = 0
         var struck = 0
         /// When the requests that count against a rate limit were accepted.
-        var taken: [Int64] = []
+        var accepted: [Int64] = []
     }
 
     private struct State {
@@ -90,7 +90,7 @@ public final class FaultPlan: Sendable {
                 state.entries[index].seen += 1
                 guard state.entries[index].seen > rule.skip, state.entries[index].struck < rule.times ?? .max else { continue }
                 if rule.probability < 1, Double.random(in: 0..<1, using: &state.random) >= rule.probability { continue }
-                if case .rateLimit(let limit) = rule.fault, limit.takes(at: now, &state.entries[index].taken) { continue }
+                if case .rateLimit(let limit) = rule.fault, limit.accepts(at: now, &state.entries[index].accepted) { continue }
                 state.entries[index].struck += 1
                 state.struck += 1
                 switch rule.fault.effect(at: now) {

@@ -24,8 +24,8 @@ extension SimulatedInstance.State {
         _ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>, at now: Int64
     ) -> Reply {
         let known: Set<String> = ["table_name", "table_sys_id", "file_name", "encryption_context", "creation_time"]
-        if let odd = request.parameters.first(where: { !known.contains($0.name) }), !quirks.contains(.sloppyQueries) {
-            return .error(400, "Simulator: unknown query parameter '\(odd.name)'", detail: nil)
+        if let unknown = request.parameters.first(where: { !known.contains($0.name) }), !quirks.contains(.sloppyQueries) {
+            return .error(400, "Simulator: unknown query parameter '\(unknown.name)'", detail: nil)
         }
         guard let type = request.header("Content-Type") else {
             return .error(400, "Content-Type is required", detail: "Simulator: a file needs its media type")

@@ -6,8 +6,8 @@ struct QueryProblem: Error, Sendable, Hashable {
 extension EncodedQuery {
     /// Parses a decoded `sysparm_query`.
     ///
-    /// - Parameter sloppy: drops each condition with an unknown column or operator, as the real server does: what remains may
-    ///   match everything.
+    /// - Parameter sloppy: drops each condition with an unknown column or operator, as the real server does; the rest may match
+    ///   everything.
     init(_ text: String, table: String, user: SimulatedUser, sloppy: Bool, at now: Int64) throws(QueryProblem) {
         let script = QueryScript(user: user, now: now)
         var group: [[Term]] = []

@@ -95,7 +95,7 @@ extension EncodedQuery.Term {
             return keywords.allSatisfy { text.contains($0) }
         }
         let raw = path.raw(of: record, in: world)
-        let beside = other?.raw(of: record, in: world) ?? ""
+        let otherRaw = other?.raw(of: record, in: world) ?? ""
         return switch how {
         case .isNotEmpty: !raw.isEmpty
         case .isEmpty, .emptyString: raw.isEmpty
@@ -114,12 +114,12 @@ extension EncodedQuery.Term {
         case .greaterOrEqual: !raw.isEmpty && !Self.isLess(raw, value, path.field)
         case .between, .on: isBetween(raw)
         case .notOn: !raw.isEmpty && !isBetween(raw)
-        case .sameAs: raw == beside
-        case .notSameAs: raw != beside
-        case .greaterField: !raw.isEmpty && !beside.isEmpty && Self.isLess(beside, raw, path.field)
-        case .lessField: !raw.isEmpty && !beside.isEmpty && Self.isLess(raw, beside, path.field)
-        case .greaterOrEqualField: !raw.isEmpty && !beside.isEmpty && !Self.isLess(raw, beside, path.field)
-        case .lessOrEqualField: !raw.isEmpty && !beside.isEmpty && !Self.isLess(beside, raw, path.field)
+        case .sameAs: raw == otherRaw
+        case .notSameAs: raw != otherRaw
+        case .greaterField: !raw.isEmpty && !otherRaw.isEmpty && Self.isLess(otherRaw, raw, path.field)
+        case .lessField: !raw.isEmpty && !otherRaw.isEmpty && Self.isLess(raw, otherRaw, path.field)
+        case .greaterOrEqualField: !raw.isEmpty && !otherRaw.isEmpty && !Self.isLess(raw, otherRaw, path.field)
+        case .lessOrEqualField: !raw.isEmpty && !otherRaw.isEmpty && !Self.isLess(otherRaw, raw, path.field)
         case .instanceOf: raw == value || value == "task" && Schema.isTask(raw)
         case .dynamic: list.contains(raw)
         }

@@ -20,7 +20,7 @@ extension SimulatedInstance {
         }
     }
 
-    /// Assigns the task to a user by name; nil to nobody.
+    /// Assigns the task to a user by name; nil unassigns it.
     @discardableResult
     public func assign(_ key: String, to userName: String?, by author: String = "system") -> SimulatedTask? {
         let id = userName.flatMap { user($0)?.id } ?? ""

@@ -1,5 +1,5 @@
-/// Reads mails as a mail program does (RFC 5322, 2045–2047), independently of what writes them. Strict: anything that a server could
-/// refuse or a program could misread is an error.
+/// Reads mails as a mail program does (RFC 5322, 2045–2047), without sharing code with the writer. Strict: anything that a server
+/// could refuse or a program could misread is an error.
 public struct MIMEReader: Sendable {
     public struct Problem: Error, CustomStringConvertible {
         public var description: String

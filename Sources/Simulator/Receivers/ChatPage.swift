@@ -2,7 +2,7 @@ import BellhopCore
 
 /// The page `/simulator/chats`: the messages in the chats, as a person would see them, the latest first.
 ///
-/// Each message is a document of its own without scripts, because its text comes from others.
+/// Each message is a separate document without scripts, because its text is not trusted.
 struct ChatPage {
     let simulation: Simulation
 

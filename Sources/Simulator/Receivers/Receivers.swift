@@ -61,7 +61,7 @@ public final class Receivers: Sendable {
     }
 
     /// Records a request to another simulated service, under the first part of its path, with its answer.
-    func noting(_ reply: Reply, to request: ReceivedRequest) -> Reply {
+    func recording(_ reply: Reply, to request: ReceivedRequest) -> Reply {
         let reason = 200..<300 ~= reply.status ? nil : String(decoding: reply.body, as: UTF8.self)
         note(ReceivedMessage(receiver: request.segments.first ?? "", request: request, status: reply.status, reason: reason))
         return reply

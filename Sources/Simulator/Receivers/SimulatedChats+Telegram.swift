@@ -60,7 +60,7 @@ extension SimulatedChats.State {
         Refusal(status, ["ok": false, "error_code": .int(Int64(status)), "description": .string(description)])
     }
 
-    /// Refuses what the HTML mode cannot read, and more than 4,096 UTF-16 units after it is read.
+    /// Refuses HTML that Telegram cannot parse, and a text of more than 4,096 UTF-16 units after parsing.
     private static func check(_ text: String, isHTML: Bool) throws(Refusal) {
         var rest = text[...]
         var open: [Substring] = []

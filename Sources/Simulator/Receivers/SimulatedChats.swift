@@ -1,7 +1,7 @@
 public import BellhopCore
 import Synchronization
 
-/// Chats with their real limits, errors and odd successes: under `/discord`, `/mattermost`, `/googlechat`, `/telegram`, `/teams`, and
+/// Chats with their real limits and errors, also those under 200: at `/discord`, `/mattermost`, `/googlechat`, `/telegram`, `/teams`, and
 /// Slack's Web API under `/slack`.
 ///
 /// A class over a lock, because the server's tasks change it while others read them.

@@ -1,8 +1,8 @@
 public import BellhopCore
 import Synchronization
 
-/// An OpenTelemetry receiver: OTLP over HTTP with JSON bodies, under `/otlp`. Refuses what opentelemetry-proto's JSON encoding does not
-/// allow.
+/// An OpenTelemetry receiver: OTLP over HTTP with JSON bodies, under `/otlp`. Refuses bodies that violate opentelemetry-proto's
+/// JSON encoding.
 ///
 /// A class over a mutex, because requests arrive on several threads.
 public final class SimulatedTelemetry: Sendable {

@@ -4,7 +4,7 @@ public enum ScenarioEvent: Sendable, Hashable {
     case opened(NewTask)
     /// Columns get raw values.
     case changed(task: String, set: [String: String], by: String)
-    /// The task is assigned to a user by name, or to nobody.
+    /// The task is assigned to a user by name, or unassigned if nil.
     case assigned(task: String, to: String?, by: String)
     case noted(task: String, text: String, kind: JournalEntry.Kind, by: String)
     case closed(task: String, by: String)

@@ -72,7 +72,7 @@ struct Switchboard: Sendable {
             switch request.segments.first {
             case "hooks", "webhook": simulation.receivers.answer(request)
             case let chat? where SimulatedChats.paths.contains(chat):
-                simulation.receivers.noting(simulation.chats.answer(request), to: request)
+                simulation.receivers.recording(simulation.chats.answer(request), to: request)
             case let service? where SimulatedServices.paths.contains(service): simulation.services.answer(request)
             case "API": simulation.eto.answer(request)
             case "mfp", "external": simulation.mobileFoundation.answer(request)
