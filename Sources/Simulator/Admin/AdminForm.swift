@@ -69,9 +69,9 @@ struct AdminForm {
     }
 
     /// A set of known values, given as a list of their names; `kind` names one of them in a message.
-    mutating func choices<Choice: RawRepresentable<String> & CaseIterable & Hashable>(
+    mutating func choices<Choice: RawRepresentable<String>>(
         _ name: String, _: Choice.Type, kind: String
-    ) throws(AdminProblem) -> Set<Choice>? {
+    ) throws(AdminProblem) -> Set<Choice>? where Choice: CaseIterable & Hashable {
         guard let names = try texts(name) else { return nil }
         var choices: Set<Choice> = []
         for name in names {
