@@ -97,6 +97,7 @@ struct LanguageTests {
         Line("type(dyn('a'))", "string"), Line("dyn(1)", "1"),
         Line("duration('1h30m') == duration('90m') && duration('-1.5s') == duration('-1500ms')", "true"),
         Line("duration(5) == duration('5ns')", "true"),
+        Line("duration('0.29h') == duration('1044s') && duration('0.57m') == duration('34200ms')", "true"),
         Line("timestamp('2026-01-05T09:00:00.25+01:00')", #"timestamp("2026-01-05T08:00:00.25Z")"#),
         Line("timestamp(1) == timestamp('1970-01-01T00:00:01Z')", "true"),
     ])

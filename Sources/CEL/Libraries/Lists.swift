@@ -70,8 +70,8 @@ enum Lists {
                     return .list((0..<count).map { .int($0) })
                 }
             ]),
-        Function("first", [end { $0.count == 0 ? nil : $0[0] }]),
-        Function("last", [end { $0.count == 0 ? nil : $0[$0.count - 1] }]),
+        Function("first", [end("first") { $0.count == 0 ? nil : $0[0] }]),
+        Function("last", [end("last") { $0.count == 0 ? nil : $0[$0.count - 1] }]),
     ]
 
     private static func change(_ body: @escaping @Sendable (Activation, Value.List) throws(EvaluationError) -> [Value])
@@ -83,9 +83,9 @@ enum Lists {
         }
     }
 
-    private static func end(_ body: @escaping @Sendable (Value.List) -> Value?) -> Overload {
+    private static func end(_ name: String, _ body: @escaping @Sendable (Value.List) -> Value?) -> Overload {
         .pure(member: true, .list(a), .optional(a)) { _, value throws(EvaluationError) in
-            guard case .list(let list) = value else { throw .noOverload("first", [value]) }
+            guard case .list(let list) = value else { throw .noOverload(name, [value]) }
             return .optional(body(list))
         }
     }

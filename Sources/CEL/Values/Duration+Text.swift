@@ -70,7 +70,7 @@ extension Duration {
         guard digits > 0, let unit = units.first(where: { name.elementsEqual($0.0.utf8) })?.1 else { return nil }
         bytes.removeFirst(name.count)
         let (scaled, tooLarge) = whole.multipliedReportingOverflow(by: unit)
-        let rest = Int64(Double(numerator) / Double(denominator) * Double(unit))
+        let rest = Int64(Double(numerator) * (Double(unit) / Double(denominator)))
         let (sum, overflow) = scaled.addingReportingOverflow(rest)
         return tooLarge || overflow ? nil : sum
     }
