@@ -125,3 +125,108 @@ public struct EventCatalogue: Sendable {
         Setting(key.rawValue, type, required: !isOptional, summary)
     }
 }
+
+/// A type of event: when it happens, where it comes from, and the members of its `data`.
+public struct EventDefinition: Sendable, Hashable {
+    public var type: EventType
+    /// When it happens, for the documentation.
+    public var summary: String
+    public var origin: Origin
+    /// The members of `data`; those that are not `required` may be absent.
+    public var members: [Setting]
+    /// Whether `data` may have other members.
+    public var isOpen: Bool
+
+    /// The kind of thing that the event's `source` names.
+    public enum Origin: Sendable, Hashable {
+        /// A source of tasks.
+        case tasks
+        /// A source that is a page.
+        case page
+        /// A source of either kind.
+        case source
+        /// A connection, which is also the name under `from`.
+        case connection
+        /// The rule whose schedule it is. No other rule gets the event.
+        case rule
+        /// The source of a delivery's task, or `bellhop`.
+        case delivery
+        /// Whoever emits it.
+        case outside
+    }
+
+    public init(_ type: EventType, _ summary: String, from origin: Origin, _ members: [Setting], isOpen: Bool = false) {
+        self.type = type
+        self.summary = summary
+        self.origin = origin
+        self.members = members
+        self.isOpen = isOpen
+    }
+
+    public subscript(key: EventKey) -> Setting? { members.first { $0.name == key.rawValue } }
+
+    /// Whether every such event carries a task.
+    public var hasTask: Bool { self[.task]?.required == true }
+    /// Whether its `from:` names a connection rather than a source.
+    public var isLogin: Bool { origin == .connection }
+    /// Whether a rule may name it under `on`, and a test may give it.
+    public var canBeNamed: Bool { origin != .rule }
+}
+
+/// The name of a type of event.
+public struct EventType: Sendable, Hashable {
+    public var name: String
+    public init(_ name: String) { self.name = name }
+
+    public static let loginEvent = EventType("login_event")
+    public static let keychainLoginEvent = EventType("ks_login_event")
+    public static let sessionExpired = EventType("session_expired")
+    public static let taskCreated = EventType("task_created")
+    public static let taskReturned = EventType("task_returned")
+    public static let taskChanged = EventType("task_changed")
+    public static let taskRemoved = EventType("task_removed")
+    public static let taskCommented = EventType("task_commented")
+    public static let pageChanged = EventType("page_changed")
+    public static let scheduleDue = EventType("schedule_due")
+    public static let sourceFailing = EventType("source_failing")
+    public static let sourceRecovered = EventType("source_recovered")
+    public static let sourceHeld = EventType("source_held")
+    public static let deliveryDead = EventType("delivery_dead")
+    public static let receiverPaused = EventType("receiver_paused")
+    public static let silenceStarted = EventType("silence_started")
+    public static let silenceEnded = EventType("silence_ended")
+    public static let receiverResumed = EventType("receiver_resumed")
+
+    /// The type that reports a connection's logins.
+    public static func login(usesKeychain: Bool) -> EventType { usesKeychain ? .keychainLoginEvent : .loginEvent }
+}
+
+/// The member names in the data of events.
+public enum EventKey: String, Sendable {
+    // Members of the data itself.
+    case task, before, after, changes, comment, removed, page, diff, due, missed
+    case connection, user, ok, reason, code
+    case source, error, since, counts, fields, delivery
+    // Members of a change or a comment.
+    case from, to, text, author, kind, time, own, proved
+    // Members of a page, a result or a delivery.
+    case url, title, known, new, gone, changed, id, rule, action, receiver, occasion, message, by
+    // Members of a silence.
+    case silence, when, rules, receivers, starts, ends, writes, kept
+}
+
+extension JSON.Object {
+    public subscript(key: EventKey) -> JSON? {
+        get { self[key.rawValue] }
+        set { self[key.rawValue] = newValue }
+    }
+
+    /// An object with these members, except those without a value.
+    init(_ members: KeyValuePairs<EventKey, JSON?>) {
+        self.init(distinct: members.compactMap { member in member.value.map { (member.key.rawValue, $0) } })
+    }
+}
+
+extension JSON {
+    public subscript(key: EventKey) -> JSON? { self[key.rawValue] }
+}

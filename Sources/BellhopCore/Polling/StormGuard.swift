@@ -93,3 +93,52 @@ public struct StormGuard: Sendable, Hashable {
 
     private func areMost(_ count: Int, of all: Int) -> Bool { all >= leastTasks && count * 2 > all }
 }
+
+/// The largest group of tasks that one poll shows changed in the same fields.
+public struct AlikeChanges: Sendable, Hashable {
+    /// The fields, sorted.
+    public var fields: [String]
+    /// How many tasks changed in exactly these fields.
+    public var tasks: Int
+
+    public init(fields: [String], tasks: Int) {
+        self.fields = fields
+        self.tasks = tasks
+    }
+
+    /// The largest group among these changes; nil if there are none.
+    public init?(_ events: [Event]) {
+        var counts: [[String]: Int] = [:]
+        for event in events where event.type == .taskChanged {
+            guard let changes = event.changes else { continue }
+            counts[changes.map(\.key).sorted(), default: 0] += 1
+        }
+        guard let most = counts.max(by: { ($0.value, $1.key.count) < ($1.value, $0.key.count) }) else { return nil }
+        self.init(fields: most.key, tasks: most.value)
+    }
+}
+
+/// An empty first list, which may be an error. It is provisional until a second list, minutes later, is empty too.
+public struct EmptyBaseline: Sendable, Hashable {
+    /// When the list was first empty.
+    public var since: Timestamp
+
+    public init(since: Timestamp) { self.since = since }
+
+    /// Up to this many appearing tasks count as new, even if they appear at once.
+    public static let few = 5
+
+    /// Whether another empty list at this moment confirms it.
+    public func isConfirmed(at now: Timestamp) -> Bool { now - since >= StormGuard.patience }
+
+    /// The appearing tasks that probably existed before, hidden by the empty list; empty if few appeared. A task created in the
+    /// second of the empty list or later is new.
+    /// - Parameter created: the field that says when a task was created, if there is one.
+    public func hidden(among tasks: [Snapshot], created: String?) -> Set<TaskKey> {
+        let second = Timestamp(seconds: since.seconds)
+        let old = tasks.filter { task in
+            created.flatMap { task.fields[$0]?.asString }.flatMap { Timestamp(rfc3339: $0) }.map { $0 < second } ?? true
+        }
+        return old.count > Self.few ? Set(old.map(\.key)) : []
+    }
+}
