@@ -1,5 +1,6 @@
 public import BellhopCore
 public import BellhopTelemetry
+import Synchronization
 
 /// The things that every loop of the engine needs from outside: store, clock, bells, signals.
 public struct Surroundings: Sendable {
@@ -64,4 +65,33 @@ public struct Surroundings: Sendable {
     func pauseAfterStoreError() async -> Bool {
         (try? await clock.sleep(for: Self.storePause)) != nil
     }
+}
+
+/// Moments between which a process may die without losing or repeating anything. A test stops the process at one of them.
+public enum Checkpoint: String, Sendable, Hashable, CaseIterable {
+    case beforePollCommit = "before-t1"
+    case afterPollCommit = "after-t1"
+    case beforeRoute = "before-t2"
+    case afterRoute = "after-t2"
+    case beforeSilences = "before-silences"
+    case afterSilences = "after-silences"
+    case beforeRelease = "before-release"
+    case afterRelease = "after-release"
+    case beforeClaim = "before-t3"
+    case afterClaim = "after-t3"
+    case afterPerform = "after-perform"
+    case afterFinish = "after-t4"
+}
+
+/// Asks a loop to end after its current work.
+///
+/// A class over an atomic flag, because the loop and its stopper share it.
+public final class StopSign: Sendable {
+    private let raised = Atomic(false)
+
+    public init() {}
+
+    public var isUp: Bool { raised.load(ordering: .acquiring) }
+
+    public func raise() { raised.store(true, ordering: .releasing) }
 }

@@ -1,4 +1,4 @@
-import BellhopCore
+public import BellhopCore
 import Synchronization
 
 /// Events that do not come from polls, and that the store has not accepted yet. The router retries them.
@@ -100,5 +100,20 @@ extension Surroundings {
             do throws(StoreError) { try await storeEvents() } catch {}
             for event in unstored.close() { signals.emit(.eventDropped(event)) }
         }
+    }
+}
+
+/// Stores events that do not come from polls on the bus.
+public struct Intake: EventSink {
+    private let surroundings: Surroundings
+
+    public init(_ surroundings: Surroundings) { self.surroundings = surroundings }
+
+    /// Cancelling the task has no effect, because the store completes each write.
+    public func emit(_ events: [Event]) async throws(StoreError) { try await surroundings.storeEvents(events) }
+
+    public func retry(_ events: [Event], after error: StoreError) {
+        surroundings.report(error, doing: "storing an event")
+        surroundings.storeEventsLater(events)
     }
 }
