@@ -1,4 +1,5 @@
-/// Every statement that the store runs, by topic, in SQLite's dialect. Comments in parentheses say how PostgreSQL would differ.
+/// The statements that the store runs, in SQLite's dialect; most topics are beside the sessions that use them. Comments in parentheses
+/// say how PostgreSQL would differ.
 enum SQL {
     static let begin = "BEGIN IMMEDIATE"
     static let commit = "COMMIT"

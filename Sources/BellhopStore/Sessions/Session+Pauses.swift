@@ -53,3 +53,18 @@ extension Pause.Subject {
         }
     }
 }
+
+extension SQL {
+    enum Pauses {
+        static let insert = "INSERT INTO pause (rule, since, why) VALUES (:rule, :since, :why) ON CONFLICT (rule) DO NOTHING"
+
+        static let remove = "DELETE FROM pause WHERE rule = :rule"
+
+        static let all = "SELECT rule, since, why FROM pause ORDER BY rule"
+
+        static let writesArePaused = "SELECT EXISTS (SELECT 1 FROM pause WHERE rule = '')"
+
+        /// A resumed rule does not see the events that came while it was paused.
+        static let skipEvents = "UPDATE rule SET since = (\(Rules.lastPlace)) WHERE name = :rule"
+    }
+}
