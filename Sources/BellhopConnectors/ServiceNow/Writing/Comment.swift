@@ -130,3 +130,122 @@ struct CommentText: Sendable, Hashable {
         return lines[first..<end].joined(separator: "\n")
     }
 }
+
+/// Writes a comment. Internal comments go through the Task Tracker API if it exists and accepts them; all others through the
+/// Table API.
+///
+/// The task is read first, because the tracker answers 201 for an unknown one. A 201 does not prove that the comment was written:
+/// access rules may have discarded the text, so the journal is read afterwards.
+struct CommentWrite: Write {
+    static let noun = "comment"
+    private let comment: Comment
+    private let context: WriteContext
+    private let journal: Journal
+    private let search: Journal.Search
+    /// The task's table, if known.
+    private let table: String
+    /// The server's time before the first possible request.
+    let time: Timestamp?
+    /// How far the server's clock is ahead of ours.
+    private let ahead: Duration
+    private var request = WriteRequest()
+    /// Whether to write to the record itself, because the comment is for the customer or the tracker refused it.
+    private var avoidsTracker: Bool
+
+    var before: JSON? { search.history?.json }
+
+    /// Checks that the task exists. If the account may not read it, the tracker's list decides.
+    init(_ comment: Comment, _ context: WriteContext, _ note: WriteNote) async throws(Failure) {
+        let (connection, attempt, times) = (context.connection, context.attempt, context.times)
+        var table = "task"
+        var serverTime: Timestamp?
+        var history = JournalHistory.Known(json: note.before)
+        let isFirst = note.since == nil && attempt.lastUncertain == nil
+        let looksAtHistory = isFirst ? connection.journalAccess.now != .open : connection.journalAccess.now == .closed
+        do throws(Failure) {
+            let record = try await context.read(
+                comment.reference, fields: looksAtHistory ? [comment.element] + TaskHistories.times : [])
+            table = record.table
+            serverTime = record.serverTime(at: connection.clock.now)
+            // Entries that the history shows before the first request are not this comment.
+            if isFirst, looksAtHistory { history = record[comment.element]?.label.map { JournalHistory.Known($0) } }
+        } catch  where error.reason == .forbidden {
+            serverTime = try await Self.checkList(for: comment, context)
+        } catch  where error.reason == .goneOrHidden {
+            // A task that this account may not read looks like a missing one (404).
+            let gone = error
+            do throws(Failure) {
+                serverTime = try await Self.checkList(for: comment, context)
+            } catch {
+                switch error.remedy {
+                case .retry, .rest: throw error
+                case .giveUp, .unknownOutcome, .hold, .pauseConnection, .pauseReceiver: throw gone
+                }
+            }
+        }
+        let now = connection.clock.now
+        var since = note.since ?? serverTime ?? now
+        if note.since == nil, let began = attempt.firstStarted {
+            // Computed with the local clock, which may have been corrected since.
+            since = since - max(now - began, .zero) - times.correction
+        }
+        search = Journal.Search(
+            task: comment.task, table: table, element: comment.element, text: comment.text,
+            notBefore: since - times.skew, history: history, claimed: attempt.claimed, delivery: comment.delivery.text,
+            listed: table == "task" ? comment.reference.className : table, upcoming: attempt.upcomingTasks(besides: comment.task))
+        journal = Journal(connection: connection, session: context.session)
+        self.comment = comment
+        self.context = context
+        self.table = table
+        time = since
+        ahead = (serverTime ?? now) - now
+        avoidsTracker = comment.visibility == .customer
+    }
+
+    private static func checkList(for comment: Comment, _ context: WriteContext) async throws(Failure) -> Timestamp? {
+        let reply = try await context.session.send(.tasks)
+        guard try reply.tasks(from: context.place).entries.contains(where: { $0.key == comment.task }) else {
+            throw Failure(
+                .goneOrHidden, .giveUp,
+                "The task \(comment.number) is no longer among the active tasks of \(context.connection.username), "
+                    + "and this account may not read others; no comment was sent.")
+        }
+        return reply.serverTime
+    }
+
+    func look(_ occasion: LookOccasion) async throws(Failure) -> Look {
+        var search = search
+        switch occasion {
+        case .first: return .absent
+        case .gap(let span):
+            search.history = nil
+            if context.attempt.replayOf != nil { (search.claimed, search.countsEntriesOfOthers) = ([], true) }
+            search.notBefore = span.lowerBound + ahead - context.times.skew
+            search.notAfter = span.upperBound + ahead + context.times.skew
+        case .earlier(let readSince): search.since = readSince
+        case .unanswered, .answered: break
+        }
+        let found = try await journal.look(for: search)
+        // The server says that the comment was written, and this is the only new entry.
+        if occasion == .answered, case .altered(let proof, _) = found, let id = proof.reference {
+            let isOurs = context.connection.claims.take(id, for: search.delivery)
+            return isOurs ? .written(Proof("\(proof.text), with another text than was sent", reference: id)) : .absent
+        }
+        return found
+    }
+
+    mutating func send(notAfter: Timestamp) async throws(Failure) -> Sent {
+        let call = avoidsTracker ? comment.patch(table: table, notAfter: notAfter) : comment.post(notAfter: notAfter)
+        let missing =
+            "the comment is not in the journal of \(comment.number): the access rules probably do not let "
+            + "\(context.connection.username) write \(comment.element)"
+        do throws(Failure) {
+            return try await request.send(call, context.session) { .claimed(String($0.status), ifAbsent: missing) }
+        } catch  where !avoidsTracker && (error.reason == .apiMissing || error.reason == .forbidden) {
+            avoidsTracker = true
+            request = WriteRequest()
+            // An API that is not installed wrote nothing. After a refusal it is unclear: a proxy may have sent it.
+            return error.reason == .apiMissing ? .notTaken : .unclear(error)
+        }
+    }
+}
