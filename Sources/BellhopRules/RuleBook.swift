@@ -154,3 +154,69 @@ public struct RuleBook: Sendable {
         return rule.readsDigest ? rule.scopes + rule.scopesRead : rule.scopesRead
     }
 }
+
+extension RuleBook {
+    /// The most work that one rule's expressions may do for one event in matching, and again in deciding.
+    static let workPerRun: Int64 = 40_000_000
+    /// The work after which the rest of a batch is left for the next one.
+    static let workPerBatch: Int64 = 400_000_000
+
+    /// The work, a few milliseconds of it, after which a batch looks whether its task is cancelled.
+    private static let workBeforeCancelling: Int64 = 100_000
+
+    /// Whether the agent stops and the batch is large. Matching then leaves out the current event, and deciding leaves out the
+    /// batch.
+    static func isCancelled(after work: Int64) -> Bool { work >= workBeforeCancelling && Task.isCancelled }
+
+    /// The keys of the waits that the batch may end: deciding needs their state, too.
+    public func waits(endedBy matches: Matches) -> [StateKey] {
+        matches.endings.flatMap { ending in ending.rules.map { compiled[$0].stateKey(.hold, ending.wait) } }
+    }
+
+    /// Decides what a batch of events or due timers causes: deliveries, the rules' new state and timers, the mark that the batch
+    /// is done. If facts are missing, it returns the needs for them instead, and the caller calls it again with these facts. Pure,
+    /// except that it checks whether its task is cancelled.
+    ///
+    /// If the result is too large for one transaction, it decides only the first events or timers of the batch, at least one. If the
+    /// task is cancelled meanwhile, the result has only the events that were decided completely; the next start decides the others
+    /// again.
+    public func decide(
+        _ matches: Matches, _ facts: RoutingFacts, silences: SilenceBook = .empty, at now: Timestamp
+    ) -> Decided {
+        guard !matches.isEmpty else {
+            var routing = Routing(routed: matches.replay == nil ? matches.events.map(\.sequence) : [])
+            routing.replayed = matches.replay?.id
+            return .routing(routing)
+        }
+        var decider = BatchDecider(self, matches, facts, silences: silences, at: now)
+        return decider.decided()
+    }
+}
+
+/// A description of a rule, available without running it.
+public struct RuleSummary: Sendable, Hashable {
+    public enum Mode: Sendable, Hashable {
+        case live, shadow, off
+        case canary(Canary)
+
+        var isCanary: Bool { if case .canary = self { true } else { false } }
+    }
+
+    public var name: String
+    public var file: String
+    public var line: Int
+    public var description: String?
+    /// The types of events it is for.
+    public var types: [EventType]
+    /// The sources that `from` names; empty for all.
+    public var sources: [String]
+    /// Changes with the rule's own text.
+    public var revision: String
+    public var mode: Mode
+    /// Its schedule, such as `30 8 * * MON-FRI Europe/Berlin`; nil without one.
+    public var schedule: String?
+    /// The kinds of its actions, in order.
+    public var actions: [String]
+    /// The abilities that its actions need of connections, in the order of the actions.
+    public var uses: [ActionUse]
+}

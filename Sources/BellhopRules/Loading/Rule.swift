@@ -120,3 +120,96 @@ struct Budget: Sendable, Hashable {
     /// The limit for all rules together, unless a rule has its own.
     static let standard = Budget(writes: 10, within: .seconds(3600))
 }
+
+/// A type of event that starts a rule, with its conditions besides the rule's own.
+struct Trigger: Sendable, Hashable {
+    var type: EventType
+    /// Fields that must all have changed.
+    var changes: [ChangeFilter] = []
+
+    func accepts(_ event: Event) -> Bool {
+        changes.isEmpty || changes.allSatisfy { $0.accepts(event.data) }
+    }
+}
+
+/// `{task_changed: {state: {from: New, to: [2, Resolved]}}}`: a field that changed, from and to certain values.
+struct ChangeFilter: Sendable, Hashable {
+    var field: String
+    /// Values it may have changed from, raw or label; nil for any.
+    var from: [String]?
+    var to: [String]?
+
+    func accepts(_ data: JSON.Object) -> Bool {
+        guard case .object(let changes)? = data[.changes], case .object(let change)? = changes[field] else { return false }
+        return Self.matches(from, change[.from] ?? .null, label: data[.before]?.at("labels", field))
+            && Self.matches(to, change[.to] ?? .null, label: data[.task]?.at("labels", field))
+    }
+
+    private static func matches(_ wanted: [String]?, _ raw: JSON, label: JSON?) -> Bool {
+        guard let wanted else { return true }
+        let text = raw.plainText
+        return wanted.contains { $0 == text || .string($0) == label }
+    }
+}
+
+extension JSON {
+    /// The value as written for `from` and `to`: null and the empty text are both empty.
+    var plainText: String {
+        switch self {
+        case .null: ""
+        case .string(let text): text
+        case .bool, .int, .double, .array, .object: text
+        }
+    }
+}
+
+/// One action of a rule, ready to be rendered for an event.
+struct Step: Sendable {
+    /// Who receives its deliveries: one delivery each.
+    enum Receivers: Sendable, Hashable {
+        /// The connection of the task's source.
+        case taskConnection
+        case named([String])
+        /// The value of this argument, if there is one, or else the action's own name.
+        case argument(String?)
+    }
+
+    enum Content: Sendable {
+        case values([(name: String, value: ArgumentTemplate)])
+        case message(MessageTemplate)
+    }
+
+    var path: StepPath
+    var name: String?
+    var action: ActionManifest
+    var condition: RuleExpression?
+    var receivers: Receivers
+    var content: Content
+    /// The id of the task to write to, if not the event's.
+    var task: ArgumentTemplate?
+    var retry: RetryPolicy
+    var expires: Duration?
+    var stopsOnError: Bool
+
+    /// Whether the step may send a request with unknown effects to one of these connections. If a source reads from it, the
+    /// request may cause the next event, which cannot be recognized as our own change.
+    func mayWriteUnseen(to connections: Set<String>) -> Bool {
+        guard action.effect == nil, !action.isMessage, case .named(let names) = receivers else { return false }
+        return names.contains { connections.contains($0) }
+    }
+
+    /// Whether the host of the address comes from an inserted value.
+    var hasComputedHost: Bool {
+        guard case .values(let values) = content else { return false }
+        return values.contains { $0.value.hasComputedHost }
+    }
+
+    var needs: RuleExpression.Needs {
+        var needs = condition?.needs ?? []
+        switch content {
+        case .values(let values): for value in values { needs.formUnion(value.value.needs) }
+        case .message(let message): needs.formUnion(message.needs)
+        }
+        return needs
+    }
+}

@@ -200,3 +200,95 @@ extension Rule {
     /// The default source of a test's events.
     func firstSource(_ surroundings: RuleSurroundings) -> String { sources.first ?? surroundings.sources.first?.name ?? "" }
 }
+
+/// The silences of a test.
+extension TestCaseReader {
+    /// The silences beside `given`. Mistakes in their settings are reported with those of the test.
+    mutating func silences(_ node: Node?) -> [Silence] {
+        guard let node else { return [] }
+        return (node.items ?? [node]).compactMap { item in
+            guard item.mapping != nil else { return nil }
+            var silent = SettingsReader<Never>(file: file)
+            let values = silent.settings(item, as: TestKeys.silence, of: "a silence")
+            if silent.diagnostics.hasErrors { return nil }
+            guard let starts = moment(values.text("starts") ?? "", item["starts"] ?? item),
+                let ends = moment(values.text("ends") ?? "", item["ends"] ?? item)
+            else { return nil }
+            guard starts < ends else {
+                report("wrong-value", "`ends` is not after `starts`", at: item["ends"] ?? item)
+                return nil
+            }
+            return silence(values, item, starts: starts, ends: ends)
+        }
+    }
+
+    /// A silence that begins at this point of the test.
+    mutating func silence(_ node: Node) -> TestCase.Step? {
+        let values = settings(node, as: TestKeys.givenSilence, of: "`silence`")
+        guard let span = values.duration("for"),
+            let silence = silence(values, node, starts: .distantFuture, ends: .distantFuture)
+        else { return nil }
+        return .silence(silence, span)
+    }
+
+    private mutating func silence(_ values: Settings, _ node: Node, starts: Timestamp, ends: Timestamp) -> Silence? {
+        if let when = values.text("when"), let place = node["when"] {
+            let found = SilenceBook.problems(of: when, surroundings: surroundings)
+            for var problem in found.all {
+                problem.place = Diagnostic.Place(place, file: file)
+                problems.report(problem)
+            }
+            if found.hasErrors { return nil }
+        }
+        let rules = values.texts("rules")
+        review(rules, in: node["rules"] ?? node, "this test")
+        return Silence(
+            when: values.text("when"), rules: rules, receivers: values.texts("receivers"), starts: starts, ends: ends,
+            writes: values.boolean("writes") ?? false)
+    }
+}
+
+/// The agent's absences in a test, and when its actions are expected.
+extension TestCaseReader {
+    /// `restart: true` or `down: 2h`.
+    mutating func absence(_ pair: Mapping.Pair) -> TestCase.Step? {
+        let value = self.value(pair.value, as: pair.name == "down" ? TestKeys.down : TestKeys.restart)
+        if pair.name == "down" { return value?.asInt.map { .down(.microseconds($0)) } }
+        if value == false { report("wrong-value", "`restart` is always `true`", at: pair.value, help: "leave it out otherwise") }
+        return value == true ? .restart : nil
+    }
+
+    /// The expected actions, each with the time that an `after` before it demands.
+    mutating func expectations(_ nodes: [Node]) -> [TestCase.Expectation] {
+        var earliest: Duration?
+        var expected: [TestCase.Expectation] = []
+        for (number, node) in nodes.enumerated() {
+            if let pair = node.mapping?.first(where: { $0.name == TestKeys.after.name }) {
+                if let other = node.mapping?.first(where: { $0.name != pair.name }) {
+                    report(
+                        "unknown-key", "`after` and `\(other.name)` are separate entries", at: other.key,
+                        help: "begin each with `- `")
+                }
+                if number == nodes.count - 1 {
+                    report("wrong-value", "nothing follows this `after`", at: pair.key, help: "leave it out")
+                }
+                earliest = after(pair.value, earliest) ?? earliest
+            } else if var one = expectation(node) {
+                one.earliest = earliest
+                expected.append(one)
+            }
+        }
+        return expected
+    }
+
+    private mutating func after(_ node: Node, _ before: Duration?) -> Duration? {
+        guard let time = value(node, as: TestKeys.after)?.asInt else { return nil }
+        let span = Duration.microseconds(time)
+        if let before, span <= before {
+            report(
+                "time-goes-on", "the entries before this one are expected after \(DurationText.format(before))", at: node,
+                help: "`after` counts from the test's begin")
+        }
+        return span
+    }
+}

@@ -121,3 +121,52 @@ private func < (left: (used: Timestamp, key: StateKey), right: (used: Timestamp,
 extension StateKey {
     fileprivate var texts: [String] { [rule, kind.rawValue, key] }
 }
+
+/// Restarts of the agent.
+extension Trial {
+    /// Restarts the agent: reads the stored facts again, in their stored form, and loads the rules again.
+    mutating func reload() {
+        state.reread(Self.stored)
+        for (scope, list) in tasks {
+            set(list.compactMap { Snapshot(json: Self.stored($0.json(source: "")) ?? .null) }, of: scope)
+        }
+        for timer in timers.all {
+            timers.replace(RuleTimer(timer.id, due: timer.due, payload: Self.stored(.object(timer.payload))?.asObject ?? [:]))
+        }
+        for rule in book.registrations(at: now) {
+            guard let next = rule.schedule?.next else { continue }
+            let id = RuleTimer.ID(rule: rule.name, kind: .schedule)
+            if var timer = timers[id] {
+                timer.due = min(timer.due, next)
+                timers.replace(timer)
+            } else {
+                set(RuleTimer(id, due: next))
+            }
+        }
+    }
+
+    /// The value as it is read from its text.
+    private static func stored(_ value: JSON) -> JSON? { try? JSON.parse(value.encoded()) }
+}
+
+/// The values that were added last: at least `most` of them, at most twice as many.
+struct RecentSet<Value: Hashable & Sendable>: Sendable {
+    private let most: Int
+    private var (young, old): (Set<Value>, Set<Value>) = ([], [])
+
+    init(most: Int) { self.most = most }
+
+    var count: Int { young.count + old.count }
+
+    func contains(_ value: Value) -> Bool { young.contains(value) || old.contains(value) }
+
+    mutating func insert(_ value: Value) {
+        young.insert(value)
+        if young.count >= most { (young, old) = ([], young) }
+    }
+
+    mutating func remove(_ value: Value) {
+        young.remove(value)
+        old.remove(value)
+    }
+}
