@@ -72,3 +72,60 @@ extension Node {
     /// The value of a mapping's key; nil if there is none, and for lists and scalars.
     public subscript(_ key: String) -> Node? { mapping?[key]?.value }
 }
+
+/// A single value as written, with its type in the YAML 1.2 core schema.
+public struct Scalar: Sendable, Hashable {
+    /// How a scalar was written.
+    public enum Style: Sendable, Hashable {
+        case plain
+        case singleQuoted
+        case doubleQuoted
+        /// A block scalar that begins with `|`.
+        case literal
+        /// A block scalar that begins with `>`.
+        case folded
+    }
+
+    /// The scalar's text, unescaped and unfolded: `0123` stays `0123`.
+    public let text: String
+
+    public let style: Style
+
+    public let value: Value
+}
+
+/// The typed value of a scalar in the core schema (YAML 1.2.2, 10.3).
+public enum Value: Sendable, Hashable {
+    case null
+    case bool(Bool)
+    case int(Int64)
+    /// A number with a fraction or an exponent, `.inf`, `.nan`, or a whole number that does not fit 64 bits.
+    case float(Double)
+    case string(String)
+}
+
+/// Keys and their values, in the order written. Names are unique.
+public struct Mapping: Sendable, RandomAccessCollection {
+    /// A key and its value. The key is always a scalar.
+    public struct Pair: Sendable {
+        public let key: Node
+        public let value: Node
+
+        /// The key's text.
+        public let name: String
+    }
+
+    public let pairs: [Pair]
+
+    public var startIndex: Int { pairs.startIndex }
+
+    public var endIndex: Int { pairs.endIndex }
+
+    public subscript(position: Int) -> Pair { pairs[position] }
+
+    /// The pair whose key has this text.
+    public subscript(_ name: String) -> Pair? { pairs.first { $0.name == name } }
+
+    /// The names of all keys, in order.
+    public var names: [String] { pairs.map(\.name) }
+}
