@@ -1,4 +1,5 @@
 import BellhopCore
+import CEL
 
 /// The rules' state: what was stored before a batch, and what the batch adds. Each run sees the changes of those before it.
 struct RuleMemory {
