@@ -254,7 +254,7 @@ extension Keychain: TokenKeeper {
             members["access"] = tokens.access.map(JSON.string)
             members["expires"] = tokens.expires.map { JSON.int($0.microseconds) }
             members["refresh"] = tokens.refresh.map(JSON.string)
-            members["mark"] = tokens.mark.isEmpty ? nil : JSON.string(tokens.mark)
+            if !tokens.mark.isEmpty { members["mark"] = .string(tokens.mark) }
             members["client"] = tokens.client.map { JSON.object($0.values) }
             return JSON.object(members)
         }

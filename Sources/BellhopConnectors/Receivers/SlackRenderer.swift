@@ -163,7 +163,8 @@ struct SlackRenderer: Sendable {
             }
         }
         endProse()
-        return elements.isEmpty ? nil : Self.richText(elements)
+        if elements.isEmpty { return nil }  // `? nil :` would be JSON's null
+        return Self.richText(elements)
     }
 
     /// One line per field, its name in bold.
