@@ -46,7 +46,9 @@ struct ConnectorsTests {
     }
 
     @Test(arguments: ["rest", "page"])
-    func `different accounts of one API have memories of their own, and equal ones share it`(_ kind: String) async throws {
+    func `sources of different accounts have separate memories, and sources of one account share theirs`(_ kind: String)
+        async throws
+    {
         func scopes(_ tokens: [String]) async throws -> [Scope] {
             let settings: JSON.Object = kind == "rest" ? ["path": "me", "id": "id"] : ["path": "me"]
             let connectors = try await Connectors(
@@ -64,7 +66,7 @@ struct ConnectorsTests {
         #expect(Set(try await scopes(["a", "b", "c"]).map(\.id)).count == 3)
     }
 
-    @Test func `a stored login is used only for the origin that it was typed for`() async throws {
+    @Test func `a stored login is used only for the origin that it was entered for`() async throws {
         for (place, isRight) in [("http://127.0.0.1:1", true), ("https://acme.service-now.com", false)] {
             var environment = ConnectorEnvironment.sample(login: ("ada", "hunter2"))
             environment.loginPlace = { _ in place }

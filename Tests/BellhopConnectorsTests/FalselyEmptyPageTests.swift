@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func `an empty page is accepted if the list has its full pages and few items have left`() async throws {
+    @Test func `an item that leaves a numbered list is reported at once`() async throws {
         try await polling(Self.numbered) { watch, practice in
             _ = try await watch.poller.pollOnce()
             practice.api.remove(5)

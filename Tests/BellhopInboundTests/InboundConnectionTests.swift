@@ -86,7 +86,7 @@ private final class Collector: ChannelInboundHandler, Sendable {
         func set(_ first: String?, _ rest: String) { state.withLock { $0 = (first, rest) } }
     }
 
-    @Test func `a sender that asks before it sends a body is told to go on, or why it need not`() async throws {
+    @Test func `a sender that expects 100 Continue gets it, or the refusal of its request`() async throws {
         let asking = Self.request.replacing("Content-Length", with: "Expect: 100-continue\r\nConnection: close\r\nContent-Length")
         let head = String(asking.prefix { $0 != "{" })
         let accepted = try await exchange((head, #"{"service": "a"}"#))
@@ -169,7 +169,7 @@ private final class Collector: ChannelInboundHandler, Sendable {
     }
 
     @Test(arguments: [head, "POST /in/deploys HTTP/1.1\r\nX-Long: "])
-    func `a stop does not wait for an unfinished request`(_ beginning: String) async throws {
+    func `stopping the server does not wait for an unfinished request`(_ beginning: String) async throws {
         let (sent, hasSent) = AsyncStream<Void>.makeStream()
         let (ports, port) = AsyncStream<Int>.makeStream()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -196,7 +196,7 @@ private final class Collector: ChannelInboundHandler, Sendable {
         }
     }
 
-    @Test func `a connection that stays open after its answer is closed later`() async throws {
+    @Test func `an idle connection is closed some time after its answer`() async throws {
         try await kept.serve(.events(), patience: .init(head: .milliseconds(200), body: .seconds(600))) { port in
             // On a busy machine the request itself may be late.
             while true {
@@ -209,7 +209,7 @@ private final class Collector: ChannelInboundHandler, Sendable {
         }
     }
 
-    @Test func `silent connections are closed to accept a sender, and displace no known sender`() async throws {
+    @Test func `silent connections are closed to accept a new sender, and known senders keep theirs`() async throws {
         try await kept.serve(.events(), mostConnections: 4) { port in
             try await RawConnection.with(port) { known in
                 try await known.send(Self.request)
@@ -233,7 +233,7 @@ private final class Collector: ChannelInboundHandler, Sendable {
         #expect(kept.events.count == 3)
     }
 
-    @Test func `the first to close is the oldest of an unknown sender, then the longest idle, never one that awaits an answer`() {
+    @Test func `unknown senders' oldest connection is closed first, then the longest idle, never one awaiting an answer`() {
         typealias Standing = InboundConnections.Status
         func victim(_ standings: [Int: Standing]) -> Int {
             InboundConnections.victim(among: standings.merging([9: Standing(since: 9)]) { $1 }, newest: 9)

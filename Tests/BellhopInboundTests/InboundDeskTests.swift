@@ -182,7 +182,7 @@ extension InboundEndpoint {
         #expect(await answer(kept.desk(endpoint(empty)), "{}").status == 202)
     }
 
-    @Test func `a delivery with the same id is the same event, even if its content differs`() async {
+    @Test func `a repeated delivery id is the same event, and a missing id is refused`() async {
         for (dedupKey, headers, body) in [
             (EventReading.DedupKey.path(JSON.Path(keys: ["id"])), [], #"{"service": "a", "id": "x"}"#),
             (.header("X-GitHub-Delivery"), [("X-GitHub-Delivery", "x")], #"{"service": "a"}"#),
@@ -306,7 +306,7 @@ extension InboundEndpoint {
         return answer.status
     }
 
-    @Test func `paths, methods and sizes are bounded before a body is read`() {
+    @Test func `an unknown path, a wrong method and an announced size over the limit are refused before the body is read`() {
         let desk = kept.desk(.push)
         #expect(admission(desk, "POST", "/in") == 404)
         #expect(admission(desk, "GET") == 405)
@@ -325,7 +325,7 @@ extension InboundEndpoint {
         #expect(await push(desk) == 429)
     }
 
-    @Test func `requests of unknown senders do not count against the rate of a known one`() async throws {
+    @Test func `requests of unknown senders do not count against the rate of a known sender`() async throws {
         let desk = kept.desk(.push)
         for _ in 0..<100 {
             #expect(admission(desk, token: "tokem") == 401)

@@ -92,7 +92,7 @@ extension Kept {
         }
     }
 
-    @Test func `a body without a length is limited too`() async throws {
+    @Test func `a body of unknown length is limited too`() async throws {
         try await serve(.events()) { address in
             var request = HTTPClientRequest(url: address + "/in/deploys")
             request.method = .POST

@@ -77,7 +77,7 @@ import Testing
     }
 
     /// docs.stripe.com, "Verify webhook signatures": the form of the header; several `v1` while a secret is replaced.
-    @Test func `a signature of Stripe is accepted, with others beside it`() {
+    @Test func `a signature of Stripe is accepted, even beside other signatures`() {
         let body = #"{"id":"evt_1"}"#
         let code = HMAC<SHA256>.authenticationCode(
             for: Array("1767603600.\(body)".utf8), using: SymmetricKey(data: Array("whsec_test".utf8)))

@@ -11,11 +11,11 @@ import Testing
         ("one\ntwo", "one<br>two"),
         ("**open", "<b>open</b>"),
     ])
-    func `Markdown is shown with exactly its own markup`(_ text: String, _ html: String) {
+    func `Markdown becomes HTML, and HTML in it stays text`(_ text: String, _ html: String) {
         #expect(ChatHTML.markdown(text) == html)
     }
 
-    @Test func `the page shows the messages and runs no script from them`() async throws {
+    @Test func `the chat page shows messages and runs no script in them`() async throws {
         let office = Office()
         let page = try await office.open { client in
             client.authorization = nil
@@ -29,7 +29,7 @@ import Testing
         #expect(page.contains("&amp;lt;script&amp;gt;"))
     }
 
-    @Test func `the inbox shows alerts, notifications, rooms and mails, and runs no script from them`() async throws {
+    @Test func `the inbox shows alerts, notifications, rooms and mails, and runs no script in them`() async throws {
         let office = Office()
         let mail = """
             From: Bell <bell@example.com>

@@ -23,7 +23,7 @@ import Testing
         #expect(office.instance.counts.logins == 0)
     }
 
-    @Test func `a 429 states when to retry, in four ways`() async throws {
+    @Test func `a 429 states the wait in seconds, as a date, as a reset time, or not at all`() async throws {
         #expect(try await struck(.tooManyRequests(.seconds(3600))).header("Retry-After") == "3600")
         let date = try await struck(.tooManyRequests(.date(in: 90))).header("Retry-After")
         #expect(date == "Mon, 05 Jan 2026 09:01:30 GMT")
@@ -99,7 +99,7 @@ import Testing
         #expect(office.instance.journal.isEmpty)
     }
 
-    @Test func `each fault rule skips and strikes as many requests as configured`() {
+    @Test func `a fault rule skips and affects as many requests as configured`() {
         let plan = office.simulation.faults
         plan.add(.internalError, path: "/api", skip: 1, times: 2)
         plan.add(.badGateway)
@@ -136,7 +136,7 @@ import Testing
         #expect(clock.now - start < .seconds(300))
     }
 
-    @Test func `a hanging host accepts a request and never answers, as long as the client waits`() async throws {
+    @Test func `a hanging host accepts a request but never answers`() async throws {
         let task = office.instance.addTask(title: "A")
         try await office.open { client async throws -> Void in
             client.patience = .seconds(60)
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func `a falsely empty list has the count zero, or the real count`() async throws {
+    @Test func `a falsely empty list states the count zero or the real count`() async throws {
         office.instance.addTask(title: "A")
         office.simulation.api.add("Door stuck")
         try await office.open { client async throws -> Void in

@@ -13,7 +13,7 @@ import Testing
         #expect([201, 204].contains(reply.status), "\(path): \(reply.status) \(reply.text)")
     }
 
-    @Test func `ETO can be set up, used and inspected, and neither its log nor its state contains a secret`() async throws {
+    @Test func `ETO can be set up and used over HTTP, and its log and state contain no secret`() async throws {
         try await office.open { client in
             client.authorization = nil
             try await send(&client, .POST, "eto/accounts", #"{"email": "ada@example.com", "password": "c0rrect"}"#)
@@ -112,7 +112,9 @@ import Testing
             (.etoDeadSession, 500, "Detail"), (.mfpNoToken, 401, ""), (.mfpInvalidToken, 401, ""),
             (.mfpInsufficientScope, 403, ""), (.mfpUnsuccessful, 200, #""isSuccessful":false"#),
         ])
-    func `each fault of the other systems has a name`(_ fault: OtherSystemFault, _ status: Int, _ words: String) async throws {
+    func `each fault of the other systems is set by name and changes the answer`(
+        _ fault: OtherSystemFault, _ status: Int, _ words: String
+    ) async throws {
         try await office.open { client in
             client.authorization = nil
             let set = try await client.send(

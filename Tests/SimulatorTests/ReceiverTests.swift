@@ -38,7 +38,7 @@ import Testing
         #expect(!message.isTaken && message.reason != nil)
     }
 
-    @Test func `fifty blocks are accepted, fifty-one are not`() async throws {
+    @Test func `fifty blocks are accepted, and fifty-one are refused`() async throws {
         let block = #"{"type":"section","text":{"type":"mrkdwn","text":"x"}}"#
         func body(_ count: Int) -> String { "{\"blocks\":[\(Array(repeating: block, count: count).joined(separator: ","))]}" }
         #expect(try await post("/hooks/ops", body(50)).status == 200)

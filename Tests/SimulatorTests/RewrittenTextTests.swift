@@ -16,7 +16,7 @@ import Testing
         ),
         (.textCut(characters: 5), "Grüße von mir", "Grüße"),
     ])
-    func `an instance stores a changed text`(_ rewriting: TextRewriting, _ sent: String, _ kept: String)
+    func `an instance rewrites comments as configured, but not titles`(_ rewriting: TextRewriting, _ sent: String, _ kept: String)
         async throws
     {
         let task = office.instance.addTask(title: "A")

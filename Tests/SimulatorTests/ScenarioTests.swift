@@ -22,7 +22,7 @@ import Testing
         #expect(office.instance.tasks.map(\.isActive) == [false])
     }
 
-    @Test func `what is due happens only when its audience is ready, and one moment at a time`() async throws {
+    @Test func `before each moment of a script, playing waits until the audience is ready`() async throws {
         let office = Office()
         let task = NewTask(title: "A", sysID: "a")
         let script = Scenario([.init(at: 0, .opened(task)), .init(at: 1, .closed(task: "a", by: "x"))])
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `a new watcher sees a change and a new task within seconds, each announced before`() async throws {
+    @Test func `a new watcher sees a change and a new task within seconds, each announced beforehand`() async throws {
         let office = Office()
         let people = office.instance.addPeople()
         let scenes = Mutex<[Simulation.PlayReport]>([])

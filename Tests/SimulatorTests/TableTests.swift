@@ -30,7 +30,7 @@ import Testing
             #"{"display_value":"","value":""}"#
         ),
     ])
-    func `a reference has six shapes, by two parameters`(
+    func `two parameters determine the shape of a reference`(
         _ display: String, _ excludes: Bool, _ reference: String, _ plain: String, _ empty: String
     ) async throws {
         office.instance.settings.servletURI = "https://x/"
@@ -50,7 +50,7 @@ import Testing
         #expect(try await get("/api/now/table/incident").text == #"{"result":[]}"#)
     }
 
-    @Test func `a page is cut before access rules apply, and its count and links show that`() async throws {
+    @Test func `paging counts hidden rows, so a page can be short`() async throws {
         let tasks = (0..<5).map { office.instance.addTask(title: "T\($0)") }
         office.instance.changeUser("john.doe") { $0.hiddenTasks = [tasks[2].id] }
         let answer = try await get("/api/now/table/task?sysparm_query=ORDERBYnumber&sysparm_limit=2&sysparm_offset=2")

@@ -87,7 +87,7 @@ import Testing
         #expect(after["sys_updated_by"] == "john.doe")
     }
 
-    @Test func `a number finds the task, as its sys_id does`() async throws {
+    @Test func `a comment can address its task by number`() async throws {
         let task = office.instance.addTask(title: "A")
         let answer = try await office.open { try await $0.comment("x", on: task.number) }
         #expect(answer.status == 201)

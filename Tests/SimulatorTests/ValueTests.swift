@@ -8,7 +8,7 @@ import Testing
         (951_782_399_000_000, "2000-02-28 23:59:59"), (951_782_400_000_000, "2000-02-29 00:00:00"),
         (4_107_542_400_000_000, "2100-03-01 00:00:00"),
     ])
-    func `times are equal after writing and reading`(_ micros: Int64, _ text: String) {
+    func `a time is written in the database's form and read back`(_ micros: Int64, _ text: String) {
         #expect(CivilTime.text(micros) == text)
         if micros >= 0 { #expect(CivilTime.read(text) == micros) }
     }
@@ -18,7 +18,7 @@ import Testing
         #expect(CivilTime.read(text) == nil)
     }
 
-    @Test func `dates in HTTP and in cookies differ in their dashes`() {
+    @Test func `dates have spaces in HTTP and dashes in cookies`() {
         #expect(CivilTime.http(784_111_777_000_000) == "Sun, 06 Nov 1994 08:49:37 GMT")
         #expect(CivilTime.cookie(10_000_000) == "Thu, 01-Jan-1970 00:00:10 GMT")
     }

@@ -26,7 +26,7 @@ import Testing
             .map { "\($0.state.rawValue) \($0.subject)" }
     }
 
-    @Test func `a complete system has every step ok, with one login and without writes`() async throws {
+    @Test func `the examination of a complete system reports every step, with one login and no writes`() async throws {
         #expect(
             try await look(["program": "Housing"]) == [
                 "ok connection", "ok login", "ok enterprise", "ok site", "ok site login", "ok program", "ok clock",
@@ -49,7 +49,9 @@ import Testing
         #expect(practice.eto.counts.failedLogins == (step == "login" ? 1 : 0))
     }
 
-    @Test func `doctor, query and the agent together try a refused password once, and a person's login once more`() async throws {
+    @Test func `doctor, query and the agent try a refused password once in all, and a person's login tries it again`()
+        async throws
+    {
         try await practice.simulation.serve { address in
             /// Each as in a process of its own.
             func ask(_ work: (ETOConnection) async throws -> Void) async throws -> Failure? {

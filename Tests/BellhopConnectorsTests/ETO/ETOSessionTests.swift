@@ -47,7 +47,7 @@ import Testing
             (["site": .null], "North, South"),
             (["site": "99"], "North, South"),
         ] as [(JSON.Object, String)])
-    func `an impossible choice is reported with the available ones, and waits for a person`(
+    func `an unknown or ambiguous enterprise or site is reported with the choices, and pauses the connection`(
         _ more: JSON.Object, _ words: String
     ) async throws {
         let failure = await failure { try await practice.open(more) { try await list($0) } }
@@ -123,7 +123,9 @@ import Testing
     }
 
     @Test(arguments: [400, 401, 500, 502])
-    func `a login that fails with a server error is retried ever later, and refuses no password`(_ status: Int) async throws {
+    func `a login that fails with an error status is retried after longer waits, and is not a refused password`(_ status: Int)
+        async throws
+    {
         practice.simulation.faults.add(
             .status(status, body: #"{"Detail": "oops"}"#), path: "/API/Security.svc/GetSSOSites", times: nil)
         try await practice.open { connection in
@@ -173,7 +175,7 @@ import Testing
         #expect(practice.simulation.requests.count() == 2)
     }
 
-    @Test func `the program is set before requests that need it, again after another one and a new login`() async throws {
+    @Test func `the program is set before requests that need it, and again after another program or a new login`() async throws {
         try await practice.open(["program": "housing"]) { connection in
             try await list(connection)
             try await list(connection)
@@ -223,7 +225,7 @@ import Testing
         #expect(practice.eto.counts.logins == 1)
     }
 
-    @Test func `a password refused during the choice is remembered, and not tried again by an agent`() async throws {
+    @Test func `a password refused while a person chooses an enterprise is remembered and not tried again`() async throws {
         let found = try await practice.simulation.serve { address in
             let connection = try await ETOConnection(
                 name: "eto", settings: practice.settings(address, password: "wrong"), in: practice.environment)
@@ -236,7 +238,7 @@ import Testing
         #expect(practice.eto.counts.failedLogins == 1)
     }
 
-    @Test func `no secret is in any failure, event or note, whatever the services say`() async throws {
+    @Test func `no failure, event or note contains a secret, whatever the services answer`() async throws {
         var texts: [String] = []
         for path in [
             "Security.svc/SSOAuthenticate", "Security.svc/GetSSOEnterprises", "Security.svc/GetSSOSites",

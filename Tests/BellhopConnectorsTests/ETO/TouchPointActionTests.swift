@@ -106,7 +106,7 @@ import Testing
         #expect(practice.events.summary == ["login_event ok"])
     }
 
-    @Test func `a missing program of the connection waits for a person`() async throws {
+    @Test func `a missing program in the connection's settings pauses the connection`() async throws {
         let refusal = try await practice.open(["program": "Nope"]) { await failing($0, delivery(), attempt()) }
         #expect(refusal?.remedy == .pauseConnection)
     }
@@ -144,7 +144,7 @@ import Testing
         #expect(practice.eto.counts.added == 1)
     }
 
-    @Test func `a redirect after a successful write leaves the outcome unknown, and the look decides it`() async throws {
+    @Test func `after a redirect in answer to a write, a look finds the write`() async throws {
         try await practice.open { connection in
             practice.simulation.faults.add(
                 FaultRule(
@@ -155,7 +155,7 @@ import Testing
         #expect(practice.eto.responses.count == 1)
     }
 
-    @Test func `a response added in a period without records is found before another is added`()
+    @Test func `after the store is restored, a response added since the backup is found before another is added`()
         async throws
     {
         try await practice.open { connection in
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test func `a new response with changed values is held for a person, who can send ours`() async throws {
+    @Test func `a new response with changed values holds the delivery, and a person's retry sends it`() async throws {
         practice.eto.habits.rewritesValues = true
         practice.simulation.faults.add(FaultRule(.resetAfter, method: "POST", path: "/API/TouchPoint.svc"))
         try await practice.open { connection in
@@ -211,7 +211,7 @@ import Testing
         #expect(practice.eto.counts.added == 2)
     }
 
-    @Test func `without an earlier look, a request of unknown outcome is never repeated automatically`() async throws {
+    @Test func `while looks fail, a request with an unknown outcome is held and not repeated`() async throws {
         practice.simulation.faults.add(.status(403, body: ""), "GET", path: "/API/TouchPoint.svc", times: nil)
         practice.simulation.faults.add(.resetBefore, "POST", path: "/API/TouchPoint.svc")
         try await practice.open { connection in

@@ -20,7 +20,8 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `responses are tasks and their answers fields, in the list or one by one`(_ listsElements: Bool) async throws {
+    func `responses become tasks and their answers fields, whether listed or read one by one`(_ listsElements: Bool) async throws
+    {
         practice.eto.habits.listsElements = listsElements
         let response = practice.eto.addResponse(touchPoint: 14, subject: 501, program: 2, elements: Self.elements)
         practice.eto.addResponse(touchPoint: 15, subject: 501, elements: Self.elements)
@@ -82,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: [400, 500])
-    func `responses that the services fail to return cost one login in all, and do not delay the others`(_ status: Int)
+    func `unreadable responses cause few logins, and the readable ones are returned`(_ status: Int)
         async throws
     {
         practice.eto.habits.listsElements = false
@@ -121,7 +122,7 @@ import Testing
             ])
     }
 
-    @Test func `the entered value is read if the simulator returns only that`() async throws {
+    @Test func `an answer that is only the entered value is read`() async throws {
         practice.eto.addResponse(touchPoint: 14, subject: 501, elements: [(1006, #""second visit""#), (20, "7")])
         let snapshot = try await practice.open { connection in
             let source = try practice.source(connection, ["title": "1006"])

@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `the environment holds only the named variables, and the folder is that of bellhop-yaml`() async throws {
+    @Test func `a program gets only the named variables, the configuration's folder and the standard streams`() async throws {
         #expect(try await perform(["command": ["env"]]).summary == "exit 0")
         #expect(try await perform(["command": ["env"], "env": ["GREETING", "MISSING"]]).summary == "exit 0: GREETING=hello")
         #expect(try await perform(["command": ["env"], "env": ["A": "1"]]).summary == "exit 0: A=1")
@@ -167,7 +167,7 @@ import Testing
         #expect(try await shell("head -c 3", more: ["stdin": .string(text)]).summary == "exit 0: 012")
     }
 
-    @Test func `no process is left as a zombie`() async throws {
+    @Test func `ended programs leave no zombie processes`() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<20 { group.addTask { _ = try await shell("echo $$ > pid-\(number)") } }
             try await group.waitForAll()
@@ -187,7 +187,7 @@ import Testing
         #expect(try await areGone(processes("pids")))
     }
 
-    @Test func `after an attempt of unknown outcome it is held for a person, unless it is repeatable`() async throws {
+    @Test func `after an attempt with an unknown outcome a delivery is held, unless it is repeatable`() async throws {
         var again = SampleDelivery.first
         again.number = 2
         again.firstStarted = again.now
@@ -220,7 +220,7 @@ import Testing
         #expect(await message("./broken").hasPrefix("`broken` could not be started: "))
     }
 
-    @Test func `an emitted event is stored once, however often its delivery is repeated`() async throws {
+    @Test func `a repeated delivery emits its event with the same id`() async throws {
         let sink = EventLog()
         let delivery = SampleDelivery.make(
             "emit", .values(["type": "outage", "subject": "db", "data": ["level": 1]]), to: "emit")

@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `the array of a body without an announced size is hardly larger than the body`() {
+    @Test func `a body without an announced size takes little more memory than its size`() {
         let piece = Self.bytes(60_000)
         var blocks = BodyBlocks(announced: nil, step: 1 << 20)
         for _ in 0..<100 { blocks.append(piece) }

@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `an answer has its status, fields and body, and the request has the connection's own fields`() async throws {
+    @Test func `a connection returns status, fields and body, and sends its own header fields`() async throws {
         var configuration = HTTPConnection.Configuration(name: "test")
         configuration.headers = ["X-Team": "blue", "Accept": "text/plain"]
         let answer = try await with(configuration) { connection, address in
@@ -76,7 +76,7 @@ import Testing
         #expect(simulation.requests.total == 1)
     }
 
-    @Test func `nothing is sent over a refused connection, and the message names host and port`() async throws {
+    @Test func `a refused connection is reported with host and port, and nothing was sent`() async throws {
         let error = try await error { _ in HTTPRequest("POST", .unused, body: [1]) }
         #expect(
             error == TransportError(.unreachable, mayHaveArrived: false, "No connection to 127.0.0.1:9: connection refused."))
@@ -127,7 +127,7 @@ import Testing
         #expect(error?.message.contains("20 bytes that max_body allows") == true)
     }
 
-    @Test func `a request that waited too long for its turn is not sent`() async throws {
+    @Test func `a request past its deadline is not sent`() async throws {
         let error = try await error { HTTPRequest("POST", $0, body: [1], notAfter: clock.now - .seconds(1)) }
         #expect(error?.mayHaveArrived == false)
         #expect(simulation.requests.total == 0)
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test func `an unreadable ca file is reported as a mistake of the user`() {
+    @Test func `an unreadable ca file is reported as a configuration error`() {
         #expect(throws: ConnectorError.self) { try HTTPConnection(.init(name: "test", ca: "/nonexistent.pem"), clock: clock) }
     }
 

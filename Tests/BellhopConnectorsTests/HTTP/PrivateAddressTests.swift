@@ -65,7 +65,8 @@ import Testing
         }
     }
 
-    @Test func `a name that leads to a private address when it is connected is refused before any byte is sent`() async throws {
+    @Test func `a name that resolves to a private address only when connecting is refused before any byte is sent`() async throws
+    {
         let simulation = Simulation { 0 }
         try await simulation.serve { address in
             // As if the name had led to a public address when it was checked.
@@ -114,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `an address of a step goes through the connection, whose credentials go only to its own host`() async throws {
+    @Test func `a step's address is requested over its connection, whose credentials go only to its own host`() async throws {
         let simulation = Simulation { 0 }
         try await simulation.serve { address in
             let port = address.split(separator: ":").last ?? ""

@@ -34,7 +34,7 @@ import Testing
         return result
     }
 
-    @Test func `a plain http target is used through a proxy only if plain http is allowed, wherever it is`()
+    @Test func `a plain http target behind a proxy is refused unless plain http is allowed`()
         async throws
     {
         try await ConnectProxy.serve { proxy in

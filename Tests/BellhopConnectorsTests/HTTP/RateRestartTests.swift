@@ -24,7 +24,7 @@ import Testing
         return count
     }
 
-    @Test func `an orderly stop returns the requests that its last note allowed and that were not sent`() async throws {
+    @Test func `an orderly stop gives back reserved requests that were not sent`() async throws {
         let rate = Rate(count: 1000, per: .days(1))
         for _ in 0..<20 {
             let limiter = await limiter(rate)
@@ -34,7 +34,7 @@ import Testing
         #expect(free(await limiter(rate)) == 980)
     }
 
-    @Test func `a restart returns no request that was sent before it`() async throws {
+    @Test func `requests sent before a restart still count after it`() async throws {
         let rate = Rate(count: 5, per: .seconds(60))
         var used = 0
         for _ in 0..<4 {
@@ -72,7 +72,7 @@ import Testing
         #expect(early.isEmpty, "requests that were sent too early")
     }
 
-    @Test func `a high rate writes few notes, and a restart costs a tenth of it at most`() async throws {
+    @Test func `a high rate writes few notes, and a restart costs at most a tenth of the rate`() async throws {
         let rate = Rate(count: 100, per: .seconds(3600))
         let first = await limiter(rate)
         for _ in 0..<31 { try await first.wait() }

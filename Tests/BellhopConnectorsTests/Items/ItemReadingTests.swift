@@ -69,7 +69,7 @@ import Testing
         #"{"data": {"orders": [{"meta": {"id": 1}}, {"meta": {"id": 1}}]}}"#,
         #"{"data": {"orders": [{"meta": {"id": ""}}]}}"#, #"{"data": {"orders": [1]}}"#, #"{"data": {"orders": "#, "<html>", "",
     ])
-    func `an answer that is not a complete list with distinct ids is an error, not a part`(_ body: String) throws {
+    func `an answer that is not a complete list with distinct ids is an error`(_ body: String) throws {
         let reading = try reading(settings)
         let failure = #expect(throws: Failure.self) { _ = try reading.listing(Array(body.utf8), from: "shop (h:1)") }
         #expect(failure?.reason == .badAnswer)

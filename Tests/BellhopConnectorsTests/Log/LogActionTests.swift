@@ -172,7 +172,7 @@ struct LogActionTests {
         }
     }
 
-    @Test func `no file of Bellhop's own is written to, whatever path leads to it`() async throws {
+    @Test func `the log action never writes to Bellhop's own files, whatever the path`() async throws {
         let own: [LogPlaces.Own] = [
             .file(folder + "/bellhop.yaml"), .file(folder + "/keychain.json"), .file(folder + "/bellhop.db"),
             .rules(folder + "/rules"), .rules(folder + "/more/*.rules"), .folder(folder + "/secrets"),

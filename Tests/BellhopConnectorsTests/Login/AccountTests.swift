@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: ["servicenow", "eto"])
-    func `a password is sent only to the origin that it was typed for`(_ kind: String) async throws {
+    func `a password is sent only to the origin that it was entered for`(_ kind: String) async throws {
         chest.login.withLock { $0?.place = "https://elsewhere.example.com" }
         let address: JSON.Object =
             kind == "eto" ? ["address": "http://127.0.0.1:9"] : ["instance": "http://127.0.0.1:9", "auth": ["keychain": true]]
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `the note of every kind of write has a name that is deleted with its delivery`() async throws {
+    @Test func `a delivery's note is stored under the delivery's id`() async throws {
         let delivery = Delivery(
             id: .init(occasion: Occasion.ID("event/1"), rule: "r", step: StepPath(index: 0), receiver: "x"), revision: "1",
             action: "update", arguments: .values([:]), task: nil, lane: "r", createdAt: practice.clock.now)

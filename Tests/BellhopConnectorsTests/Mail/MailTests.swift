@@ -16,7 +16,7 @@ struct MailTests {
             thread: thread, list: "mail", rule: "tell-ops", isUrgent: false, text: text, html: html)
     }
 
-    @Test func `a mail has the header that people, programs and trackers need`() throws {
+    @Test func `a mail has the expected header fields`() throws {
         let thread = MessageID(delivery: "ffff", host: "example.com")
         let read = try MIMEReader(try mail(thread: thread).bytes())
         #expect(

@@ -32,7 +32,7 @@ import Testing
         // Without EHLO there is no STARTTLS.
         ["EHLO": "500 What?"],
     ])
-    func `without TLS that was asked for, neither mail nor password is sent`(_ replies: [String: String]) async throws {
+    func `if the required TLS is not available, neither mail nor password is sent`(_ replies: [String: String]) async throws {
         let (failure, commands) = try await failure(
             replies, ["starttls": "required", "username": "bellhop", "password": "correct horse"])
         #expect(failure != nil)

@@ -46,7 +46,7 @@ struct SMTPRecipientTests: SMTPPractice {
         #expect(mail.received.count == 1)
     }
 
-    @Test func `more recipients than the server takes at once get the mail with the next attempt`() async throws {
+    @Test func `recipients beyond the server's limit get the mail with the next attempt`() async throws {
         mail.settings.mostRecipients = 2
         #expect(try await failure(["to": Self.three]).remedy == .retry(after: nil))
         _ = try await MailServer(mail).serve { port in
@@ -55,7 +55,7 @@ struct SMTPRecipientTests: SMTPPractice {
         #expect(mail.received.map(\.recipients) == [["a@example.com", "b@example.com"], ["c@example.com"]])
     }
 
-    @Test func `a delivery reports that the recipients who have the mail cannot be stored`() async throws {
+    @Test func `if the recipients who have the mail cannot be stored, the failure names them`() async throws {
         notebook.refuseWriting()
         mail.settings.recipients = ["b@example.com": "450 4.2.1 Greylisted"]
         let found = try await failure(["to": Self.three])

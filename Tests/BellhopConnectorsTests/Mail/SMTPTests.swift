@@ -30,7 +30,7 @@ struct SMTPTests: SMTPPractice {
     }
 
     @Test(arguments: [["PLAIN"], ["LOGIN"], ["CRAM-MD5", "LOGIN", "PLAIN"]])
-    func `to other machines a mail goes over STARTTLS, and the login comes after it`(_ mechanisms: [String]) async throws {
+    func `with STARTTLS, login and mail are encrypted`(_ mechanisms: [String]) async throws {
         mail.settings.accounts = ["bellhop": "correct horse"]
         mail.settings.needsTLS = true
         mail.settings.mechanisms = mechanisms
@@ -60,7 +60,7 @@ struct SMTPTests: SMTPPractice {
         #expect(mail.received.map(\.isEncrypted) == [true])
     }
 
-    @Test func `without a certificate that this machine trusts, nothing is sent`() async throws {
+    @Test func `nothing is sent to a mail server with an untrusted certificate`() async throws {
         mail.settings.accounts = ["bellhop": "correct horse"]
         for (server, url) in [
             (MailServer(mail, identity: Self.identity), "smtp"),
@@ -198,14 +198,14 @@ struct SMTPTests: SMTPPractice {
         #expect(talk.reply(.login)?.code == 535)
     }
 
-    @Test func `a wrong password is reported without it`() async throws {
+    @Test func `a wrong password is reported without repeating it`() async throws {
         mail.settings.accounts = ["bellhop": "another"]
         let found = try await failure(["username": "bellhop", "password": "correct horse"])
         #expect(found.reason == .unauthenticated)
         #expect(found.message.contains("Username and password not accepted"))
     }
 
-    @Test func `a server that knows no common way to log in is reported`() async throws {
+    @Test func `a server without a known login mechanism is reported`() async throws {
         mail.settings.accounts = ["bellhop": "correct horse"]
         mail.settings.mechanisms = ["GSSAPI"]
         #expect(try await failure(["username": "bellhop", "password": "correct horse"]).reason == .unauthenticated)
@@ -269,7 +269,7 @@ struct SMTPTests: SMTPPractice {
         #expect(Set(mail.received.map(\.bytes)).count == 1)
     }
 
-    @Test func `a slow server is waited for no longer than the timeout`() async throws {
+    @Test func `a slow server causes a timeout`() async throws {
         mail.settings.delay = 3_600_000
         #expect(try await failure(["timeout": 500_000]).reason == .timeout)
     }

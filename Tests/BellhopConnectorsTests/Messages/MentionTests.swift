@@ -34,7 +34,7 @@ struct MentionTests {
 
     /// Opsgenie takes each id as a value of its own, in which no text is markup.
     @Test(arguments: RenderedKind.all.filter { $0.name != "opsgenie" })
-    func `an id that the receiver does not know mentions no one`(_ kind: RenderedKind) {
+    func `an invalid id mentions no one`(_ kind: RenderedKind) {
         for id in ["<!channel>", "a b", "x> <users/all", "</at><at>y", "", "*", "\n@here", "\"><b>", "1)", "@here @all"] {
             var message = SampleMessage.titled("Title")
             message.mentions = [.user(id), .group(id)]
@@ -43,7 +43,7 @@ struct MentionTests {
         }
     }
 
-    @Test func `Discord may notify exactly the mentioned`() {
+    @Test func `Discord may notify only the mentioned users`() {
         var message = SampleMessage.titled("Title")
         message.mentions = [.user("123456789012345678")]
         let allowed = DiscordRenderer().render(message, from: SampleMessage.origin)["allowed_mentions"]

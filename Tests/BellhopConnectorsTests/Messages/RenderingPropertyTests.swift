@@ -6,7 +6,7 @@ import Testing
 
 /// Every renderer, read by an independent reader of its format.
 @Suite(.timeLimit(.minutes(5))) struct RenderingPropertyTests {
-    @Test func `the table of hostile texts has at least 200 different ones`() {
+    @Test func `there are at least 200 different hostile texts`() {
         #expect(Set(HostileTexts.all.map { Array($0.unicodeScalars) }).count >= 200)
     }
 
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: RenderedKind.all)
-    func `each part of a message keeps a share of the room`(_ kind: RenderedKind) {
+    func `each part of a message keeps a share of the available length`(_ kind: RenderedKind) {
         let long = String(repeating: "long text ", count: 10_000)
         var message = Message(title: [.text("Title")], text: [.paragraph([.value(long)])])
         message.fields = [.init(name: [.text("State")], value: [.text("InProgress")])]

@@ -109,7 +109,7 @@ struct SlackRendererTests {
         #expect(words(blocks).contains(address.isEmpty ? "label ()" : "label (\(address))"))
     }
 
-    @Test func `a linked address cannot end its markup early`() {
+    @Test func `special characters in a linked address are percent-encoded`() {
         let message = Message(
             title: [.text("t")], text: [.paragraph([.link(label: [], address: [.value(#"https://x.example/a|b>c"d é"#)])])])
         #expect(words(render(message)["blocks"] ?? .null, "url") == ["https://x.example/a%7Cb%3Ec%22d%20%C3%A9"])
@@ -177,7 +177,7 @@ struct SlackRendererTests {
         #expect(render(message)["text"] == "It is late.")
     }
 
-    @Test func `a message that replaces another states that`() {
+    @Test func `a fallback message states that the rule's own message could not be rendered`() {
         var message = SampleMessage.titled("t")
         message.isFallback = true
         let context = words(render(message)["blocks"]?[1] ?? .null).first ?? ""

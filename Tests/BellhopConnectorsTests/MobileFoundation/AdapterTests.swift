@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `isSuccessful inside a text is not a failure`() async throws {
+    @Test func `isSuccessful counts only at the top level of an answer`() async throws {
         practice.runtime.addAdapter(
             "feed",
             .init { _ in .init(body: #"[{"id": 1, "note": "\"isSuccessful\": false"}, {"id": 2, "isSuccessful": false}]"#) })
@@ -172,7 +172,7 @@ import Testing
         #expect(found?.reason == .badAnswer)
     }
 
-    @Test func `the arguments of all requests are read by the same rules`() throws {
+    @Test func `adapter requests read their arguments by the same rules as other requests`() throws {
         for (arguments, body) in [
             (["json": nil, "text": "x"], "x"), (["text": nil, "json": [1]], "[1]"), (["data": "aG\n k="], "hi"),
             (["form": nil], ""),

@@ -192,7 +192,7 @@ import Testing
         #expect(requests.first?.query == "y=1&z=2")
     }
 
-    @Test func `no request goes to an external server that the connection does not list`() async throws {
+    @Test func `an external server that the connection does not list gets no request`() async throws {
         try await practice.open { connection, _ in
             let failure = await failure {
                 _ = try await practice.call(connection, ["address": "https://elsewhere.example.com/x", "method": "GET"])

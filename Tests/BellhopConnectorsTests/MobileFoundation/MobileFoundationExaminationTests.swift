@@ -45,7 +45,8 @@ import Testing
         #expect(practice.runtime.counts.refusedClients == 1)
     }
 
-    @Test func `doctor, query and the agent together try a refused secret once, and a person's login once more`() async throws {
+    @Test func `doctor, query and the agent try a refused secret once in all, and a person's login tries it again`() async throws
+    {
         practice.runtime.addAdapter("orders", .init(scopes: ["orders"]) { _ in .init(body: "[]") })
         let orders = Self.source("orders", ["adapter": "orders", "id": "id"])
         try await practice.simulation.serve { address in

@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func `concurrent requests ask for a token once, with all of it in the body`() async throws {
+    @Test func `concurrent requests fetch one token, with all credentials in the body`() async throws {
         let settings = practice.oauth("password")
         try await practice.simulation.serve { address in
             let client = try practice.client(address, settings)
@@ -66,7 +66,7 @@ import Testing
         #expect(asked("refresh_token") == 1)
     }
 
-    @Test func `a token that the endpoint returns again is used to its end, without a request each time`() async throws {
+    @Test func `a token that the endpoint returns again is used until it expires, without a request each time`() async throws {
         let settings = practice.oauth("client_credentials")
         try await practice.simulation.serve { address in
             // Another user of this client requested it long ago: three seconds are left.
@@ -128,7 +128,7 @@ import Testing
         #expect(practice.notebook.all.isEmpty)
     }
 
-    @Test func `a replaced refresh token is stored before the new token is used, also after a restart`() async throws {
+    @Test func `a new refresh token is stored before the new access token is used, also after a restart`() async throws {
         _ = practice.oauth("refresh_token") { $0.next = .other }
         let first = try #require(practice.instance.refreshToken(of: "john.doe", client: "bellhop"))
         let settings = practice.oauth("refresh_token", ["refresh_token": .string(first)]) { $0.next = .other }

@@ -4,7 +4,7 @@ import Testing
 @testable import BellhopConnectors
 
 @Suite struct RefusalMemoryTests {
-    @Test func `a refusal that the notebook cannot store is remembered in memory, beside an older one too`() async throws {
+    @Test func `a refusal that cannot be stored is remembered in memory, even if an older one is stored`() async throws {
         let notebook = MemoryNotebook()
         let memory = RefusalMemory(connection: "snow", instance: "https://a", notebook: notebook) { 7 }
         func credentials(_ password: String) -> Credentials { Credentials(username: "ada", password: password) }

@@ -26,7 +26,7 @@ import Testing
         return (answer, try await source.details(of: keys, in: answer.listing).snapshots[keys[0]])
     }
 
-    @Test func `a page of the instance is read in the session, and only once while it stays the same`() async throws {
+    @Test func `a page is read in the instance's session, and an unchanged page is not sent again`() async throws {
         instance.setPage("/board.do", "<title>Board</title><body><h1>On call</h1><p>Ada</p></body>")
         try await source { source in
             let (first, snapshot) = try await read(source)
@@ -216,7 +216,7 @@ import Testing
             (["path": "a", "ignore": ["("]], "ignore"), (["path": "a", "ignore": [["select": "!"]]], "ignore"),
             (["path": "a", "extract": ["attr": "href"]], "extract"),
         ] as [(JSON.Object, String)])
-    func `pages on other hosts, and invalid settings, are refused by name`(
+    func `invalid settings, such as a page on another host, are refused by name`(
         _ settings: JSON.Object, _ setting: String
     ) throws {
         let connection = try practice.connection("http://127.0.0.1:1")

@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `a request that an earlier attempt may have made is not repeated, however that attempt ended`() async throws {
+    @Test func `a request that an earlier attempt may have sent is held, unless it is repeatable`() async throws {
         let now = SampleDelivery.now
         let second = Attempt(number: 2, now: now, firstStarted: now, lastUncertain: now)
         let post: JSON.Object = ["path": "issues", "json": ["title": "once"]]
@@ -105,7 +105,7 @@ import Testing
         #expect(api.issues.count == 1)
     }
 
-    @Test func `a server that sets too many cookies gets back no more than a request can hold`() async throws {
+    @Test func `a server that sets too many cookies gets back at most 16 KB of them`() async throws {
         api.quirks = [.hoardsCookies]
         api.add("a")
         try await practice.open { connection in
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func `a refused login rests the connection, as with every action`() async {
+    @Test func `a refused login pauses the connection`() async {
         api.door = .field("Authorization", "Bearer right")
         let failure = await failure(
             ["path": "issues", "json": ["title": "a"]], connection: ["auth": ["bearer": "wrong"]])
@@ -177,7 +177,7 @@ import Testing
         _ = try await perform(["path": "issues", "json": ["title": "a"], "expect": 200])
     }
 
-    @Test func `a request that no server accepts is refused before it is sent, and closes no connection`() async throws {
+    @Test func `a request with an oversized part is refused before it is sent, and the connection still works`() async throws {
         let long = String(repeating: "x", count: 70_000)
         for arguments in [
             ["path": ["issues", .string(long)], "json": [:]], ["path": "issues", "query": ["q": .string(long)], "json": [:]],
@@ -192,13 +192,13 @@ import Testing
         #expect(api.writes == 1)
     }
 
-    @Test func `the text of an answer that is not JSON is stored`() async throws {
+    @Test func `the text of an answer that is not JSON is in the receipt`() async throws {
         practice.simulation.faults.add(.status(200, body: "OK, made\n 17"))
         let receipt = try await perform(["path": "issues", "json": ["title": "a"], "receipt": "id"])
         #expect(receipt.summary.hasSuffix("): OK, made 17"))
     }
 
-    @Test func `a secret repeated in an answer is in no failure and no receipt`() async throws {
+    @Test func `a secret repeated in an answer is removed from failures and receipts`() async throws {
         let connection: JSON.Object = [
             "auth": ["basic": ["username": "ada", "password": "pass/word \"1"]], "headers": ["X-Key": "k3y-of-mine"],
         ]
@@ -226,7 +226,9 @@ import Testing
             (.internalError, .serverError, .hold),
             (.forbidden, .forbidden, .giveUp), (.redirect(to: "/rest/v1/issues"), .refused, .giveUp),
         ] as [(Fault, Failure.Reason, Failure.Remedy)])
-    func `refusals have the same meaning as for a webhook`(_ fault: Fault, _ reason: Failure.Reason, _ remedy: Failure.Remedy)
+    func `a refused request fails with the reason and remedy of its status`(
+        _ fault: Fault, _ reason: Failure.Reason, _ remedy: Failure.Remedy
+    )
         async
     {
         practice.simulation.faults.add(fault)

@@ -52,7 +52,7 @@ import Testing
         #expect(try await notices(Self.cursor("data.next", size: nil), items: 7) == [])
     }
 
-    @Test func `the doctor's look at the first page reports them too`() async throws {
+    @Test func `the doctor's look at the first page reports settings that find nothing`() async throws {
         let practice = WebPractice()
         for number in 1...15 { practice.api.add("issue \(number)") }
         let words = try await practice.source(Self.cursor("data.next")) { source in

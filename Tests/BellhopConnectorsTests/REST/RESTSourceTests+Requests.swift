@@ -81,7 +81,7 @@ extension RESTSourceTests {
 
     // MARK: Conditional and partial requests
 
-    @Test func `an unchanged list of one page costs an answer without a body`() async throws {
+    @Test func `an unchanged list of one page is answered without a body`() async throws {
         _ = add(4)
         try await practice.source(["path": "list"]) { source in
             let first = try await source.list(from: LastPoll())
@@ -126,7 +126,7 @@ extension RESTSourceTests {
         #expect(Validators(["Last-Modified": "soon"]) == Validators())
     }
 
-    @Test func `with since, only changes are requested, and the whole list now and then`() async throws {
+    @Test func `with since, polls request only changes, and the whole list at each reconciliation`() async throws {
         _ = add(3)
         let settings: JSON.Object = [
             "path": "list", "since": ["parameter": "updated_since", "field": "updated_at"], "reconcile": 3_600_000_000,
@@ -260,7 +260,7 @@ extension RESTSourceTests {
         #expect(shown == [true, true, true, true, true])
     }
 
-    @Test func `a token repeated in an answer is in no failure`() async throws {
+    @Test func `a token repeated in an answer is removed from failures`() async throws {
         let practice = Practice()
         practice.simulation.api.add("Fan broken")
         practice.simulation.api.quirks = [.echoes]
@@ -309,7 +309,7 @@ extension RESTSourceTests {
         #expect(try await practice.titles(settings) == ["a"])
     }
 
-    @Test func `text that is encoded once arrives encoded once`() async throws {
+    @Test func `a link to the next page is sent with each character encoded once`() async throws {
         practice.simulation.faults.add(
             .status(200, body: #"{"items": [{"id": 1}], "next": "?page[after]=eyJ%2Bx%3D%3D&a b=100%&c={d}|^é"}"#))
         let failure = await practice.failure(["path": "list", "items": "items", "paging": ["by": "link", "next": "next"]])

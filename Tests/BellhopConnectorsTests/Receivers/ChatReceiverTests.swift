@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func `an edit that changes nothing is done`() async throws {
+    @Test func `an edit without a change succeeds`() async throws {
         try await open(.telegram) { sender in
             try await sender.send(Self.message("one", thread: "INC1"))
             try await sender.send(Self.message("one", thread: "INC1", update: true))
@@ -163,7 +163,7 @@ import Testing
         (Chat.discord, ["webhook bellhop"]), (.telegram, ["bot @bellhop_bot", "chat On call"]),
         (.slack, ["user bellhop of team Acme"]), (.mattermost, []),
     ])
-    func `the doctor tries a chat without a message`(_ chat: Chat, _ expected: [String]) async throws {
+    func `the doctor tests a chat without sending a message`(_ chat: Chat, _ expected: [String]) async throws {
         try await open(chat) { sender in
             let found = await sender.connectors.examine(connection: "ops", ConnectionNeeds()).filter {
                 ["webhook", "token", "chat"].contains($0.subject)
@@ -177,7 +177,7 @@ import Testing
     }
 
     @Test(arguments: Chat.all)
-    func `too many messages rest the receiver as long as the chat asks in its own form`(_ chat: Chat) async throws {
+    func `a chat's refusal of too many messages rests the receiver for the stated time`(_ chat: Chat) async throws {
         try await open(chat) { sender in
             sender.chats.answer(of: chat.kind, next: .tooManyRequests(seconds: 7))
             let failure = await sender.failure(of: SampleMessage.full)
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func `a used-up bucket of Discord rests before a message is refused`() async throws {
+    @Test func `a used-up rate limit of Discord rests the receiver before a message is refused`() async throws {
         try await open(.discord) { sender in
             for _ in 0..<5 { try await sender.send(SampleMessage.full) }
             let failure = await sender.failure(of: SampleMessage.full)
@@ -230,7 +230,7 @@ import Testing
         }
     }
 
-    @Test func `Telegram's chat is a number or a name, and a missing one is named in the failure`() async throws {
+    @Test func `Telegram accepts a chat's number or name, and a missing chat is reported with a remedy`() async throws {
         var chat = Chat.telegram
         chat.settings = { ["url": .string($0 + "/telegram"), "token": .string(Chat.telegramToken), "chat": "@some_channel"] }
         try await open(chat) { sender in
@@ -305,7 +305,7 @@ import Testing
         ("matrix", ["url": "https://matrix.org", "token": "t", "room": "!a:b"]),
     ]
 
-    @Test func `an address of a service is taken by its own kind, and refused by each other one with the name of the right one`()
+    @Test func `a service's address is accepted by its own kind, and refused by other kinds with the right kind's name`()
         async
     {
         for (kind, settings) in Self.addresses {
@@ -321,7 +321,7 @@ import Testing
         }
     }
 
-    @Test func `other servers may imitate any kind, and a webhook may call any address`() async {
+    @Test func `every kind accepts addresses of other servers, and a webhook accepts any address`() async {
         for (kind, settings) in Self.addresses {
             for url in [
                 "https://proxy.example.com/services/x", "http://127.0.0.1:8080/hooks/x", "https://discord.com.example/api",

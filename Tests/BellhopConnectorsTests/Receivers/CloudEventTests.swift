@@ -51,7 +51,7 @@ struct CloudEventTests {
     }
 
     @Test(arguments: ["bellhop", "cloudevents", "cloudevents_binary"])
-    func `with several secrets each signs, so that one can be replaced without a gap`(_ format: String) async throws {
+    func `with several secrets, a request has a signature of each`(_ format: String) async throws {
         let (request, delivery) = try await send(["format": .string(format), "secret": .array(Self.secrets.map(JSON.string))])
         let signatures = (request.header("webhook-signature") ?? "").split(separator: " ").map(String.init)
         let each = try Self.secrets.map { secret in

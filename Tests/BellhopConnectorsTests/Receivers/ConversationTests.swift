@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func `a receiver's own errors and its own form of waiting count`() async throws {
+    @Test func `a receiver's own errors and waits are recognized`() async throws {
         try await withReceiver { receivers, connection in
             let message = Message(title: [.text("A")], thread: "INC1")
             receivers.setAnswer(of: "able", status: 200, body: #"{"id": 7, "error": "no_room"}"#)

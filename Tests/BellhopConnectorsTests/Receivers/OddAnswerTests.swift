@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: kinds)
-    func `an answer that comes byte by byte is waited for no longer than the timeout`(_ kind: Kind) async throws {
+    func `waiting for an answer that arrives byte by byte ends at the timeout`(_ kind: Kind) async throws {
         let found = try await OddServer.serve(.drip) { try await failure(kind, at: $0, ["timeout": 300_000]) }
         #expect((found == nil) == (kind.name == "webhook"), "\(found?.message ?? "")")
         checkSentence(found, kind)
@@ -82,7 +82,7 @@ import Testing
     }
 
     /// Answers with random damage: bytes changed, left out, doubled or inserted, and parts of other answers behind them.
-    @Test func `no damage to an answer ends the process`() async throws {
+    @Test func `a damaged answer never crashes the process`() async throws {
         let answers = [
             "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-A: b\r\n\r\nok",
             "HTTP/1.1 429 Too Many\r\nRetry-After: 5\r\nContent-Length: 0\r\n\r\n",
@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test(arguments: kinds)
-    func `a refusal whose body is cut is retried, because services say there what they mean`(_ kind: Kind) async throws {
+    func `a refusal whose body is cut is retried, because the body says why`(_ kind: Kind) async throws {
         let found = try await OddServer.serve(.halfRefusal) { try await failure(kind, at: $0) }
         checkSentence(found, kind)
         // A webhook's status is all that counts.
@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test(arguments: kinds)
-    func `a failure that may pass counts by its status, however long its body is`(_ kind: Kind) async throws {
+    func `a 503 with a huge body rests the receiver for its Retry-After`(_ kind: Kind) async throws {
         let found = try await OddServer.serve(.hugeError) { try await failure(kind, at: $0) }
         checkSentence(found, kind)
         #expect(found?.remedy == .rest(.seconds(7)), "\(found?.message ?? "")")

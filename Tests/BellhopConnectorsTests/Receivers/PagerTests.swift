@@ -47,8 +47,7 @@ struct PagerTests {
     }
 
     @Test(arguments: both)
-    func `a message without a thread is an alert of its own, and a repeated attempt is the same one`(_ pager: Pager) async throws
-    {
+    func `each delivery without a thread is its own alert, and a repeated attempt adds to it`(_ pager: Pager) async throws {
         let practice = pager.practice
         try await practice.open { connectors in
             for _ in 0..<2 { _ = try await practice.send(SampleMessage.full, over: connectors) }
@@ -59,7 +58,7 @@ struct PagerTests {
     }
 
     @Test(arguments: both)
-    func `a thread too long for a key is known by its hash`(_ pager: Pager) async throws {
+    func `a thread too long for a key becomes a hash`(_ pager: Pager) async throws {
         let practice = pager.practice
         var long = message("x")
         long.thread = String(repeating: "ü", count: 5000)
@@ -122,7 +121,7 @@ struct PagerTests {
         #expect(try await pager.practice.answering(400, #"{"status": "invalid event"}"#).failure().reason == .refused)
     }
 
-    @Test func `Opsgenie's period of counting is waited for`() {
+    @Test func `Opsgenie's rate period is the wait after a 429`() {
         let receiver = try? OpsgenieReceiver(Settings(["key": "k"]), connection: "ops")
         let answer = HTTPResponse.json(429, ["X-RateLimit-Period-In-Sec": "60", "X-RateLimit-State": "THROTTLED"], "{}")
         #expect(receiver?.wait(in: answer) == .seconds(60))

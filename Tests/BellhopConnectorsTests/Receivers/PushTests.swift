@@ -82,7 +82,7 @@ struct PushTests {
         #expect(try await practice.failure().reason == .forbidden)
     }
 
-    @Test func `ntfy's limits are waited for`() async throws {
+    @Test func `each error of ntfy has its remedy`() async throws {
         let requests = #"{"code":42901,"http":429,"error":"limit reached: too many requests"}"#
         #expect(try await ntfy.answering(429, requests).failure().remedy == .rest(nil))
         let quota = #"{"code":42908,"http":429,"error":"limit reached: daily message quota reached"}"#
@@ -119,7 +119,7 @@ struct PushTests {
         #expect(event.content["body"]?.asString?.hasPrefix("@ada:example.org\n\n@room <b>") == true)
     }
 
-    @Test func `only the mention of the room itself notifies all`() {
+    @Test func `only a mention of the room notifies everyone`() {
         var message = SampleMessage.saying("@room")
         #expect(MatrixRenderer().render(message, from: SampleMessage.origin)["m.mentions"] == .object([:]))
         message.mentions = [.group("room")]
@@ -201,7 +201,7 @@ struct PushTests {
         #expect(practice.services.events.count == 1 + 2 * Self.hostile.count)
     }
 
-    @Test func `Matrix's own errors are understood`() async throws {
+    @Test func `each error of Matrix has its remedy`() async throws {
         let limited = try await matrix.answering(429, #"{"errcode":"M_LIMIT_EXCEEDED","error":"Too many","retry_after_ms":2500}"#)
             .failure()
         #expect(limited.remedy == .rest(.milliseconds(2500)))
@@ -219,7 +219,7 @@ struct PushTests {
         #expect(try await matrix.answering(200, "{}").failure().reason == .badAnswer)
     }
 
-    @Test func `the doctor tries the token without a message`() async throws {
+    @Test func `the doctor tests the token without sending a message`() async throws {
         let practice = matrix
         func token() async throws -> Finding? {
             try await practice.open { await $0.examine(connection: "ops", ConnectionNeeds()).first { $0.subject == "token" } }

@@ -190,7 +190,7 @@ struct ReceiverTests {
         }
     }
 
-    @Test func `a message to Slack has arrived only if Slack answers ok`() async throws {
+    @Test func `a message to Slack succeeds only if Slack answers ok`() async throws {
         try await withConnectors { simulation, connectors, _ in
             let delivery = SampleDelivery.notify(SampleMessage.full)
             simulation.receivers.setAnswer(of: "ops", status: 200, body: #"{"ok":false,"error":"invalid_auth"}"#)
@@ -228,7 +228,7 @@ struct ReceiverTests {
         }
     }
 
-    @Test func `a message whose answer is cut off after its status has arrived`() async throws {
+    @Test func `a message counts as delivered if its answer is cut off after the status`() async throws {
         try await withConnectors { simulation, connectors, _ in
             simulation.faults.add(.cutBody, path: "/webhook")
             _ = try await perform(SampleDelivery.notify(SampleMessage.full, to: "mine"), connectors)
@@ -248,7 +248,7 @@ struct ReceiverTests {
         }
     }
 
-    @Test func `a slow receiver is waited for no longer than the step allows`() async throws {
+    @Test func `a slow receiver causes a timeout at the step's limit`() async throws {
         try await withConnectors { simulation, connectors, _ in
             simulation.faults.add(.slow(milliseconds: 2000))
             let failure = try await failure(of: SampleDelivery.webhook(["timeout": 100_000], to: "mine"), connectors)

@@ -91,7 +91,7 @@ import Testing
             words: "write anything: "),
         Case(kind: "webhook", status: 410, body: "", words: "nothing at this address (any more)."),
     ])
-    func `what only a person can repair pauses the receiver and says what to do`(_ known: Case) async throws {
+    func `an answer that only a person can resolve pauses the receiver and says what to do`(_ known: Case) async throws {
         let failure = try await failure(known)
         #expect(failure.remedy == .pauseReceiver, "\(failure)")
         #expect(failure.message.contains(known.words) && failure.message.hasSuffix("."), "\(failure.message)")
@@ -106,13 +106,13 @@ import Testing
             kind: "telegram", status: 400, body: #"{"ok":false,"error_code":400,"description":"Bad Request: message is empty"}"#),
         Case(kind: "discord", status: 400, body: #"{"code":50035,"message":"Invalid Form Body"}"#),
     ])
-    func `a message that a service refuses for itself pauses nothing`(_ known: Case) async throws {
+    func `a message refused for its content is given up without a pause`(_ known: Case) async throws {
         let failure = try await failure(known)
         #expect(failure.remedy == .giveUp, "\(failure)")
         #expect(failure.message.hasSuffix("."), "\(failure.message)")
     }
 
-    @Test func `Opsgenie's period counts only for a refusal of too many requests that names no time`() async throws {
+    @Test func `Opsgenie's rate period is used only after a 429 without Retry-After`() async throws {
         func remedy(_ status: Int, _ fields: String...) async throws -> Failure.Remedy {
             let period = ["X-RateLimit-Period-In-Sec: 60"]
             return try await failure(Case(kind: "opsgenie", status: status, body: "", fields: period + fields)).remedy
@@ -125,7 +125,7 @@ import Testing
 
     /// Some services state their rate limit in every answer.
     @Test(arguments: [500, 502, 503, 408])
-    func `the reset of a rate limit in an answer that is no refusal of too many requests delays nothing`(_ status: Int)
+    func `X-RateLimit-Reset delays a retry only after a 429`(_ status: Int)
         async throws
     {
         let fields = ["X-RateLimit-Remaining: 4999", "X-RateLimit-Reset: 3600"]

@@ -95,7 +95,7 @@ import Testing
         try await connection.shutdown()
     }
 
-    @Test func `with several sessions as many comments are written at once, each in its own session`() async throws {
+    @Test func `each writing session serves one write at a time`() async throws {
         let connection = try ServiceNowConnection(
             name: "snow", settings: practice.settings("http://127.0.0.1:9", ["sessions": 3]), in: practice.surroundings,
             over: InProcess(practice.simulation))

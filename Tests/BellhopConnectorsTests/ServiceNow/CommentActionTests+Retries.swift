@@ -93,7 +93,7 @@ extension CommentActionTests {
         #expect(await failing(delivery, attempt(3, uncertain: start))?.remedy == .hold)
     }
 
-    @Test func `a delivery whose notebook cannot be written is not sent`() async throws {
+    @Test func `a comment is not sent if its note cannot be stored`() async throws {
         practice.notebook.refuseWriting()
         let failure = await failing(.comment("Thanks", on: task.id), attempt(1))
         #expect(failure?.reason == .fileSystem)

@@ -62,7 +62,7 @@ import Testing
         #expect(practice.simulation.requests.count("PATCH", path: "/api/now/v2/table/incident/\(task.id)") == 1)
     }
 
-    @Test func `a comment written to the record itself is not doubled either`() async throws {
+    @Test func `a comment written to the record itself is not written twice`() async throws {
         instance.settings.hasTracker = false
         practice.simulation.faults.add(.resetAfter, "PATCH")
         practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/sys_journal_field", times: 1)
@@ -127,7 +127,7 @@ import Testing
         #expect(notes.count == 1)
     }
 
-    @Test func `an equal text of another user, of before, or claimed by another delivery is not this comment`() async throws {
+    @Test func `an equal text that is older, another user's or claimed by another delivery is not this comment`() async throws {
         instance.addNote("Thanks", .workNotes, on: task.id, by: "john.doe")
         await practice.clock.advance(by: .seconds(3600))
         let began = practice.clock.now
@@ -273,7 +273,7 @@ import Testing
         #expect(failure?.message.contains("May be ACL restricted") == true)
     }
 
-    @Test func `a session that ends before a comment costs a login, not the comment`() async throws {
+    @Test func `a comment whose session has ended is sent after a new login`() async throws {
         practice.simulation.faults.add(.sessionLost, "POST", path: post)
         _ = try await perform(.comment("Thanks", on: task.id), attempt(1))
         #expect(notes.count == 1)

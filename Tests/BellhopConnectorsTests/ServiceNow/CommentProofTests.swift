@@ -154,7 +154,7 @@ import Testing
     // MARK: After restoring the store
 
     @Test(arguments: [SimulatedUser.Reading.allowed, .forbidden])
-    func `entries written in a period without records are found before anything is sent`(
+    func `after the store is restored, entries written since the backup are found before anything is sent`(
         _ reading: SimulatedUser.Reading
     ) async throws {
         instance.changeUser("john.doe") { $0.journal = reading }

@@ -37,7 +37,7 @@ import Testing
             .map { "\($0.state.rawValue) \($0.subject)" }
     }
 
-    @Test func `a complete instance has only findings that are ok, and nothing is written`() async throws {
+    @Test func `a complete instance passes every check, and nothing is written`() async throws {
         instance.accessRules = Self.rules
         let before = instance.revision
         #expect(
@@ -63,7 +63,7 @@ import Testing
         try await connection.shutdown()
     }
 
-    @Test func `a missing update set matters to a tracker, and not to comments`() async throws {
+    @Test func `a missing update set is an error for a tracker and a note for comments`() async throws {
         instance.settings.hasTracker = false
         #expect(try await look().contains("missing task tracker"))
         #expect(try await look(ConnectionNeeds(actions: Self.needs.actions)).contains("note task tracker"))

@@ -19,7 +19,7 @@ import Testing
         #expect(value.label == label)
     }
 
-    @Test func `an invalid field name has no value`() throws {
+    @Test func `an answer without a value has no field value`() throws {
         #expect(FieldValue(nil) == nil)
         #expect(FieldValue([]) == nil)
         #expect(FieldValue(["link": "https://x"]) == nil)

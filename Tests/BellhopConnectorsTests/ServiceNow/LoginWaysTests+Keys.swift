@@ -47,7 +47,7 @@ extension LoginWaysTests {
         #expect(failure?.message.contains("REST API Access Policy") == true)
     }
 
-    @Test func `the user of a source's memory survives restarts and changed keys, and is unique`() async throws {
+    @Test func `a source's memory keeps its user across restarts and changed keys, and each user has its own`() async throws {
         practice.instance.addAPIKey("key-1", of: "john.doe")
         practice.instance.addAPIKey("key-2", of: "john.doe")
         practice.instance.addAPIKey("key-3", of: "abel.tuter")

@@ -66,7 +66,7 @@ import Testing
         #expect(practice.events.summary == ["login_event ok"])
     }
 
-    @Test func `a session that ends with its token is followed by one renewal and one replay`() async throws {
+    @Test func `after a session ends with its token, one renewal and one replay follow`() async throws {
         try await open(["oauth": .object(practice.oauth("password"))]) { connection in
             try await list(connection)
             practice.instance.revokeTokens()

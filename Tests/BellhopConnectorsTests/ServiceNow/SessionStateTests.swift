@@ -63,7 +63,9 @@ import Testing
         (failing, ["fail server_error", "fail server_error", "fail server_error"]),
     ]
 
-    @Test(arguments: table) func `an answer to an open session leads to this step`(_ answer: HTTPResponse, _ steps: [String])
+    @Test(arguments: table) func `the answer and the kind of request determine a session's next step`(
+        _ answer: HTTPResponse, _ steps: [String]
+    )
         throws
     {
         for (onSessionEnd, words) in zip([SessionState.OnSessionEnd.resend, .report, .stop], steps) {
@@ -202,7 +204,9 @@ import Testing
         return ""
     }
 
-    @Test(arguments: 0..<40) func `whatever the server does, a request is sent as often as it may be`(_ seed: UInt64) throws {
+    @Test(arguments: 0..<40) func `whatever the server does, a write takes effect once if it is answered, and otherwise never`(
+        _ seed: UInt64
+    ) throws {
         var random = SeededRandom(seed: seed)
         var state = try Self.state()
         var server = Server()

@@ -86,7 +86,7 @@ import Testing
     // MARK: Rates
 
     @Test(arguments: [1, 2])
-    func `all comments are written and polls continue, even if a comment needs more requests than the rate has per minute`(
+    func `comments are written and polls continue, even if one comment needs more requests than the rate allows a minute`(
         _ count: Int
     ) async throws {
         let tasks = try await owe(4)

@@ -195,7 +195,7 @@ import Testing
         #expect(try await observer.changes(in: source) == Array(sorted[10...]))
     }
 
-    @Test func `endless hidden rows end a poll with a message`() async throws {
+    @Test func `a poll fails after too many hidden rows, and names the access rules`() async throws {
         for number in 0..<1100 { instance.addTask(title: "task \(number)") }
         let sorted = instance.tasks.map(\.id).sorted()
         instance.changeUser("john.doe") { $0.hiddenTasks = Set(sorted[3...]) }

@@ -39,7 +39,7 @@ import Testing
         #expect(comparison.isEmpty)
     }
 
-    @Test func `if all counted rows are hidden, the poll fails until a task's record answers`() async throws {
+    @Test func `if all counted rows and all records are hidden, every poll fails`() async throws {
         let tasks = (0..<3).map { instance.addTask(title: "task \($0)") }
         let source = try source()
         var observer = TableObserver()

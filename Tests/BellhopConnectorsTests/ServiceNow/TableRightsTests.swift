@@ -35,7 +35,7 @@ import Testing
         #expect(failure?.message.contains("access rules hide them from the account") == true)
     }
 
-    @Test func `an incident without an owner is listed, which no tracker does`() async throws {
+    @Test func `a table source lists an incident without an owner`() async throws {
         let task = practice.instance.addTask(title: "Core switch down", priority: 1)
         practice.instance.addTask(title: "A lamp flickers", priority: 4)
         #expect(try await list().listing.entries.map(\.key.text) == [task.id])

@@ -256,7 +256,7 @@ import Testing
         #expect(await failure { _ = try await poll() }?.reason == reason)
     }
 
-    @Test func `the wait that an instance asks for is passed on`() async throws {
+    @Test func `the wait that an instance asks for rests the source`() async throws {
         practice.simulation.faults.add(.tooManyRequests(.date(in: 90)), "GET", path: "/api/x_snc_my_work")
         #expect(await failure { _ = try await poll() }?.remedy == .rest(.seconds(90)))
     }

@@ -136,7 +136,7 @@ import Testing
         #expect(practice.notebook.all.isEmpty)
     }
 
-    @Test func `success without a write is a failure`() async throws {
+    @Test func `an answer of success without a write is a failure`() async throws {
         practice.simulation.faults.add(.nothingWritten, "PATCH")
         #expect(await practice.failing(update(["state": 2]), practice.attempt(1))?.reason == .notWritten)
     }

@@ -77,7 +77,7 @@ import Testing
         #expect(try await look().contains { $0.hasPrefix("note rate limit: the server allows 60 requests") })
     }
 
-    @Test func `a login is tried if possible, and the server's limits are reported`() async throws {
+    @Test func `a login trial succeeds, fails, or states why it proves nothing`() async throws {
         func trial(_ needs: ConnectionNeeds = ConnectionNeeds()) async throws -> LoginTrial {
             try await practice.open(Self.auth) { try await $0.verifyLogin(needs) }
         }
@@ -99,7 +99,7 @@ import Testing
             ("eto", ["auth": ["basic": ["username": "a"]]], false),
             ("mobilefirst", [:], false), ("slack", [:], false), ("webhook", [:], false),
         ] as [(String, JSON.Object, Bool)])
-    func `each kind of connection knows whether it needs a stored login`(
+    func `the kind and the settings of a connection determine whether its login is stored`(
         _ kind: String, _ settings: JSON.Object, _ isStored: Bool
     ) {
         #expect(Catalogue.login(ofKind: kind, Settings(settings)).isStored == isStored)

@@ -42,7 +42,7 @@ import Testing
             Line(uncertain: start, decided: start - .seconds(1), after: .seconds(120), look: looks[3], result: .hold),
         ]
 
-    @Test(arguments: table) func `the first step of an attempt is that of the table`(_ line: Line) {
+    @Test(arguments: table) func `the first look determines the next step of an attempt`(_ line: Line) {
         let now = Self.start + line.after
         var note = WriteNote()
         note.since = line.uncertain
@@ -106,7 +106,9 @@ import Testing
         ]
 
     @Test(arguments: endings)
-    func `a failed request ends by what a look finds`(_ failure: Failure, _ look: Look, _ remedy: Failure.Remedy?) {
+    func `after a failed request, a look determines how the attempt ends`(
+        _ failure: Failure, _ look: Look, _ remedy: Failure.Remedy?
+    ) {
         switch rules.step(after: failure, look, mayResend: false) {
         case .send: Issue.record("sent again in the same attempt")
         case .done(let receipt):

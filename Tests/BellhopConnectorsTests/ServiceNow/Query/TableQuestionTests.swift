@@ -12,7 +12,7 @@ import Testing
         #expect(try TableQuestion(Settings()).query == .all)
     }
 
-    @Test func `order and limit apply to queries by people, not to polls`() throws {
+    @Test func `order, limit and category are read apart from the query`() throws {
         let written = try TableQuestion(Settings(["query": "a=1^EQ^ORDERBYDESCb"]))
         #expect(written.query.text == "a=1")
         #expect(written.order == [.init(field: "b", descending: true)])
