@@ -36,17 +36,17 @@ import Testing
     private let times = TableTimes(overlap: .seconds(120), lag: .seconds(5), reconcile: .seconds(900), few: 0)
     private static let path = "/api/now/v2/table/incident"
 
-    private func incidents(_ exchange: InProcess, page: Int = 5) throws -> TableSource {
+    private func incidents(_ exchange: InProcessExchange, page: Int = 5) throws -> TableSource {
         var settings = try TableSettings(Settings(["table": "incident", "query": "active=true"]), source: "incidents")
         settings.times = times
         settings.page = page
-        return try TableSource(name: "incidents", settings: settings, connection: practice.near(exchange))
+        return try TableSource(name: "incidents", settings: settings, connection: practice.connection(over: exchange))
     }
 
     @Test(arguments: 1...5)
     func `an empty page that comes twice and contradicts the count fails the poll`(_ skip: Int) async throws {
         for number in 0..<28 { practice.instance.addTask(title: "task \(number)") }
-        var watch = try Watch(incidents(InProcess(practice.simulation)), clock: practice.clock)
+        var watch = try Watch(incidents(InProcessExchange(practice.simulation)), clock: practice.clock)
         practice.simulation.faults.add(.emptyList, "GET", path: Self.path, skip: skip, times: 2)
         guard case .failed(let failure) = try await watch.poller.pollOnce() else { Issue.record("the poll did not fail"); return }
         #expect(failure.reason == .badAnswer && failure.remedy == .retry(after: nil))
@@ -59,7 +59,7 @@ import Testing
     @Test func `an empty page ends the list if all rows after it have left`() async throws {
         for number in 0..<28 { practice.instance.addTask(title: "task \(number)") }
         let sorted = practice.instance.tasks.map(\.id).sorted()
-        let exchange = InProcess(practice.simulation)
+        let exchange = InProcessExchange(practice.simulation)
         var watch = try Watch(incidents(exchange), clock: practice.clock)
         let instance = practice.instance
         exchange.interrupt { request in
@@ -86,7 +86,7 @@ import Testing
         await practice.clock.advance(by: .seconds(600))
         practice.instance.touchTask(sorted[0])
         await practice.clock.advance(by: .seconds(60))
-        var watch = try Watch(incidents(InProcess(practice.simulation)), clock: practice.clock)
+        var watch = try Watch(incidents(InProcessExchange(practice.simulation)), clock: practice.clock)
         guard case .baseline(28) = try await watch.poller.pollOnce() else { Issue.record("no baseline of 28"); return }
         await practice.clock.advance(by: .seconds(901))
         // A change without a new timestamp is found only by reading all rows.

@@ -61,7 +61,7 @@ private final class Collector: ChannelInboundHandler, Sendable {
 
 /// The server with unknown senders and slow peers.
 @Suite(.timeLimit(.minutes(5))) struct `Slow senders and many connections` {
-    private let kept = Kept()
+    private let recorder = DeskRecorder()
     private static let request =
         "POST /in/deploys HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer token\r\nContent-Length: 16\r\n\r\n{\"service\": \"a\"}"
     private static let head = "POST /in/deploys HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer token\r\nContent-Length: 100\r\n\r\n"
@@ -69,7 +69,7 @@ private final class Collector: ChannelInboundHandler, Sendable {
     /// The server with real patience, so that a missing answer ends the test.
     private func exchange(_ parts: (String, String)) async throws -> (first: String?, rest: String) {
         let answers = Answers()
-        try await kept.serve(.events(), patience: .init(head: .seconds(5), body: .seconds(5))) { port in
+        try await recorder.serve(.events(), patience: .init(head: .seconds(5), body: .seconds(5))) { port in
             try await RawConnection.with(port) { peer in
                 try await peer.send(parts.0)
                 let first = parts.1.isEmpty ? nil : await peer.piece()
@@ -92,7 +92,7 @@ private final class Collector: ChannelInboundHandler, Sendable {
         let accepted = try await exchange((head, #"{"service": "a"}"#))
         #expect(accepted.first?.hasPrefix("HTTP/1.1 100 Continue\r\n") == true, "\(accepted)")
         #expect(accepted.rest.hasPrefix("HTTP/1.1 202 "), "\(accepted)")
-        #expect(kept.events.count == 1)
+        #expect(recorder.events.count == 1)
         let stranger = try await exchange((head.replacing("Bearer token", with: "Bearer other"), #"{"service": "a"}"#))
         #expect(stranger.first?.hasPrefix("HTTP/1.1 401 ") == true, "\(stranger)")
     }
@@ -103,14 +103,14 @@ private final class Collector: ChannelInboundHandler, Sendable {
     }
 
     @Test func `a connection without a request is closed`() async throws {
-        try await kept.serve(.events(), patience: .init(head: .milliseconds(50), body: .seconds(600))) { port in
+        try await recorder.serve(.events(), patience: .init(head: .milliseconds(50), body: .seconds(600))) { port in
             let answer = try await RawConnection.with(port) { peer in await peer.readToEnd() }
             #expect(answer == "")
         }
     }
 
     @Test func `a head that arrives byte by byte does not keep its connection open`() async throws {
-        try await kept.serve(.events(), patience: .init(head: .milliseconds(200), body: .seconds(600))) { port in
+        try await recorder.serve(.events(), patience: .init(head: .milliseconds(200), body: .seconds(600))) { port in
             let answer = try await RawConnection.with(port) { peer in
                 try await peer.send("POST /in/deploys HTTP/1.1\r\nX-Long: ")
                 // Writing fails once the server has ended the connection.
@@ -125,7 +125,7 @@ private final class Collector: ChannelInboundHandler, Sendable {
     }
 
     @Test func `header fields that are too large are answered 431, and the connection is closed`() async throws {
-        try await kept.serve(.events(), patience: .init(head: .seconds(600), body: .milliseconds(500))) { port in
+        try await recorder.serve(.events(), patience: .init(head: .seconds(600), body: .milliseconds(500))) { port in
             let answer = try await RawConnection.with(port) { peer in
                 try await peer.send("POST /in/deploys HTTP/1.1\r\nHost: x\r\nX-Long: \(String(repeating: "x", count: 100_000))")
                 return await peer.readToEnd()
@@ -137,7 +137,7 @@ private final class Collector: ChannelInboundHandler, Sendable {
     }
 
     @Test func `a sender above its rate is answered 429 after its body is read, and keeps its connection`() async throws {
-        try await kept.serve(.events(rate: 1)) { port in
+        try await recorder.serve(.events(rate: 1)) { port in
             try await RawConnection.with(port) { peer in
                 for status in ["202 Accepted", "429 Too Many Requests", "429 Too Many Requests"] {
                     try await peer.send(Self.request)
@@ -145,11 +145,11 @@ private final class Collector: ChannelInboundHandler, Sendable {
                 }
             }
         }
-        #expect(kept.events.count == 1)
+        #expect(recorder.events.count == 1)
     }
 
     @Test func `a body that arrives byte by byte is answered 408, and its connection is closed`() async throws {
-        try await kept.serve(.events(), patience: .init(head: .seconds(600), body: .milliseconds(200))) { port in
+        try await recorder.serve(.events(), patience: .init(head: .seconds(600), body: .milliseconds(200))) { port in
             let answer = try await RawConnection.with(port) { peer in
                 try await peer.send(Self.head)
                 return await withTaskGroup(of: Void.self) { group in
@@ -165,7 +165,7 @@ private final class Collector: ChannelInboundHandler, Sendable {
             }
             #expect(answer.hasPrefix("HTTP/1.1 408 "), "\(answer)")
         }
-        #expect(kept.events.isEmpty)
+        #expect(recorder.events.isEmpty)
     }
 
     @Test(arguments: [head, "POST /in/deploys HTTP/1.1\r\nX-Long: "])
@@ -184,7 +184,7 @@ private final class Collector: ChannelInboundHandler, Sendable {
                     break
                 }
             }
-            try await kept.serve(.events()) { number in
+            try await recorder.serve(.events()) { number in
                 port.yield(number)
                 for await _ in sent { break }
                 try await RawConnection.with(number) { other in
@@ -197,7 +197,7 @@ private final class Collector: ChannelInboundHandler, Sendable {
     }
 
     @Test func `an idle connection is closed some time after its answer`() async throws {
-        try await kept.serve(.events(), patience: .init(head: .milliseconds(200), body: .seconds(600))) { port in
+        try await recorder.serve(.events(), patience: .init(head: .milliseconds(200), body: .seconds(600))) { port in
             // On a busy machine the request itself may be late.
             while true {
                 let answer = try await RawConnection.with(port) { peer in
@@ -210,7 +210,7 @@ private final class Collector: ChannelInboundHandler, Sendable {
     }
 
     @Test func `silent connections are closed to accept a new sender, and known senders keep theirs`() async throws {
-        try await kept.serve(.events(), mostConnections: 4) { port in
+        try await recorder.serve(.events(), mostConnections: 4) { port in
             try await RawConnection.with(port) { known in
                 try await known.send(Self.request)
                 #expect(await known.answer() == "HTTP/1.1 202 Accepted")
@@ -230,7 +230,7 @@ private final class Collector: ChannelInboundHandler, Sendable {
                 }
             }
         }
-        #expect(kept.events.count == 3)
+        #expect(recorder.events.count == 3)
     }
 
     @Test func `unknown senders' oldest connection is closed first, then the longest idle, never one awaiting an answer`() {

@@ -7,7 +7,7 @@ import Testing
 @testable import BellhopInbound
 
 /// Records the calls of a desk's closures: a class with a mutex, because they share it.
-final class Kept: Sendable {
+final class DeskRecorder: Sendable {
     struct State {
         var events: [Event] = []
         var polled: [String] = []
@@ -79,8 +79,8 @@ extension InboundEndpoint {
         path: "/in/snow", key: .bearer(["token"]), purpose: .push(source: "my-work"), largestBody: 100, rate: (5, .seconds(5)))
 }
 
-@Suite struct `Requests from outside` {
-    private let kept = Kept()
+@Suite struct `Inbound requests` {
+    private let recorder = DeskRecorder()
 
     private func answer(
         _ desk: InboundDesk, _ body: String, to path: String = "/in/deploys", token: String = "token",
@@ -91,10 +91,10 @@ extension InboundEndpoint {
             InboundRequest(headers: all.map { (name: $0.0, value: $0.1) }, body: Array(body.utf8)), to: path)
     }
 
-    private var events: [Event] { kept.events }
+    private var events: [Event] { recorder.events }
 
     @Test func `a body becomes an event of the declared type`() async throws {
-        let desk = kept.desk(.events(fields: ["service": "app.name", "count": "n"], id: "app.id"))
+        let desk = recorder.desk(.events(fields: ["service": "app.name", "count": "n"], id: "app.id"))
         let body = #"{"app": {"name": "mail", "id": 7}, "n": "12", "ok": true, "more": [1], "other": 1}"#
         #expect(await answer(desk, body).status == 202)
         let event = try #require(events.first)
@@ -105,7 +105,7 @@ extension InboundEndpoint {
     }
 
     @Test func `each item of a list is an event`() async {
-        let desk = kept.desk(.events(items: "alerts"))
+        let desk = recorder.desk(.events(items: "alerts"))
         #expect(await answer(desk, #"{"alerts": [{"service": "a"}, {"service": "b"}]}"#).status == 202)
         #expect(events.map { $0.data["service"] } == ["a", "b"])
         #expect(Set(events.map(\.id)).count == 2)
@@ -114,7 +114,7 @@ extension InboundEndpoint {
     }
 
     @Test func `a body can be a form, or a form with JSON in its only field payload`() async {
-        let desk = kept.desk(.events())
+        let desk = recorder.desk(.events())
         let form = [("Content-Type", "application/x-www-form-urlencoded")]
         #expect(await answer(desk, "service=mail+server%21&ok=true", headers: form).status == 202)
         #expect(await answer(desk, "payload=%7B%22service%22%3A%22x%22%7D", headers: form).status == 202)
@@ -122,7 +122,7 @@ extension InboundEndpoint {
     }
 
     @Test func `a form that is not UTF-8 is refused, and a compressed body with the reason`() async {
-        let desk = kept.desk(.events())
+        let desk = recorder.desk(.events())
         let form = [("Content-Type", "application/x-www-form-urlencoded")]
         for body in ["service=%ff", "service=a&%C0%A0=b", "service=%ED%A0%80"] {
             let refused = await answer(desk, body, headers: form)
@@ -145,7 +145,7 @@ extension InboundEndpoint {
     }
 
     @Test func `an unreadable request is refused with 400`() async {
-        let desk = kept.desk(.events())
+        let desk = recorder.desk(.events())
         for body in [
             "", "{", "[]", #"{"ok": true}"#, #"{"service": {}}"#, #"{"service": "a", "count": 1.5}"#,
             #"{"service": "a", "ok": 1}"#,
@@ -167,7 +167,7 @@ extension InboundEndpoint {
                         fields: ["service": JSON.Path(keys: ["app", "name"])])),
                 rate: (1000, .seconds(60)))
         }
-        let desk = kept.desk(endpoint(definition))
+        let desk = recorder.desk(endpoint(definition))
         for body in ["{}", "[]", "7", #"{"service": "a", "other": 1}"#] {
             let refused = await answer(desk, body)
             #expect(refused.status == 400)
@@ -175,11 +175,11 @@ extension InboundEndpoint {
                 refused.text == "The body has nothing at any of `app.name`, `ok`, where the members of `deploy_finished` are.")
         }
         // One wrong item refuses the whole body, because the sender could not know which items were accepted.
-        #expect(await answer(kept.desk(endpoint(definition, items: "all")), #"{"all": [{"ok": true}, {}]}"#).status == 400)
+        #expect(await answer(recorder.desk(endpoint(definition, items: "all")), #"{"all": [{"ok": true}, {}]}"#).status == 400)
         #expect(events.isEmpty)
         #expect(await answer(desk, #"{"ok": null}"#).status == 202)
         let empty = EventDefinition(EventType("deploy_finished"), "", from: .outside, [])
-        #expect(await answer(kept.desk(endpoint(empty)), "{}").status == 202)
+        #expect(await answer(recorder.desk(endpoint(empty)), "{}").status == 202)
     }
 
     @Test func `a repeated delivery id is the same event, and a missing id is refused`() async {
@@ -187,14 +187,14 @@ extension InboundEndpoint {
             (EventReading.DedupKey.path(JSON.Path(keys: ["id"])), [], #"{"service": "a", "id": "x"}"#),
             (.header("X-GitHub-Delivery"), [("X-GitHub-Delivery", "x")], #"{"service": "a"}"#),
         ] {
-            let kept = Kept()
-            let desk = kept.desk(.events(dedupKey: dedupKey))
+            let recorder = DeskRecorder()
+            let desk = recorder.desk(.events(dedupKey: dedupKey))
             for _ in 0..<2 { #expect(await answer(desk, body, headers: headers).status == 202) }
-            let ids = kept.events.map(\.id)
+            let ids = recorder.events.map(\.id)
             #expect(ids.count == 2 && ids[0] == ids[1])
             #expect(await answer(desk, #"{"service": "a"}"#).status == 400)
         }
-        let desk = kept.desk(.events())
+        let desk = recorder.desk(.events())
         for _ in 0..<2 { _ = await answer(desk, #"{"service": "a"}"#) }
         #expect(Set(events.map(\.id)).count == 2)
     }
@@ -207,8 +207,8 @@ extension InboundEndpoint {
         let rule = SignatureCheck.TimestampRule(.header("X-Time"), signed: "{timestamp}.{body}")
         var endpoint = InboundEndpoint.events(dedupKey: dedupKey)
         endpoint.key = .signature(SignatureCheck(keys: [secret], header: "X-Signature", timestamp: isTimed ? rule : nil))
-        let kept = Kept()
-        let desk = kept.desk(endpoint)
+        let recorder = DeskRecorder()
+        let desk = recorder.desk(endpoint)
         let now = TestClock().now.microseconds / 1_000_000
         for request in requests {
             let signed = (isTimed ? "\(now + request.time)." : "") + request.body
@@ -217,8 +217,8 @@ extension InboundEndpoint {
             let headers = [("X-Signature", hex), ("X-Time", "\(now + request.time)"), ("X-Delivery", request.id)]
             #expect(await answer(desk, request.body, headers: headers).status == 202)
         }
-        #expect(kept.events.count == requests.count)
-        return Set(kept.events.map(\.id)).count
+        #expect(recorder.events.count == requests.count)
+        return Set(recorder.events.map(\.id)).count
     }
 
     @Test func `a signed request that is sent again with another delivery id is the same event`() async {
@@ -240,22 +240,22 @@ extension InboundEndpoint {
     }
 
     @Test func `while events cannot be stored, the sender is asked to retry`() async {
-        let desk = kept.desk(.events())
-        kept.fail(with: StoreError(.full, "The disk is full: /var/lib/secret."))
+        let desk = recorder.desk(.events())
+        recorder.fail(with: StoreError(.full, "The disk is full: /var/lib/secret."))
         let refused = await answer(desk, #"{"service": "a"}"#)
         #expect(refused.status == 503)
         #expect(refused.retryAfter != nil)
         #expect(!refused.text.contains("/var"))
-        kept.fail(with: nil)
+        recorder.fail(with: nil)
         #expect(await answer(desk, #"{"service": "a"}"#).status == 202)
         #expect(events.count == 1)
     }
 
     @Test func `an unknown sender is refused before its body is parsed`() async {
-        let desk = kept.desk(.events(), .push)
+        let desk = recorder.desk(.events(), .push)
         #expect(await answer(desk, "{", token: "tokem").status == 401)
         #expect(await answer(desk, "", to: "/in/snow", token: "").status == 401)
-        #expect(kept.polled.isEmpty)
+        #expect(recorder.polled.isEmpty)
     }
 
     @Test func `a body is one task, or each item of its list is a task`() async throws {
@@ -265,21 +265,21 @@ extension InboundEndpoint {
                 purpose: .tasks(TaskReading(source: "tickets", items: items.flatMap { JSON.Path(text: $0) })),
                 rate: (100, .seconds(1)))
         }
-        #expect(await answer(kept.desk(endpoint(nil)), #"{"id": 1}"#).status == 202)
-        let desk = kept.desk(endpoint("data"))
+        #expect(await answer(recorder.desk(endpoint(nil)), #"{"id": 1}"#).status == 202)
+        let desk = recorder.desk(endpoint("data"))
         #expect(await answer(desk, #"{"data": [{"id": 1}, {"id": 2}]}"#).status == 202)
         #expect(await answer(desk, #"{"id": 1}"#).status == 400)
-        #expect(kept.state.withLock { $0.tasks } == [[["id": 1]], [["id": 1], ["id": 2]]])
-        kept.state.withLock { $0.failure = Failure(.badAnswer, .giveUp, "There is no id.") }
+        #expect(recorder.state.withLock { $0.tasks } == [[["id": 1]], [["id": 1], ["id": 2]]])
+        recorder.state.withLock { $0.failure = Failure(.badAnswer, .giveUp, "There is no id.") }
         #expect(await answer(desk, #"{"data": [{}]}"#).status == 400)
-        kept.state.withLock { $0.failure = Failure(.unreachable, .retry(after: nil), "The disk is full.") }
+        recorder.state.withLock { $0.failure = Failure(.unreachable, .retry(after: nil), "The disk is full.") }
         #expect(await answer(desk, #"{"data": [{}]}"#).status == 503)
     }
 
     @Test func `a push starts a poll of its source, whatever its body`() async {
-        let desk = kept.desk(.push)
+        let desk = recorder.desk(.push)
         #expect(await answer(desk, "anything", to: "/in/snow").status == 202)
-        #expect(kept.polled == ["my-work"])
+        #expect(recorder.polled == ["my-work"])
     }
 
     /// The status that refuses a request before its body is read; 0 if the body is read.
@@ -307,7 +307,7 @@ extension InboundEndpoint {
     }
 
     @Test func `an unknown path, a wrong method and an announced size over the limit are refused before the body is read`() {
-        let desk = kept.desk(.push)
+        let desk = recorder.desk(.push)
         #expect(admission(desk, "POST", "/in") == 404)
         #expect(admission(desk, "GET") == 405)
         #expect(admission(desk, announced: 101) == 413)
@@ -316,7 +316,7 @@ extension InboundEndpoint {
 
     @Test func `a sender above its rate is asked to retry, and refused requests do not count against the rate`() async {
         let clock = TestClock()
-        let desk = kept.desk(.push, clock: clock)
+        let desk = recorder.desk(.push, clock: clock)
         for _ in 0..<10 { #expect(admission(desk, announced: 101) == 413) }
         for _ in 0..<5 { #expect(await push(desk) == 202) }
         #expect(await push(desk) == 429)
@@ -326,7 +326,7 @@ extension InboundEndpoint {
     }
 
     @Test func `requests of unknown senders do not count against the rate of a known sender`() async throws {
-        let desk = kept.desk(.push)
+        let desk = recorder.desk(.push)
         for _ in 0..<100 {
             #expect(admission(desk, token: "tokem") == 401)
             #expect(admission(desk, "GET") == 405)
@@ -339,7 +339,7 @@ extension InboundEndpoint {
         let check = SignatureCheck(keys: [[1, 2, 3]], header: "X-Signature")
         let endpoint = InboundEndpoint(
             path: "/in/snow", key: .signature(check), purpose: .push(source: "my-work"), rate: (2, .seconds(60)))
-        let desk = kept.desk(endpoint)
+        let desk = recorder.desk(endpoint)
         func status(_ code: [UInt8]) async -> Int {
             let headers = [("X-Signature", Hexadecimal.text(code))]
             #expect(admission(desk, headers: headers) == 0)
@@ -358,7 +358,7 @@ extension InboundEndpoint {
             (InboundKey.signature(check), ("X-Signature", "X-Time", "X-Other")),
             (.standardWebhooks([[1]]), ("webhook-signature", "webhook-timestamp", "webhook-id")),
         ] {
-            let desk = kept.desk(
+            let desk = recorder.desk(
                 InboundEndpoint(path: "/in/snow", key: key, purpose: .push(source: "my-work"), rate: (5, .seconds(5))),
                 clock: clock)
             let now = clock.now.microseconds / 1_000_000
@@ -371,7 +371,7 @@ extension InboundEndpoint {
 
     @Test func `requests of unknown senders are limited for the whole server, and do not affect known senders`() async throws {
         let clock = TestClock()
-        let desk = kept.desk(.push, .events(), strangers: (3, .seconds(3)), clock: clock)
+        let desk = recorder.desk(.push, .events(), strangers: (3, .seconds(3)), clock: clock)
         #expect(admission(desk, token: "no") == 401)
         #expect(admission(desk, "POST", "/nothing") == 404)
         #expect(await answer(desk, "{}", token: "no").status == 401)

@@ -9,7 +9,7 @@ import Testing
 
 @testable import BellhopInbound
 
-extension Kept {
+extension DeskRecorder {
     /// Runs a server, and `body` with its port.
     func serve(
         _ endpoint: InboundEndpoint, patience: InboundServer.Patience = .init(head: .seconds(600), body: .seconds(600)),
@@ -34,11 +34,11 @@ extension Kept {
 }
 
 /// The server over real HTTP.
-@Suite(.timeLimit(.minutes(5))) struct `The server for requests from outside` {
-    private let kept = Kept()
+@Suite(.timeLimit(.minutes(5))) struct `The inbound server` {
+    private let recorder = DeskRecorder()
 
     private func serve(_ endpoints: InboundEndpoint, _ body: @escaping @Sendable (String) async throws -> Void) async throws {
-        try await kept.serve(endpoints) { try await body("http://127.0.0.1:\($0)") }
+        try await recorder.serve(endpoints) { try await body("http://127.0.0.1:\($0)") }
     }
 
     private func send(
@@ -64,7 +64,7 @@ extension Kept {
                 #expect(answer.status == 202)
             }
         }
-        #expect(kept.events.count == 21)
+        #expect(recorder.events.count == 21)
     }
 
     @Test func `refused requests get a reason, and the server keeps running`() async throws {
@@ -80,7 +80,7 @@ extension Kept {
             #expect(large == nil || large?.status == 413)
             #expect(try await send(address + "/in/deploys").status == 202)
         }
-        #expect(kept.events.count == 1)
+        #expect(recorder.events.count == 1)
     }
 
     @Test func `requests above the rate are answered 429 with Retry-After`() async throws {

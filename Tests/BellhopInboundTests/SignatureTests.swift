@@ -6,7 +6,7 @@ import Testing
 @testable import BellhopInbound
 
 /// Signatures as the services make them, with the examples of their own documentation.
-@Suite struct `How senders are known` {
+@Suite struct `Authentication of senders` {
     /// The status of a request; nil if it is accepted.
     private func refusal(
         _ key: InboundKey, _ headers: [(String, String)], _ body: String, at now: Int64 = 1_767_603_600

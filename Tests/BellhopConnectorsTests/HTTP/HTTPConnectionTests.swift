@@ -188,7 +188,7 @@ import Testing
 
     /// With several threads of the client, this ended the process within a few hundred requests.
     @Test func `a server may answer and disconnect before the request is sent completely`() async throws {
-        try await OddServer.serve(.early) { address in
+        try await FaultyServer.serve(.early) { address in
             let connection = try HTTPConnection(.init(name: "test"), clock: clock)
             let target = try HTTPAddress(address)
             await withTaskGroup { group in

@@ -188,7 +188,7 @@ import Testing
     }
 
     @Test func `a server without TLS is reported as such`() async throws {
-        try await OddServer.serve(.serverError) { address in
+        try await FaultyServer.serve(.serverError) { address in
             let connection = try HTTPConnection(.init(name: "test"), clock: TestClock())
             let problem = try await Self.send(to: address.replacing("http:", with: "https:"), connection)
             #expect(problem?.message.hasSuffix(" does not speak TLS: check the address and its port.") == true)

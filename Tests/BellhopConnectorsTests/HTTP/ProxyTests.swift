@@ -108,9 +108,9 @@ import Testing
         #expect(!nowhere.contains("hunter2"))
     }
 
-    @Test(arguments: [OddServer.Answer.nothing, .noStatus, .endlessFields, .noHTTP, .twoLengths])
-    func `a proxy with a wrong answer is named in the failure`(_ answer: OddServer.Answer) async throws {
-        try await OddServer.serve(answer) { address in
+    @Test(arguments: [FaultyServer.Answer.nothing, .noStatus, .endlessFields, .noHTTP, .twoLengths])
+    func `a proxy with a wrong answer is named in the failure`(_ answer: FaultyServer.Answer) async throws {
+        try await FaultyServer.serve(answer) { address in
             let outcome = try await send(["proxy": .string(address), "timeout": 500_000], to: "https://acme.example/")
             #expect(outcome.lowercased().contains("the proxy \(address.dropFirst(7))"), "\(outcome)")
             // With a body: it was not even asked for.

@@ -13,7 +13,7 @@ struct TableHistory {
     private var random: SeededRandom
     private let practice = Practice()
     private let world: Shared
-    private let exchange: InProcess
+    private let exchange: InProcessExchange
     private let store: any Store
     private let clock = TestClock(settlingYields: 1)
     private let settings: TableSettings
@@ -65,7 +65,7 @@ struct TableHistory {
         let simulation = Simulation(seed: seed) { clock.now.microseconds }
         simulation.instance.addUser("john.doe", password: "correct horse", name: "John Doe")
         world = Shared(TableWorld(simulation.instance, seed: seed &+ 1, times: Self.times))
-        exchange = InProcess(simulation)
+        exchange = InProcessExchange(simulation)
         store = try Stores.inMemory()
         var settings = try TableSettings(
             Settings(["table": "incident", "query": .string(TableWorld.query), "fields": ["priority", "state"]]),
@@ -80,7 +80,7 @@ struct TableHistory {
     private let simulation: Simulation
 
     private static func start(
-        _ settings: TableSettings, _ exchange: InProcess, _ store: any Store, _ clock: TestClock, _ practice: Practice
+        _ settings: TableSettings, _ exchange: InProcessExchange, _ store: any Store, _ clock: TestClock, _ practice: Practice
     ) throws -> (Spy, Poller) {
         var environment = practice.environment()
         environment.clock = clock

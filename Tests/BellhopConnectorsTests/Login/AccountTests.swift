@@ -9,7 +9,7 @@ import Testing
 /// Logins stored in the keychain, for every kind of connection.
 @Suite struct AccountTests {
     /// A keychain with one login that can be changed.
-    private final class Chest: Sendable {
+    private final class FakeKeychain: Sendable {
         struct Login: Sendable {
             var username = "ada@example.com"
             var password = ETOPractice.password
@@ -34,13 +34,13 @@ import Testing
     }
 
     private let practice = ETOPractice()
-    private let chest = Chest()
+    private let keychain = FakeKeychain()
 
     /// Runs the body against the services with a connection whose login is in the keychain.
     private func open(_ body: (ETOConnection) async throws -> Void) async throws {
         try await practice.simulation.serve { address in
             let settings = practice.settings(address, ["auth": .null])
-            let connection = try await ETOConnection(name: "eto", settings: settings, in: chest.environment(practice))
+            let connection = try await ETOConnection(name: "eto", settings: settings, in: keychain.environment(practice))
             do {
                 try await body(connection)
                 try await connection.shutdown()
@@ -59,7 +59,7 @@ import Testing
         try await open { connection in
             try await list(connection)
             practice.eto.addAccount("ada@example.com", password: "another")
-            chest.login.withLock { $0?.password = "another" }
+            keychain.login.withLock { $0?.password = "another" }
             practice.eto.logInToWebPages("ada@example.com")
             try await list(connection)
         }
@@ -67,12 +67,12 @@ import Testing
     }
 
     @Test func `a refused password that is stored again is tried again, even if it is the same`() async throws {
-        chest.login.withLock { $0?.password = "wrong" }
+        keychain.login.withLock { $0?.password = "wrong" }
         try await open { connection in
             for _ in 1...3 { #expect(await failure { try await list(connection) }?.reason == .unauthenticated) }
             #expect(practice.eto.counts.failedLogins == 1)
             practice.eto.addAccount("ada@example.com", password: "wrong")
-            chest.login.withLock { $0?.mark = "2" }
+            keychain.login.withLock { $0?.mark = "2" }
             // The connection pauses after a refusal, until a person asks or time passes.
             await practice.clock.advance(by: .seconds(900))
             try await list(connection)
@@ -81,7 +81,7 @@ import Testing
 
     @Test func `a stored login that became another user's is refused until the agent restarts`() async throws {
         try await open { connection in
-            chest.login.withLock { $0?.username = "eve@example.com" }
+            keychain.login.withLock { $0?.username = "eve@example.com" }
             let found = await failure { try await list(connection) }
             #expect(found?.remedy == .pauseConnection)
             #expect(found?.message.contains("is another user's now (eve@example.com, it was ada@example.com)") == true)
@@ -91,11 +91,11 @@ import Testing
 
     @Test func `a missing login and an unreadable keychain are each reported with a remedy`() async throws {
         try await open { connection in
-            chest.login.withLock { $0 = nil }
+            keychain.login.withLock { $0 = nil }
             let gone = await failure { try await list(connection) }
             #expect(gone?.message == "The keychain no longer holds a login for eto: run `bellhop login eto`.")
             await practice.clock.advance(by: .seconds(900))
-            chest.isBroken.withLock { $0 = true }
+            keychain.isBroken.withLock { $0 = true }
             let broken = await failure { try await list(connection) }
             #expect(broken?.message.contains("There is no login for connection eto: Broken().") == true)
         }
@@ -103,12 +103,12 @@ import Testing
 
     @Test(arguments: ["servicenow", "eto"])
     func `a password is sent only to the origin that it was entered for`(_ kind: String) async throws {
-        chest.login.withLock { $0?.place = "https://elsewhere.example.com" }
+        keychain.login.withLock { $0?.place = "https://elsewhere.example.com" }
         let address: JSON.Object =
             kind == "eto" ? ["address": "http://127.0.0.1:9"] : ["instance": "http://127.0.0.1:9", "auth": ["keychain": true]]
         await #expect(throws: ConnectorErrors.self) {
             _ = try await Connectors(
-                connections: [("x", kind, Settings(address))], sources: [], environment: chest.environment(practice))
+                connections: [("x", kind, Settings(address))], sources: [], environment: keychain.environment(practice))
         }
     }
 

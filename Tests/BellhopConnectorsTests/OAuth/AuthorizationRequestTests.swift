@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct AuthorizationRequestTests {
     let practice = Practice()
-    let keeper = MemoryKeeper()
+    let keeper = MemoryTokenKeeper()
 
     /// A browser whose user is logged in. Returns the address to which the page redirects.
     private func agree(_ page: String) async throws -> String {

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct OAuthClientTests {
     let practice = Practice()
-    let keeper = MemoryKeeper()
+    let keeper = MemoryTokenKeeper()
 
     private func asked(_ grant: String? = nil) -> Int {
         practice.simulation.requests.matching("POST", path: "/oauth_token.do").count { request in

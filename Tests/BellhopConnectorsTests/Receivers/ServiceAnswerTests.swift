@@ -20,11 +20,11 @@ import Testing
     private func failure(_ known: Case) async throws -> Failure {
         // The first of Slack's is the bot, the last the webhook.
         let isBot = known.kind == "slack bot"
-        let kinds = OddAnswerTests.kinds.filter { $0.name == (isBot ? "slack" : known.kind) }
+        let kinds = FaultyAnswerTests.kinds.filter { $0.name == (isBot ? "slack" : known.kind) }
         let kind = try #require(isBot ? kinds.first : kinds.last)
         let head = ["HTTP/1.1 \(known.status) -", "Content-Length: \(known.body.utf8.count)"] + known.fields
         let text = head.joined(separator: "\r\n") + "\r\n\r\n" + known.body
-        let failure = try await OddServer.serve(.given, bytes: Array(text.utf8)) { address in
+        let failure = try await FaultyServer.serve(.given, bytes: Array(text.utf8)) { address in
             let connectors = try await Connectors(
                 connections: [("ops", kind.name, Settings(kind.settings(address)))], sources: [], environment: .sample())
             let delivery = SampleDelivery.notify(SampleMessage.full)

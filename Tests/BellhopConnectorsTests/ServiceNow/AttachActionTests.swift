@@ -45,19 +45,19 @@ import Testing
         #expect(files.map { String(decoding: $0.bytes, as: UTF8.self) } == ["one", "two"])
     }
 
-    @Test(arguments: Weather.all)
-    func `a file is attached exactly once, whatever the network does`(_ weather: Weather) async throws {
-        practice.simulation.faults.add(FaultRule(weather.fault, method: "POST", takesEffect: weather.takesEffect))
+    @Test(arguments: WriteFault.all)
+    func `a file is attached exactly once, whatever the network does`(_ writeFault: WriteFault) async throws {
+        practice.simulation.faults.add(FaultRule(writeFault.fault, method: "POST", takesEffect: writeFault.takesEffect))
         practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/attachment", skip: 1, times: 1)
         _ = try await practice.persist(attach(["text": "x"]))
         #expect(files.count == 1)
         #expect(practice.notebook.all.isEmpty)
     }
 
-    @Test(arguments: Weather.all)
-    func `a file is attached exactly once on an instance without hashes`(_ weather: Weather) async throws {
+    @Test(arguments: WriteFault.all)
+    func `a file is attached exactly once on an instance without hashes`(_ writeFault: WriteFault) async throws {
         instance.settings.hashesAttachments = false
-        practice.simulation.faults.add(FaultRule(weather.fault, method: "POST", takesEffect: weather.takesEffect))
+        practice.simulation.faults.add(FaultRule(writeFault.fault, method: "POST", takesEffect: writeFault.takesEffect))
         practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/attachment", skip: 1, times: 1)
         _ = try await practice.persist(attach(["text": "x"]))
         #expect(files.count == 1)
@@ -86,9 +86,9 @@ import Testing
         #expect(receipt.summary.hasPrefix("found written (") && receipt.reference == files.last?.id)
     }
 
-    @Test(arguments: Weather.refusals)
-    func `an attachment that was stored although the answer was a refusal is found`(_ weather: Weather) async throws {
-        practice.simulation.faults.add(FaultRule(weather.fault, method: "POST", takesEffect: weather.takesEffect))
+    @Test(arguments: WriteFault.refusals)
+    func `an attachment that was stored although the answer was a refusal is found`(_ writeFault: WriteFault) async throws {
+        practice.simulation.faults.add(FaultRule(writeFault.fault, method: "POST", takesEffect: writeFault.takesEffect))
         #expect(try await practice.perform(attach(["text": "x"]), practice.attempt(1)).summary.hasPrefix("found written ("))
         #expect(files.count == 1)
     }

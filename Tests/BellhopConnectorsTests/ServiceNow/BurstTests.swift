@@ -15,12 +15,12 @@ import Testing
 
     /// Delays each answer, by the clock of the test.
     private final class Slow: HTTPExchange {
-        private let base: InProcess
+        private let base: InProcessExchange
         private let clock: TestClock
         private let delay: Duration
         private let kept = Mutex<[HTTPRequest]>([])
 
-        init(_ base: InProcess, _ clock: TestClock, _ delay: Duration) {
+        init(_ base: InProcessExchange, _ clock: TestClock, _ delay: Duration) {
             self.base = base
             self.clock = clock
             self.delay = delay
@@ -51,8 +51,8 @@ import Testing
             return delivery
         }
         try await store.route(Routing(deliveries: deliveries))
-        let exchange = Slow(InProcess(practice.simulation), practice.clock, latency)
-        let connection = try practice.near(exchange)
+        let exchange = Slow(InProcessExchange(practice.simulation), practice.clock, latency)
+        let connection = try practice.connection(over: exchange)
         let warnings = Mutex(0)
         let signals = Signals([
             { signal in if signal.level >= .warning { warnings.withLock { $0 += 1 } } }
@@ -83,7 +83,7 @@ import Testing
             .tooManyRequests(.seconds(7)), "GET", path: "/api/now/v2/table/sys_journal_field", times: 2)
         let clock = practice.clock
         let start = clock.now
-        let connection = try practice.near(InProcess(practice.simulation))
+        let connection = try practice.connection(over: InProcessExchange(practice.simulation))
         async let receipt = CommentAction(connection: connection).perform(
             .comment("Thanks", on: task.id), attempt: practice.attempt(1))
         for _ in 0..<2 {
@@ -97,8 +97,8 @@ import Testing
 
     @Test func `each writing session serves one write at a time`() async throws {
         let connection = try ServiceNowConnection(
-            name: "snow", settings: practice.settings("http://127.0.0.1:9", ["sessions": 3]), in: practice.surroundings,
-            over: InProcess(practice.simulation))
+            name: "snow", settings: practice.settings("http://127.0.0.1:9", ["sessions": 3]), in: practice.environment(),
+            over: InProcessExchange(practice.simulation))
         #expect(connection.limits.concurrency == 3)
         let inUse = InUse()
         await withTaskGroup { group in

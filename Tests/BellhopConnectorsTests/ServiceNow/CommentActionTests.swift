@@ -169,9 +169,10 @@ import Testing
         #expect(notes.count == 1)
     }
 
-    @Test(arguments: Weather.refusals)
-    func `a comment that was written although the answer was a refusal is found`(_ weather: Weather) async throws {
-        practice.simulation.faults.add(FaultRule(weather.fault, method: "POST", path: post, takesEffect: weather.takesEffect))
+    @Test(arguments: WriteFault.refusals)
+    func `a comment that was written although the answer was a refusal is found`(_ writeFault: WriteFault) async throws {
+        practice.simulation.faults.add(
+            FaultRule(writeFault.fault, method: "POST", path: post, takesEffect: writeFault.takesEffect))
         #expect(try await perform(.comment("Thanks", on: task.id), attempt(1)).summary.hasPrefix("found written ("))
         #expect(notes.count == 1)
     }

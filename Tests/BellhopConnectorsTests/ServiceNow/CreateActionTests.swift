@@ -72,24 +72,24 @@ import Testing
         }
     }
 
-    @Test(arguments: Weather.all)
-    func `a record is created exactly once, whatever the network does`(_ weather: Weather) async throws {
-        practice.simulation.faults.add(FaultRule(weather.fault, method: "POST", takesEffect: weather.takesEffect))
+    @Test(arguments: WriteFault.all)
+    func `a record is created exactly once, whatever the network does`(_ writeFault: WriteFault) async throws {
+        practice.simulation.faults.add(FaultRule(writeFault.fault, method: "POST", takesEffect: writeFault.takesEffect))
         let receipt = try await practice.persist(create())
         #expect(made.count == 1)
         #expect(receipt.reference?.hasSuffix(made.first?.id ?? "?") == true)
     }
 
-    @Test(arguments: Weather.refusals)
-    func `a record created although the answer was a refusal is found`(_ weather: Weather) async throws {
-        practice.simulation.faults.add(FaultRule(weather.fault, method: "POST", takesEffect: weather.takesEffect))
+    @Test(arguments: WriteFault.refusals)
+    func `a record created although the answer was a refusal is found`(_ writeFault: WriteFault) async throws {
+        practice.simulation.faults.add(FaultRule(writeFault.fault, method: "POST", takesEffect: writeFault.takesEffect))
         #expect(try await practice.perform(create(), practice.attempt(1)).summary.hasPrefix("found written ("))
         #expect(made.count == 1)
     }
 
-    @Test(arguments: Weather.all)
-    func `a record is created once even if the look is lost too`(_ weather: Weather) async throws {
-        practice.simulation.faults.add(FaultRule(weather.fault, method: "POST", takesEffect: weather.takesEffect))
+    @Test(arguments: WriteFault.all)
+    func `a record is created once even if the look is lost too`(_ writeFault: WriteFault) async throws {
+        practice.simulation.faults.add(FaultRule(writeFault.fault, method: "POST", takesEffect: writeFault.takesEffect))
         practice.simulation.faults.add(.badGateway, "GET", path: post, skip: 1, times: 2)
         _ = try await practice.persist(create())
         #expect(made.count == 1)

@@ -20,7 +20,7 @@ import Testing
 
     private func source(_ conditions: JSON.Object) throws -> TableSource {
         let values: JSON.Object = ["table": "incident", "where": .object(conditions)]
-        let connection = try practice.near(InProcess(practice.simulation))
+        let connection = try practice.connection(over: InProcessExchange(practice.simulation))
         return try TableSource(name: "incidents", settings: Settings(values), connection: connection)
     }
 

@@ -83,7 +83,7 @@ import Testing
     @Test func `an empty keychain names the command to run`() {
         let error = #expect(throws: ConnectorError.self) {
             try ServiceNowConnection(
-                name: "snow", settings: Settings(["instance": "acme", "auth": ["keychain": true]]), in: Practice().surroundings)
+                name: "snow", settings: Settings(["instance": "acme", "auth": ["keychain": true]]), in: Practice().environment())
         }
         #expect(error?.message.contains("bellhop login snow") == true)
     }

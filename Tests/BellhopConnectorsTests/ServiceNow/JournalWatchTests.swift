@@ -7,10 +7,10 @@ import Testing
 
 @Suite struct JournalWatchTests {
     let practice = Practice()
-    let exchange: InProcess
+    let exchange: InProcessExchange
     var instance: SimulatedInstance { practice.instance }
 
-    init() { exchange = InProcess(practice.simulation) }
+    init() { exchange = InProcessExchange(practice.simulation) }
 
     /// Polls comments as a poller does.
     struct Observer {
@@ -27,12 +27,14 @@ import Testing
 
     func table(_ query: String = "active=true") throws -> Observer {
         let settings = Settings(["table": "incident", "query": .string(query), "journal": ["comments", "work_notes"]])
-        return Observer(source: try TableSource(name: "incidents", settings: settings, connection: practice.near(exchange)))
+        return Observer(
+            source: try TableSource(name: "incidents", settings: settings, connection: practice.connection(over: exchange)))
     }
 
     private func tracker() throws -> Observer {
         let settings = Settings(["journal": ["comments"]])
-        return Observer(source: try TrackerSource(name: "my-work", settings: settings, connection: practice.near(exchange)))
+        return Observer(
+            source: try TrackerSource(name: "my-work", settings: settings, connection: practice.connection(over: exchange)))
     }
 
     @Test func `new entries are emitted once, with author and kind, and earlier entries are not`() async throws {
@@ -70,7 +72,7 @@ import Testing
         instance.changeUser("john.doe") { $0.users = users }
         let settings = Settings(["instance": "http://127.0.0.1:9", "auth": ["api_key": "canary-key"]])
         let connection = try ServiceNowConnection(
-            name: "snow", settings: settings, in: practice.surroundings, over: exchange)
+            name: "snow", settings: settings, in: practice.environment(), over: exchange)
         let source = try TableSource(
             name: "incidents", settings: Settings(["table": "incident", "query": "active=true", "journal": ["comments"]]),
             connection: connection)

@@ -9,7 +9,7 @@ import Testing
 /// All ways to log in other than by name and password, over HTTP.
 @Suite struct LoginWaysTests {
     let practice = Practice()
-    let keeper = MemoryKeeper()
+    let keeper = MemoryTokenKeeper()
 
     func open<Value: Sendable>(
         _ auth: JSON.Object, _ body: (ServiceNowConnection) async throws -> Value

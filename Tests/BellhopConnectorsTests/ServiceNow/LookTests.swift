@@ -30,11 +30,11 @@ import Testing
         Kind(action: "update", arguments: ["fields": ["state": 2]], method: "PATCH", look: "/api/now/v2/table/incident"),
     ]
 
-    @Test(arguments: kinds, Weather.refusals)
+    @Test(arguments: kinds, WriteFault.refusals)
     func `a write that took effect but was refused is not final while looks fail, and is found later`(
-        _ kind: Kind, _ weather: Weather
+        _ kind: Kind, _ writeFault: WriteFault
     ) async throws {
-        practice.simulation.faults.add(FaultRule(weather.fault, method: kind.method, takesEffect: true))
+        practice.simulation.faults.add(FaultRule(writeFault.fault, method: kind.method, takesEffect: true))
         practice.simulation.faults.add(.badGateway, "GET", path: kind.look, skip: 1, times: 1)
         let delivery = Delivery.write(kind.action, kind.arguments, on: task.id)
         let failure = await practice.failing(delivery, practice.attempt(1))

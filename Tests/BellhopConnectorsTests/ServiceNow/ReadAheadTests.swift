@@ -23,7 +23,7 @@ import Testing
         _ deliveries: [Delivery], uncertain: Timestamp? = nil, over connection: ServiceNowConnection? = nil,
         _ action: (ServiceNowConnection) -> any Action
     ) async throws -> Int {
-        let own = try connection == nil ? practice.near(InProcess(practice.simulation)) : nil
+        let own = try connection == nil ? practice.connection(over: InProcessExchange(practice.simulation)) : nil
         let connection = try #require(connection ?? own)
         _ = try await connection.writers.all[0].verify(force: true)
         let before = practice.simulation.requests.count()
@@ -75,7 +75,7 @@ import Testing
         instance.addNote("Earlier", .workNotes, on: tasks[2].id, by: "abel.tuter")
         await practice.clock.advance(by: .seconds(150))
         let uncertain = practice.clock.now - .seconds(100)
-        let connection = try practice.near(InProcess(practice.simulation))
+        let connection = try practice.connection(over: InProcessExchange(practice.simulation))
         let deliveries = comments(tasks)
         try await perform([deliveries[0]], uncertain: start, over: connection, comment)
         var attempt = practice.attempt(2, uncertain: start)
@@ -128,7 +128,7 @@ import Testing
 
     @Test func `a task with an expected state is read just before its update`() async throws {
         let tasks = tasks(5)
-        let connection = try practice.near(InProcess(practice.simulation))
+        let connection = try practice.connection(over: InProcessExchange(practice.simulation))
         let deliveries = updates(tasks, ["expect": ["priority": [4]]])
         instance.updateTask(tasks[1].id, set: ["priority": "4"])
         try await perform(updates([tasks[0]]), over: connection) { UpdateAction(connection: $0) }
@@ -146,7 +146,7 @@ import Testing
 
     @Test func `data read before a write to the task, or before the event, is not used`() async throws {
         let tasks = tasks(3)
-        let connection = try practice.near(InProcess(practice.simulation))
+        let connection = try practice.connection(over: InProcessExchange(practice.simulation))
         func set(_ state: Int, _ task: SimulatedTask, next: [SimulatedTask] = [], createdAt: Timestamp = .epoch) async throws
             -> Receipt
         {

@@ -47,10 +47,10 @@ extension SessionTests {
 
     @Test func `a refused login that is stored again is tried again, even with the same password`() async throws {
         try await practice.simulation.serve { address in
-            let mark = PasswordStore("1")
+            let mark = SharedText("1")
             let environment = ConnectorEnvironment(
                 clock: practice.clock, events: practice.events, notebook: practice.notebook,
-                login: { _ in ("john.doe", "new horse") }, loginMark: { _ in mark.password }, baseFolder: "", output: { _ in })
+                login: { _ in ("john.doe", "new horse") }, loginMark: { _ in mark.text }, baseFolder: "", output: { _ in })
             let connectors = try await Connectors(
                 connections: [("snow", "servicenow", Settings(["instance": .string(address), "auth": ["keychain": true]]))],
                 sources: [("work", "tracker", "snow", Settings())], environment: environment)
@@ -58,7 +58,7 @@ extension SessionTests {
             for _ in 1...2 { #expect(await failure { _ = try await source.list(from: LastPoll()) }?.reason == .unauthenticated) }
             practice.instance.setPassword(of: "john.doe", to: "new horse")
             #expect(await failure { _ = try await source.list(from: LastPoll()) }?.reason == .unauthenticated)
-            mark.password = "2"
+            mark.text = "2"
             #expect(await failure { _ = try await source.list(from: LastPoll()) } == nil)
             await connectors.shutdown()
         }

@@ -90,16 +90,16 @@ import Testing
 
     @Test func `a changed password is used at the next login`() async throws {
         try await practice.simulation.serve { address in
-            let store = PasswordStore("correct horse")
+            let stored = SharedText("correct horse")
             let connection = try ServiceNowConnection(
                 name: "snow", settings: Settings(["instance": .string(address), "auth": ["keychain": true]]),
                 username: "john.doe",
-                credentials: { Credentials(username: "john.doe", password: store.password) }, in: practice.surroundings)
+                credentials: { Credentials(username: "john.doe", password: stored.text) }, in: practice.environment())
             try await list(connection)
             practice.instance.setPassword(of: "john.doe", to: "battery staple")
             practice.instance.expireSessions()
             #expect(await failure { try await list(connection) }?.reason == .unauthenticated)
-            store.password = "battery staple"
+            stored.text = "battery staple"
             try await list(connection)
             try await connection.shutdown()
         }
@@ -221,11 +221,11 @@ import Testing
     }
 }
 
-/// A password that changes while it is read.
-final class PasswordStore: Sendable {
+/// A text that a test changes while other tasks read it.
+final class SharedText: Sendable {
     private let stored: Mutex<String>
-    init(_ password: String) { stored = Mutex(password) }
-    var password: String {
+    init(_ text: String) { stored = Mutex(text) }
+    var text: String {
         get { stored.withLock { $0 } }
         set { stored.withLock { $0 = newValue } }
     }

@@ -17,10 +17,10 @@ import Testing
 
     /// The instance behind a connection's rate.
     private final class Rated: HTTPExchange {
-        private let base: InProcess
+        private let base: InProcessExchange
         private let way = Mutex<HTTPConnection?>(nil)
 
-        init(_ base: InProcess) { self.base = base }
+        init(_ base: InProcessExchange) { self.base = base }
 
         func use(_ http: HTTPConnection) { way.withLock { $0 = http } }
 
@@ -90,10 +90,10 @@ import Testing
         _ count: Int
     ) async throws {
         let tasks = try await owe(4)
-        let exchange = Rated(InProcess(practice.simulation))
+        let exchange = Rated(InProcessExchange(practice.simulation))
         let rate: JSON = ["count": .int(Int64(count)), "microseconds": 60_000_000]
         let connection = try ServiceNowConnection(
-            name: "snow", settings: practice.settings("http://127.0.0.1:9", ["rate": rate]), in: practice.surroundings,
+            name: "snow", settings: practice.settings("http://127.0.0.1:9", ["rate": rate]), in: practice.environment(),
             over: exchange)
         exchange.use(connection.http)
         let recorder = SignalRecorder()
@@ -142,7 +142,7 @@ import Testing
 
     @Test(arguments: refusals)
     func `comments wait for the rest that a refused poll was given`(_ refusal: Fault) async throws {
-        let connection = try practice.near(InProcess(practice.simulation))
+        let connection = try practice.connection(over: InProcessExchange(practice.simulation))
         let surroundings = Surroundings(store: store, clock: practice.clock, signals: SignalRecorder().signals)
         var poller = Poller(try source(connection), plan: PollPlan(cadence: .every(.seconds(60))), in: surroundings)
         let dispatcher = dispatcher(surroundings, connection)
@@ -162,7 +162,7 @@ import Testing
     }
 
     @Test func `polls wait for the rest that a refused comment was given`() async throws {
-        let connection = try practice.near(InProcess(practice.simulation))
+        let connection = try practice.connection(over: InProcessExchange(practice.simulation))
         let surroundings = Surroundings(store: store, clock: practice.clock, signals: SignalRecorder().signals)
         var poller = Poller(try source(connection), plan: PollPlan(cadence: .every(.seconds(60))), in: surroundings)
         let dispatcher = dispatcher(surroundings, connection)

@@ -9,19 +9,19 @@ import Testing
 /// Rows exactly at the start or end of a window or of a page.
 @Suite struct TableEdgeTests {
     let practice = Practice()
-    let exchange: InProcess
+    let exchange: InProcessExchange
     var instance: SimulatedInstance { practice.instance }
 
     private static let times = TableTimes(overlap: .seconds(120), lag: .seconds(5), reconcile: .seconds(900), few: 0)
 
-    init() { exchange = InProcess(practice.simulation) }
+    init() { exchange = InProcessExchange(practice.simulation) }
 
     /// A source that reads all rows once, and then windows.
     private func source(page: Int = 1000) throws -> TableSource {
         var settings = try TableSettings(Settings(["table": "incident", "query": "active=true"]), source: "incidents")
         settings.times = Self.times
         settings.page = page
-        return try TableSource(name: "incidents", settings: settings, connection: practice.near(exchange))
+        return try TableSource(name: "incidents", settings: settings, connection: practice.connection(over: exchange))
     }
 
     /// Changes a row with an earlier timestamp, as a transaction that commits only now.
@@ -230,7 +230,8 @@ import Testing
         var settings = try TableSettings(Settings(["table": "incident", "query": "active=true"]), source: "incidents")
         settings.page = 2
         let source = try TableSource(
-            name: "incidents", settings: settings, connection: practice.near(ClosedMeanwhile(id: sorted[1], inner: exchange)))
+            name: "incidents", settings: settings,
+            connection: practice.connection(over: ClosedMeanwhile(id: sorted[1], inner: exchange)))
         var observer = TableObserver()
         #expect(try await observer.changes(in: source) == [sorted[0], sorted[2], sorted[3], sorted[4]])
         let queries = practice.simulation.requests.matching("GET", path: "/api/now/v2/table/incident").map(\.query)
@@ -243,7 +244,7 @@ import Testing
 /// A server on which a row is closed after it was found and before it is read.
 private struct ClosedMeanwhile: HTTPExchange {
     var id: String
-    var inner: InProcess
+    var inner: InProcessExchange
 
     func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
         var response = try await inner.send(request)

@@ -8,15 +8,15 @@ import Testing
 /// Lists of a table without rows although the server counts some.
 @Suite struct TableHidingTests {
     let practice = Practice()
-    let exchange: InProcess
+    let exchange: InProcessExchange
     var instance: SimulatedInstance { practice.instance }
 
-    init() { exchange = InProcess(practice.simulation) }
+    init() { exchange = InProcessExchange(practice.simulation) }
 
     private func source() throws -> TableSource {
         try TableSource(
             name: "incidents", settings: Settings(["table": "incident", "query": "active=true"]),
-            connection: practice.near(exchange))
+            connection: practice.connection(over: exchange))
     }
 
     private func hide(_ tasks: [SimulatedTask]) {

@@ -7,16 +7,16 @@ import Testing
 
 @Suite struct TableSourceTests {
     let practice = Practice()
-    let exchange: InProcess
+    let exchange: InProcessExchange
     var instance: SimulatedInstance { practice.instance }
 
-    init() { exchange = InProcess(practice.simulation) }
+    init() { exchange = InProcessExchange(practice.simulation) }
 
     func source(_ settings: JSON.Object = [:]) throws -> TableSource {
         var values: JSON.Object = ["table": "incident", "query": "active=true"]
         for (name, value) in settings { values[name] = value }
         if settings["where"] != nil { values["query"] = nil }
-        return try TableSource(name: "incidents", settings: Settings(values), connection: practice.near(exchange))
+        return try TableSource(name: "incidents", settings: Settings(values), connection: practice.connection(over: exchange))
     }
 
     var tableRequests: [ReceivedRequest] {

@@ -266,7 +266,7 @@ import Testing
         let body = #"{"result":{"Incident":[{"sys_id":}]}}"#
         let login = #"{"result":[{"user_name":"john.doe","sys_id":"6816f79cc0a8016401c5a33be04be441"}]}"#
         let exchange = ScriptedExchange([.json(200, [:], login), .json(200, [:], body)])
-        let source = try TrackerSource(name: "my-work", settings: Settings([:]), connection: practice.near(exchange))
+        let source = try TrackerSource(name: "my-work", settings: Settings([:]), connection: practice.connection(over: exchange))
         let last = Fingerprint(content: Array(body.utf8))
         let answer = try await source.list(from: LastPoll(answer: last))
         #expect(answer.coverage == .same && answer.fingerprint == last && answer.listing.entries.isEmpty)

@@ -156,10 +156,10 @@ import Testing
 
     // MARK: Network failures
 
-    @Test(arguments: Weather.all)
-    func `an update is written exactly once, whatever the network does`(_ weather: Weather) async throws {
+    @Test(arguments: WriteFault.all)
+    func `an update is written exactly once, whatever the network does`(_ writeFault: WriteFault) async throws {
         practice.simulation.faults.add(
-            FaultRule(weather.fault, method: "PATCH", takesEffect: weather.takesEffect))
+            FaultRule(writeFault.fault, method: "PATCH", takesEffect: writeFault.takesEffect))
         _ = try await practice.persist(update(["state": 2, "urgency": 1]))
         #expect(try now["state"] == "2")
         #expect(try now.updates == task.updates + 1)

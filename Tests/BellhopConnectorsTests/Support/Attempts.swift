@@ -55,24 +55,24 @@ extension Practice {
 }
 
 /// A fault of a writing request, and whether the request reaches the server.
-struct Weather: Sendable, CustomTestStringConvertible {
+struct WriteFault: Sendable, CustomTestStringConvertible {
     var fault: Fault
     var takesEffect: Bool
     var testDescription: String { "\(fault)\(takesEffect ? ", written" : "")" }
 
     /// Answers of a proxy in front of the server, although the server performed the request.
     static let refusals = [403, 404].map {
-        Weather(fault: .status($0, body: #"{"error":{"message":"Not here"},"status":"failure"}"#), takesEffect: true)
+        WriteFault(fault: .status($0, body: #"{"error":{"message":"Not here"},"status":"failure"}"#), takesEffect: true)
     }
 
-    static let all: [Weather] =
-        [Fault.resetAfter, .cutBody, .truncatedJSON].map { Weather(fault: $0, takesEffect: true) }
+    static let all: [WriteFault] =
+        [Fault.resetAfter, .cutBody, .truncatedJSON].map { WriteFault(fault: $0, takesEffect: true) }
         + [
             Fault.accepted, .badGateway, .internalError, .status(200, body: #"{"error":{"message":"x"},"status":"failure"}"#),
             .loginPage, .redirectToLogin,
             .status(401, body: #"{"error":{"message":"User Not Authenticated"},"status":"failure"}"#),
         ]
-        .flatMap { [Weather(fault: $0, takesEffect: true), Weather(fault: $0, takesEffect: false)] }
+        .flatMap { [WriteFault(fault: $0, takesEffect: true), WriteFault(fault: $0, takesEffect: false)] }
         + [Fault.resetBefore, .sessionLost, .tooManyRequests(.seconds(3))]
-        .map { Weather(fault: $0, takesEffect: false) }
+        .map { WriteFault(fault: $0, takesEffect: false) }
 }

@@ -5,7 +5,7 @@ import Synchronization
 @testable import BellhopConnectors
 
 /// Stores tokens in memory; can be made to refuse writes.
-final class MemoryKeeper: TokenKeeper {
+final class MemoryTokenKeeper: TokenKeeper {
     struct Broken: Error {}
 
     private let kept = Mutex<[String: KeptTokens]>([:])

@@ -35,10 +35,8 @@ struct Practice {
         _ address: String, password: String = "correct horse", settings more: JSON.Object = [:]
     ) throws(ConnectorError) -> ServiceNowConnection {
         try ServiceNowConnection(
-            name: "snow", settings: settings(address, password: password, more), in: surroundings)
+            name: "snow", settings: settings(address, password: password, more), in: environment())
     }
-
-    var surroundings: ConnectorEnvironment { environment() }
 
     /// Runs the body against the instance with a connection of its own.
     func open<Value: Sendable>(

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Simulator
 
-@Suite struct ValueTests {
+@Suite struct CivilTimeTests {
     @Test(arguments: [
         (0, "1970-01-01 00:00:00"), (1_767_603_600_000_000, "2026-01-05 09:00:00"), (-1, "1969-12-31 23:59:59"),
         (951_782_399_000_000, "2000-02-28 23:59:59"), (951_782_400_000_000, "2000-02-29 00:00:00"),

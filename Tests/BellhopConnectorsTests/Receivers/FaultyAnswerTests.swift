@@ -5,7 +5,7 @@ import Testing
 @testable import BellhopConnectors
 
 /// Answers that no receiver should give, for every kind of receiver over HTTP.
-@Suite(.timeLimit(.minutes(5))) struct OddAnswerTests {
+@Suite(.timeLimit(.minutes(5))) struct FaultyAnswerTests {
     struct Kind: Sendable, CustomTestStringConvertible {
         var name: String
         var settings: @Sendable (String) -> JSON.Object
@@ -49,33 +49,34 @@ import Testing
             !text.contains("SECRETSECRET") && !text.contains("5EC2E75E") && !text.contains("MDEyMzQ1"), "\(kind.name): \(text)")
     }
 
-    @Test(arguments: kinds, [OddServer.Answer.nothing, .half, .noHTTP, .serverError])
+    @Test(arguments: kinds, [FaultyServer.Answer.nothing, .half, .noHTTP, .serverError])
     func `half an answer, another protocol and an error are reported in one sentence, and the delivery is retried`(
-        _ kind: Kind, _ answer: OddServer.Answer
+        _ kind: Kind, _ answer: FaultyServer.Answer
     ) async throws {
-        let found = try await OddServer.serve(answer) { try await failure(kind, at: $0) }
+        let found = try await FaultyServer.serve(answer) { try await failure(kind, at: $0) }
         #expect((found == nil) == (kind.name == "webhook" && answer == .half), "\(found?.message ?? "")")
         checkSentence(found, kind)
         #expect(found?.remedy != .giveUp, "\(found?.message ?? "")")
     }
 
-    @Test(arguments: kinds, [OddServer.Answer.noStatus, .endlessFields, .twoLengths, .wrongChunks, .damaged])
+    @Test(arguments: kinds, [FaultyServer.Answer.noStatus, .endlessFields, .twoLengths, .wrongChunks, .damaged])
     func `an answer that breaks the rules of HTTP is reported in one sentence, and the delivery is retried`(
-        _ kind: Kind, _ answer: OddServer.Answer
+        _ kind: Kind, _ answer: FaultyServer.Answer
     ) async throws {
-        let found = try await OddServer.serve(answer) { try await failure(kind, at: $0) }
+        let found = try await FaultyServer.serve(answer) { try await failure(kind, at: $0) }
         let isSettled = kind.name == "webhook" && [.wrongChunks, .damaged].contains(answer)
         #expect((found == nil) == isSettled, "\(found?.message ?? "")")
         checkSentence(found, kind)
         if case .retry? = found?.remedy {} else { #expect(isSettled, "\(found?.message ?? "")") }
         let words =
-            [OddServer.Answer.endlessFields: "fields that are too large", .damaged: "is damaged"][answer] ?? "is not valid HTTP"
+            [FaultyServer.Answer.endlessFields: "fields that are too large", .damaged: "is damaged"][answer]
+            ?? "is not valid HTTP"
         #expect(isSettled || found?.message.contains(words) == true, "\(found?.message ?? "")")
     }
 
     @Test(arguments: kinds)
     func `waiting for an answer that arrives byte by byte ends at the timeout`(_ kind: Kind) async throws {
-        let found = try await OddServer.serve(.drip) { try await failure(kind, at: $0, ["timeout": 300_000]) }
+        let found = try await FaultyServer.serve(.drip) { try await failure(kind, at: $0, ["timeout": 300_000]) }
         #expect((found == nil) == (kind.name == "webhook"), "\(found?.message ?? "")")
         checkSentence(found, kind)
         #expect(found == nil || found?.message.contains("did not finish its answer within 0.3 s") == true)
@@ -107,7 +108,7 @@ import Testing
                 }
             }
             let connection = try HTTPConnection(.init(name: "ops", timeout: .milliseconds(100)), clock: TestClock())
-            try await OddServer.serve(.given, bytes: bytes) { address in
+            try await FaultyServer.serve(.given, bytes: bytes) { address in
                 // A long request is answered before it is sent whole.
                 let body = [UInt8](repeating: 1, count: seed % 4 == 0 ? 500_000 : 1)
                 let settled: StatusSet? = seed % 3 == 0 ? .any : nil
@@ -120,11 +121,11 @@ import Testing
     }
 
     /// Any answer of 200 is a success for a webhook, however long, and even if it is cut off: its receiver is unknown.
-    @Test(arguments: kinds, [OddServer.Answer.huge, .loginPage])
+    @Test(arguments: kinds, [FaultyServer.Answer.huge, .loginPage])
     func `answers of 100 MB and pages instead of answers are reported in one sentence`(
-        _ kind: Kind, _ answer: OddServer.Answer
+        _ kind: Kind, _ answer: FaultyServer.Answer
     ) async throws {
-        let found = try await OddServer.serve(answer) { try await failure(kind, at: $0) }
+        let found = try await FaultyServer.serve(answer) { try await failure(kind, at: $0) }
         #expect((found == nil) == (kind.name == "webhook"), "\(found?.message ?? "")")
         checkSentence(found, kind)
         // So much is never read: attempts to several receivers may be in flight at once.
@@ -133,7 +134,7 @@ import Testing
 
     @Test(arguments: kinds)
     func `a refusal whose body is cut is retried, because the body says why`(_ kind: Kind) async throws {
-        let found = try await OddServer.serve(.halfRefusal) { try await failure(kind, at: $0) }
+        let found = try await FaultyServer.serve(.halfRefusal) { try await failure(kind, at: $0) }
         checkSentence(found, kind)
         // A webhook's status is all that counts.
         let decides = found?.remedy == .giveUp || found?.remedy == .pauseReceiver
@@ -142,7 +143,7 @@ import Testing
 
     @Test(arguments: kinds)
     func `a 503 with a huge body rests the receiver for its Retry-After`(_ kind: Kind) async throws {
-        let found = try await OddServer.serve(.hugeError) { try await failure(kind, at: $0) }
+        let found = try await FaultyServer.serve(.hugeError) { try await failure(kind, at: $0) }
         checkSentence(found, kind)
         #expect(found?.remedy == .rest(.seconds(7)), "\(found?.message ?? "")")
     }

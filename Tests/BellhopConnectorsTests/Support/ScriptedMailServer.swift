@@ -3,7 +3,7 @@ import NIOPosix
 import Synchronization
 
 /// A mail server on this machine with set replies, which records the commands.
-struct OddMailServer: Sendable {
+struct ScriptedMailServer: Sendable {
     let port: Int
     let commands: Commands
 
@@ -16,7 +16,7 @@ struct OddMailServer: Sendable {
     /// - Parameter replies: to the greeting (`""`), to commands by their first word, and to the mail (`"."`); by default positive ones
     ///   of a server with STARTTLS. Each is sent with a line end.
     static func serve<Value: Sendable>(
-        _ replies: [String: String], _ body: (OddMailServer) async throws -> Value
+        _ replies: [String: String], _ body: (ScriptedMailServer) async throws -> Value
     ) async throws -> Value {
         let usual = [
             "": "220 odd", "EHLO": "250-odd\r\n250-STARTTLS\r\n250 AUTH PLAIN LOGIN", "AUTH": "235 in", "DATA": "354 go",
@@ -32,7 +32,7 @@ struct OddMailServer: Sendable {
             }
             .bind(host: "127.0.0.1", port: 0).get()
         defer { channel.close(promise: nil) }
-        return try await body(OddMailServer(port: channel.localAddress?.port ?? 0, commands: commands))
+        return try await body(ScriptedMailServer(port: channel.localAddress?.port ?? 0, commands: commands))
     }
 
     private final class Handler: ChannelInboundHandler {

@@ -2,7 +2,7 @@ import NIOCore
 import NIOPosix
 
 /// A server on this machine that answers each request with a wrong answer.
-struct OddServer {
+struct FaultyServer {
     enum Answer: String, Sendable, CaseIterable {
         /// It disconnects without an answer.
         case nothing

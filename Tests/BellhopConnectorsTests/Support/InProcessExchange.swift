@@ -5,7 +5,7 @@ import Synchronization
 @testable import Simulator
 
 /// A simulated instance without the network, for tests that send thousands of requests.
-final class InProcess: HTTPExchange {
+final class InProcessExchange: HTTPExchange {
     private let switchboard: Switchboard
     private let simulation: Simulation
     private let before = Mutex<@Sendable (HTTPRequest) -> Void>({ _ in })
@@ -45,8 +45,8 @@ final class InProcess: HTTPExchange {
 
 extension Practice {
     /// A connection to the instance without the network.
-    func near(_ exchange: any HTTPExchange) throws(ConnectorError) -> ServiceNowConnection {
+    func connection(over exchange: any HTTPExchange) throws(ConnectorError) -> ServiceNowConnection {
         try ServiceNowConnection(
-            name: "snow", settings: settings("http://127.0.0.1:9"), in: surroundings, over: exchange)
+            name: "snow", settings: settings("http://127.0.0.1:9"), in: environment(), over: exchange)
     }
 }

@@ -9,7 +9,7 @@ import Testing
 
 /// Invalid answers, for each kind of source: a clear error, no event, no lost state, and no lost change once answers are valid
 /// again.
-@Suite struct TroubleTests {
+@Suite struct InvalidAnswerTests {
     enum Kind: String, CaseIterable, Sendable { case tracker, table, instancePage, webPage, rest }
 
     /// A fault, and the failure that each kind of source reports for it; nil if the kind cannot have it.
@@ -148,10 +148,10 @@ import Testing
     @Test(arguments: [[:], ["any": []], ["any": [["state": 1], [:]]], ["sort": ["number"]]] as [JSON])
     func `a filter that would match every row is refused`(_ filter: JSON) async throws {
         let practice = Practice()
-        let exchange = InProcess(practice.simulation)
+        let exchange = InProcessExchange(practice.simulation)
         #expect(throws: ConnectorError.self) {
             let settings = Settings(["table": "incident", "where": filter])
-            _ = try TableSource(name: "incidents", settings: settings, connection: practice.near(exchange))
+            _ = try TableSource(name: "incidents", settings: settings, connection: practice.connection(over: exchange))
         }
     }
 
@@ -198,13 +198,13 @@ extension JSON {
 /// A source of a kind with a simulated system that has one item, a poller and a store.
 private final class Stage {
     let practice = Practice()
-    let kind: TroubleTests.Kind
+    let kind: InvalidAnswerTests.Kind
     private let store: any Store
     private var poller: Poller?
     private var scope: Scope.ID?
     private var task = ""
 
-    init(_ kind: TroubleTests.Kind) throws {
+    init(_ kind: InvalidAnswerTests.Kind) throws {
         self.kind = kind
         store = try Stores.inMemory()
     }

@@ -6,14 +6,14 @@ import Testing
 @testable import BellhopConnectors
 
 /// Mail servers that break the rules, or somebody between them and Bellhop.
-@Suite(.timeLimit(.minutes(5))) struct OddMailServerTests: SMTPPractice {
+@Suite(.timeLimit(.minutes(5))) struct SMTPFaultTests: SMTPPractice {
     let mail = SimulatedMail { 0 }
     let notebook = MemoryNotebook()
 
     private func failure(
         _ replies: [String: String], _ settings: JSON.Object = [:]
     ) async throws -> (failure: Failure?, commands: [String]) {
-        try await OddMailServer.serve(replies) { server in
+        try await ScriptedMailServer.serve(replies) { server in
             let connection = try connection("smtp://127.0.0.1:\(server.port)", settings)
             let failure = await BellhopConnectorsTests.failure { _ = try await send(over: connection) }
             if let text = failure?.message {
