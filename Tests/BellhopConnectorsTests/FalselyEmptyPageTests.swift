@@ -3,7 +3,6 @@ import BellhopEngine
 import BellhopStore
 import BellhopTesting
 import Simulator
-import Synchronization
 import Testing
 
 @testable import BellhopConnectors

@@ -116,8 +116,8 @@ import Testing
         try await practice.open { connection in
             let one = delivery()
             let start = practice.clock.now
-            let failure1 = await failing(connection, one, attempt())
-            #expect(failure1?.remedy == .unknownOutcome)
+            let lost = await failing(connection, one, attempt())
+            #expect(lost?.remedy == .unknownOutcome)
             await practice.clock.advance(by: .seconds(60))
             let early = await failing(connection, one, attempt(2, uncertain: start))
             #expect(early?.remedy == .retry(after: .seconds(90)))
@@ -135,8 +135,8 @@ import Testing
         practice.simulation.faults.add(FaultRule(.resetAfter, method: "POST", path: "/API/TouchPoint.svc"))
         practice.simulation.faults.add(.status(403, body: ""), "GET", path: "/API/TouchPoint.svc", skip: 1, times: 1)
         try await practice.open { connection in
-            let failure2 = await failing(connection, one, attempt())
-            #expect(failure2?.remedy == .unknownOutcome)
+            let lost = await failing(connection, one, attempt())
+            #expect(lost?.remedy == .unknownOutcome)
         }
         await practice.clock.advance(by: .seconds(5))
         let receipt = try await practice.open { try await add($0, one, attempt(2, uncertain: start)) }
@@ -183,8 +183,8 @@ import Testing
         try await practice.open { connection in
             let one = delivery()
             let start = practice.clock.now
-            let failure3 = await failing(connection, one, attempt())
-            #expect(failure3?.remedy == .unknownOutcome)
+            let lost = await failing(connection, one, attempt())
+            #expect(lost?.remedy == .unknownOutcome)
             await practice.clock.advance(by: .seconds(200))
             let held = await failing(connection, one, attempt(2, uncertain: start))
             #expect(held?.remedy == .hold)
@@ -200,8 +200,8 @@ import Testing
         try await practice.open { connection in
             let start = practice.clock.now
             let mine = delivery()
-            let failure4 = await failing(connection, mine, attempt())
-            #expect(failure4?.remedy == .unknownOutcome)
+            let lost = await failing(connection, mine, attempt())
+            #expect(lost?.remedy == .unknownOutcome)
             await practice.clock.advance(by: .seconds(5))
             let other = try await add(connection, delivery(occasion: "event/2"), attempt())
             await practice.clock.advance(by: .seconds(200))
@@ -217,11 +217,11 @@ import Testing
         try await practice.open { connection in
             let one = delivery()
             let start = practice.clock.now
-            let failure5 = await failing(connection, one, attempt())
-            #expect(failure5?.remedy == .unknownOutcome)
+            let lost = await failing(connection, one, attempt())
+            #expect(lost?.remedy == .unknownOutcome)
             await practice.clock.advance(by: .seconds(200))
-            let failure6 = await failing(connection, one, attempt(2, uncertain: start))
-            #expect(failure6?.remedy == .hold)
+            let held = await failing(connection, one, attempt(2, uncertain: start))
+            #expect(held?.remedy == .hold)
         }
         #expect(practice.eto.counts.added == 0)
     }

@@ -91,10 +91,7 @@ import Testing
     @Test func `a computed private host is refused unless the step allows it, and a written one is allowed`() async throws {
         let simulation = Simulation { 0 }
         try await simulation.serve { address in
-            let environment = ConnectorEnvironment(
-                clock: TestClock(), events: NoOpSink(), notebook: NoOpSink(), login: { _ in nil }, baseFolder: "",
-                output: { _ in })
-            let connectors = try await Connectors(connections: [], sources: [], environment: environment)
+            let connectors = try await Connectors(connections: [], sources: [], environment: .sample())
             func perform(_ more: JSON.Object) async throws(Failure) -> Receipt {
                 var arguments: JSON.Object = ["url": .string(address + "/webhook/x"), "json": 1]
                 for (name, value) in more { arguments[name] = value }
@@ -125,17 +122,10 @@ import Testing
                 "headers": ["X-Key": "hunter2"], "secret": .string(secret),
             ]
             func perform(_ url: String, _ more: JSON.Object = [:]) async throws -> Failure? {
-                let connectors = try await Connectors(
-                    connections: [("hook", "webhook", Settings(settings))], sources: [], environment: .sample())
                 var arguments: JSON.Object = ["url": .string(url), "json": 1]
                 for (name, value) in more { arguments[name] = value }
-                let delivery = SampleDelivery.make("webhook", .values(arguments), to: "hook")
-                let action = try #require(connectors.action(for: delivery))
-                let failure = await BellhopConnectorsTests.failure {
-                    _ = try await action.perform(delivery, attempt: SampleDelivery.first)
-                }
-                await connectors.shutdown()
-                return failure
+                return try await SampleDelivery.failure(
+                    of: SampleDelivery.webhook(arguments, to: "hook"), over: "webhook", settings)
             }
             func received(_ name: String) -> [ReceivedMessage] { simulation.receivers.received(by: name) }
             // Computed or not, the connection's own host is no other one, even if it is private.

@@ -86,6 +86,10 @@ import Testing
         try await second
         #expect(clock.now - start == .seconds(10))
     }
+}
+
+@Suite struct RetryAfterTests {
+    let now = Timestamp(seconds: 1_767_603_600)
 
     static let answers: [(HeaderFields, Duration)] = [
         (["Retry-After": "2"], .seconds(2)),
@@ -119,7 +123,9 @@ import Testing
         }
         #expect(RetryAfter.read([:], at: now) == nil)
     }
+}
 
+@Suite struct RedactionTests {
     @Test func `secrets are removed from texts, as written and as encoded in addresses`() {
         let text = Redaction.scrub("GET /x?k=s%26cret and s&cret, not abc", of: ["s&cret", "abc"])
         #expect(text == "GET /x?k=••• and •••, not abc")

@@ -41,13 +41,7 @@ import Testing
         try await practice.simulation.serve { address in
             let settings = practice.settings(address, ["auth": .null])
             let connection = try await ETOConnection(name: "eto", settings: settings, in: keychain.environment(practice))
-            do {
-                try await body(connection)
-                try await connection.shutdown()
-            } catch {
-                try await connection.shutdown()
-                throw error
-            }
+            try await connection.inUse(body)
         }
     }
 
@@ -110,13 +104,5 @@ import Testing
             _ = try await Connectors(
                 connections: [("x", kind, Settings(address))], sources: [], environment: keychain.environment(practice))
         }
-    }
-
-    @Test func `a delivery's note is stored under the delivery's id`() async throws {
-        let delivery = Delivery(
-            id: .init(occasion: Occasion.ID("event/1"), rule: "r", step: StepPath(index: 0), receiver: "x"), revision: "1",
-            action: "update", arguments: .values([:]), task: nil, lane: "r", createdAt: practice.clock.now)
-        try await DeliveryNote(of: delivery, in: practice.notebook).keep(WriteNote())
-        #expect(Array(practice.notebook.all.keys) == [Delivery.notePrefix + delivery.id.text])
     }
 }

@@ -105,6 +105,12 @@ import Testing
     }
 }
 
+extension HostileTexts {
+    /// A quarter of the texts, and the two longest: for tests that send each.
+    static let selection =
+        all.enumerated().filter { $0.offset % 4 == 0 }.map(\.element) + [long, String(repeating: "\u{1F468}", count: 270_000)]
+}
+
 /// Makes messages for tests.
 struct MessageMaker {
     private var random: SeededRandom

@@ -78,13 +78,7 @@ import Testing
         try await SimulatorServer(simulation).serve { base in
             let connectors = try await Connectors(
                 connections: [("ops", chat.kind, Settings(chat.settings(base)))], sources: [], environment: .sample())
-            do {
-                try await body(Sender(simulation.chats, connectors))
-                await connectors.shutdown()
-            } catch {
-                await connectors.shutdown()
-                throw error
-            }
+            try await connectors.inUse { try await body(Sender(simulation.chats, $0)) }
         }
     }
 

@@ -29,15 +29,7 @@ import Testing
     private func failure(_ kind: Kind, at address: String, _ more: JSON.Object = [:]) async throws -> Failure? {
         var settings = kind.settings(address)
         for (name, value) in more { settings[name] = value }
-        let connectors = try await Connectors(
-            connections: [("ops", kind.name, Settings(settings))], sources: [], environment: .sample())
-        let action = try #require(connectors.action(for: SampleDelivery.notify(SampleMessage.full)))
-        let failure = await BellhopConnectorsTests.failure {
-            _ = try await action.perform(
-                SampleDelivery.notify(SampleMessage.full), attempt: Attempt(number: 1, now: SampleDelivery.now))
-        }
-        await connectors.shutdown()
-        return failure
+        return try await SampleDelivery.failure(of: SampleDelivery.notify(SampleMessage.full), over: kind.name, settings)
     }
 
     private func checkSentence(_ failure: Failure?, _ kind: Kind) {

@@ -18,11 +18,6 @@ struct PushTests {
         ServicePractice(kind: "matrix", path: "/matrix", settings: ["token": .string(Self.token), "room": .string(Self.room)])
     }
 
-    private static let hostile =
-        HostileTexts.all.enumerated().filter { $0.offset % 4 == 0 }.map(\.element) + [
-            HostileTexts.long, String(repeating: "\u{1F468}", count: 270_000),
-        ]
-
     // MARK: ntfy
 
     @Test func `a notification of ntfy has a priority and opens the link`() async throws {
@@ -59,12 +54,12 @@ struct PushTests {
     @Test func `no message is too long for a notification, whatever its text`() async throws {
         let practice = ntfy
         try await practice.open { connectors in
-            for (place, text) in Self.hostile.enumerated() {
+            for (place, text) in HostileTexts.selection.enumerated() {
                 let message = MessageMaker.everywhere(text)
                 _ = try await practice.send(message, occasion: "e\(place)", over: connectors)
             }
         }
-        #expect(practice.services.notifications.count == Self.hostile.count)
+        #expect(practice.services.notifications.count == HostileTexts.selection.count)
         #expect(practice.services.notifications.allSatisfy { !$0.isAttachment })
         #expect(practice.services.notifications.allSatisfy { $0.message["markdown"] == nil })
     }
@@ -184,10 +179,9 @@ struct PushTests {
     @Test func `no message or edit is too large for an event, whatever its text`() async throws {
         let practice = matrix
         try await practice.open { connectors in
-            let root = try await practice.send(SampleMessage.full, occasion: "root", over: connectors)
-            _ = root
+            _ = try await practice.send(SampleMessage.full, occasion: "root", over: connectors)
             let first = JSON.string(practice.services.events[0].id)
-            for (place, text) in Self.hostile.enumerated() {
+            for (place, text) in HostileTexts.selection.enumerated() {
                 var message = MessageMaker.everywhere(text)
                 message.thread = "INC1"
                 message.mentions = (0..<100).map { .user("@" + String(repeating: "x", count: 200) + "\($0):example.org") }
@@ -198,7 +192,7 @@ struct PushTests {
                 _ = try await practice.send(update, occasion: "b\(place)", after: first, over: connectors)
             }
         }
-        #expect(practice.services.events.count == 1 + 2 * Self.hostile.count)
+        #expect(practice.services.events.count == 1 + 2 * HostileTexts.selection.count)
     }
 
     @Test func `each error of Matrix has its remedy`() async throws {

@@ -24,13 +24,7 @@ struct ReceiverTests {
                     ("ops", "slack", hook("/hooks/ops/T0SECRETSECRET")),
                     ("mine", "webhook", hook("/webhook/mine/S0SECRETSECRET?key=K0SECRETSECRET")),
                 ], sources: [], environment: .sample())
-            do {
-                try await body(simulation, connectors, base)
-                await connectors.shutdown()
-            } catch {
-                await connectors.shutdown()
-                throw error
-            }
+            try await connectors.inUse { try await body(simulation, $0, base) }
         }
     }
 
@@ -198,8 +192,8 @@ struct ReceiverTests {
             #expect(wrong.remedy == .giveUp)
             #expect(wrong.message.contains("invalid_auth"))
             simulation.receivers.setAnswer(of: "ops", status: 200, body: "<html>hotel</html>")
-            let again2 = try await failure(of: delivery, connectors)
-            #expect(again2.remedy == .retry(after: nil))
+            let unreadable = try await failure(of: delivery, connectors)
+            #expect(unreadable.remedy == .retry(after: nil))
             simulation.receivers.setAnswer(of: "ops", status: 200, body: "ok\n")
             _ = try await perform(delivery, connectors)
         }
@@ -241,8 +235,8 @@ struct ReceiverTests {
         try await withConnectors { simulation, connectors, _ in
             simulation.faults.add(fault, path: "/webhook")
             let delivery = SampleDelivery.notify(SampleMessage.full, to: "mine")
-            let again3 = try await failure(of: delivery, connectors)
-            #expect(again3.remedy == .retry(after: nil))
+            let lost = try await failure(of: delivery, connectors)
+            #expect(lost.remedy == .retry(after: nil))
             _ = try await perform(delivery, connectors)
             #expect(Set(simulation.receivers.received.map { $0.request.header("webhook-id") }) == [delivery.id.text])
         }

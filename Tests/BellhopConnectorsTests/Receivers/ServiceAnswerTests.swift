@@ -25,15 +25,8 @@ import Testing
         let head = ["HTTP/1.1 \(known.status) -", "Content-Length: \(known.body.utf8.count)"] + known.fields
         let text = head.joined(separator: "\r\n") + "\r\n\r\n" + known.body
         let failure = try await FaultyServer.serve(.given, bytes: Array(text.utf8)) { address in
-            let connectors = try await Connectors(
-                connections: [("ops", kind.name, Settings(kind.settings(address)))], sources: [], environment: .sample())
-            let delivery = SampleDelivery.notify(SampleMessage.full)
-            let action = try #require(connectors.action(for: delivery))
-            let failure = await BellhopConnectorsTests.failure {
-                _ = try await action.perform(delivery, attempt: SampleDelivery.first)
-            }
-            await connectors.shutdown()
-            return failure
+            try await SampleDelivery.failure(
+                of: SampleDelivery.notify(SampleMessage.full), over: kind.name, kind.settings(address))
         }
         return try #require(failure)
     }

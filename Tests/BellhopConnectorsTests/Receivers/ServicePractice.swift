@@ -20,10 +20,7 @@ struct ServicePractice: Sendable {
             all["url"] = .string(base + path)
             let connectors = try await Connectors(
                 connections: [("ops", kind, Settings(all))], sources: [], environment: .sample())
-            let result: Result<Value, any Error>
-            do { result = .success(try await body(connectors)) } catch { result = .failure(error) }
-            await connectors.shutdown()
-            return try result.get()
+            return try await connectors.inUse(body)
         }
     }
 

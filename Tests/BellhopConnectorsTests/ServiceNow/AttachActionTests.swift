@@ -68,10 +68,8 @@ import Testing
         instance.addAPIKey("key-john", of: "john.doe")
         instance.addAPIKey("key-abel", of: "abel.tuter")
         func perform(_ text: String, as key: String, _ attempt: Attempt) async throws -> Receipt {
-            try await practice.open(settings: ["auth": ["api_key": .string(key)]]) { connection in
-                try await AttachAction(connection: connection, times: WriteTimes(looks: [])).perform(
-                    attach(["text": .string(text)]), attempt: attempt)
-            }
+            try await practice.perform(
+                attach(["text": .string(text)]), attempt, settings: ["auth": ["api_key": .string(key)]])
         }
         practice.simulation.faults.add(.resetBefore, "POST")
         let lost = await failure { _ = try await perform("one", as: "key-john", practice.attempt(1)) }

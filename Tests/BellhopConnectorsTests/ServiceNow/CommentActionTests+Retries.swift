@@ -73,13 +73,8 @@ extension CommentActionTests {
             var environment = practice.environment()
             environment.clock = clock
             let connection = try ServiceNowConnection(name: "snow", settings: practice.settings(address), in: environment)
-            do {
-                let receipt = try await CommentAction(connection: connection, times: times).perform(delivery, attempt: attempt)
-                try await connection.shutdown()
-                return receipt
-            } catch {
-                try await connection.shutdown()
-                throw error
+            return try await connection.inUse {
+                try await CommentAction(connection: $0, times: times).perform(delivery, attempt: attempt)
             }
         }
     }

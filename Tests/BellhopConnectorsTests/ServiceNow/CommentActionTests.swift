@@ -9,33 +9,21 @@ import Testing
     let practice = Practice()
     let task: SimulatedTask
     var instance: SimulatedInstance { practice.instance }
-    let start = Timestamp(seconds: 1_767_603_600)
+    let start = Practice.start
     let post = "/api/x_snc_my_work"
     /// Does not wait between looks.
     let times = WriteTimes(looks: [])
 
     init() { task = practice.instance.addTask(title: "Printer", assignedTo: "john.doe") }
 
-    func action<Value: Sendable>(_ body: (CommentAction) async throws -> Value) async throws -> Value {
-        try await practice.open { try await body(CommentAction(connection: $0, times: times)) }
-    }
-
-    func attempt(_ number: Int, uncertain: Timestamp? = nil, claimed: Set<String> = []) -> Attempt {
-        Attempt(
-            number: number, now: practice.clock.now, firstStarted: number > 1 ? start : nil, lastUncertain: uncertain,
-            claimed: claimed)
-    }
+    func attempt(_ number: Int, uncertain: Timestamp? = nil) -> Attempt { practice.attempt(number, uncertain: uncertain) }
 
     var notes: [JournalEntry] { instance.journal(of: task.id, .workNotes) }
 
-    /// One attempt in new sessions, as after a restart.
     func perform(_ delivery: Delivery, _ attempt: Attempt) async throws -> Receipt {
-        try await action { try await $0.perform(delivery, attempt: attempt) }
+        try await practice.perform(delivery, attempt)
     }
-
-    func failing(_ delivery: Delivery, _ attempt: Attempt) async -> Failure? {
-        await failure { _ = try await perform(delivery, attempt) }
-    }
+    func failing(_ delivery: Delivery, _ attempt: Attempt) async -> Failure? { await practice.failing(delivery, attempt) }
 
     @Test func `a note is written once and proved by its journal entry`() async throws {
         let receipt = try await perform(.comment("Thanks,\r\nI look.\n", on: task.id), attempt(1))

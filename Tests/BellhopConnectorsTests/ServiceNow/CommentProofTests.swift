@@ -19,17 +19,12 @@ import Testing
     var notes: [JournalEntry] { instance.journal(of: task.id, .workNotes) }
     var posts: Int { practice.simulation.requests.count("POST", path: post) }
 
-    /// One attempt in new sessions, as after a restart.
-    func perform(
-        _ delivery: Delivery, _ attempt: Attempt, settings: JSON.Object = [:], times: WriteTimes = WriteTimes(looks: [])
-    ) async throws -> Receipt {
-        try await practice.open(settings: settings) { connection in
-            try await CommentAction(connection: connection, times: times).perform(delivery, attempt: attempt)
-        }
+    func perform(_ delivery: Delivery, _ attempt: Attempt, settings: JSON.Object = [:]) async throws -> Receipt {
+        try await practice.perform(delivery, attempt, settings: settings)
     }
 
     func failing(_ delivery: Delivery, _ attempt: Attempt, settings: JSON.Object = [:]) async -> Failure? {
-        await failure { _ = try await perform(delivery, attempt, settings: settings) }
+        await practice.failing(delivery, attempt, settings: settings)
     }
 
     // MARK: Histories

@@ -58,7 +58,9 @@ import Testing
         let error = #expect(throws: ConnectorError.self) { try TaskFields.schema(fields, display: .values, source: "my-work") }
         #expect(error == ConnectorError(connection: "my-work", setting: "fields", message))
     }
+}
 
+@Suite struct ServiceNowConnectionTests {
     @Test(
         arguments: [
             ("acme", "https://acme.service-now.com"), ("acme.service-now.com", "https://acme.service-now.com"),

@@ -1,7 +1,6 @@
 import BellhopCore
 import BellhopTesting
 import Simulator
-import Synchronization
 import Testing
 
 @testable import BellhopConnectors

@@ -14,8 +14,8 @@ extension Practice {
     }
 
     /// One attempt in new sessions, as after a restart; does not wait between looks.
-    func perform(_ delivery: Delivery, _ attempt: Attempt) async throws -> Receipt {
-        try await open { connection in
+    func perform(_ delivery: Delivery, _ attempt: Attempt, settings: JSON.Object = [:]) async throws -> Receipt {
+        try await open(settings: settings) { connection in
             let times = WriteTimes(looks: [])
             let action: any Action =
                 switch delivery.action {
@@ -28,8 +28,8 @@ extension Practice {
         }
     }
 
-    func failing(_ delivery: Delivery, _ attempt: Attempt) async -> Failure? {
-        await failure { _ = try await perform(delivery, attempt) }
+    func failing(_ delivery: Delivery, _ attempt: Attempt, settings: JSON.Object = [:]) async -> Failure? {
+        await failure { _ = try await perform(delivery, attempt, settings: settings) }
     }
 
     /// Attempts as made by the dispatcher, until the delivery is done or given up: the next after an uncertain end comes soon,

@@ -95,6 +95,16 @@ extension HTTPResponse {
     }
 }
 
+extension Connectors {
+    /// Runs the body, and closes the connections after it.
+    func inUse<Value: Sendable>(_ body: (Connectors) async throws -> Value) async throws -> Value {
+        let result: Result<Value, any Error>
+        do { result = .success(try await body(self)) } catch { result = .failure(error) }
+        await shutdown()
+        return try result.get()
+    }
+}
+
 extension Connection {
     /// Runs the body, and closes the connection after it.
     func inUse<Value: Sendable>(_ body: (Self) async throws -> Value) async throws -> Value {

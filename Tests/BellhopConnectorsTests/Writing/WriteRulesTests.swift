@@ -151,3 +151,14 @@ import Testing
         #expect(unconfirmed == .done(Receipt("201, not confirmed (no rights)")))
     }
 }
+
+@Suite struct DeliveryNoteTests {
+    @Test func `a delivery's note is stored under the delivery's id`() async throws {
+        let notebook = MemoryNotebook()
+        let delivery = Delivery(
+            id: .init(occasion: Occasion.ID("event/1"), rule: "r", step: StepPath(index: 0), receiver: "x"), revision: "1",
+            action: "update", arguments: .values([:]), task: nil, lane: "r", createdAt: .epoch)
+        try await DeliveryNote(of: delivery, in: notebook).keep(WriteNote())
+        #expect(Array(notebook.all.keys) == [Delivery.notePrefix + delivery.id.text])
+    }
+}
