@@ -13,7 +13,7 @@ import Testing
     enum Kind: String, CaseIterable, Sendable { case tracker, table, instancePage, webPage, rest }
 
     /// A fault, and the failure that each kind of source reports for it; nil if the kind cannot have it.
-    struct Trouble: Sendable, CustomTestStringConvertible {
+    struct InvalidAnswer: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var fault: Fault
         var reason: @Sendable (Kind) -> Failure.Reason?
@@ -22,66 +22,66 @@ import Testing
     /// Stands for another machine in the faults below.
     private static let elsewhere = "https://idp.example.com/login"
 
-    static let troubles = [
-        Trouble(testDescription: "200 with an error", fault: .transactionCancelled) { kind in
+    static let answers = [
+        InvalidAnswer(testDescription: "200 with an error", fault: .transactionCancelled) { kind in
             switch kind {
             case .tracker, .table: .quota
             case .rest: .serverError
             case .instancePage, .webPage: nil
             }
         },
-        Trouble(testDescription: "202 without a body", fault: .accepted) { kind in
+        InvalidAnswer(testDescription: "202 without a body", fault: .accepted) { kind in
             switch kind {
             case .tracker, .table, .instancePage: .dropped
             case .rest, .webPage: .badAnswer
             }
         },
-        Trouble(testDescription: "a page of a gateway", fault: .badGateway) { _ in .gateway },
-        Trouble(testDescription: "a hibernating instance's page", fault: .hibernating) { kind in
+        InvalidAnswer(testDescription: "a page of a gateway", fault: .badGateway) { _ in .gateway },
+        InvalidAnswer(testDescription: "a hibernating instance's page", fault: .hibernating) { kind in
             switch kind {
             case .tracker, .table, .instancePage: .hibernating
             case .rest: .unexpectedPage
             case .webPage: nil
             }
         },
-        Trouble(testDescription: "a login page", fault: .loginPage) { kind in
+        InvalidAnswer(testDescription: "a login page", fault: .loginPage) { kind in
             switch kind {
             case .tracker, .table, .instancePage: .sessionExpired
             case .rest: .unexpectedPage
             case .webPage: nil
             }
         },
-        Trouble(testDescription: "any other page", fault: .status(200, body: "<html><body>Welcome</body></html>")) { kind in
+        InvalidAnswer(testDescription: "any other page", fault: .status(200, body: "<html><body>Welcome</body></html>")) { kind in
             switch kind {
             case .tracker, .table, .rest: .unexpectedPage
             case .instancePage: .badAnswer  // without the watched element
             case .webPage: nil
             }
         },
-        Trouble(testDescription: "JSON that is cut", fault: .truncatedJSON) { kind in
+        InvalidAnswer(testDescription: "JSON that is cut", fault: .truncatedJSON) { kind in
             switch kind {
             case .tracker, .table, .rest: .badAnswer
             case .instancePage, .webPage: nil
             }
         },
-        Trouble(testDescription: "a connection that is cut", fault: .cutBody) { _ in .cut },
-        Trouble(testDescription: "an empty answer", fault: .status(200, body: "")) { kind in
+        InvalidAnswer(testDescription: "a connection that is cut", fault: .cutBody) { _ in .cut },
+        InvalidAnswer(testDescription: "an empty answer", fault: .status(200, body: "")) { kind in
             kind == .webPage ? nil : .badAnswer
         },
-        Trouble(testDescription: "an answer of another form", fault: .status(200, body: "{\"result\": 3}")) { kind in
+        InvalidAnswer(testDescription: "an answer of another form", fault: .status(200, body: "{\"result\": 3}")) { kind in
             switch kind {
             case .tracker, .table: .unexpectedPage  // its content type is not JSON
             case .rest: .badAnswer
             case .instancePage, .webPage: nil
             }
         },
-        Trouble(testDescription: "a redirect to another host", fault: .redirect(to: elsewhere)) { kind in
+        InvalidAnswer(testDescription: "a redirect to another host", fault: .redirect(to: elsewhere)) { kind in
             switch kind {
             case .tracker, .table, .instancePage: .loginRequired
             case .webPage, .rest: .refused
             }
         },
-        Trouble(testDescription: "a redirect in a circle", fault: .redirect(to: "")) { kind in
+        InvalidAnswer(testDescription: "a redirect in a circle", fault: .redirect(to: "")) { kind in
             switch kind {
             case .tracker, .table, .instancePage: .unexpectedPage
             case .webPage, .rest: .badAnswer
@@ -89,20 +89,20 @@ import Testing
         },
     ]
 
-    @Test(arguments: troubles, Kind.allCases)
+    @Test(arguments: answers, Kind.allCases)
     func `an invalid answer fails the poll with its reason and causes no events`(
-        _ trouble: Trouble, _ kind: Kind
+        _ answer: InvalidAnswer, _ kind: Kind
     ) async throws {
-        guard let reason = trouble.reason(kind) else { return }
-        try await Stage(kind).play { stage in
-            guard case .baseline = try await stage.poll() else { throw Unexpected() }
-            let known = try await stage.known()
-            stage.change()
+        guard let reason = answer.reason(kind) else { return }
+        try await PolledSource(kind).run { polled in
+            guard case .baseline = try await polled.poll() else { throw Unexpected() }
+            let known = try await polled.known()
+            polled.change()
             // No request was sent to another place.
-            let fault = trouble.fault == .redirect(to: "") ? .redirect(to: stage.path) : trouble.fault
-            stage.practice.simulation.faults.add(fault, path: stage.path, times: nil)
+            let fault = answer.fault == .redirect(to: "") ? .redirect(to: polled.path) : answer.fault
+            polled.practice.simulation.faults.add(fault, path: polled.path, times: nil)
             for _ in 0..<2 {
-                guard case .failed(let failure) = try await stage.poll() else {
+                guard case .failed(let failure) = try await polled.poll() else {
                     Issue.record("the poll succeeded")
                     return
                 }
@@ -110,37 +110,37 @@ import Testing
                 #expect(failure.message.count > 30, "\(failure.message)")
                 #expect(!failure.message.contains("correct horse"))
             }
-            #expect(try await stage.known() == known)
-            #expect(try await stage.events().isEmpty)
-            #expect(stage.practice.simulation.requests.all.allSatisfy { $0.path != "/login" })
-            stage.practice.simulation.faults.removeAll()
-            _ = try await stage.poll()
-            #expect(try await stage.events().count == 1)
-            _ = try await stage.poll()
-            #expect(try await stage.events().count == 1)
+            #expect(try await polled.known() == known)
+            #expect(try await polled.events().isEmpty)
+            #expect(polled.practice.simulation.requests.all.allSatisfy { $0.path != "/login" })
+            polled.practice.simulation.faults.removeAll()
+            _ = try await polled.poll()
+            #expect(try await polled.events().count == 1)
+            _ = try await polled.poll()
+            #expect(try await polled.events().count == 1)
         }
     }
 
     // MARK: Queries that differ from their meaning
 
     @Test func `an unknown field is an error wherever fields are named, and never lists all rows`() async throws {
-        let slips: [(Kind, JSON.Object, Failure.Reason)] = [
+        let misspellings: [(Kind, JSON.Object, Failure.Reason)] = [
             (.table, ["query": "actve=true"], .badArguments), (.table, ["where": ["pririty": 1]], .badArguments),
             (.table, ["updated": "sys_updatd_on"], .badArguments), (.table, ["fields": ["pririty"]], .badArguments),
             (.rest, ["path": "page", "items": "itmes"], .badAnswer), (.rest, ["id": "key"], .badAnswer),
             (.instancePage, ["select": "#bord"], .badAnswer), (.webPage, ["select": "#bord"], .badAnswer),
         ]
-        for (kind, settings, reason) in slips {
-            try await Stage(kind).play(settings) { stage in
-                stage.practice.simulation.faults.add(.sloppyQueries, times: nil)
-                stage.practice.simulation.api.quirks = [.sloppyQueries]
-                guard case .failed(let failure) = try await stage.poll() else {
+        for (kind, settings, reason) in misspellings {
+            try await PolledSource(kind).run(settings) { polled in
+                polled.practice.simulation.faults.add(.sloppyQueries, times: nil)
+                polled.practice.simulation.api.quirks = [.sloppyQueries]
+                guard case .failed(let failure) = try await polled.poll() else {
                     Issue.record("\(kind) accepted \(settings)")
                     return
                 }
                 #expect(failure.reason == reason, "\(failure.message)")
-                #expect(try await stage.known().isEmpty)
-                #expect(try await stage.events().isEmpty)
+                #expect(try await polled.known().isEmpty)
+                #expect(try await polled.events().isEmpty)
             }
         }
     }
@@ -161,12 +161,12 @@ import Testing
     func `links in an instance's answers are neither followed nor shown`(_ kind: Kind) async throws {
         let elsewhere = Simulation(seed: 2) { 0 }
         try await elsewhere.serve { address in
-            try await Stage(kind).play { stage in
-                stage.practice.instance.settings.servletURI = address + "/"
-                guard case .baseline = try await stage.poll() else { throw Unexpected() }
-                stage.change()
-                _ = try await stage.poll()
-                let events = try await stage.events()
+            try await PolledSource(kind).run { polled in
+                polled.practice.instance.settings.servletURI = address + "/"
+                guard case .baseline = try await polled.poll() else { throw Unexpected() }
+                polled.change()
+                _ = try await polled.poll()
+                let events = try await polled.events()
                 #expect(events.count == 1)
                 #expect(events.allSatisfy { !JSON.object($0.data).encodedText.contains(address) })
             }
@@ -175,16 +175,16 @@ import Testing
     }
 
     @Test func `a link to the next page on another host fails the poll`() async throws {
-        try await Stage(.rest).play(["path": "link", "paging": ["by": "link", "size": 1, "size_parameter": "per_page"]]) {
-            stage in
-            stage.practice.simulation.api.add("second")
-            guard case .baseline = try await stage.poll() else { throw Unexpected() }
-            stage.change()
-            stage.practice.simulation.api.quirks = [.poisonedLink]
-            guard case .failed(let failure) = try await stage.poll() else { throw Unexpected() }
+        try await PolledSource(.rest).run(["path": "link", "paging": ["by": "link", "size": 1, "size_parameter": "per_page"]]) {
+            polled in
+            polled.practice.simulation.api.add("second")
+            guard case .baseline = try await polled.poll() else { throw Unexpected() }
+            polled.change()
+            polled.practice.simulation.api.quirks = [.poisonedLink]
+            guard case .failed(let failure) = try await polled.poll() else { throw Unexpected() }
             #expect(failure.message.contains("evil.example"))
-            #expect(try await stage.events().isEmpty)
-            #expect(try await stage.known().count == 2)
+            #expect(try await polled.events().isEmpty)
+            #expect(try await polled.known().count == 2)
         }
     }
 }
@@ -196,7 +196,7 @@ extension JSON {
 }
 
 /// A source of a kind with a simulated system that has one item, a poller and a store.
-private final class Stage {
+private final class PolledSource {
     let practice = Practice()
     let kind: InvalidAnswerTests.Kind
     private let store: any Store
@@ -220,7 +220,7 @@ private final class Stage {
         }
     }
 
-    func play(_ settings: JSON.Object = [:], _ body: (Stage) async throws -> Void) async throws {
+    func run(_ settings: JSON.Object = [:], _ body: (PolledSource) async throws -> Void) async throws {
         task = practice.instance.addTask(title: "Printer", assignedTo: "john.doe").id
         practice.instance.setPage("/board.do", Self.page("Ada"))
         practice.simulation.api.add("Printer")

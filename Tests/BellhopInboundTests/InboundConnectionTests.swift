@@ -234,13 +234,13 @@ private final class Collector: ChannelInboundHandler, Sendable {
     }
 
     @Test func `unknown senders' oldest connection is closed first, then the longest idle, never one awaiting an answer`() {
-        typealias Standing = InboundConnections.Status
-        func victim(_ standings: [Int: Standing]) -> Int {
-            InboundConnections.victim(among: standings.merging([9: Standing(since: 9)]) { $1 }, newest: 9)
+        typealias Status = InboundConnections.Status
+        func victim(_ connections: [Int: Status]) -> Int {
+            InboundConnections.victim(among: connections.merging([9: Status(since: 9)]) { $1 }, newest: 9)
         }
-        #expect(victim([1: Standing(since: 1, isKnown: true), 2: Standing(since: 3), 3: Standing(since: 2)]) == 3)
-        #expect(victim([1: Standing(since: 4, isKnown: true), 2: Standing(since: 3, isKnown: true)]) == 2)
-        #expect(victim([1: Standing(since: 1, isAnswering: true), 2: Standing(since: 3, isKnown: true)]) == 2)
-        #expect(victim([1: Standing(since: 1, isAnswering: true)]) == 9)
+        #expect(victim([1: Status(since: 1, isKnown: true), 2: Status(since: 3), 3: Status(since: 2)]) == 3)
+        #expect(victim([1: Status(since: 4, isKnown: true), 2: Status(since: 3, isKnown: true)]) == 2)
+        #expect(victim([1: Status(since: 1, isAnswering: true), 2: Status(since: 3, isKnown: true)]) == 2)
+        #expect(victim([1: Status(since: 1, isAnswering: true)]) == 9)
     }
 }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct FaultTests {
     let office = Office()
 
-    private func struck(_ fault: Fault) async throws -> Answer {
+    private func list(with fault: Fault) async throws -> Answer {
         office.instance.addTask(title: "A", assignedTo: "john.doe")
         office.instance.addTask(title: "B", assignedTo: "john.doe")
         office.simulation.faults.add(fault)
@@ -18,41 +18,41 @@ import Testing
         (.tooManyRequests(.unspecified), 429), (.status(418, body: "tea"), 418), (.hibernating, 200), (.loginPage, 200),
     ])
     func `a fault replaces the instance's answer`(_ fault: Fault, _ status: Int) async throws {
-        let answer = try await struck(fault)
+        let answer = try await list(with: fault)
         #expect(answer.status == status)
         #expect(office.instance.counts.logins == 0)
     }
 
     @Test func `a 429 states the wait in seconds, as a date, as a reset time, or not at all`() async throws {
-        #expect(try await struck(.tooManyRequests(.seconds(3600))).header("Retry-After") == "3600")
-        let date = try await struck(.tooManyRequests(.date(in: 90))).header("Retry-After")
+        #expect(try await list(with: .tooManyRequests(.seconds(3600))).header("Retry-After") == "3600")
+        let date = try await list(with: .tooManyRequests(.date(in: 90))).header("Retry-After")
         #expect(date == "Mon, 05 Jan 2026 09:01:30 GMT")
-        let reset = try await struck(.tooManyRequests(.rateLimitReset(in: 60)))
+        let reset = try await list(with: .tooManyRequests(.rateLimitReset(in: 60)))
         #expect(reset.header("X-RateLimit-Reset") == "1767603660")
         #expect(reset.header("Retry-After") == nil)
-        #expect(try await struck(.tooManyRequests(.unspecified)).header("Retry-After") == nil)
+        #expect(try await list(with: .tooManyRequests(.unspecified)).header("Retry-After") == nil)
     }
 
     @Test func `HTML can be sent in place of JSON`() async throws {
-        #expect(try await struck(.hibernating).text.contains("instance-hibernating-page"))
-        #expect(try await struck(.loginPage).text.contains("login.do"))
-        let gateway = try await struck(.badGateway)
+        #expect(try await list(with: .hibernating).text.contains("instance-hibernating-page"))
+        #expect(try await list(with: .loginPage).text.contains("login.do"))
+        let gateway = try await list(with: .badGateway)
         #expect(gateway.text.contains("nginx"))
         #expect(gateway.header("Content-Type") == "text/html;charset=UTF-8")
     }
 
     @Test func `a redirect can lead to any address`() async throws {
-        let answer = try await struck(.redirect(to: "https://idp.example.com/login"))
+        let answer = try await list(with: .redirect(to: "https://idp.example.com/login"))
         #expect(answer.header("Location") == "https://idp.example.com/login")
     }
 
     @Test func `an answer can be cut, truncated or empty, and a query cancelled`() async throws {
-        await #expect(throws: (any Error).self) { try await struck(.cutBody) }
-        let truncated = try await struck(.truncatedJSON)
+        await #expect(throws: (any Error).self) { try await list(with: .cutBody) }
+        let truncated = try await list(with: .truncatedJSON)
         #expect(truncated.status == 200)
         #expect(throws: JSONError.self) { try truncated.json() }
-        #expect(try await struck(.emptyList).text == #"{"result":{}}"#)
-        let cancelled = try await struck(.transactionCancelled)
+        #expect(try await list(with: .emptyList).text == #"{"result":{}}"#)
+        let cancelled = try await list(with: .transactionCancelled)
         #expect(cancelled.status == 200)
         #expect(try cancelled.json()["error"]?["message"]?.asString?.hasPrefix("Transaction cancelled") == true)
         #expect(try cancelled.result?["Incident"]?.asArray?.count == 4)
@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test func `a 503 states when to retry`() async throws {
-        let answer = try await struck(.unavailable(.seconds(60)))
+        let answer = try await list(with: .unavailable(.seconds(60)))
         #expect(answer.status == 503)
         #expect(answer.header("Retry-After") == "60")
     }

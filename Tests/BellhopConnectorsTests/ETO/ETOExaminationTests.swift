@@ -21,14 +21,14 @@ import Testing
         practice.eto.addResponse(touchPoint: 14, subject: 501, elements: [])
     }
 
-    private func look(password: String = ETOPractice.password, _ more: JSON.Object = [:]) async throws -> [String] {
+    private func examine(password: String = ETOPractice.password, _ more: JSON.Object = [:]) async throws -> [String] {
         try await practice.open(password: password, more) { connection in await connection.examine(Self.needs) }
             .map { "\($0.state.rawValue) \($0.subject)" }
     }
 
     @Test func `the examination of a complete system reports every step, with one login and no writes`() async throws {
         #expect(
-            try await look(["program": "Housing"]) == [
+            try await examine(["program": "Housing"]) == [
                 "ok connection", "ok login", "ok enterprise", "ok site", "ok site login", "ok program", "ok clock",
                 "ok read visits", "unknown add to 14",
             ])
@@ -43,9 +43,9 @@ import Testing
             ("program", ["program": "Old"]),
         ] as [(String, JSON.Object)])
     func `a missing step is named, and the steps after it are not requested`(_ step: String, _ more: JSON.Object) async throws {
-        let lines = try await look(password: step == "login" ? "wrong" : ETOPractice.password, more)
+        let lines = try await examine(password: step == "login" ? "wrong" : ETOPractice.password, more)
         #expect(lines.suffix(2) == ["missing \(step)", "ok clock"])
-        #expect(!practice.asked.contains("ListTouchPointResponses"))
+        #expect(!practice.requestNames.contains("ListTouchPointResponses"))
         #expect(practice.eto.counts.failedLogins == (step == "login" ? 1 : 0))
     }
 
@@ -87,9 +87,9 @@ import Testing
 
     @Test func `unreadable responses and a missing TouchPoint are reported`() async throws {
         practice.simulation.faults.add(.status(403, body: ""), path: "/API/TouchPoint.svc/ListTouchPointResponses", times: nil)
-        #expect(try await look().contains("missing read visits"))
+        #expect(try await examine().contains("missing read visits"))
         // They may be readable in their own program, and the examination does not change the program.
-        #expect(try await look(["program": "Housing"]).contains("unknown read visits"))
+        #expect(try await examine(["program": "Housing"]).contains("unknown read visits"))
         #expect(practice.eto.counts.programChanges == 0)
         var needs = Self.needs
         needs.actions[0].constants["touchpoint"] = 99

@@ -65,7 +65,7 @@ struct ETOPractice {
     }
 
     /// The paths of requests, without tokens; those of the login by name.
-    var asked: [String] {
+    var requestNames: [String] {
         simulation.requests.all.map { request in
             let parts = request.path.split(separator: "/")
             return String(parts.count > 2 ? parts[2] : "?")

@@ -14,7 +14,7 @@ import Testing
 
     @Test func `the chain of logins runs once, and its tokens are sent with every later request`() async throws {
         try await practice.open { connection in for _ in 1...3 { try await list(connection) } }
-        #expect(practice.asked == ETOPractice.chain + Array(repeating: "ListTouchPointResponses", count: 3))
+        #expect(practice.requestNames == ETOPractice.chain + Array(repeating: "ListTouchPointResponses", count: 3))
         let last = try #require(practice.simulation.requests.all.last)
         #expect(last.header("enterpriseGuid") == ETOPractice.enterprise)
         #expect(last.header("securityToken")?.isEmpty == false)
@@ -99,7 +99,7 @@ import Testing
             try await list(connection)
         }
         #expect(practice.events.summary == ["login_event ok", "session_expired", "login_event ok"])
-        #expect(practice.asked.suffix(6) == ["ListTouchPointResponses"] + ETOPractice.chain + ["ListTouchPointResponses"])
+        #expect(practice.requestNames.suffix(6) == ["ListTouchPointResponses"] + ETOPractice.chain + ["ListTouchPointResponses"])
     }
 
     @Test func `a call that fails again after a new login waits longer each time, without delaying other calls`() async throws {
@@ -189,7 +189,7 @@ import Testing
         let (housing, intake) = (#"{"ProgramID":"2"}"#, #"{"ProgramID":"1"}"#)
         // The third request of housing met the ended session.
         #expect(programs == [housing, intake, housing, housing])
-        #expect(practice.asked.count { $0 == "Forms" } == 2)
+        #expect(practice.requestNames.count { $0 == "Forms" } == 2)
     }
 
     @Test func `an inactive program cannot be chosen`() async throws {

@@ -12,23 +12,23 @@ import Synchronization
 struct TableHistory {
     private var random: SeededRandom
     private let practice = Practice()
-    private let world: Shared
+    private let world: SharedWorld
     private let exchange: InProcessExchange
     private let store: any Store
     private let clock = TestClock(settlingYields: 1)
     private let settings: TableSettings
-    private var source: Spy
+    private var source: RecordingSource
     private var poller: Poller
     /// The versions that events have reported so far; nil for a task that left.
     private var reported: [String: String?] = [:]
     private var sequence: Int64 = 0
     /// The position up to which the last committed poll has seen the table.
-    private var kept: Timestamp?
+    private var committedWatermark: Timestamp?
     private(set) var problems: [String] = []
     private(set) var polls = 0
 
     /// The world, which requests change while they run; a class with a mutex for that reason.
-    private final class Shared: Sendable {
+    private final class SharedWorld: Sendable {
         let world: Mutex<TableWorld>
         let requests = Mutex(0)
         /// Whether a request of this poll was answered while the account could see no row.
@@ -37,7 +37,7 @@ struct TableHistory {
     }
 
     /// Forwards to a source, and records its last list's coverage and position. A class with a mutex: poller and test share it.
-    final class Spy: Source {
+    final class RecordingSource: Source {
         let base: TableSource
         let coverage = Mutex<Answer.Coverage?>(nil)
         let watermark = Mutex<Timestamp?>(nil)
@@ -64,7 +64,7 @@ struct TableHistory {
         let clock = clock
         let simulation = Simulation(seed: seed) { clock.now.microseconds }
         simulation.instance.addUser("john.doe", password: "correct horse", name: "John Doe")
-        world = Shared(TableWorld(simulation.instance, seed: seed &+ 1, times: Self.times))
+        world = SharedWorld(TableWorld(simulation.instance, seed: seed &+ 1, times: Self.times))
         exchange = InProcessExchange(simulation)
         store = try Stores.inMemory()
         var settings = try TableSettings(
@@ -81,12 +81,12 @@ struct TableHistory {
 
     private static func start(
         _ settings: TableSettings, _ exchange: InProcessExchange, _ store: any Store, _ clock: TestClock, _ practice: Practice
-    ) throws -> (Spy, Poller) {
+    ) throws -> (RecordingSource, Poller) {
         var environment = practice.environment()
         environment.clock = clock
         let connection = try ServiceNowConnection(
             name: "snow", settings: practice.settings("http://127.0.0.1:9"), in: environment, over: exchange)
-        let source = Spy(try TableSource(name: "incidents", settings: settings, connection: connection))
+        let source = RecordingSource(try TableSource(name: "incidents", settings: settings, connection: connection))
         let signals = Signals()
         let poller = Poller(
             source, plan: PollPlan(cadence: .every(.seconds(60))),
@@ -97,7 +97,7 @@ struct TableHistory {
     mutating func run(steps: Int) async throws {
         for _ in 0..<steps where problems.isEmpty {
             for _ in 0..<Int.random(in: 0...4, using: &random) {
-                world.world.withLock { $0.happen() }
+                world.world.withLock { $0.changeRandomRow() }
                 if random.oneIn(3) { await clock.advance(by: .seconds(Int.random(in: 1...4, using: &random))) }
             }
             if random.oneIn(3) { await clock.advance(by: .seconds(Int.random(in: 1...90, using: &random))) }
@@ -112,7 +112,7 @@ struct TableHistory {
     }
 
     private mutating func poll(isDisturbed: Bool, isFaulty: Bool) async throws {
-        world.world.withLock { $0.rest() }
+        world.world.withLock { $0.beginPoll() }
         let before = Set(world.world.withLock { $0.rows.keys })
         world.requests.withLock { $0 = 0 }
         world.sawNoRow.withLock { $0 = false }
@@ -123,25 +123,26 @@ struct TableHistory {
                 return count
             }
             precondition(count < 3000, "a poll never ends")
-            if isDisturbed, (seed >> UInt64(count % 60)) & 3 == 0 { world.world.withLock { $0.happen() } }
+            if isDisturbed, (seed >> UInt64(count % 60)) & 3 == 0 { world.world.withLock { $0.changeRandomRow() } }
             if world.world.withLock({ $0.rows.isEmpty }) { world.sawNoRow.withLock { $0 = true } }
         }
-        let fault = isFaulty ? fail() : nil
+        let fault = isFaulty ? addRandomFault() : nil
         let struck = simulation.faults.struck
         source.coverage.withLock { $0 = nil }
         // A transaction committed during a poll is at most as late as the overlap of the next window.
         let started = clock.now
-        world.world.withLock { $0.earliest = kept.map { max($0, started - Self.times.lag) - Self.times.overlap } }
+        world.world.withLock { $0.earliest = committedWatermark.map { max($0, started - Self.times.lag) - Self.times.overlap } }
         let outcome = try await poller.pollOnce()
         var isHeld = false
         switch outcome {
         case .failed: break
         case .held: isHeld = true
-        case .unchanged, .baseline, .changed, .superseded: kept = source.watermark.withLock { $0 } ?? kept
+        case .unchanged, .baseline, .changed, .superseded:
+            committedWatermark = source.watermark.withLock { $0 } ?? committedWatermark
         }
-        world.world.withLock { $0.earliest = kept.map { $0 - Self.times.overlap } }
+        world.world.withLock { $0.earliest = committedWatermark.map { $0 - Self.times.overlap } }
         exchange.interrupt { _ in }
-        let isFalse = simulation.faults.struck > struck && (fault == .emptyList || fault == .emptyListCounted)
+        let isFalselyEmpty = simulation.faults.struck > struck && (fault == .emptyList || fault == .emptyListCounted)
         simulation.faults.removeAll()
         polls += 1
         let touched = world.world.withLock { $0.touched }
@@ -162,10 +163,10 @@ struct TableHistory {
             }
             return
         }
-        if !isDisturbed, !isFalse, !isHeld { try await compare(isWhole: source.coverage.withLock { $0 } == .whole) }
+        if !isDisturbed, !isFalselyEmpty, !isHeld { try await compare(isWhole: source.coverage.withLock { $0 } == .whole) }
     }
 
-    private mutating func fail() -> Fault? {
+    private mutating func addRandomFault() -> Fault? {
         let faults: [Fault] = [
             .transactionCancelled, .truncatedJSON, .accepted, .badGateway, .resetBefore, .resetAfter, .cutBody,
         ]

@@ -13,40 +13,40 @@ struct TableWorld {
     private(set) var version = 0
     /// Rows whose latest change has a timestamp, so that a window must contain it.
     private(set) var stamped: Set<String> = []
-    /// All rows changed since `rest`.
+    /// All rows changed since `beginPoll`.
     private(set) var touched: Set<String> = []
     private var hidden: Set<String> = []
     /// The largest delay of a commit, if none is given.
-    private let latest: Int64
+    private let longestDelay: Int64
     /// The earliest possible timestamp of a transaction committed now: the start of the next window. Nil before the first poll.
     var earliest: Timestamp?
     /// The distance of a window's end from the current time.
     private let lag: Int64
 
     static let query = "active=true^priority=1^NQactive=true^state=2^priorityIN2,3"
-    private static let most = 14
+    private static let maximumRows = 14
 
     init(_ instance: SimulatedInstance, seed: UInt64, times: TableTimes) {
         self.instance = instance
-        latest = times.overlap.components.seconds
+        longestDelay = times.overlap.components.seconds
         lag = times.lag.components.seconds
         random = SeededRandom(seed: seed)
         for _ in 0..<Int.random(in: 0...10, using: &random) { create() }
         touched = []
     }
 
-    mutating func rest() { touched = [] }
+    mutating func beginPoll() { touched = [] }
 
     /// The rows that the query matches and the account may see, with their versions and times.
     var rows: [String: (version: String, time: String)] {
         var rows: [String: (version: String, time: String)] = [:]
-        for task in instance.tasks where !hidden.contains(task.id) && Self.isAskedFor(task) {
+        for task in instance.tasks where !hidden.contains(task.id) && Self.matchesQuery(task) {
             rows[task.id] = (task.title, task["sys_updated_on"])
         }
         return rows
     }
 
-    private static func isAskedFor(_ task: SimulatedTask) -> Bool {
+    private static func matchesQuery(_ task: SimulatedTask) -> Bool {
         guard task["active"] == "true" else { return false }
         return task["priority"] == "1" || task["state"] == "2" && ["2", "3"].contains(task["priority"])
     }
@@ -64,9 +64,9 @@ struct TableWorld {
     }
 
     /// Makes a random change to a row.
-    mutating func happen() {
+    mutating func changeRandomRow() {
         let tasks = instance.tasks
-        guard let task = tasks.randomElement(using: &random), !(tasks.count < Self.most && random.oneIn(4)) else {
+        guard let task = tasks.randomElement(using: &random), !(tasks.count < Self.maximumRows && random.oneIn(4)) else {
             return create()
         }
         touched.insert(task.id)
@@ -99,7 +99,7 @@ struct TableWorld {
     /// The timestamp of a transaction committed only now: often at the start or end of a window, or equal to that of another row.
     private mutating func lateStamp() -> String {
         let now = instance.time / 1_000_000
-        let first = min(earliest?.seconds ?? now - latest, now)
+        let first = min(earliest?.seconds ?? now - longestDelay, now)
         let others = instance.tasks.compactMap { Timestamp(sql: $0["sys_updated_on"])?.seconds }
         let second =
             switch Int.random(in: 0..<8, using: &random) {

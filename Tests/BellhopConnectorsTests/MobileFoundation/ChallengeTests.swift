@@ -9,14 +9,14 @@ import Testing
     let practice = MobileFoundationPractice()
     private let orders: JSON.Object = ["adapter": "orders", "path": "list", "method": "GET"]
 
-    private func statuses() -> Int { practice.simulation.requests.count(path: "/mfp/api/adapters") }
+    private var requestCount: Int { practice.simulation.requests.count(path: "/mfp/api/adapters") }
 
     @Test func `a resource that requires a token receives one, and the next request sends it at once`() async throws {
         practice.runtime.addAdapter("orders", .init { _ in .init(body: "[]") })
         try await practice.open { connection, _ in
             for _ in 1...3 { _ = try await practice.call(connection, orders) }
         }
-        #expect(statuses() == 4)
+        #expect(requestCount == 4)
         #expect(practice.runtime.counts.tokens == 1)
         #expect(practice.events.summary == ["login_event ok"])
         let token = try #require(practice.simulation.requests.matching("POST", path: "/mfp/api/az/v1/token").first)
@@ -43,7 +43,7 @@ import Testing
         var arguments = orders
         arguments["scope"] = "orders"
         try await practice.open { connection, _ in _ = try await practice.call(connection, arguments) }
-        #expect(statuses() == 1)
+        #expect(requestCount == 1)
     }
 
     @Test func `a token that is no longer valid is replaced, and the request replayed once`() async throws {
@@ -53,7 +53,7 @@ import Testing
             practice.runtime.revokeTokens()
             _ = try await practice.call(connection, orders)
         }
-        #expect(statuses() == 4)
+        #expect(requestCount == 4)
         #expect(practice.events.summary == ["login_event ok", "session_expired", "login_event ok"])
     }
 
@@ -64,7 +64,7 @@ import Testing
             try await practice.open { connection, _ in _ = try await practice.call(connection, orders) }
         }
         #expect(failure?.reason == .unauthenticated && failure?.remedy == .pauseConnection)
-        #expect(statuses() == 3)
+        #expect(requestCount == 3)
     }
 
     @Test func `a token is replaced before it expires`() async throws {

@@ -12,7 +12,7 @@ import Testing
         .init(name: name, kind: "adapter", settings: Settings(settings), schema: TaskSchema([]))
     }
 
-    private func look(
+    private func examine(
         _ sources: [ConnectionNeeds.SourceNeed], actions: [ConnectionNeeds.ActionNeed] = [], secret: String = "s3cret & more",
         _ more: JSON.Object = [:]
     ) async throws -> [String] {
@@ -23,7 +23,7 @@ import Testing
 
     @Test func `token, clock and adapters are reported with their scopes, using only GET`() async throws {
         practice.runtime.addAdapter("orders", .init(scopes: ["orders"]) { _ in .init(body: #"[{"id": 1}, {"id": 2}]"#) })
-        let lines = try await look(
+        let lines = try await examine(
             [
                 Self.source("orders", ["adapter": "orders", "id": "id"]),
                 Self.source("sent", ["adapter": "orders", "method": "POST", "id": "id"]),
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test func `a wrong secret is reported on one line, and tried once`() async throws {
-        let lines = try await look([Self.source("orders", ["adapter": "orders", "id": "id"])], secret: "wrong")
+        let lines = try await examine([Self.source("orders", ["adapter": "orders", "id": "id"])], secret: "wrong")
         #expect(lines.map { $0.prefix(7) } == ["ok conn", "missing", "ok cloc"])
         #expect(practice.runtime.counts.refusedClients == 1)
     }
@@ -78,14 +78,14 @@ import Testing
     @Test func `a missing scope, a missing adapter and a failing back end are reported`() async throws {
         practice.runtime.addAdapter("vault", .init(scopes: ["admin"]) { _ in .init(body: "[]") })
         practice.runtime.addAdapter("broken", .init(isJavaScript: true) { _ in .init(body: #"{"isSuccessful": false}"#) })
-        let lines = try await look([
+        let lines = try await examine([
             Self.source("vault", ["adapter": "vault", "id": "id"]), Self.source("none", ["adapter": "none", "id": "id"]),
             Self.source("broken", ["adapter": "broken", "procedure": "get", "id": "id"]),
         ])
         #expect(lines.suffix(3).allSatisfy { $0.hasPrefix("missing read") })
         #expect(lines.contains { $0.contains("gives the client bellhop no token for the scope") })
         #expect(lines.contains { $0.contains("The back end behind") })
-        let scope = try await look([], ["scope": ["admin"]])
+        let scope = try await examine([], ["scope": ["admin"]])
         #expect(scope.contains { $0.hasPrefix("missing token") && $0.contains("admin") })
     }
 }

@@ -9,7 +9,7 @@ import Testing
     let practice = Practice()
     let keeper = MemoryTokenKeeper()
 
-    private func asked(_ grant: String? = nil) -> Int {
+    private func tokenRequests(_ grant: String? = nil) -> Int {
         practice.simulation.requests.matching("POST", path: "/oauth_token.do").count { request in
             grant == nil || request.form.contains { $0.name == "grant_type" && $0.value == grant }
         }
@@ -25,7 +25,7 @@ import Testing
             }
             #expect(tokens.count == 1)
         }
-        #expect(asked() == 1)
+        #expect(tokenRequests() == 1)
         let request = try #require(practice.simulation.requests.all.first)
         #expect(request.query.isEmpty)
         #expect(request.header("Content-Type") == "application/x-www-form-urlencoded")
@@ -44,9 +44,9 @@ import Testing
                 let failure = await failure { _ = try await client.authorization() }
                 #expect(failure?.reason == .throttled && failure?.remedy == .rest(.seconds(100)))
             }
-            #expect(asked() == 1)
+            #expect(tokenRequests() == 1)
             _ = try await second.authorization(force: true)
-            #expect(asked() == 2)
+            #expect(tokenRequests() == 2)
             await practice.clock.advance(by: .seconds(101))
             _ = try await first.authorization()
         }
@@ -62,8 +62,8 @@ import Testing
             await practice.clock.advance(by: .seconds(2))
             #expect(try await client.authorization().text != first.text)
         }
-        #expect(asked("password") == 1)
-        #expect(asked("refresh_token") == 1)
+        #expect(tokenRequests("password") == 1)
+        #expect(tokenRequests("refresh_token") == 1)
     }
 
     @Test func `a token that the endpoint returns again is used until it expires, without a request each time`() async throws {
@@ -74,13 +74,13 @@ import Testing
             await practice.clock.advance(by: .milliseconds(1_796_500))
             let client = try practice.client(address, settings)
             for _ in 1...10 { #expect(try await client.authorization().text == old) }
-            #expect(asked() == 1)
+            #expect(tokenRequests() == 1)
             await practice.clock.advance(by: .seconds(2))
             for _ in 1...10 { #expect(try await client.authorization().text == old) }
-            #expect(asked() == 2)
+            #expect(tokenRequests() == 2)
             await practice.clock.advance(by: .seconds(2))
             #expect(try await client.authorization().text != old)
-            #expect(asked() == 3)
+            #expect(tokenRequests() == 3)
         }
     }
 
@@ -96,7 +96,7 @@ import Testing
             #expect(tokens.count == 1 && !tokens.contains(old.text))
             #expect(try await client.authorization(renewing: old).text == tokens.first)
         }
-        #expect(asked() == 2)
+        #expect(tokenRequests() == 2)
     }
 
     @Test func `an answer without a refresh token leaves the old one valid`() async throws {
@@ -111,8 +111,8 @@ import Testing
                 _ = try await client.authorization()
             }
         }
-        #expect(asked("password") == 1)
-        #expect(asked("refresh_token") == 3)
+        #expect(tokenRequests("password") == 1)
+        #expect(tokenRequests("refresh_token") == 3)
     }
 
     @Test func `an expired refresh token is replaced by repeating the grant`() async throws {
@@ -123,8 +123,8 @@ import Testing
             await practice.clock.advance(by: .seconds(7200))
             _ = try await client.authorization()
         }
-        #expect(asked("password") == 2)
-        #expect(asked("refresh_token") == 1)
+        #expect(tokenRequests("password") == 2)
+        #expect(tokenRequests("refresh_token") == 1)
         #expect(practice.notebook.all.isEmpty)
     }
 
@@ -143,7 +143,7 @@ import Testing
             }
         }
         #expect(practice.instance.counts.tokensRefused == 0)
-        #expect(asked() == 3)
+        #expect(tokenRequests() == 3)
     }
 
     @Test func `a refresh token that cannot be stored is reported, kept, and stored later`() async throws {
@@ -161,7 +161,7 @@ import Testing
             keeper.refuseWriting(false)
             _ = try await client.authorization()
         }
-        #expect(asked() == 1)
+        #expect(tokenRequests() == 1)
         #expect(keeper.all["snow"]?.refresh != nil)
     }
 
@@ -178,7 +178,7 @@ import Testing
             _ = try await other.authorization()
             _ = try await one.authorization()
         }
-        #expect(asked() == 2)
+        #expect(tokenRequests() == 2)
         #expect(practice.instance.counts.tokensRefused == 0)
     }
 

@@ -32,7 +32,7 @@ import Testing
         practice.instance.addNote("A note", .workNotes, on: task.id, by: "john.doe")
     }
 
-    private func look(_ needs: ConnectionNeeds = Self.needs, password: String = "correct horse") async throws -> [String] {
+    private func examine(_ needs: ConnectionNeeds = Self.needs, password: String = "correct horse") async throws -> [String] {
         try await practice.open(password: password) { connection in await connection.examine(needs) }
             .map { "\($0.state.rawValue) \($0.subject)" }
     }
@@ -41,7 +41,7 @@ import Testing
         instance.accessRules = Self.rules
         let before = instance.revision
         #expect(
-            try await look() == [
+            try await examine() == [
                 "ok connection", "ok login", "ok clock", "ok task tracker", "ok read task", "ok read journal",
                 "ok write work_notes", "ok write comments", "ok update", "ok attach", "ok create problem",
             ])
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test func `a wrong password is reported on one line, and tried once`() async throws {
-        #expect(try await look(password: "wrong") == ["ok connection", "missing login"])
+        #expect(try await examine(password: "wrong") == ["ok connection", "missing login"])
         #expect(instance.counts.failedLogins == 1)
     }
 
@@ -65,8 +65,8 @@ import Testing
 
     @Test func `a missing update set is an error for a tracker and a note for comments`() async throws {
         instance.settings.hasTracker = false
-        #expect(try await look().contains("missing task tracker"))
-        #expect(try await look(ConnectionNeeds(actions: Self.needs.actions)).contains("note task tracker"))
+        #expect(try await examine().contains("missing task tracker"))
+        #expect(try await examine(ConnectionNeeds(actions: Self.needs.actions)).contains("note task tracker"))
     }
 
     @Test func `unreadable records, journal and roles are each reported with a remedy`() async throws {
@@ -76,7 +76,7 @@ import Testing
             $0.attachments = .forbidden
             $0.roles = []
         }
-        let lines = try await look()
+        let lines = try await examine()
         for line in [
             "note read task", "note read journal", "missing read files", "missing read problem", "unknown write work_notes",
             "unknown update",
@@ -227,7 +227,7 @@ import Testing
 }
 
 @Suite struct NetworkExaminationTests {
-    private func look(_ address: String, ca: String? = nil, at now: Timestamp? = nil) async throws -> [Finding] {
+    private func examine(_ address: String, ca: String? = nil, at now: Timestamp? = nil) async throws -> [Finding] {
         let clock = TestClock(at: now ?? Timestamp(seconds: 1_800_000_000))
         return await NetworkExamination(
             configuration: .init(name: "x", ca: ca), address: try HTTPAddress(address), clock: clock
@@ -240,20 +240,20 @@ import Testing
                 .path
             try TLSServer.certificate.write(toFile: ca, atomically: true, encoding: .utf8)
             defer { try? FileManager.default.removeItem(atPath: ca) }
-            let good = try await look("https://localhost:\(server.port)/", ca: ca)
+            let good = try await examine("https://localhost:\(server.port)/", ca: ca)
             #expect(good.map(\.state) == [.ok, .ok, .ok])
             #expect(good.last?.text == "trusted; the certificate is valid until 2126-10-28")
-            let unknown = try await look("https://localhost:\(server.port)/")
+            let unknown = try await examine("https://localhost:\(server.port)/")
             #expect(unknown.last?.text.contains("an authority that this machine does not trust") == true)
             #expect(unknown.last?.reason == .tls)
-            let other = try await look("https://127.0.0.1:\(server.port)/", ca: ca)
+            let other = try await examine("https://127.0.0.1:\(server.port)/", ca: ca)
             #expect(other.last?.text == "the certificate is not for the name 127.0.0.1 but for localhost")
         }
     }
 
     @Test func `an unknown host and a closed port have different messages`() async throws {
-        #expect(try await look("https://no-such-host.invalid/").map(\.subject) == ["name"])
-        let closed = try await look("https://127.0.0.1:9/")
+        #expect(try await examine("https://no-such-host.invalid/").map(\.subject) == ["name"])
+        let closed = try await examine("https://127.0.0.1:9/")
         #expect(closed.map(\.subject) == ["connection"])
         #expect(closed[0].state == .missing)
     }

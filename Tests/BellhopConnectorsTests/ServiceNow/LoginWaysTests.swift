@@ -31,7 +31,7 @@ import Testing
         practice.simulation.requests.all.count { $0.header("Authorization")?.hasPrefix("Bearer ") == true }
     }
 
-    var asked: Int { practice.simulation.requests.count("POST", path: "/oauth_token.do") }
+    var tokenRequests: Int { practice.simulation.requests.count("POST", path: "/oauth_token.do") }
 
     static let bearer = "canary-bearer-token"
 
@@ -48,7 +48,7 @@ import Testing
         #expect(user?.username == "john.doe")
         #expect(user?.name == "John Doe")
         #expect(bearers == 1)
-        #expect(asked == 1)
+        #expect(tokenRequests == 1)
         #expect(practice.events.summary == ["login_event ok"])
         #expect(practice.events.events.first?.data["user"] == "john.doe")
     }
@@ -61,7 +61,7 @@ import Testing
             }
         }
         #expect(practice.instance.counts.loggedOut == 0)
-        #expect(asked == 4)
+        #expect(tokenRequests == 4)
         #expect(bearers == 4)
         #expect(practice.events.summary == ["login_event ok"])
     }
@@ -72,7 +72,7 @@ import Testing
             practice.instance.revokeTokens()
             try await list(connection)
         }
-        #expect(asked == 2)
+        #expect(tokenRequests == 2)
         #expect(practice.simulation.requests.count("GET", path: "/api/x_snc_my_work") == 3)
         #expect(practice.events.summary == ["login_event ok", "session_expired", "login_event ok"])
     }
@@ -98,7 +98,7 @@ import Testing
         #expect(failure?.reason == .sessionExpired || failure?.reason == .loginRequired)
         #expect(failure?.message.contains("not even a new one") == true)
         #expect(practice.simulation.requests.count("GET", path: "/api/x_snc_my_work") == 2)
-        #expect(asked == 2)
+        #expect(tokenRequests == 2)
     }
 
     @Test func `a token refused by the instance is renewed once only`() async throws {
@@ -106,7 +106,7 @@ import Testing
         practice.simulation.faults.add(.status(401, body: "{}"), "GET", path: "/api/now/v2/table/sys_user", times: nil)
         let failure = await failure { try await open(["oauth": .object(settings)]) { try await list($0) } }
         #expect(failure?.reason == .unauthenticated)
-        #expect(asked == 2)
+        #expect(tokenRequests == 2)
         #expect(bearers == 2)
         #expect(practice.events.summary == ["login_event failed"])
     }
@@ -136,7 +136,7 @@ import Testing
                 }
             }
         }
-        #expect(asked == 2)
+        #expect(tokenRequests == 2)
     }
 
     @Test func `a refusal of the token endpoint is a failed login, reported once`() async throws {

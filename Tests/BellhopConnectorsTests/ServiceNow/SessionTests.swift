@@ -138,26 +138,11 @@ import Testing
         try await gate.enter()
     }
 
-    // A case that the simulator does not have.
-
-    private func login(_ username: String) -> ServiceNowLogin {
-        ServiceNowLogin(
-            connection: "snow",
-            way: .password(
-                Account(connection: "snow", username: username) { Credentials(username: username, password: "secret") }),
-            identity: .user(username))
-    }
+    // MARK: Answers that the simulator does not give
 
     private func scripted(_ answers: [HTTPResponse]) throws -> (ServiceNowSession, ScriptedExchange) {
         let exchange = ScriptedExchange(answers)
-        let session = ServiceNowSession(
-            "reading", base: try HTTPAddress("https://acme.service-now.com"), exchange: exchange, login: login("john.doe"),
-            memory: RefusalMemory(connection: "snow", instance: "x", notebook: practice.notebook, salt: { 1 }),
-            users: UserMemory(connection: "snow", instance: "x", notebook: practice.notebook),
-            events: LoginEvents(
-                connection: "snow", instance: "x", user: "john.doe", usesKeychain: false, sink: practice.events),
-            clock: practice.clock)
-        return (session, exchange)
+        return (try practice.session(over: exchange), exchange)
     }
 
     private let welcome = HTTPResponse.json(200, ["Set-Cookie": "JSESSIONID=1; Path=/; Secure"], #"{"result":[]}"#)
@@ -210,12 +195,7 @@ import Testing
 
     @Test func `a user name is encoded so that it cannot change the query`() async throws {
         let exchange = ScriptedExchange([welcome])
-        let session = ServiceNowSession(
-            "reading", base: try HTTPAddress("https://acme.service-now.com"), exchange: exchange, login: login("a^b&c+d"),
-            memory: RefusalMemory(connection: "snow", instance: "x", notebook: practice.notebook, salt: { 1 }),
-            users: UserMemory(connection: "snow", instance: "x", notebook: practice.notebook),
-            events: LoginEvents(connection: "snow", instance: "x", user: "a^b&c+d", usesKeychain: false, sink: practice.events),
-            clock: practice.clock)
+        let session = try practice.session(over: exchange, username: "a^b&c+d")
         _ = try await session.verify(force: true)
         #expect(exchange.requests.first?.address.target.contains("sysparm_query=user_name%3Da%5E%5Eb%26c%2Bd&") == true)
     }

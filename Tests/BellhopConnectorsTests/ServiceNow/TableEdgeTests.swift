@@ -1,7 +1,6 @@
 import BellhopCore
 import BellhopTesting
 import Simulator
-import Synchronization
 import Testing
 
 @testable import BellhopConnectors
@@ -158,14 +157,8 @@ import Testing
         for id in pair { instance.touchTask(id) }
         await practice.clock.advance(by: .seconds(10))
         let instance = instance
-        let hasMoved = Mutex(false)
-        exchange.interrupt { request in
-            guard request.address.target.contains("sys_id%3E\(pair[0])") else { return }
-            let isFirst = hasMoved.withLock { hasMoved in
-                defer { hasMoved = true }
-                return !hasMoved
-            }
-            if isFirst { instance.updateTask(pair[0], set: ["short_description": "moved on"]) }
+        exchange.interruptOnce(at: "sys_id%3E\(pair[0])") {
+            instance.updateTask(pair[0], set: ["short_description": "moved on"])
         }
         #expect(try await observer.changes(in: source) == pair)
         exchange.interrupt { _ in }
@@ -181,16 +174,8 @@ import Testing
         instance.changeUser("john.doe") { $0.hiddenTasks = Set(sorted[..<10]) }
         let source = try source(page: 10)
         let instance = instance
-        let isGone = Mutex(false)
-        exchange.interrupt { request in
-            // The first ten rows are hidden: before the next ten are read, one of them is deleted and the others move up.
-            guard request.address.target.contains("sysparm_offset=10") else { return }
-            let isFirst = isGone.withLock { isGone in
-                defer { isGone = true }
-                return !isGone
-            }
-            if isFirst { instance.deleteTask(sorted[3]) }
-        }
+        // The first ten rows are hidden: before the next ten are read, one of them is deleted and the others move up.
+        exchange.interruptOnce(at: "sysparm_offset=10") { instance.deleteTask(sorted[3]) }
         var observer = TableObserver()
         #expect(try await observer.changes(in: source) == Array(sorted[10...]))
     }

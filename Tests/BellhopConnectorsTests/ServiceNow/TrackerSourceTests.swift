@@ -217,17 +217,7 @@ import Testing
         for number in 1...3 { instance.addTask(title: "Other \(number)", assignedTo: "abel.tuter") }
         let rows = HTTPResponse.json(
             200, [:], #"{"result":[{"sys_id":"\#(task.id)"},{"sys_id":"\#(String(repeating: "e", count: 32))"}]}"#)
-        let session = ServiceNowSession(
-            "reading", base: try HTTPAddress("https://acme.service-now.com"), exchange: ScriptedExchange([rows]),
-            login: ServiceNowLogin(
-                connection: "snow",
-                way: .password(
-                    Account(connection: "snow", username: "john.doe") { Credentials(username: "john.doe", password: "x") }),
-                identity: .user("john.doe")),
-            memory: RefusalMemory(connection: "snow", instance: "x", notebook: practice.notebook, salt: { 1 }),
-            users: UserMemory(connection: "snow", instance: "x", notebook: practice.notebook),
-            events: LoginEvents(connection: "snow", instance: "x", user: "john.doe", usesKeychain: false, sink: practice.events),
-            clock: practice.clock)
+        let session = try practice.session(over: ScriptedExchange([rows]))
         let failure = await failure {
             _ = try await TaskTable(session: session, paths: ["sys_id"], display: .values).read([TaskKey(task.id)])
         }

@@ -18,6 +18,19 @@ final class InProcessExchange: HTTPExchange {
     /// Runs a closure before each request is answered.
     func interrupt(_ work: @escaping @Sendable (HTTPRequest) -> Void) { before.withLock { $0 = work } }
 
+    /// Runs a closure once, before the first request is answered whose target contains a text.
+    func interruptOnce(at text: String, _ work: @escaping @Sendable () -> Void) {
+        let hasRun = Mutex(false)
+        interrupt { request in
+            guard request.address.target.contains(text) else { return }
+            let isFirst = hasRun.withLock { hasRun in
+                defer { hasRun = true }
+                return !hasRun
+            }
+            if isFirst { work() }
+        }
+    }
+
     func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
         before.withLock { $0 }(request)
         let target = request.address.target
@@ -48,5 +61,16 @@ extension Practice {
     func connection(over exchange: any HTTPExchange) throws(ConnectorError) -> ServiceNowConnection {
         try ServiceNowConnection(
             name: "snow", settings: settings("http://127.0.0.1:9"), in: environment(), over: exchange)
+    }
+    /// A session over an exchange, without a connection.
+    func session(over exchange: any HTTPExchange, username: String = "john.doe") throws -> ServiceNowSession {
+        let account = Account(connection: "snow", username: username) { Credentials(username: username, password: "secret") }
+        return ServiceNowSession(
+            "reading", base: try HTTPAddress("https://acme.service-now.com"), exchange: exchange,
+            login: ServiceNowLogin(connection: "snow", way: .password(account), identity: .user(username)),
+            memory: RefusalMemory(connection: "snow", instance: "x", notebook: notebook, salt: { 1 }),
+            users: UserMemory(connection: "snow", instance: "x", notebook: notebook),
+            events: LoginEvents(connection: "snow", instance: "x", user: username, usesKeychain: false, sink: events),
+            clock: clock)
     }
 }

@@ -17,7 +17,7 @@ import Testing
 
     init() { practice.api.add("One") }
 
-    private func look(
+    private func examine(
         _ sources: [ConnectionNeeds.SourceNeed] = [list], actions: [ConnectionNeeds.ActionNeed] = [],
         _ settings: JSON.Object = auth
     ) async throws -> [String] {
@@ -28,7 +28,7 @@ import Testing
 
     @Test func `a login is proved by a request that is refused without it, using only GET`() async throws {
         practice.api.door = .field("Authorization", "Bearer t0ken")
-        let lines = try await look(
+        let lines = try await examine(
             [Self.list, Self.source("found", ["method": "POST", "path": "search", "json": ["query": ""], "id": "id"])],
             actions: [.init(rule: "r", action: "rest", constants: ["method": "PUT"])])
         #expect(
@@ -42,20 +42,20 @@ import Testing
     }
 
     @Test func `an address that is open to everyone proves no login`() async throws {
-        #expect(try await look().contains { $0.hasPrefix("unknown login: the address of source issues is public") })
-        #expect(try await look([], [:]).contains("ok login: none: no `auth` in bellhop.yaml"))
+        #expect(try await examine().contains { $0.hasPrefix("unknown login: the address of source issues is public") })
+        #expect(try await examine([], [:]).contains("ok login: none: no `auth` in bellhop.yaml"))
     }
 
     @Test func `a refused login is reported on one line, and tried once for any number of sources`() async throws {
         practice.api.door = .field("Authorization", "Bearer another")
-        let lines = try await look([Self.list, Self.source("more", ["path": "list", "id": "id"])])
+        let lines = try await examine([Self.list, Self.source("more", ["path": "list", "id": "id"])])
         #expect(lines.count { $0.hasPrefix("missing") } == 1)
         #expect(lines.contains { $0.hasPrefix("missing login") })
         #expect(practice.simulation.requests.count() == 1)
     }
 
     @Test func `missing paths and items are reported`() async throws {
-        let lines = try await look([
+        let lines = try await examine([
             Self.source("gone", ["path": "nowhere", "id": "id"]), Self.source("nameless", ["path": "list", "id": "identity"]),
         ])
         #expect(lines.count { $0.hasPrefix("missing read") } == 2)
@@ -74,7 +74,7 @@ import Testing
 
     @Test func `the request limit of a server is reported`() async throws {
         practice.api.rateLimit = 60
-        #expect(try await look().contains { $0.hasPrefix("note rate limit: the server allows 60 requests") })
+        #expect(try await examine().contains { $0.hasPrefix("note rate limit: the server allows 60 requests") })
     }
 
     @Test func `a login trial succeeds, fails, or states why it proves nothing`() async throws {

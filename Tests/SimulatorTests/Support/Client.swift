@@ -35,7 +35,7 @@ struct Client {
 
     init(_ base: String, user: String? = "john.doe", password: String = "secret") {
         self.base = base
-        if let user { authorization = "Basic " + Client.base64("\(user):\(password)") }
+        if let user { authorization = Base64.basic(username: user, password: password) }
     }
 
     mutating func send(
@@ -80,18 +80,6 @@ struct Client {
         configuration.connectionPool.retryConnectionEstablishment = false
         return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }()
-
-    private static func base64(_ text: String) -> String {
-        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
-        var out = ""
-        let bytes = Array(text.utf8)
-        for start in stride(from: 0, to: bytes.count, by: 3) {
-            let part = bytes[start..<min(start + 3, bytes.count)]
-            let bits = part.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - part.count))
-            for index in 0..<4 { out.append(index <= part.count ? alphabet[bits >> (18 - 6 * index) & 63] : "=") }
-        }
-        return out
-    }
 }
 
 /// A simulation with one user on a virtual clock.
