@@ -19,7 +19,7 @@ import Testing
         var reason: @Sendable (Kind) -> Failure.Reason?
     }
 
-    /// Stands for another machine in the faults below.
+    /// An address on another machine, for the faults below.
     private static let elsewhere = "https://idp.example.com/login"
 
     static let answers = [
@@ -195,7 +195,7 @@ extension JSON {
     fileprivate var encodedText: String { String(decoding: encoded(), as: UTF8.self) }
 }
 
-/// A source of a kind with a simulated system that has one item, a poller and a store.
+/// A source of a kind, with its poller and store and a simulated system that has one item.
 private final class PolledSource {
     let practice = Practice()
     let kind: InvalidAnswerTests.Kind

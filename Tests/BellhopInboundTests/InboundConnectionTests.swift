@@ -66,7 +66,7 @@ private final class Collector: ChannelInboundHandler, Sendable {
         "POST /in/deploys HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer token\r\nContent-Length: 16\r\n\r\n{\"service\": \"a\"}"
     private static let head = "POST /in/deploys HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer token\r\nContent-Length: 100\r\n\r\n"
 
-    /// The server with real patience, so that a missing answer ends the test.
+    /// The server with real timeouts, so that a missing answer ends the test.
     private func exchange(_ parts: (String, String)) async throws -> (first: String?, rest: String) {
         let answers = Answers()
         try await recorder.serve(.events(), patience: .init(head: .seconds(5), body: .seconds(5))) { port in

@@ -53,7 +53,7 @@ import Testing
         async throws
     {
         try await practice.simulation.serve { address in
-            /// Each as in a process of its own.
+            /// Runs the body with a new connection, as in another process.
             func ask(_ work: (ETOConnection) async throws -> Void) async throws -> Failure? {
                 let connection = try await ETOConnection(
                     name: "eto", settings: practice.settings(address, password: "wrong"), in: practice.environment)

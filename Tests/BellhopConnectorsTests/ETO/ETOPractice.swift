@@ -4,7 +4,7 @@ import Simulator
 
 @testable import BellhopConnectors
 
-/// ETO's services with the account ada@example.com, over the network; time stands still.
+/// ETO's services with the account ada@example.com, over the network; time advances only on demand.
 struct ETOPractice {
     static let enterprise = "9f1c2d3e-4b5a-6978-8796-a5b4c3d2e1f0"
     static let password = "correct horse & battery"
@@ -64,7 +64,7 @@ struct ETOPractice {
         return try TouchPointsSource(name: "visits", settings: Settings(values), connection: connection)
     }
 
-    /// The paths of requests, without tokens; those of the login by name.
+    /// The third part of each request's path, which names the request.
     var requestNames: [String] {
         simulation.requests.all.map { request in
             let parts = request.path.split(separator: "/")

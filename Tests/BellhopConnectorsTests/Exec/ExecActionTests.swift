@@ -4,7 +4,7 @@ import BellhopTesting
 import Foundation
 import Testing
 
-/// The action `exec`, with real programs. Serialized, because it asks which processes are left.
+/// The action `exec`, with real programs. Serialized, because it checks which processes are left.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct ExecActionTests {
     private let folder = NSTemporaryDirectory() + "bellhop-exec-\(UUID().uuidString)"
     private let notebook = MemoryNotebook()

@@ -3,7 +3,7 @@ import Testing
 @testable import BellhopConnectors
 
 @Suite struct BodyBlocksTests {
-    /// This many bytes, each with its index as its value.
+    /// Bytes that depend on their index.
     private static func bytes(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) } }
 
     @Test(arguments: [nil, 0, 5, 1000, 2000] as [Int?], [0, 1, 999, 1000, 1001])

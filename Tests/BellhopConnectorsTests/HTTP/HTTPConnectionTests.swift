@@ -186,7 +186,7 @@ import Testing
         #expect(throws: ConnectorError.self) { try HTTPConnection(.init(name: "test", ca: "/nonexistent.pem"), clock: clock) }
     }
 
-    /// With several threads of the client, this ended the process within a few hundred requests.
+    /// With several threads of the client, this crashed the process within a few hundred requests.
     @Test func `a server may answer and disconnect before the request is sent completely`() async throws {
         try await FaultyServer.serve(.early) { address in
             let connection = try HTTPConnection(.init(name: "test"), clock: clock)

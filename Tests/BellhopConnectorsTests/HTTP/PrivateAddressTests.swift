@@ -7,7 +7,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// Hosts that a value decides on: they must not lead to private addresses.
+/// Hosts computed from values must not lead to private addresses.
 @Suite struct PrivateAddressTests {
     @Test(
         arguments: [
@@ -128,7 +128,7 @@ import Testing
                     of: SampleDelivery.webhook(arguments, to: "hook"), over: "webhook", settings)
             }
             func received(_ name: String) -> [ReceivedMessage] { simulation.receivers.received(by: name) }
-            // Computed or not, the connection's own host is no other one, even if it is private.
+            // The connection's own host gets the credentials, even if it is computed or private.
             #expect(try await perform(address + "/webhook/path", ["computed_host": true]) == nil)
             let own = try #require(received("path").first?.request)
             #expect(own.header("X-Key") == "hunter2" && own.header("webhook-signature") != nil)
@@ -140,7 +140,7 @@ import Testing
             #expect(foreign.header("X-Key") == nil && foreign.header("webhook-signature") == nil)
             #expect(foreign.header("Authorization") == nil)
             #expect(try await perform(other, ["sign": true])?.message.contains("its own host") == true)
-            // If a value decides on it, it must be public.
+            // A computed host must be public.
             let refused = try await perform(other, ["computed_host": true])
             #expect(refused?.remedy == .giveUp && refused?.message.contains("private address") == true)
             #expect(received("other").count == 1)

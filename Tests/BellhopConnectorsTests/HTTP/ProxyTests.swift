@@ -113,7 +113,7 @@ import Testing
         try await FaultyServer.serve(answer) { address in
             let outcome = try await send(["proxy": .string(address), "timeout": 500_000], to: "https://acme.example/")
             #expect(outcome.lowercased().contains("the proxy \(address.dropFirst(7))"), "\(outcome)")
-            // With a body: it was not even asked for.
+            // Even with a body, the request cannot have arrived.
             let connection = try HTTPConnection(
                 .init(name: "test", timeout: .milliseconds(500), proxy: HTTPAddress(address)), clock: clock)
             let error = await #expect(throws: TransportError.self) {

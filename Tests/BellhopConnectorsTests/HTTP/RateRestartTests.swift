@@ -4,7 +4,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// Rates across restarts: each limiter stands for a process that was killed.
+/// Rates across restarts: each limiter represents a process that was killed.
 @Suite struct RateRestartTests {
     let clock = TestClock()
     let notebook = MemoryNotebook()

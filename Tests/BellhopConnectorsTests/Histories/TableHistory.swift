@@ -27,11 +27,11 @@ struct TableHistory {
     private(set) var problems: [String] = []
     private(set) var polls = 0
 
-    /// The world, which requests change while they run; a class with a mutex for that reason.
+    /// The world. A class with a mutex, because requests change it while they run.
     private final class SharedWorld: Sendable {
         let world: Mutex<TableWorld>
         let requests = Mutex(0)
-        /// Whether a request of this poll was answered while the account could see no row.
+        /// Whether the account could see no row during a request of this poll.
         let sawNoRow = Mutex(false)
         init(_ world: sending TableWorld) { self.world = Mutex(world) }
     }

@@ -16,7 +16,7 @@ struct TableWorld {
     /// All rows changed since `beginPoll`.
     private(set) var touched: Set<String> = []
     private var hidden: Set<String> = []
-    /// The largest delay of a commit, if none is given.
+    /// The longest delay of a commit before the first poll.
     private let longestDelay: Int64
     /// The earliest possible timestamp of a transaction committed now: the start of the next window. Nil before the first poll.
     var earliest: Timestamp?

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// Mail servers that break the rules, or somebody between them and Bellhop.
+/// Mail servers, or attackers in the connection, that break the protocol.
 @Suite(.timeLimit(.minutes(5))) struct SMTPFaultTests: SMTPPractice {
     let mail = SimulatedMail { 0 }
     let notebook = MemoryNotebook()
@@ -26,7 +26,7 @@ import Testing
 
     @Test(arguments: [
         ["STARTTLS": "454 4.7.0 TLS not available"], ["STARTTLS": "502 5.5.1 What?"],
-        // Somebody in between leaves the offer out, or adds replies that would count behind the handshake.
+        // An attacker removes the offer, or adds replies that would be read after the handshake.
         ["EHLO": "250-odd\r\n250 AUTH PLAIN LOGIN"],
         ["STARTTLS": "220 go\r\n250-odd\r\n250 AUTH PLAIN\r\n235 in\r\n250 ok\r\n250 ok\r\n354 go\r\n250 kept"],
         // Without EHLO there is no STARTTLS.

@@ -18,17 +18,17 @@ struct ExpectedText {
         /// Between a field's name and its value.
         var colon = ":"
         var origin = ReadText.Style(isEmphasized: true)
-        /// What its reader shows of a list besides the items.
+        /// The sign that the reader shows before an item of a list.
         var bullet = ""
         var hasNumbers = false
         /// In an item without text.
         var blank = "–"
         var blankField = ""
-        /// Characters that a text in code must not have, to be code.
+        /// A text in code with one of these characters is shown without the style of code.
         var notInCode: Set<Unicode.Scalar> = []
-        /// Whether code may have other styles, too.
+        /// Whether code can also be strong or emphasized.
         var codeKeepsStyle = false
-        /// Whether there is no markup: a link is its label and its address.
+        /// Whether the format has no markup, so that a link is its label and its address.
         var isPlain = false
     }
 

@@ -9,10 +9,10 @@ struct RenderedKind: Sendable, CustomTestStringConvertible {
     var render: @Sendable (Message, MessageOrigin) -> JSON
     var reader: any FormatReader
     var look = ExpectedText.Look()
-    /// What the reader must find before and after the text of the look; for kinds with places of their own.
+    /// The text that the reader must find before and after the expected text, for kinds with extra places.
     var before: @Sendable (Message, MessageOrigin) -> ReadText = { _, _ in .init() }
     var after: @Sendable (Message, MessageOrigin) -> ReadText = { _, _ in .init() }
-    /// Everything that a person reads, in the units of its limit, with that limit.
+    /// The size of the text that a person reads, in the unit of its limit, and that limit.
     var size: @Sendable (JSON) -> (Int, limit: Int)
 
     var testDescription: String { name }
@@ -64,7 +64,7 @@ struct RenderedKind: Sendable, CustomTestStringConvertible {
         name: "telegram", render: { TelegramRenderer().render($0, from: $1) }, reader: TelegramReader(),
         look: .init(bullet: "•", hasNumbers: true),
         size: { body in
-            // What is left after the entities are read.
+            // The limit applies to the text without tags and with decoded entities.
             var text = body["text"]?.asString ?? ""
             while let open = text.firstIndex(of: "<"), let close = text[open...].firstIndex(of: ">") {
                 text.removeSubrange(open...close)
@@ -149,13 +149,13 @@ extension RenderedKind {
             return (isSmall ? body["description"]?.asString?.unicodeScalars.count ?? 0 : .max, 15_000)
         })
 
-    /// Its severity stands elsewhere.
+    /// The title of an alert, whose severity is a separate field.
     private static func alertTitle(_ message: Message, _ origin: MessageOrigin) -> String {
         let title = ExpectedText.clean(message.title.plainText)
         return title.unicodeScalars.allSatisfy(\.properties.isWhitespace) ? origin.rule : title
     }
 
-    /// Numbered, where several are the same.
+    /// The fields' names; equal names are numbered.
     private static func names(of fields: [Message.Field]) -> [String] {
         var seen: Set<[Unicode.Scalar]> = []
         return fields.map { field in

@@ -4,9 +4,9 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// The document for one's own endpoint, whose texts are those of the message, unchanged.
+/// The JSON document of a webhook contains the message's texts unchanged.
 @Suite(.timeLimit(.minutes(5))) struct WebhookPropertyTests {
-    /// How a message is sent, with what its receiver reads as the document.
+    /// The format in which a message is sent.
     enum Form: CaseIterable {
         case document, structured, binary
 
@@ -79,7 +79,7 @@ import Testing
         one.encoded() == other.encoded()
     }
 
-    /// From the tree alone.
+    /// Computed from the message alone, without the renderer.
     private static func expected(_ message: Message) -> JSON.Object {
         [
             "title": text(message.title), "text": blocks(message.text), "severity": .string(message.severity.rawValue),

@@ -4,7 +4,7 @@ import Simulator
 
 @testable import BellhopConnectors
 
-/// A Mobile Foundation runtime with a confidential client, over the network; time stands still.
+/// A Mobile Foundation runtime with a confidential client, over the network; time advances only on demand.
 struct MobileFoundationPractice {
     static let secret = "s3cret & more"
     let clock = TestClock()
@@ -27,7 +27,7 @@ struct MobileFoundationPractice {
         try await simulation.serve { try await open(at: $0, secret: secret, more, body) }
     }
 
-    /// The same on a server that is already running.
+    /// Runs the body against a server that is already running.
     func open<Value: Sendable>(
         at address: String, secret: String = MobileFoundationPractice.secret, _ more: JSON.Object = [:],
         _ body: (MobileFoundationConnection, String) async throws -> Value

@@ -20,6 +20,18 @@ import Testing
         }
     }
 
+    /// Runs the body with a simulated API that has one issue, and a source that watches its list as a page.
+    private func openWebPage(
+        _ settings: Settings = Settings(["path": "list"]), _ body: (WebPractice, any Source) async throws -> Void
+    ) async throws {
+        let practice = WebPractice()
+        practice.api.add("Fan broken")
+        try await practice.open { connection in
+            let made = try connection.source("page", kind: "page", settings: settings)
+            try await body(practice, #require(made))
+        }
+    }
+
     private func read(_ source: any Source, after lastPoll: LastPoll = LastPoll()) async throws -> (Answer, Snapshot?) {
         let answer = try await source.list(from: lastPoll)
         let keys = answer.listing.entries.map(\.key)
@@ -230,24 +242,16 @@ import Testing
     }
 
     @Test func `any web page can be watched over an http connection`() async throws {
-        let practice = WebPractice()
-        practice.api.add("Fan broken")
-        try await practice.open { connection in
-            let made = try connection.source("page", kind: "page", settings: Settings(["path": "list"]))
-            let source = try #require(made)
+        try await openWebPage { practice, source in
             let (answer, snapshot) = try await read(source)
             #expect(snapshot?.pageText.contains("Fan broken") == true)
             #expect(try await source.list(from: LastPoll(answer)).coverage == .same)
+            #expect(practice.simulation.requests.all.last?.header("If-None-Match") != nil)
         }
-        #expect(practice.simulation.requests.all.last?.header("If-None-Match") != nil)
     }
 
     @Test func `an answer 304 to an unconditional request is an error, not an empty page`() async throws {
-        let practice = WebPractice()
-        practice.api.add("Fan broken")
-        try await practice.open { connection in
-            let made = try connection.source("page", kind: "page", settings: Settings(["path": "list"]))
-            let source = try #require(made)
+        try await openWebPage { practice, source in
             let (answer, _) = try await read(source)
             practice.api.quirks = [.alwaysUnchanged]
             for lastPoll in [LastPoll(), LastPoll(cursor: answer.cursor), LastPoll(answer: answer.fingerprint)] {
@@ -310,11 +314,7 @@ import Testing
         ("<script>window.location = '/login'</script>", .unexpectedPage),
     ])
     func `another page in place of a site's page is not accepted`(_ body: String, _ reason: Failure.Reason) async throws {
-        let practice = WebPractice()
-        practice.api.add("Fan broken")
-        try await practice.open { connection in
-            let made = try connection.source("page", kind: "page", settings: Settings(["path": "list"]))
-            let source = try #require(made)
+        try await openWebPage { practice, source in
             practice.simulation.faults.add(.status(200, body: body))
             let found = await failure { _ = try await source.list(from: LastPoll()) }
             #expect(found?.reason == reason, "\(found?.message ?? "none")")
@@ -322,12 +322,8 @@ import Testing
     }
 
     @Test func `a JSON error, or a hibernating instance, fails the poll of a site's page`() async throws {
-        let practice = WebPractice()
-        practice.api.add("Fan broken")
-        try await practice.open { connection in
-            let settings = Settings(["path": "list?key=pass%2Fword"], secrets: ["pass/word"])
-            let made = try connection.source("page", kind: "page", settings: settings)
-            let source = try #require(made)
+        let settings = Settings(["path": "list?key=pass%2Fword"], secrets: ["pass/word"])
+        try await openWebPage(settings) { practice, source in
             practice.simulation.faults.add(.status(200, body: " {\"error\": {\"message\": \"boom of pass/word\"}}"))
             let found = await failure { _ = try await source.list(from: LastPoll()) }
             #expect(found?.reason == .serverError)

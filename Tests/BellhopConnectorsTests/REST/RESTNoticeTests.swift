@@ -47,7 +47,7 @@ import Testing
     func `paging settings that match the answers cause no notice`(_ settings: JSON.Object) async throws {
         for items in [1, 2, 4, 10] { #expect(try await notices(settings, items: items) == [], "\(items)") }
         #expect(try await notices(Self.cursor("next")) == [])
-        // A last page that is not full needs no link to another one.
+        // A last page that is not full needs no link to a next page.
         #expect(try await notices(Self.cursor("data.next"), items: 3) == [])
         #expect(try await notices(Self.cursor("data.next", size: nil), items: 7) == [])
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// The receivers that are chats, over HTTP against simulated ones with the limits and errors of the real ones.
+/// The receivers for chats, over HTTP against simulated chats with the limits and errors of the real ones.
 @Suite(.timeLimit(.minutes(5))) struct ChatReceiverTests {
     /// A chat with the settings of a connection to it.
     struct Chat: Sendable, CustomTestStringConvertible {
@@ -270,7 +270,7 @@ import Testing
         #expect(errors?.message.contains(wrong.words) == true, "\(errors?.message ?? "")")
     }
 
-    /// Why a connection with these settings is refused; nil if it is not.
+    /// The errors of a connection with these settings; nil if it is accepted.
     private static func errors(_ kind: String, _ settings: JSON.Object) async -> ConnectorErrors? {
         do throws(ConnectorErrors) {
             let connectors = try await Connectors(
@@ -282,7 +282,7 @@ import Testing
         }
     }
 
-    /// A whole address of each service that has some, by the kind that takes it, with what its connection needs besides.
+    /// Complete addresses of services, with the kind that accepts them and the other settings of its connection.
     private static let addresses: [(kind: String, settings: JSON.Object)] = [
         ("slack", ["url": "https://hooks.slack.com/services/T1/B1/abc"]),
         ("slack", ["url": "https://slack.com/api", "token": "xoxb-1", "channel": "C1"]),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// Answers that no receiver should give, for every kind of receiver over HTTP.
+/// Faulty answers, for every kind of receiver over HTTP.
 @Suite(.timeLimit(.minutes(5))) struct FaultyAnswerTests {
     struct Kind: Sendable, CustomTestStringConvertible {
         var name: String
@@ -25,7 +25,7 @@ import Testing
             Kind(name: "webhook", settings: { ["url": .string($0 + "/x"), "secret": "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz"] }),
         ]
 
-    /// The failure of a message; nil if the receiver counts it as arrived.
+    /// The failure of a message; nil if it counts as delivered.
     private func failure(_ kind: Kind, at address: String, _ more: JSON.Object = [:]) async throws -> Failure? {
         var settings = kind.settings(address)
         for (name, value) in more { settings[name] = value }
@@ -74,7 +74,7 @@ import Testing
         #expect(found == nil || found?.message.contains("did not finish its answer within 0.3 s") == true)
     }
 
-    /// Answers with random damage: bytes changed, left out, doubled or inserted, and parts of other answers behind them.
+    /// Without expectations: answers with bytes changed, left out, doubled or inserted, or followed by parts of other answers.
     @Test func `a damaged answer never crashes the process`() async throws {
         let answers = [
             "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-A: b\r\n\r\nok",
@@ -120,7 +120,7 @@ import Testing
         let found = try await FaultyServer.serve(answer) { try await failure(kind, at: $0) }
         #expect((found == nil) == (kind.name == "webhook"), "\(found?.message ?? "")")
         checkSentence(found, kind)
-        // So much is never read: attempts to several receivers may be in flight at once.
+        // A body of this size is never read completely: attempts to several receivers may be in flight at once.
         if answer == .huge, let found { #expect(found.message.contains("larger than the 1 MB that max_body allows"), "\(found)") }
     }
 
@@ -128,7 +128,7 @@ import Testing
     func `a refusal whose body is cut is retried, because the body says why`(_ kind: Kind) async throws {
         let found = try await FaultyServer.serve(.halfRefusal) { try await failure(kind, at: $0) }
         checkSentence(found, kind)
-        // A webhook's status is all that counts.
+        // A webhook's failure depends on the status alone.
         let decides = found?.remedy == .giveUp || found?.remedy == .pauseReceiver
         #expect(found != nil && decides == (kind.name == "webhook"), "\(kind.name): \(found?.message ?? "")")
     }

@@ -5,11 +5,11 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// What `bellhop doctor` finds out about a receiver without a message.
+/// The examination of a receiver by `bellhop doctor`, without a message.
 @Suite(.timeLimit(.minutes(5))) struct ProbeTests {
     private struct ProbedReceiver: HookReceiver {
         static let kind = "probed"
-        static let summary = "A receiver that says who is asking."
+        static let summary = "A receiver with two probes."
         static let settings = [Setting("url", .secret, required: true, "The address.")]
 
         init(_ settings: Settings, connection: String) {}
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// The findings after the network's, and the bodies of the requests, with this answer to all of them.
+    /// The findings except the network's, and the bodies of the requests; all get this answer.
     private func probed(_ status: Int, _ body: String) async throws -> ([Finding], [String]) {
         let simulation = Simulation(now: { SampleDelivery.now.microseconds })
         return try await SimulatorServer(simulation).serve { base in

@@ -4,13 +4,13 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// Answers by which services say, each in its own way, that a person must repair something, or how long to wait.
+/// Answers with which each service asks for a person's action or for a wait, in its own format.
 @Suite(.timeLimit(.minutes(5))) struct ServiceAnswerTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var kind: String
         var status: Int
         var body: String
-        /// What the failure says.
+        /// A part of the failure's message.
         var words = ""
         var fields: [String] = []
 
@@ -18,7 +18,7 @@ import Testing
     }
 
     private func failure(_ known: Case) async throws -> Failure {
-        // The first of Slack's is the bot, the last the webhook.
+        // Slack's bot comes first in the list, its webhook last.
         let isBot = known.kind == "slack bot"
         let kinds = FaultyAnswerTests.kinds.filter { $0.name == (isBot ? "slack" : known.kind) }
         let kind = try #require(isBot ? kinds.first : kinds.last)

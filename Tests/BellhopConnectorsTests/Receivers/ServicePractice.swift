@@ -25,8 +25,8 @@ struct ServicePractice: Sendable {
     }
 
     /// - Parameters:
-    ///   - occasion: makes it a delivery of its own.
-    ///   - first: what the receiver returned for the first message of the conversation.
+    ///   - occasion: distinguishes deliveries.
+    ///   - first: the receiver's reference to the first message of the conversation.
     func send(
         _ message: Message, occasion: String = "e1", after first: JSON? = nil, over connectors: Connectors
     ) async throws -> Receipt {
@@ -42,7 +42,7 @@ struct ServicePractice: Sendable {
         return try await performer.perform(delivery, attempt: Attempt(number: 1, now: SampleDelivery.now, firstMessage: first))
     }
 
-    /// One message, with its receipt.
+    /// Sends one message over a connection of its own.
     func send(_ message: Message) async throws -> Receipt { try await open { try await send(message, over: $0) } }
 
     func failure(_ message: Message = SampleMessage.full, after first: JSON? = nil) async throws -> Failure {
@@ -52,7 +52,7 @@ struct ServicePractice: Sendable {
         return try #require(found)
     }
 
-    /// The service's answer to the next request, instead of the usual one.
+    /// Sets the service's answer to the next request.
     func answering(_ status: Int, _ body: String) -> ServicePractice {
         simulation.faults.add(.status(status, body: body), path: path)
         return self

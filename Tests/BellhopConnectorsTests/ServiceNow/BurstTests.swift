@@ -43,14 +43,8 @@ import Testing
     ) async throws {
         let (count, latency, seconds) = burst
         practice.instance.changeUser("john.doe") { $0.journal = journal }
-        let tasks = (0..<count).map { practice.instance.addTask(title: "Printer \($0)", assignedTo: "john.doe") }
         let store = try Stores.inMemory()
-        let deliveries = tasks.map { task in
-            var delivery = Delivery.comment("Thanks", on: task.id, occasion: "event/\(task.id)")
-            delivery.effect = .writes
-            return delivery
-        }
-        try await store.route(Routing(deliveries: deliveries))
+        let tasks = try await practice.addDueComments(count, to: store)
         let exchange = Slow(InProcessExchange(practice.simulation), practice.clock, latency)
         let connection = try practice.connection(over: exchange)
         let warnings = Mutex(0)
@@ -109,7 +103,7 @@ import Testing
     }
 }
 
-/// The sessions in use.
+/// Checks that no session is lent twice at once.
 private final class InUse: Sendable {
     let names = Mutex<(now: [String], most: Int)>(([], 0))
 

@@ -60,7 +60,7 @@ import Testing
         await practice.clock.advance(by: .seconds(3600))
         let began = practice.clock.now
         await practice.clock.advance(by: .seconds(600))
-        // There is no note of an earlier attempt, so only the time decides.
+        // Without a note of an earlier attempt, only the time decides.
         let again = Attempt(number: 2, now: practice.clock.now, firstStarted: began, lastUncertain: began)
         _ = try await perform(.comment("Reminder", on: task.id), again)
         #expect(notes.count == 2)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// Looks after a write without a good answer, for every kind of write.
+/// Looks after a write whose answer was lost or wrong, for every kind of write.
 @Suite struct LookTests {
     let practice = Practice()
     let task: SimulatedTask

@@ -135,7 +135,7 @@ import Testing
 
     // MARK: Histories
 
-    /// A server that ends sessions, changes passwords, wants tokens and fails as it likes.
+    /// A server that ends sessions, changes passwords, requires tokens and fails.
     struct Server {
         var session: String?
         var sessions = 0
@@ -143,9 +143,9 @@ import Testing
         var wantsToken = false
         var knowsPassword = true
         var isOut = false
-        /// How it shows that it does not know the session.
+        /// The answer to a request with an unknown session.
         var refusal = SessionStateTests.unknown
-        /// How often the write took effect, and was received at all.
+        /// How often the write took effect, and how often it was received.
         var taken = 0
         var received = 0
         var shown: [String] = []
@@ -227,7 +227,7 @@ import Testing
             (server.taken, server.received, server.shown) = (0, 0, [])
             let end = run(onSessionEnd, &state, &server)
             isLast = end.hasSuffix("wanted")
-            // It takes effect once if it is answered, and else never.
+            // It takes effect once if it is answered, and otherwise never.
             #expect(server.taken == (end == "reply" ? 1 : 0), "\(end)")
             #expect(server.received <= (onSessionEnd == .report ? 1 : 3))
             if server.usesCookies { #expect(server.shown.isEmpty, "credentials are shown at the login only") }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// Refused passwords, and what is stored about them.
+/// Refused passwords and their stored records.
 extension SessionTests {
     @Test func `a wrong password is tried once, in every session and after a restart, until it changes`() async throws {
         try await practice.simulation.serve { address in

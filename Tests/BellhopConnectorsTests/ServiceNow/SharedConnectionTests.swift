@@ -62,17 +62,6 @@ import Testing
         }
     }
 
-    private func owe(_ count: Int) async throws -> [SimulatedTask] {
-        let tasks = (0..<count).map { practice.instance.addTask(title: "Printer \($0)", assignedTo: "john.doe") }
-        let deliveries = tasks.map { task in
-            var delivery = Delivery.comment("Thanks", on: task.id, occasion: "event/\(task.id)")
-            delivery.effect = .writes
-            return delivery
-        }
-        try await store.route(Routing(deliveries: deliveries))
-        return tasks
-    }
-
     private func source(_ connection: ServiceNowConnection) throws -> BoundSource {
         let settings = Settings(["table": "incident", "query": "active=true"])
         return BoundSource(try TableSource(name: "incidents", settings: settings, connection: connection), connection: "snow")
@@ -89,7 +78,7 @@ import Testing
     func `comments are written and polls continue, even if one comment needs more requests than the rate allows a minute`(
         _ count: Int
     ) async throws {
-        let tasks = try await owe(4)
+        let tasks = try await practice.addDueComments(4, to: store)
         let exchange = Rated(InProcessExchange(practice.simulation))
         let rate: JSON = ["count": .int(Int64(count)), "microseconds": 60_000_000]
         let connection = try ServiceNowConnection(
@@ -147,7 +136,7 @@ import Testing
         var poller = Poller(try source(connection), plan: PollPlan(cadence: .every(.seconds(60))), in: surroundings)
         let dispatcher = dispatcher(surroundings, connection)
         _ = try await poller.pollOnce()
-        let task = try await owe(1)[0]
+        let task = try await practice.addDueComments(1, to: store)[0]
         practice.simulation.faults.add(refusal, "GET", path: "/api/now/v2/table/incident", times: 1)
         _ = try await poller.pollOnce()
         let asked = practice.simulation.requests.count()
@@ -167,7 +156,7 @@ import Testing
         var poller = Poller(try source(connection), plan: PollPlan(cadence: .every(.seconds(60))), in: surroundings)
         let dispatcher = dispatcher(surroundings, connection)
         _ = try await poller.pollOnce()
-        let task = try await owe(1)[0]
+        let task = try await practice.addDueComments(1, to: store)[0]
         practice.simulation.faults.add(.tooManyRequests(.seconds(90)), "POST", times: 1)
         #expect(try await dispatcher.dispatchPending() == 1)
         let asked = practice.simulation.requests.count()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// Lists of a table without rows although the server counts some.
+/// Lists of a table without rows, although the server's count is not zero.
 @Suite struct TableHidingTests {
     let practice = Practice()
     let exchange: InProcessExchange

@@ -107,7 +107,7 @@ extension TableSourceTests {
         let numbers = (0..<40).map { "INC\(10_000_000 + $0)" } + instance.tasks.map(\.number)
         let source = try source(["query": .string("numberIN" + numbers.joined(separator: ",")), "page": 10])
         #expect(try await source.list(from: LastPoll()).listing.entries.count == 12)
-        // One request by the address, and none for the next page.
+        // Only the first request has the query in its address.
         let long = tableRequests.filter { $0.path.utf8.count + $0.query.utf8.count >= 700 }
         #expect(long.count == 1)
         #expect(practice.simulation.requests.count("POST", path: "/api/now/v1/batch") >= 2)

@@ -13,6 +13,18 @@ extension Practice {
         Attempt(number: number, now: clock.now, firstStarted: number > 1 ? Self.start : nil, lastUncertain: uncertain)
     }
 
+    /// Adds tasks, and stores a due comment on each.
+    func addDueComments(_ count: Int, to store: any Store) async throws -> [SimulatedTask] {
+        let tasks = (0..<count).map { instance.addTask(title: "Printer \($0)", assignedTo: "john.doe") }
+        let deliveries = tasks.map { task in
+            var delivery = Delivery.comment("Thanks", on: task.id, occasion: "event/\(task.id)")
+            delivery.effect = .writes
+            return delivery
+        }
+        try await store.route(Routing(deliveries: deliveries))
+        return tasks
+    }
+
     /// One attempt in new sessions, as after a restart; does not wait between looks.
     func perform(_ delivery: Delivery, _ attempt: Attempt, settings: JSON.Object = [:]) async throws -> Receipt {
         try await open(settings: settings) { connection in

@@ -1,14 +1,14 @@
 import NIOCore
 import NIOPosix
 
-/// A server on this machine that answers each request with a wrong answer.
+/// A server on this machine that answers each request in a wrong way.
 struct FaultyServer {
     enum Answer: String, Sendable, CaseIterable {
-        /// It disconnects without an answer.
+        /// Disconnects without an answer.
         case nothing
-        /// It promises 1,000 bytes, sends ten and disconnects.
+        /// Announces 1,000 bytes, sends ten and disconnects.
         case half
-        /// 404, and the connection ends in the middle of the body.
+        /// 404, and disconnects in the middle of the body.
         case halfRefusal
         /// 100 MB of a JSON text.
         case huge
@@ -16,25 +16,25 @@ struct FaultyServer {
         case hugeError
         /// A page that asks for a login, with status 200.
         case loginPage
-        /// Another protocol answers.
+        /// The greeting of another protocol.
         case noHTTP
-        /// A status without a body.
+        /// 500 without a body.
         case serverError
         /// A status below 100, which HTTP does not have.
         case noStatus
         /// Header fields without end.
         case endlessFields
-        /// Two lengths of one body.
+        /// Two `Content-Length` fields for one body.
         case twoLengths
-        /// Chunks of a length that is no number.
+        /// A chunk whose length is not a number.
         case wrongChunks
-        /// A compressed body that is not.
+        /// A body that is announced as gzip and is not.
         case damaged
-        /// A good head, and then a byte now and then.
+        /// A valid head, then one byte every 20 ms.
         case drip
         /// The bytes given to `serve`.
         case given
-        /// A status without a body before it has read the whole request; then it disconnects.
+        /// 500 before the whole request is read; then disconnects.
         case early
     }
 

@@ -4,7 +4,7 @@ import Simulator
 
 @testable import BellhopConnectors
 
-/// A simulated instance with the user john.doe, over the network, and everything for a connection to it; time stands still.
+/// A simulated instance with the user john.doe, over the network, and a connection to it; time advances only on demand.
 struct Practice {
     let clock: TestClock
     let simulation: Simulation
@@ -21,7 +21,7 @@ struct Practice {
         simulation.instance.addUser("abel.tuter", password: "x", name: "Abel Tuter")
     }
 
-    /// Settings after checking.
+    /// The checked settings of a connection.
     func settings(_ address: String, password: String = "correct horse", _ more: JSON.Object = [:]) -> Settings {
         var values: JSON.Object = [
             "instance": .string(address),

@@ -2,7 +2,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A mail server on this machine with set replies, which records the commands.
+/// A mail server on this machine with given replies, which records the commands.
 struct ScriptedMailServer: Sendable {
     let port: Int
     let commands: Commands

@@ -4,7 +4,7 @@ import Simulator
 
 @testable import BellhopConnectors
 
-/// A simulated JSON API over the network, and everything for a connection to it; time stands still.
+/// A simulated JSON API over the network, and a connection to it; time advances only on demand.
 struct WebPractice {
     let clock = TestClock()
     let simulation: Simulation

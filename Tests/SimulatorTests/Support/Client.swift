@@ -23,7 +23,7 @@ struct Answer: Sendable {
 
 enum Method: String { case GET, HEAD, POST, PUT, PATCH, DELETE }
 
-/// A client with a cookie jar, which logs in when asked to.
+/// A client with a cookie jar, which can send credentials.
 struct Client {
     let base: String
     var authorization: String?
@@ -94,7 +94,7 @@ struct Office {
         simulation.instance.addUser("john.doe", password: "secret", name: "John Doe")
     }
 
-    /// Runs the server and passes on a client that logs in.
+    /// Runs the server, and the body with a client that logs in.
     func open<Result: Sendable>(_ body: (inout Client) async throws -> Result) async throws -> Result {
         try await SimulatorServer(simulation).serve { url in
             var client = Client(url)

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// A notification of ntfy: a title and a text without markup, and a button, which opens what a click opens.
+/// A notification of ntfy: a title and a text without markup, and a button with the same address as the click.
 struct NtfyReader: FormatReader {
     func read(_ body: JSON) -> ReadText {
         var read = ReadText()

@@ -23,7 +23,7 @@ struct DiscordReader: FormatReader {
         return read
     }
 
-    /// A mention in an embed notifies nobody, but shows as one.
+    /// A mention in an embed does not notify, but is shown as a mention.
     private func add(_ other: ReadText, to read: inout ReadText) {
         var other = other
         other.surprises += other.mentions.map { "a mention in an embed: \($0)" }
