@@ -6,7 +6,7 @@ import Testing
 @testable import BellhopConnectors
 
 /// Lists of several pages: completeness and memory.
-@Suite struct RESTWalkTests {
+@Suite struct RESTPagingTests {
     let practice = WebPractice()
     var api: SimulatedAPI { practice.api }
 

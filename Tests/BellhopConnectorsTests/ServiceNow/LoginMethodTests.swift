@@ -7,7 +7,7 @@ import Testing
 @testable import BellhopConnectors
 
 /// All ways to log in other than by name and password, over HTTP.
-@Suite struct LoginWaysTests {
+@Suite struct LoginMethodTests {
     let practice = Practice()
     let keeper = MemoryTokenKeeper()
 

@@ -7,7 +7,7 @@ import Testing
 @testable import BellhopConnectors
 
 /// Bearer tokens, API keys and certificates, and combinations that do not work.
-extension LoginWaysTests {
+extension LoginMethodTests {
     @Test func `a bearer token logs in, and a refused one is not tried again until it is changed`() async throws {
         _ = practice.oauth("password")
         let good = try #require(practice.instance.accessToken(of: "john.doe", client: "bellhop"))

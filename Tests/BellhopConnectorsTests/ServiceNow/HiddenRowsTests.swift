@@ -6,7 +6,7 @@ import Testing
 @testable import BellhopConnectors
 
 /// Lists of a table without rows, although the server's count is not zero.
-@Suite struct TableHidingTests {
+@Suite struct HiddenRowsTests {
     let practice = Practice()
     let exchange: InProcessExchange
     var instance: SimulatedInstance { practice.instance }

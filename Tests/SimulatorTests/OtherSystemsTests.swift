@@ -4,7 +4,7 @@ import Testing
 @testable import Simulator
 
 /// The other simulated systems over HTTP: ETO, Mobile Foundation, the JSON API and the pages, set up from another process.
-@Suite struct NeighbourTests {
+@Suite struct OtherSystemsTests {
     let office = Office()
     static let enterprise = "9f1c2d3e-4b5a-6978-8796-a5b4c3d2e1f0"
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Simulator
 
-@Suite struct ServerEndTests {
+@Suite struct SimulatorServerTests {
     /// Connects to a port of this machine, and sends nothing.
     private static func connect(to port: Int) -> Int32 {
         let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
