@@ -177,7 +177,7 @@ import Testing
         _ = try await perform(["path": "issues", "json": ["title": "a"], "expect": 200])
     }
 
-    @Test func `a request with an oversized part is refused before it is sent, and the connection still works`() async throws {
+    @Test func `a request with an oversized address or header is refused before it is sent`() async throws {
         let long = String(repeating: "x", count: 70_000)
         for arguments in [
             ["path": ["issues", .string(long)], "json": [:]], ["path": "issues", "query": ["q": .string(long)], "json": [:]],

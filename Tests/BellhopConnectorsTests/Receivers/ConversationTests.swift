@@ -49,8 +49,7 @@ import Testing
             var all: JSON.Object = ["url": .string(base + "/webhook/able")]
             for (name, value) in settings { all[name] = value }
             let connection = try HookConnection<AbleReceiver>(name: "able", settings: Settings(all), in: .sample())
-            defer { Task { try? await connection.shutdown() } }
-            try await body(simulation.receivers, connection)
+            try await connection.inUse { try await body(simulation.receivers, $0) }
         }
     }
 

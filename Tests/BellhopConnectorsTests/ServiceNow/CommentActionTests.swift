@@ -23,6 +23,7 @@ import Testing
     func perform(_ delivery: Delivery, _ attempt: Attempt) async throws -> Receipt {
         try await practice.perform(delivery, attempt)
     }
+
     func failing(_ delivery: Delivery, _ attempt: Attempt) async -> Failure? { await practice.failing(delivery, attempt) }
 
     @Test func `a note is written once and proved by its journal entry`() async throws {

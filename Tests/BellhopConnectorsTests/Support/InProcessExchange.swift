@@ -62,6 +62,7 @@ extension Practice {
         try ServiceNowConnection(
             name: "snow", settings: settings("http://127.0.0.1:9"), in: environment(), over: exchange)
     }
+
     /// A session over an exchange, without a connection.
     func session(over exchange: any HTTPExchange, username: String = "john.doe") throws -> ServiceNowSession {
         let account = Account(connection: "snow", username: username) { Credentials(username: username, password: "secret") }
