@@ -24,7 +24,7 @@ import Testing
             }
             if ProcessInfo.processInfo.environment["BELLHOP_RECORD"] != nil, !page.madeParts.isEmpty { try page.save() }
         }
-        #expect(made == 25)
+        #expect(made == 30)
     }
 
     @Test func `every documented example is accepted, with and without a configuration`() async throws {

@@ -8,7 +8,7 @@ public struct NotifyAction: Action {
         arguments: [
             Setting("to", .list(.name), required: true, "The connections that receive it.")
         ] + part + [
-            Setting("sections", .list(.record(part)), "Further parts, each with a title of its own."),
+            Setting("sections", .list(.record(part)), "Further parts, each with a `title`, `text`, `list` and `fields`."),
             Setting("skip_empty", .boolean, default: "false", "Sends nothing if all lists are empty."),
             Setting(
                 "severity", .oneOf(Message.Severity.allCases.map(\.rawValue)), default: Message.Severity.info.rawValue,

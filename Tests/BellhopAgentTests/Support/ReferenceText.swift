@@ -11,21 +11,28 @@ enum ReferenceText {
         switch name {
         case "configuration": table(ConfigurationManifest.root)
         case "every connection": table(ConfigurationManifest.connection.filter { $0.name != "kind" } + common)
+        case "every receiver": table(commonToReceivers)
+        case "receivers": receivers
+        case "oauth": table(members(of: "auth", "oauth", in: Catalogue.connections[0].settings))
         case "connections": Catalogue.connections.map(connection).joined(separator: "\n")
-        case "inbound": table(InboundSettings.root)
-        case "webhook source": table(InboundSettings.webhook)
-        case "push": table(InboundSettings.push)
+        case "webhook source": table(InboundSettings.webhook, folding: ["auth"])
+        case "push": table(InboundSettings.push, folding: ["auth"])
+        case "sender": table(members(of: "auth", in: InboundSettings.push))
         case "declared event": table(InboundSettings.event)
         case "every source": table(ConfigurationManifest.source)
         case "sources": Catalogue.sources.map(source).joined(separator: "\n")
         case "actions": Catalogue.actions.map(action).joined(separator: "\n")
         case "rule keys": table(RuleKeys.rule)
+        case "quiet": table(QuietTime.settings(except: .expression))
         case "step keys": table(RuleKeys.step)
         case "pattern keys": table(RuleKeys.pattern)
         case "pattern entry keys": table(RuleKeys.patternEntry)
         case "schedule keys": table(RuleKeys.schedule + RuleKeys.every.filter { $0.name == "every" })
         case "delivery states":
             "| state | meaning |\n|---|---|\n" + DeliveryState.allCases.map { "| `\($0.rawValue)` | \($0.summary) |\n" }.joined()
+        case "verdicts":
+            "| verdict | the rule |\n|---|---|\n"
+                + Explanation.Verdict.allCases.map { "| `\($0.rawValue)` | \($0.summary) |\n" }.joined()
         case "names":
             "| name | what it is |\n|---|---|\n" + ExpressionReference.names.map { "| `\($0.name)` | \($0.summary) |\n" }.joined()
         case "functions":
@@ -65,17 +72,50 @@ enum ReferenceText {
 
     // MARK: Kinds
 
-    /// The settings common to all kinds of connection but mail.
-    private static var common: [Setting] {
-        let all = Catalogue.connections.filter { $0.kind != "email" }.map(\.settings)
-        return (all.first ?? []).filter { setting in all.allSatisfy { $0.contains(setting) } }
+    /// The settings of all kinds of connection but mail. A kind with another default has its own row.
+    private static let common = shared(by: Catalogue.connections) {
+        var setting = $0
+        setting.fallback = nil
+        return rows([setting])
+    }
+
+    /// The further settings of all kinds that get messages, but mail.
+    private static let commonToReceivers = shared(by: Catalogue.connections.filter { $0.messages != nil }) { rows([$0]) }
+        .filter { setting in !common.contains { rows([$0]) == rows([setting]) } }
+
+    /// The settings of the first of these kinds that all of them but mail have, as `form` shows them.
+    private static func shared(by manifests: [ConnectionManifest], as form: (Setting) -> [[String]]) -> [Setting] {
+        let all = manifests.filter { $0.kind != "email" }.map(\.settings)
+        return (all.first ?? []).filter { setting in
+            all.allSatisfy { settings in settings.contains { form($0) == form(setting) } }
+        }
     }
 
     private static func connection(_ manifest: ConnectionManifest) -> String {
         let role =
             manifest.messages == nil ? "Sources read from it, and actions write through it." : "`notify` can name it in `to`."
-        let own = manifest.settings.filter { !common.contains($0) }
+        let receivers = manifest.messages == nil ? [] : commonToReceivers
+        let shared = receivers + common.filter { setting in !receivers.contains { $0.name == setting.name } }
+        let own = manifest.settings.filter { setting in !shared.contains { rows([$0]) == rows([setting]) } }
         return "### \(manifest.kind)\n\n\(manifest.summary) \(role)\n\n\(table(own))"
+    }
+
+    private static var receivers: String {
+        "| kind | `thread` | `update` | `resolve` | `mentions` |\n|---|---|---|---|---|\n"
+            + Catalogue.connections.compactMap { manifest in
+                manifest.messages.map { abilities in
+                    let cells = [abilities.threads, abilities.updates, abilities.resolves, abilities.mentions].map(word)
+                    return "| `\(manifest.kind)` | \(cells.joined(separator: " | ")) |\n"
+                }
+            }.joined()
+    }
+
+    private static func word(_ ability: Ability) -> String {
+        switch ability {
+        case .yes: "yes"
+        case .no: ""
+        case .setting(_, _, let line): "with `\(line)`"
+        }
     }
 
     private static func source(_ manifest: SourceManifest) -> String {
@@ -98,7 +138,8 @@ enum ReferenceText {
         }
         if manifest.effect == .writes { notes.append("It writes to a task, so it counts against the budget of writes.") }
         if let expires = manifest.expires { notes.append("It expires after \(DurationText.format(expires)).") }
-        return "### \(manifest.kind)\n\n\(notes.joined(separator: " "))\n\n\(table(RuleKeys.arguments(of: manifest)))"
+        return "### \(manifest.kind)\n\n\(notes.joined(separator: " "))\n\n"
+            + table(RuleKeys.arguments(of: manifest), folding: ["sections"])
     }
 
     private static var filterOperators: String {
@@ -117,19 +158,29 @@ enum ReferenceText {
 
     // MARK: Tables
 
-    private static func table(_ settings: [Setting]) -> String {
+    /// The settings whose members have a table of their own.
+    private static let tabled: Set = ["oauth", "push", "quiet"]
+
+    private static func table(_ settings: [Setting], folding folded: Set<String> = []) -> String {
         let head = "| setting | what may be written | default | meaning |\n|---|---|---|---|\n"
-        return head + rows(settings, in: "").map { "| " + $0.joined(separator: " | ") + " |\n" }.joined()
+        return head + rows(settings, folding: folded).map { "| " + $0.joined(separator: " | ") + " |\n" }.joined()
     }
 
-    /// A row for each setting, and for each member of a record with its full path.
-    private static func rows(_ settings: [Setting], in prefix: String) -> [[String]] {
+    /// A row for each setting, and for each member of a record with its full path: without the members of tabled and folded settings, and
+    /// of spans of working time.
+    private static func rows(_ settings: [Setting], in prefix: String = "", folding folded: Set<String> = []) -> [[String]] {
         settings.flatMap { setting in
             let name = prefix + setting.name
             let fallback = setting.fallback.map { "`\($0)`" } ?? (setting.required ? "*required*" : "")
             let row = ["`\(name)`", words(setting.type), fallback, setting.summary].map { $0.replacing("|", with: "\\|") }
-            return [row] + rows(members(setting.type), in: name + ".")
+            let inner = tabled.union(folded).contains(setting.name) ? [] : members(setting.type)
+            return [row] + (inner.map(\.name) == ["time", "calendar"] ? [] : rows(inner, in: name + ".", folding: folded))
         }
+    }
+
+    /// The members of a record that lies below others.
+    private static func members(of path: String..., in settings: [Setting]) -> [Setting] {
+        path.reduce(settings) { level, name in level.filter { $0.name == name }.flatMap { members($0.type) } }
     }
 
     private static func members(_ type: SettingType) -> [Setting] {
