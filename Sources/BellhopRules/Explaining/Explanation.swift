@@ -29,6 +29,41 @@ public struct Explanation: Sendable {
         case unseen
         /// The records of that time have been deleted.
         case unknown
+
+        /// What the rule did, as a verb phrase.
+        public var summary: String {
+            switch self {
+            case .ran: "ran"
+            case .off: "is turned off"
+            case .type: "does not name the event's type in `on`"
+            case .source: "does not name the event's source in `from`"
+            case .field: "waits for changes of other fields"
+            case .conditionFalse: "did not run: `when` is false"
+            case .conditionUnknown: "did not run: a part of `when` is null"
+            case .conditionFailed: "failed in `when`"
+            case .keyFailed: "failed: a key has no value"
+            case .stepFailed: "failed: a step cannot be made"
+            case .loop: "failed: rules trigger each other"
+            case .waiting: "waits"
+            case .cancelled: "ended the wait of an earlier event because of this one"
+            case .notTrueWhenDue: "waited, but `when` did not hold when the time was over"
+            case .counting: "counts, and needs more events"
+            case .gathering: "gathers further events"
+            case .throttled: "was stopped by `throttle`"
+            case .once: "was stopped by `once`"
+            case .usedUp: "has taken the event into a run of `all`, `sequence`, `count` or `group` with another event"
+            case .endedEarly: "had its wait ended: by an event, by a change of the rule or by `bellhop forget`"
+            case .expired: "did not get enough other events in the time of `count`, `all` or `sequence`"
+            case .silenced: "ran, but a silence kept the messages back"
+            case .quiet: "ran, but a quiet time keeps a message back"
+            case .budget: "ran, but the budget of writes stopped a step"
+            case .shadow: "ran in shadow mode"
+            case .canary: "ran in shadow mode, because the canary does not include the task"
+            case .unrouted: "has not seen the event yet"
+            case .unseen: "did not see the event: it is newer, or was paused"
+            case .unknown: "may have run: the records are deleted"
+            }
+        }
     }
 
     /// The effect of one rule for one event, and the reason.

@@ -13,11 +13,10 @@ struct AdminAPI: Sendable {
         POST   /simulator/faults              adds a rule or a list of rules; returns their ids
                {"fault": "internal_error", "method": "POST", "path": "/api/x_snc_my_work", "skip": 0, "times": 1,
                 "probability": 1, "takes_effect": false}     times: null for no limit
-               faults: \(Fault.names.joined(separator: ", "))
-               too_many_requests, unavailable: retry_after (s), retry_after_date (s ahead) or rate_limit_reset (s ahead);
-               rate_limit: requests in seconds (1 in 1), and retry_after; slow: milliseconds; redirect: to;
-               status: status, body; business_rule: field, value; text_cut: characters;
-               text_cut, tags_stripped, digits_masked, typography: field (comments or work_notes; both by default)
+               faults:
+        \(Fault.summaries.map { "               \($0.key): \($0.value)" }.joined(separator: "\n"))
+               rate_limit also takes retry_after; text_cut, tags_stripped, digits_masked, typography take field: comments or
+               work_notes; both by default
                query: a text that the decoded query must contain; rate_limit and faults that change texts last until they are
                removed, unless times is given
         DELETE /simulator/faults[/{id}]       one rule, or all
