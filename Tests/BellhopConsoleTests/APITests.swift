@@ -212,7 +212,7 @@ import Testing
             "| operation | role | |\n|---|---|---|\n"
             + Operations.all.map { "| `\($0.method.rawValue) /api/v1\($0.path)` | \($0.role.rawValue) | \($0.summary) |\n" }
             .joined()
-        let path = "Sources/BellhopAgent/BellhopAgent.docc/Console.md"
+        let path = "Sources/BellhopAgent/BellhopAgent.docc/Console-API.md"
         let page = try Repository.text(path)
         let (begin, end) = ("<!-- operations -->\n\n", "\n<!-- end -->\n")
         if ProcessInfo.processInfo.environment["BELLHOP_RECORD"] != nil {
