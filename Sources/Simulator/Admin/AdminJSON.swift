@@ -41,3 +41,50 @@ extension ReceivedMessage {
         return .object(head.adding(request.json(withBody: true).asObject ?? [:]))
     }
 }
+
+extension ReceivedRequest {
+    private static let leftOut = "(left out)"
+
+    /// The request as the admin endpoint shows it: without credentials.
+    func json(withBody: Bool) -> JSON {
+        let shown = JSON.Object(
+            headers.map { ($0.name, .string(Self.isSecret($0.name) ? Self.leftOut : $0.value)) })
+        var members: JSON.Object = [
+            "method": .string(method), "path": .string(shownPath),
+            "query": .string(shownQuery), "at": .string(CivilTime.text(time)),
+            "micros": .int(time), "headers": .object(shown),
+        ]
+        if withBody { members["body"] = .string(isLogin ? Self.leftOut : text) }
+        return .object(members)
+    }
+
+    /// Whether a field or parameter of this name is a secret: tokens, keys, sessions, passwords.
+    private static func isSecret(_ name: String) -> Bool {
+        let word = name.lowercased().filter { $0 != "-" && $0 != "_" }
+        if word == "idempotencykey" { return false }
+        return word.hasSuffix("key")
+            || ["auth", "cookie", "token", "secret", "password", "guid", "session"].contains { word.contains($0) }
+    }
+
+    /// Whether the body is a login.
+    private var isLogin: Bool {
+        path == "/oauth_token.do" || path.hasSuffix("/az/v1/token") || path.hasPrefix("/API/Security.svc/SSO")
+    }
+
+    /// ETO's paths contain tokens, as GUIDs.
+    private var shownPath: String {
+        guard path.hasPrefix("/API/") else { return path }
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false).map { part in
+            SimulatedETO.isGUID(String(part)) ? Self.leftOut : String(part)
+        }
+        return parts.joined(separator: "/")
+    }
+
+    private var shownQuery: String {
+        let pairs = query.split(separator: "&", omittingEmptySubsequences: false).map { pair in
+            let name = pair.prefix { $0 != "=" }
+            return Self.isSecret(PercentEncoding.decode(name, plusIsSpace: true)) ? "\(name)=\(Self.leftOut)" : String(pair)
+        }
+        return pairs.joined(separator: "&")
+    }
+}
