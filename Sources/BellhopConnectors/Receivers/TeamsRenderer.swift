@@ -87,7 +87,11 @@ private struct TeamsCard {
             return runs.lines
         }
         func runs(_ text: StyledText, upTo most: Int) -> [JSON] { lines(text, upTo: most).flatMap { $0 } }
-        for part in group where left > 0 {
+        for part in group {
+            guard left > 0 else {
+                wasCut = true
+                break
+            }
             let before = left
             switch part {
             case .heading(let title):
@@ -99,12 +103,15 @@ private struct TeamsCard {
                     body.append(Self.rich(line, spacing: place == 0 ? "Default" : "None"))
                 }
             case .fields(let fields):
+                var shown = 0
                 for field in fields.prefix(TeamsLimits.fields) where left > 0 {
                     let name = runs(field.name, upTo: TeamsLimits.title).map { $0.with("weight", "Bolder") }
                     let value = [Self.run(" ", .plain)] + runs(field.value, upTo: TeamsLimits.fieldValue)
                     body.append(Self.rich(name + value, spacing: "Small"))
+                    shown += 1
                 }
-                more(fields.count - TeamsLimits.fields)
+                if shown < fields.count { wasCut = true }
+                more(fields.count - shown)
             case .list(let items, let isOrdered, let count):
                 var shown = 0
                 for (place, item) in items.enumerated() {

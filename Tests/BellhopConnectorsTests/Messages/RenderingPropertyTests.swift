@@ -77,6 +77,18 @@ import Testing
         }
     }
 
+    @Test(arguments: [(60, 1), (50, 900)])
+    func `Teams counts the fields that it leaves out, and then links to the task`(_ count: Int, _ length: Int) {
+        var message = Message(title: [.text("Title")])
+        let value = String(repeating: "x", count: length)
+        message.fields = (0..<count).map { .init(name: [.text("field\($0)")], value: [.value(value)]) }
+        let read = RenderedKind.teams.read(message)
+        let shown = read.text.matches(of: /field[0-9]+:/).count
+        let more = read.text.firstMatch(of: /and([0-9]+)more/).flatMap { Int($0.1) } ?? 0
+        #expect(shown > 0 && more > 0 && shown + more == count, "\(shown) and \(more) more of \(count)")
+        #expect(read.marks.contains { $0.style.link == SampleDelivery.task.url })
+    }
+
     @Test func `in HTML each field, item and paragraph has its own line`() throws {
         var message = SampleMessage.full
         message.sections = [.init(title: [.text("More")], fields: message.fields)]
