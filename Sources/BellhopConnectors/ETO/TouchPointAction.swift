@@ -22,7 +22,7 @@ public struct TouchPointAction: Action {
                         Setting("name", .text, required: true, "The file's name."),
                         Setting("text", .text, "Its content, as text."),
                         Setting("base64", .text, "Its content, in Base64."),
-                    ])), "Files, by element number; at most 5 MB together."),
+                    ])), "Files, by element number; at most 5 MiB together."),
         ], effect: .makes)
 
     /// A step, as the part of the configuration that names the program, in messages.

@@ -60,7 +60,7 @@ struct TouchPointEntry: Sendable, Hashable {
         let size = answers.reduce(0) { sum, answer in
             if case .file(_, let bytes) = answer.content { sum + bytes.count } else { sum }
         }
-        guard size <= Self.fileLimit else { throw Self.wrong("The files of a response may have 5 MB together.") }
+        guard size <= Self.fileLimit else { throw Self.wrong("The files of a response may have 5 MiB together.") }
     }
 
     private static func wrong(_ message: String) -> Failure { Failure(.badArguments, .giveUp, message) }
