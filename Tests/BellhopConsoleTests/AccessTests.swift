@@ -190,7 +190,9 @@ import Testing
         await fixture.clock.advance(by: Authenticator.idle)
         #expect(await browser.get("/").status == 303)
         let other = try await fixture.logIn(as: .viewer)
-        #expect(await other.post("/logout").status == 303)
+        let left = await other.post("/logout")
+        #expect(left.status == 303 && left.field("Cache-Control") == "no-store")
+        #expect(left.field("Set-Cookie")?.contains("Max-Age=0") == true)
         #expect(await other.get("/").status == 303)
     }
 

@@ -5,7 +5,12 @@ import BellhopRules
 extension Pages {
     /// The targets of the pages' forms. Each redirects to a page afterwards.
     static let acts: [Page] = [
-        Page(.post, "/logout") { _, _ throws(Problem) in .seeOther("/login") },
+        Page(.post, "/logout") { context, _ throws(Problem) in
+            context.handler.authenticator.logOut(context.visitor)
+            var answer = ConsoleAnswer.seeOther("/login")
+            answer.fields.append(context.handler.authenticator.cookie(for: nil))
+            return answer
+        },
         Page(.post, "/deliveries", role: .operator) { context, _ throws(Problem) in
             let form = context.request.form
             let ids = form.filter { $0.name == "delivery" }.map(\.value)

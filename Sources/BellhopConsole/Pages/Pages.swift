@@ -98,12 +98,6 @@ enum Pages {
             if page.method == .post {
                 try handler.checkOrigin(request, visitor, formToken: request.form.first { $0.name == "form_token" }?.value)
             }
-            if request.path == ["logout"] {
-                handler.authenticator.logOut(visitor)
-                var answer = ConsoleAnswer.seeOther("/login")
-                answer.fields.append(handler.authenticator.cookie(for: nil))
-                return answer
-            }
             var answer = try await page.run(context, values)
             answer.fields.append(("Cache-Control", "no-store"))
             return answer
