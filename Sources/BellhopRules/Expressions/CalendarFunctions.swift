@@ -70,8 +70,16 @@ enum CalendarFunctions {
         ]
     }
 
+    /// The problem of a setting that names an unknown calendar.
+    static func unknown(
+        _ name: String, among calendars: [String: WorkCalendar], at place: Diagnostic.Place
+    ) -> Diagnostic {
+        Diagnostic(
+            code: "unknown-calendar", "there is no calendar `\(name)`", at: place, help: help(for: name, among: calendars))
+    }
+
     /// A suggestion for an unknown calendar name.
-    static func help(for name: String, among calendars: [String: WorkCalendar]) -> String {
+    private static func help(for name: String, among calendars: [String: WorkCalendar]) -> String {
         let names = calendars.keys.sorted()
         return Suggestion.didYouMean(name, among: names)
             ?? (names.isEmpty

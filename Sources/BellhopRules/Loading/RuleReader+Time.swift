@@ -168,9 +168,7 @@ extension RuleReader {
         // Without a configuration, the names of calendars are unknown.
         guard let calendars = surroundings.calendars else { return span }
         guard let calendar = calendars[name] else {
-            report(
-                "unknown-calendar", "there is no calendar `\(name)`", at: place,
-                help: CalendarFunctions.help(for: name, among: calendars))
+            problems.report(CalendarFunctions.unknown(name, among: calendars, at: Diagnostic.Place(place, file: file)))
             return nil
         }
         (span.calendar, span.calendarName) = (calendar, name)

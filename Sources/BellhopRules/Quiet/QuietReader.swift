@@ -34,9 +34,7 @@ public struct QuietReader {
             }
             guard let calendars else { return nil }
             guard let calendar = calendars[name] else {
-                report(
-                    "unknown-calendar", "there is no calendar `\(name)`", at: place,
-                    help: CalendarFunctions.help(for: name, among: calendars))
+                problems.append(CalendarFunctions.unknown(name, among: calendars, at: Diagnostic.Place(place, file: file)))
                 return nil
             }
             return QuietTime(.outside(calendar, name: name), then: then)
