@@ -180,7 +180,7 @@ struct RuleReader: ProblemCollector {
     private mutating func outdented(in mapping: Mapping) -> [Outdented] {
         let inner = [
             "on": RuleKeys.schedule + RuleKeys.every + RuleKeys.pattern, "throttle": RuleKeys.throttle, "count": RuleKeys.count,
-            "group": RuleKeys.group,
+            "group": RuleKeys.group, "quiet": RuleKeys.quiet,
         ].mapValues { $0.map(\.name) }
         return mapping.compactMap { pair in
             guard let names = inner[pair.name], let found = Outdented(pair, in: mapping, belongs: { names.contains($0.name) })
