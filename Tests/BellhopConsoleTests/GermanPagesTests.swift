@@ -18,6 +18,15 @@ import Testing
         #expect(Self.names.filter { Words.german[$0] == nil } == [])
     }
 
+    @Test func `each fact of the audit has a German word`() {
+        let facts = [
+            "Action", "Added", "After", "Anew", "Attempt", "Before", "Changed", "Delivery", "Detail", "Event", "File", "Force",
+            "Hash", "Name", "Number", "Outcome", "Receiver", "Removed", "Role", "Routed", "Rule", "Silence", "Step", "Task",
+            "Through", "To", "Type", "Why", "Writes",
+        ]
+        #expect(facts.filter { Words.german[$0] == nil } == [])
+    }
+
     /// The texts between the tags of a page, without what is written as code.
     private static func texts(_ page: String) -> [String] {
         page.replacing(/<(pre|textarea|code|script|style)[^>]*>.*?<\/\1>/.dotMatchesNewlines(), with: "").matches(of: />([^<]+)</)

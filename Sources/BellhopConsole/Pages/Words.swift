@@ -129,7 +129,8 @@ struct Words: Sendable {
         "postponed": "verschoben", "interrupted": "unterbrochen",
         "Step": "Schritt", "To": "An", "Attempt": "Versuch", "Outcome": "Ergebnis", "Detail": "Einzelheit",
         "Silence": "Stummschaltung", "Role": "Rolle", "Cause": "Ursache", "Subject": "Gegenstand", "Through": "Bis",
-        "Hash": "Prüfsumme",
+        "Hash": "Prüfsumme", "Event": "Ereignis", "Force": "Erzwungen", "Writes": "Schreiben", "Added": "Neu",
+        "Changed": "Geändert", "Anew": "Anders entscheidend", "Removed": "Entfernt", "Routed": "Gesehen bis",
         // The kinds of waits.
         "for": "Frist", "count": "Anzahl", "group": "Sammlung", "on": "weitere Ereignisse", "none": "Ausbleiben",
         "escalate": "Eskalation", "schedule": "Zeitplan", "existing": "Bestand",
