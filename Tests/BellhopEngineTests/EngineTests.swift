@@ -21,15 +21,15 @@ import Testing
         let bench = try Bench()
         let action = ScriptedAction()
         let source = bench.source(tasks(0..<3))
-        let shelf = try await bench.shelf(telling("[task_created, task_changed, task_removed]"))
+        let shelf = try await bench.shelf(logRule(on: "[task_created, task_changed, task_removed]"))
         let engine = Engine(bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { _ in action })
         let (group, running) = start(engine)
-        try await until { bench.recorder.count("source.baseline") != 0 }
+        try await waitUntil { bench.recorder.count("source.baseline") != 0 }
         source.put(task("new"))
         source.put(task("t1", "another title"))
         source.remove("t0")
         await bench.run(until: bench.now + .seconds(300))
-        try await until { action.count >= 3 }
+        try await waitUntil { action.count >= 3 }
         await group.triggerGracefulShutdown()
         try await running.value
         #expect(action.texts.sorted() == ["tell: task_changed t1", "tell: task_created new", "tell: task_removed t0"])
@@ -48,7 +48,7 @@ import Testing
         await bench.clock.advance(by: .days(3))
         source.remove("t0")
         let (group, running) = start(engine(try await bench.shelf(rules, sources: [source])))
-        try await until { action.count > 0 }
+        try await waitUntil { action.count > 0 }
         await group.triggerGracefulShutdown()
         try await running.value
         #expect(action.texts == ["2 open"])
@@ -69,7 +69,7 @@ import Testing
         await bench.run(until: bench.now + .seconds(59))
         #expect(action.count == 0)
         await bench.run(until: bench.now + .seconds(2))
-        try await until { action.count == 1 }
+        try await waitUntil { action.count == 1 }
         await group.triggerGracefulShutdown()
         try await running.value
     }
@@ -99,12 +99,12 @@ import Testing
         let engine = Engine(
             bench.surroundings, shelf: shelf, sources: [(hanging, .minutely), (source, .minutely)], actions: { _ in action })
         let (group, running) = start(engine)
-        try await until { bench.recorder.count("source.baseline") != 0 }
+        try await waitUntil { bench.recorder.count("source.baseline") != 0 }
         await bench.run(until: bench.now + .seconds(35))
-        try await until { action.texts == ["mine 2"] }
+        try await waitUntil { action.texts == ["mine 2"] }
         await bench.run(until: bench.now + .seconds(30))
-        try await until { Set(action.texts).isSuperset(of: ["mine 2", "tick"]) }
-        #expect(hanging.asked.lists.isEmpty)
+        try await waitUntil { Set(action.texts).isSuperset(of: ["mine 2", "tick"]) }
+        #expect(hanging.requests.lists.isEmpty)
         await group.triggerGracefulShutdown()
         try await running.value
     }
@@ -112,12 +112,12 @@ import Testing
     @Test func `rules are checked again after a source has learnt its fields, before it is polled`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<1))
-        source.edit { $0.lesson = TaskSchema([.init("priority", .int), .init("severity", .int)]) }
-        let shelf = try await bench.shelf(telling("task_created"))
+        source.edit { $0.learntSchema = TaskSchema([.init("priority", .int), .init("severity", .int)]) }
+        let shelf = try await bench.shelf(logRule(on: "task_created"))
         let seen = Mutex<[(fields: Int, polls: Int)]>([])
         let engine = Engine(
             bench.surroundings, shelf: shelf, sources: [(source, .minutely)],
-            learnt: { learnt in seen.withLock { $0.append((learnt.schema.fields.count, source.asked.lists.count)) } },
+            learnt: { learnt in seen.withLock { $0.append((learnt.schema.fields.count, source.requests.lists.count)) } },
             actions: { _ in ScriptedAction() })
         _ = try await engine.runOnce()
         _ = try await engine.runOnce()
@@ -167,12 +167,12 @@ import Testing
             if await gate.pass() { return Receipt("done") }
             throw Failure(.cut, .retry(after: nil), "cancelled")
         }
-        try await bench.owe([Owed("a"), Owed("b", lane: "l"), Owed("c", lane: "l")])
+        try await bench.enqueue([TestDelivery("a"), TestDelivery("b", lane: "l"), TestDelivery("c", lane: "l")])
         let engine = Engine(bench.surroundings, shelf: RuleShelf(), sources: [], actions: { _ in action })
         let (group, running) = start(engine)
-        try await until { action.count >= 2 }
+        try await waitUntil { action.count >= 2 }
         await group.triggerGracefulShutdown()
-        try await until { bench.recorder.count("agent.stopping") != 0 }
+        try await waitUntil { bench.recorder.count("agent.stopping") != 0 }
         await bench.clock.advance(by: .seconds(19))
         gate.open()
         try await running.value
@@ -188,13 +188,13 @@ import Testing
             if await gate.pass() { return Receipt("done") }
             throw Failure(.cut, .retry(after: nil), "cancelled")
         }
-        try await bench.owe([Owed("a")])
+        try await bench.enqueue([TestDelivery("a")])
         let engine = Engine(bench.surroundings, shelf: RuleShelf(), sources: [], grace: .seconds(20), actions: { _ in action })
         let (group, running) = start(engine)
-        try await until { action.count >= 1 }
+        try await waitUntil { action.count >= 1 }
         await group.triggerGracefulShutdown()
-        try await until { bench.recorder.count("agent.stopping") != 0 }
-        try await until { bench.clock.nextDeadline == bench.now + .seconds(20) }
+        try await waitUntil { bench.recorder.count("agent.stopping") != 0 }
+        try await waitUntil { bench.clock.nextDeadline == bench.now + .seconds(20) }
         await bench.clock.advance(by: .seconds(20))
         try await running.value
         #expect(engine.inFlight == 0)
@@ -210,14 +210,14 @@ import Testing
         let action = ScriptedAction()
         let hanging = ScriptedSource("hanging", instance: "https://hanging.example", clock: bench.clock, delay: .days(9))
         let source = bench.source(tasks(0..<3))
-        let shelf = try await bench.shelf(telling("task_created"))
+        let shelf = try await bench.shelf(logRule(on: "task_created"))
         let engine = Engine(
             bench.surroundings, shelf: shelf, sources: [(hanging, .minutely), (source, .minutely)], actions: { _ in action })
         let (group, running) = start(engine)
-        try await until { bench.recorder.count("source.baseline") != 0 }
+        try await waitUntil { bench.recorder.count("source.baseline") != 0 }
         source.put(task("new"))
         await bench.run(until: bench.now + .seconds(70))
-        try await until { action.count >= 1 }
+        try await waitUntil { action.count >= 1 }
         await group.triggerGracefulShutdown()
         try await running.value
         #expect(try await bench.store.status().sources.first { $0.source == "hanging" }?.health.failures == 0)
@@ -227,7 +227,7 @@ import Testing
         let bench = try Bench()
         let source = bench.source(tasks(0..<3))
         let rules =
-            telling("task_created") + "\n---\n"
+            logRule(on: "task_created") + "\n---\n"
             + "rule: mourn\non: delivery_dead\ndo: [{log: \"mourn ${{ event.data.delivery.rule }}\"}]"
         let shelf = try await bench.shelf(rules)
         let action = ScriptedAction { delivery, _ throws(Failure) in
@@ -249,7 +249,7 @@ import Testing
     @Test func `maintenance deletes old rows and keeps recent ones`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<3))
-        let shelf = try await bench.shelf(telling("task_created"))
+        let shelf = try await bench.shelf(logRule(on: "task_created"))
         let engine = Engine(bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { _ in ScriptedAction() })
         for number in 0..<3 {
             source.put(task("new\(number)"))
@@ -257,7 +257,7 @@ import Testing
             await bench.clock.advance(by: .days(20))
         }
         try await Maintenance(bench.surroundings, retention: Retention()).prune()
-        #expect(try await bench.happened() == ["task_created new2"])
+        #expect(try await bench.eventLines() == ["task_created new2"])
         #expect(try await bench.deliveries().map(\.delivery.text) == ["tell: task_created new2"])
     }
 }

@@ -27,7 +27,7 @@ import Testing
         let running = Task { try await engine.run() }
         try await bench.clock.run(until: bench.now + .seconds(3600), awaiting: 3)
         // A loop that has just been rung may be in the middle of a turn; one that waits and counts as hanging never stops doing so.
-        try await until { engine.hangingLoops == [] }
+        try await waitUntil { engine.hangingLoops == [] }
         running.cancel()
         _ = await running.result
     }

@@ -16,7 +16,7 @@ import Testing
             return Receipt("done")
         }
         let retry = RetryPolicy(attempts: 12, base: .seconds(5), cap: .seconds(3600))
-        try await bench.owe((0..<40).map { Owed("\(100 + $0)", retry: retry) })
+        try await bench.enqueue((0..<40).map { TestDelivery("\(100 + $0)", retry: retry) })
         let (surroundings, start) = (bench.surroundings, bench.now)
         let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }
         await bench.run(until: start + .seconds(600))
@@ -43,7 +43,7 @@ import Testing
             if delivery.id.receiver == "down" { throw Self.unreachable }
             return Receipt("done")
         }
-        try await bench.owe((0..<20).map { Owed("\(100 + $0)", receiver: $0 % 2 == 0 ? "down" : "up") })
+        try await bench.enqueue((0..<20).map { TestDelivery("\(100 + $0)", receiver: $0 % 2 == 0 ? "down" : "up") })
         try await Dispatcher(bench.surroundings, actions: { _ in action }).dispatchPending()
         let attempts = action.performed.count { $0.delivery.id.receiver == "down" }
         #expect(attempts >= ReceiverGate.mostFailures && attempts <= 8)

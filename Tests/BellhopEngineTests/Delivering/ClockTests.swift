@@ -12,7 +12,7 @@ import Testing
             if attempt.number == 1 { throw Failure(.throttled, .retry(after: .seconds(600)), "429") }
             return Receipt("done")
         }
-        try await bench.owe([Owed("a")])
+        try await bench.enqueue([TestDelivery("a")])
         let surroundings = bench.surroundings
         let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }
         await bench.run(until: bench.now + .seconds(5))

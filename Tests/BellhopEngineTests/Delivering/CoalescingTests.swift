@@ -5,9 +5,9 @@ import Testing
 @testable import BellhopEngine
 
 @Suite(.timeLimit(.minutes(5))) struct `Backlogs that become one message` {
-    private static func owe(_ bench: Bench, _ numbers: Range<Int>) async throws {
+    private static func enqueue(_ bench: Bench, _ numbers: Range<Int>) async throws {
         let deliveries = numbers.map { number in
-            var delivery = Owed("\(number)", action: "notify").delivery(at: bench.now)
+            var delivery = TestDelivery("\(number)", action: "notify").delivery(at: bench.now)
             delivery.arguments = .message(Message(title: [.value("Task \(number)")]))
             return delivery
         }
@@ -28,9 +28,9 @@ import Testing
         let limits: @Sendable (String) -> ReceiverLimits = { _ in ReceiverLimits(coalescesAbove: above) }
         let (surroundings, start) = (bench.surroundings, bench.now)
         let loop = Task { await Dispatcher(surroundings, receivers: limits, actions: { _ in action }).run() }
-        try await Self.owe(bench, 100..<102)
+        try await Self.enqueue(bench, 100..<102)
         await bench.run(until: start + .seconds(60))
-        try await Self.owe(bench, 102..<202)
+        try await Self.enqueue(bench, 102..<202)
         await bench.run(until: end + .seconds(400))
         loop.cancel()
         await loop.value
@@ -55,15 +55,15 @@ import Testing
         let limits: @Sendable (String) -> ReceiverLimits = { _ in ReceiverLimits(coalescesAbove: 10) }
         let surroundings = bench.surroundings
         let loop = Task { await Dispatcher(surroundings, receivers: limits, actions: { _ in action }).run() }
-        try await Self.owe(bench, 100..<101)
+        try await Self.enqueue(bench, 100..<101)
         await bench.run(until: bench.now + .seconds(60))
-        try await Self.owe(bench, 101..<121)
+        try await Self.enqueue(bench, 101..<121)
         await bench.run(until: end + .seconds(100))
         let tried = action.performed.filter { $0.attempt.now >= end }
         let joined = tried.filter { $0.delivery.id.step.text.hasSuffix(Delivery.coalesced) }
         #expect(joined.map(\.attempt.number) == [1, 2])
         // More that waits meanwhile begins another message: this one was tried.
-        try await Self.owe(bench, 121..<122)
+        try await Self.enqueue(bench, 121..<122)
         await bench.run(until: bench.now + .seconds(600))
         loop.cancel()
         await loop.value

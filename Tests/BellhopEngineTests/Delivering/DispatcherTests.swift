@@ -9,10 +9,10 @@ import Testing
 
     /// Runs the dispatcher over these deliveries for a while. Returns when each attempt began, in seconds.
     private func run(
-        _ bench: Bench, _ owed: [Owed], _ action: ScriptedAction, for time: Duration = .days(1),
+        _ bench: Bench, _ deliveries: [TestDelivery], _ action: ScriptedAction, for time: Duration = .days(1),
         limits: Dispatcher.Limits = .init()
     ) async throws -> [Double] {
-        try await bench.owe(owed)
+        try await bench.enqueue(deliveries)
         let (surroundings, start) = (bench.surroundings, bench.now)
         let loop = Task { await Dispatcher(surroundings, limits: limits, actions: { _ in action }).run() }
         await bench.run(until: start + time)
@@ -24,7 +24,7 @@ import Testing
     @Test func `a delivery is performed once, and its receipt is stored`() async throws {
         let bench = try Bench()
         let action = ScriptedAction { delivery, _ in Receipt("201", reference: "ref-\(delivery.text)") }
-        _ = try await run(bench, [Owed("a"), Owed("b")], action)
+        _ = try await run(bench, [TestDelivery("a"), TestDelivery("b")], action)
         #expect(Set(action.texts) == ["a", "b"])
         #expect(action.count == 2)
         let records = try await bench.deliveries()
@@ -35,14 +35,14 @@ import Testing
 
     @Test func `a delivery is not performed before it is due`() async throws {
         let bench = try Bench()
-        let times = try await run(bench, [Owed("a", runAt: bench.now + .seconds(90))], ScriptedAction())
+        let times = try await run(bench, [TestDelivery("a", runAt: bench.now + .seconds(90))], ScriptedAction())
         #expect(times == [90])
     }
 
     @Test func `a failing delivery is retried with growing waits, and dead after its last attempt`() async throws {
         let bench = try Bench()
         let action = ScriptedAction { [gateway] _, _ throws(Failure) in throw gateway }
-        let times = try await run(bench, [Owed("a")], action)
+        let times = try await run(bench, [TestDelivery("a")], action)
         #expect(times == [0, 6, 18, 42])  // waits of 8, 16 and 32 seconds times 3/4, as the random number is 0.5
         #expect(action.performed.map(\.attempt.number) == [1, 2, 3, 4])
         #expect(action.performed.map(\.attempt.firstStarted) == [nil] + Array(repeating: TestClock().now, count: 3))
@@ -60,14 +60,14 @@ import Testing
             if attempt.number == 1 { throw Failure(.quota, .retry(after: .seconds(600)), "429") }
             return Receipt("done")
         }
-        #expect(try await run(bench, [Owed("a")], action) == [0, 600])
+        #expect(try await run(bench, [TestDelivery("a")], action) == [0, 600])
     }
 
     @Test func `a delivery that can never succeed is given up at once`() async throws {
         let bench = try Bench()
         let action = ScriptedAction { _, _ throws(Failure) in throw Failure(.refused, .giveUp, "400") }
-        #expect(try await run(bench, [Owed("a")], action) == [0])
-        #expect(try await bench.happened().count { $0.hasPrefix("delivery_dead") } == 1)
+        #expect(try await run(bench, [TestDelivery("a")], action) == [0])
+        #expect(try await bench.eventLines().count { $0.hasPrefix("delivery_dead") } == 1)
     }
 
     @Test func `a delivery that may have been received is held for a person, and its lane goes on`() async throws {
@@ -76,13 +76,13 @@ import Testing
             if delivery.text == "a" { throw Failure(.notWritten, .hold, "unknown") }
             return Receipt("done")
         }
-        #expect(try await run(bench, [Owed("a", lane: "l"), Owed("b", lane: "l")], action).count == 2)
+        #expect(try await run(bench, [TestDelivery("a", lane: "l"), TestDelivery("b", lane: "l")], action).count == 2)
         #expect(try await bench.deliveries(.held).map(\.delivery.text) == ["a"])
         #expect(try await bench.deliveries(.done).map(\.delivery.text) == ["b"])
         #expect(bench.recorder.count("delivery.held") == 1)
         // A person orders a retry: the attempt knows that an earlier one may have been received.
         action.script { _, _ in Receipt("done") }
-        try await bench.store.apply(.retry, to: [Owed("a", lane: "l").delivery(at: bench.now).id], at: bench.now)
+        try await bench.store.apply(.retry, to: [TestDelivery("a", lane: "l").delivery(at: bench.now).id], at: bench.now)
         _ = try await run(bench, [], action)
         #expect(action.performed.last?.attempt.lastUncertain == TestClock().now)
         #expect(try await bench.deliveries(.done).count == 2)
@@ -95,17 +95,17 @@ import Testing
             if attempt.now < end { throw Failure(.unauthenticated, .pauseConnection, "401") }
             return Receipt("done")
         }
-        let times = try await run(bench, [Owed("a")], action)
+        let times = try await run(bench, [TestDelivery("a")], action)
         #expect(times == Array(stride(from: 0.0, through: 3600, by: 300)))
         #expect(action.performed.allSatisfy { $0.attempt.number == 1 })
     }
 
     @Test func `a rule that reports dead deliveries and whose own deliveries die does not loop for ever`() async throws {
         let bench = try Bench()
-        let shelf = try await bench.shelf(telling("delivery_dead"))
+        let shelf = try await bench.shelf(logRule(on: "delivery_dead"))
         let action = ScriptedAction { _, _ throws(Failure) in throw Failure(.refused, .giveUp, "400") }
         let engine = Engine(bench.surroundings, shelf: shelf, sources: [], actions: { _ in action })
-        try await bench.owe([Owed("a")])
+        try await bench.enqueue([TestDelivery("a")])
         _ = try await engine.runOnce()
         #expect(try await bench.store.events(EventQuery(types: [.deliveryDead])).map(\.event.hop) == [1, 2, 3, 4, 5])
         #expect(action.count == 6)
@@ -114,14 +114,14 @@ import Testing
     @Test func `an expired delivery is not sent, and its record gives the reason`() async throws {
         let bench = try Bench()
         let action = ScriptedAction { [gateway] _, _ throws(Failure) in throw gateway }
-        #expect(try await run(bench, [Owed("a", expires: bench.now + .seconds(7))], action) == [0, 6])
+        #expect(try await run(bench, [TestDelivery("a", expires: bench.now + .seconds(7))], action) == [0, 6])
         #expect(try await bench.deliveries(.dead).map(\.failure?.reason) == [.expired])
-        #expect(try await bench.happened().count { $0.hasPrefix("delivery_dead") } == 1)
+        #expect(try await bench.eventLines().count { $0.hasPrefix("delivery_dead") } == 1)
     }
 
     @Test func `a delivery without a receiver is dead and visible`() async throws {
         let bench = try Bench()
-        try await bench.owe([Owed("a")])
+        try await bench.enqueue([TestDelivery("a")])
         #expect(try await Dispatcher(bench.surroundings, actions: { _ in nil }).dispatchPending() == 1)
         #expect(try await bench.deliveries(.dead).map(\.failure?.reason) == [.missingReceiver])
     }
@@ -134,7 +134,7 @@ import Testing
             if await gate.pass() { return Receipt("done") }
             throw Failure(.cut, .retry(after: nil), "cancelled")
         }
-        let times = try await run(bench, [Owed("a")], action)
+        let times = try await run(bench, [TestDelivery("a")], action)
         #expect(times == [0, 246])
         #expect(action.performed[1].attempt.lastUncertain == TestClock().now)
         #expect(try await bench.deliveries().map(\.failure?.reason) == [.timeout])
@@ -148,13 +148,13 @@ import Testing
             _ = await gate.pass()  // until the attempt is cancelled
             return Receipt("done after all")
         }
-        #expect(try await run(bench, [Owed("a")], action) == [0])
+        #expect(try await run(bench, [TestDelivery("a")], action) == [0])
         #expect(try await bench.deliveries().map(\.receipt) == [Receipt("done after all")])
     }
 
     @Test func `a delivery that ends the process in every attempt is finally held`() async throws {
         let bench = try Bench()
-        try await bench.owe([Owed("a")])
+        try await bench.enqueue([TestDelivery("a")])
         for _ in 1...6 {
             let claims = try await bench.store.claim(limit: 1, excluding: [], until: bench.now + .seconds(300), at: bench.now)
             #expect(claims.count == 1)
@@ -171,8 +171,8 @@ import Testing
     @Test func `an attempt knows the receipts of earlier deliveries to its task`() async throws {
         let bench = try Bench()
         let action = ScriptedAction { delivery, _ in Receipt("201", reference: delivery.text) }
-        let owed = ["a", "b", "c"].map { Owed($0, lane: "task", action: "comment", task: "t1") }
-        _ = try await run(bench, owed + [Owed("other", action: "comment", task: "t2")], action)
+        let deliveries = ["a", "b", "c"].map { TestDelivery($0, lane: "task", action: "comment", task: "t1") }
+        _ = try await run(bench, deliveries + [TestDelivery("other", action: "comment", task: "t2")], action)
         let claimed = Dictionary(uniqueKeysWithValues: action.performed.map { ($0.delivery.text, $0.attempt.claimed) })
         #expect(claimed == ["a": [], "b": ["a"], "c": ["a", "b"], "other": []])
     }
@@ -182,7 +182,7 @@ import Testing
             let bench = try Bench()
             bench.store.failOnce(call, moment)
             let action = ScriptedAction()
-            _ = try await run(bench, [Owed("a")], action, for: .seconds(600))
+            _ = try await run(bench, [TestDelivery("a")], action, for: .seconds(600))
             #expect(action.count == 1)
         }
     }
@@ -193,7 +193,7 @@ import Testing
             call == .finish && clock.now < start + .seconds(60) ? .before : nil
         }
         let action = ScriptedAction()
-        _ = try await run(bench, [Owed("a")], action, for: .seconds(3600))
+        _ = try await run(bench, [TestDelivery("a")], action, for: .seconds(3600))
         #expect(action.count == 1)
         #expect(try await bench.deliveries().map(\.state) == [.done])
     }
@@ -202,7 +202,7 @@ import Testing
         for count in 1...60 {
             let bench = try Bench()
             let action = ScriptedAction()
-            try await bench.owe([Owed("a"), Owed("b")])
+            try await bench.enqueue([TestDelivery("a"), TestDelivery("b")])
             bench.fail(statement: count)
             let surroundings = bench.surroundings
             let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }

@@ -18,10 +18,10 @@ import Testing
         let bench = try Bench()
         let gate = Gate()
         let action = waiting(gate)
-        try await bench.owe([Owed("a")])
+        try await bench.enqueue([TestDelivery("a")])
         let dispatcher = Dispatcher(bench.surroundings, actions: { _ in action })
         async let pending = dispatcher.dispatchPending()
-        try await until { action.count != 0 }
+        try await waitUntil { action.count != 0 }
         try await bench.store.start(.only, at: bench.now)  // another run of the agent
         try await Dispatcher(bench.surroundings, actions: { _ in action }).dispatchPending()
         gate.open()
@@ -32,7 +32,7 @@ import Testing
 
     @Test func `deliveries left by an earlier run are recovered at start, as possibly received`() async throws {
         let bench = try Bench()
-        try await bench.owe([Owed("a"), Owed("b")])
+        try await bench.enqueue([TestDelivery("a"), TestDelivery("b")])
         _ = try await bench.store.claim(limit: 1, excluding: [], until: bench.now + .seconds(300), at: bench.now)
         await bench.clock.advance(by: .seconds(10))
         let action = ScriptedAction()
@@ -47,10 +47,10 @@ import Testing
     @Test func `a cancelled attempt counts as possibly received`() async throws {
         let bench = try Bench()
         let action = waiting(Gate())
-        try await bench.owe([Owed("a")])
+        try await bench.enqueue([TestDelivery("a")])
         let surroundings = bench.surroundings
         let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }
-        try await until { action.count != 0 }
+        try await waitUntil { action.count != 0 }
         loop.cancel()
         await loop.value
         #expect(try await bench.deliveries().map(\.state) == [.available])
@@ -66,10 +66,10 @@ import Testing
             withUnsafeCurrentTask { $0?.cancel() }
             return Receipt("done")
         }
-        try await bench.owe([Owed("a")])
+        try await bench.enqueue([TestDelivery("a")])
         let surroundings = bench.surroundings
         let task = Task { try await Dispatcher(surroundings, actions: { _ in action }).dispatchPending() }
-        try await until { action.count != 0 }
+        try await waitUntil { action.count != 0 }
         task.cancel()
         _ = try await task.value
         #expect(try await bench.deliveries().map(\.state) == [.done])
@@ -81,7 +81,7 @@ import Testing
             $0 == .finish && clock.now < end ? .before : nil
         }
         let action = ScriptedAction()
-        try await bench.owe([Owed("a")])
+        try await bench.enqueue([TestDelivery("a")])
         let engine = Engine(bench.surroundings, shelf: RuleShelf(), sources: [], actions: { _ in action })
         let running = Task { try await engine.run() }
         await bench.run(until: bench.now + .seconds(600))
@@ -96,15 +96,15 @@ import Testing
         let bench = try Bench(clock: wall.steady, wall: wall)
         let gate = Gate()
         let action = waiting(gate)
-        try await bench.owe([Owed("a")])
+        try await bench.enqueue([TestDelivery("a")])
         let engine = Engine(bench.surroundings, shelf: RuleShelf(), sources: [], actions: { _ in action })
         let running = Task { try await engine.run() }
-        try await until { action.count != 0 }
+        try await waitUntil { action.count != 0 }
         wall.set(by: .days(1))
         await bench.run(until: wall.steady.now + .seconds(130))
         #expect(action.count == 1)
         gate.open()
-        try await until { bench.recorder.count("delivery.done") != 0 }
+        try await waitUntil { bench.recorder.count("delivery.done") != 0 }
         #expect(try await bench.deliveries().map(\.receipt) == [Receipt("first")])
         running.cancel()
         try await running.value

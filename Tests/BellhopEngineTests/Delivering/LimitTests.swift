@@ -12,8 +12,10 @@ import Testing
             if delivery.text.hasSuffix("2") { throw Failure(.refused, .giveUp, "400") }
             return Receipt("done")
         }
-        let owed = (0..<4).flatMap { number in ["x", "y"].map { (lane: String) in Owed("\(lane)\(number)", lane: lane) } }
-        try await bench.owe(owed)
+        let deliveries = (0..<4).flatMap { number in
+            ["x", "y"].map { (lane: String) in TestDelivery("\(lane)\(number)", lane: lane) }
+        }
+        try await bench.enqueue(deliveries)
         let surroundings = bench.surroundings
         let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }
         await bench.run(until: bench.now + .seconds(600))
@@ -33,15 +35,16 @@ import Testing
             if delivery.id.receiver == "slow", delivery.text != "s0" { _ = await gate.pass() }
             return Receipt("done")
         }
-        try await bench.owe((0..<40).map { Owed("s\($0)", receiver: "slow") } + (0..<40).map { Owed("f\($0)", receiver: "fast") })
+        try await bench.enqueue(
+            (0..<40).map { TestDelivery("s\($0)", receiver: "slow") } + (0..<40).map { TestDelivery("f\($0)", receiver: "fast") })
         let surroundings = bench.surroundings
         let limits = Dispatcher.Limits(inFlight: 64, perReceiver: 8)
         let loop = Task { await Dispatcher(surroundings, limits: limits, actions: { _ in action }).run() }
-        try await until { try await bench.deliveries(.done).count >= 41 }
+        try await waitUntil { try await bench.deliveries(.done).count >= 41 }
         #expect(action.mostAtOnce["slow", default: 0] <= 8)
         #expect((4...9).contains(action.performed.count { $0.delivery.id.receiver == "slow" }))
         gate.open()
-        try await until { try await bench.deliveries(.done).count >= 80 }
+        try await waitUntil { try await bench.deliveries(.done).count >= 80 }
         loop.cancel()
         await loop.value
         #expect(action.count == 80)
@@ -55,7 +58,7 @@ import Testing
             for _ in 0..<5 { await Task.yield() }
             return Receipt("done")
         }
-        try await bench.owe((0..<60).map { Owed("\($0)", receiver: "r\($0 % 3)") })
+        try await bench.enqueue((0..<60).map { TestDelivery("\($0)", receiver: "r\($0 % 3)") })
         let dispatcher = Dispatcher(
             bench.surroundings, limits: .init(inFlight: inFlight, perReceiver: perReceiver), actions: { _ in action })
         let loop = Task { await dispatcher.run() }
@@ -78,8 +81,10 @@ import Testing
             return Receipt("done")
         }
         let start = bench.now
-        try await bench.owe(
-            (0..<9).map { Owed("s\($0)", receiver: "slow") } + [Owed("later", receiver: "fast", runAt: start + .seconds(20))])
+        try await bench.enqueue(
+            (0..<9).map { TestDelivery("s\($0)", receiver: "slow") } + [
+                TestDelivery("later", receiver: "fast", runAt: start + .seconds(20))
+            ])
         let surroundings = bench.surroundings
         let loop = Task {
             await Dispatcher(surroundings, limits: .init(perReceiver: 4), actions: { _ in action }).run()
@@ -94,14 +99,14 @@ import Testing
     @Test func `a delivery that is created while the dispatcher sleeps is performed at once`() async throws {
         let bench = try Bench()
         let action = ScriptedAction()
-        let shelf = try await bench.shelf(telling("task_created"))
+        let shelf = try await bench.shelf(logRule(on: "task_created"))
         let source = bench.source(tasks(0..<2))
         let engine = Engine(bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { _ in action })
         let running = Task { try await engine.run() }
-        try await until { bench.recorder.count("source.baseline") != 0 }
+        try await waitUntil { bench.recorder.count("source.baseline") != 0 }
         source.put(task("new"))
         await bench.run(until: bench.now + .seconds(60))
-        try await until { action.count != 0 }
+        try await waitUntil { action.count != 0 }
         #expect(action.performed[0].attempt.now == TestClock().now + .seconds(60))
         running.cancel()
         try await running.value

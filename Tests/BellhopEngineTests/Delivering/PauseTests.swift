@@ -16,7 +16,7 @@ import Testing
             if delivery.id.receiver == "chat" { throw Self.gone }
             return Receipt("done")
         }
-        try await bench.owe((0..<20).map { Owed("\(100 + $0)", retry: Self.once) })
+        try await bench.enqueue((0..<20).map { TestDelivery("\(100 + $0)", retry: Self.once) })
         let limits: @Sendable (String) -> ReceiverLimits = { ReceiverLimits(onPaused: $0 == "chat" ? "pager" : nil) }
         try await Dispatcher(bench.surroundings, receivers: limits, actions: { _ in action }).dispatchPending()
         let met = action.performed.count { $0.delivery.id.receiver == "chat" }
@@ -29,7 +29,7 @@ import Testing
             return
         }
         #expect(message.title.plainText == "The receiver chat is paused")
-        #expect(try await bench.happened() == ["receiver_paused receiver/chat chat answered 404."])
+        #expect(try await bench.eventLines() == ["receiver_paused receiver/chat chat answered 404."])
         #expect(bench.recorder.count("receiver.paused") == 1)
         await bench.clock.advance(by: .days(30))
         try await Dispatcher(bench.restarted, receivers: limits, actions: { _ in action }).dispatchPending()
@@ -41,8 +41,9 @@ import Testing
         let action = ScriptedAction()
         let stop = ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, why: "holiday")
         #expect(try await bench.store.pause(ReceiverPause(stop)))
-        try await bench.owe([
-            Owed("1"), Owed("2", expires: bench.now + .seconds(60)), Owed("3"), Owed("4", receiver: "other"),
+        try await bench.enqueue([
+            TestDelivery("1"), TestDelivery("2", expires: bench.now + .seconds(60)), TestDelivery("3"),
+            TestDelivery("4", receiver: "other"),
         ])
         let engine = Engine(bench.surroundings, shelf: RuleShelf(), sources: [], actions: { _ in action })
         let dispatcher = Dispatcher(bench.surroundings, actions: { _ in action })
@@ -63,18 +64,18 @@ import Testing
             _ = await gate.pass()
             return Receipt("done")
         }
-        try await bench.owe((0..<10).map { Owed("\($0)") })
+        try await bench.enqueue((0..<10).map { TestDelivery("\($0)") })
         let surroundings = bench.surroundings
         let engine = Engine(surroundings, shelf: RuleShelf(), sources: [], actions: { _ in action })
         let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }
-        try await until { action.count == 3 }
+        try await waitUntil { action.count == 3 }
         engine.pause(ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, why: "holiday"))
         gate.open()
-        try await until { try await bench.deliveries(.done).count == 3 }
+        try await waitUntil { try await bench.deliveries(.done).count == 3 }
         await bench.run(until: bench.now + .seconds(600))
         #expect(action.count == 3)
         #expect(try await engine.resume("chat"))
-        try await until { try await bench.deliveries(.done).count == 10 }
+        try await waitUntil { try await bench.deliveries(.done).count == 10 }
         loop.cancel()
         await loop.value
     }
@@ -88,18 +89,18 @@ import Testing
             if attempt.now < resumed { throw Self.gone }
             return Receipt("done")
         }
-        try await bench.owe((0..<3).map { Owed("\($0)", retry: Self.once) })
+        try await bench.enqueue((0..<3).map { TestDelivery("\($0)", retry: Self.once) })
         let surroundings = bench.surroundings
         let engine = Engine(surroundings, shelf: RuleShelf(), sources: [], actions: { _ in action })
         let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }
-        try await until { action.count == 3 }
+        try await waitUntil { action.count == 3 }
         let stop = ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, why: "repair")
         #expect(try await bench.store.pause(ReceiverPause(stop)))
         engine.pause(stop)
         await bench.clock.advance(by: .seconds(10))
         #expect(try await engine.resume("chat"))
         gate.open()
-        try await until { try await bench.deliveries(.done).count == 3 }
+        try await waitUntil { try await bench.deliveries(.done).count == 3 }
         loop.cancel()
         await loop.value
         #expect(action.count == 6)
@@ -112,7 +113,7 @@ import Testing
         let action = ScriptedAction()
         let stop = ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, why: "repair")
         #expect(try await bench.store.pause(ReceiverPause(stop)))
-        try await bench.owe([Owed("1")])
+        try await bench.enqueue([TestDelivery("1")])
         let engine = Engine(bench.surroundings, shelf: RuleShelf(), sources: [], actions: { _ in action })
         let dispatcher = Dispatcher(bench.surroundings, actions: { _ in action })
         #expect(try await dispatcher.dispatchPending() == 0)
@@ -128,7 +129,7 @@ import Testing
     @Test func `a pause that the store did not accept is stored with the next refusal`() async throws {
         let bench = try Bench()
         let action = ScriptedAction { _, _ throws(Failure) in throw Self.gone }
-        try await bench.owe([Owed("1", retry: Self.once)])
+        try await bench.enqueue([TestDelivery("1", retry: Self.once)])
         bench.fail(statement: 8)
         _ = try? await Dispatcher(bench.surroundings, actions: { _ in action }).dispatchPending()
         bench.stopFailing()
@@ -136,6 +137,6 @@ import Testing
         try await bench.store.start(.only, at: bench.now)
         try await Dispatcher(bench.restarted, actions: { _ in action }).dispatchPending()
         #expect(try await bench.store.stops().map(\.cause) == [.refusal])
-        #expect(try await bench.happened().count == 1)
+        #expect(try await bench.eventLines().count == 1)
     }
 }

@@ -38,7 +38,7 @@ import Testing
         let chat = Chat()
         let clock = bench.clock
         let action = ScriptedAction { delivery, _ throws(Failure) in try chat.post(delivery.text, at: clock.now) }
-        try await bench.owe((0..<count).map { Owed("\(1000 + $0)") })
+        try await bench.enqueue((0..<count).map { TestDelivery("\(1000 + $0)") })
         let (surroundings, start) = (bench.surroundings, bench.now)
         let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }
         for round in 1...5 where chat.state.withLock({ $0.taken.count }) < count {
@@ -58,7 +58,8 @@ import Testing
     @Test func `a rest applies to all deliveries of its receiver, survives a restart, and counts no attempt`() async throws {
         let bench = try Bench()
         let action = ScriptedAction { _, _ throws(Failure) in throw Failure(.throttled, .rest(.seconds(600)), "429") }
-        try await bench.owe((0..<10).map { Owed("\($0)", retry: RetryPolicy(attempts: 1, base: .seconds(1), cap: .seconds(1))) })
+        try await bench.enqueue(
+            (0..<10).map { TestDelivery("\($0)", retry: RetryPolicy(attempts: 1, base: .seconds(1), cap: .seconds(1))) })
         let surroundings = bench.surroundings
         try await Dispatcher(surroundings, actions: { _ in action }).dispatchPending()
         let refused = action.count
@@ -102,7 +103,7 @@ import Testing
         var poller = bench.poller(source)
         #expect(try await poller.pollOnce().isFailed)
         let action = ScriptedAction { _, _ in Receipt("done") }
-        try await bench.owe([Owed("1", receiver: "snow"), Owed("2", receiver: "chat")])
+        try await bench.enqueue([TestDelivery("1", receiver: "snow"), TestDelivery("2", receiver: "chat")])
         let dispatcher = Dispatcher(isRestarted ? bench.restarted : bench.surroundings, actions: { _ in action })
         #expect(try await dispatcher.dispatchPending() == 1)
         #expect(action.texts == ["2"])
@@ -121,16 +122,16 @@ import Testing
         let source = bench.source([])
         source.edit { $0.receiver = "snow" }
         let action = ScriptedAction { _, _ throws(Failure) in throw Failure(.throttled, .rest(.seconds(600)), "429") }
-        try await bench.owe([Owed("1", receiver: "snow")])
+        try await bench.enqueue([TestDelivery("1", receiver: "snow")])
         try await Dispatcher(bench.surroundings, actions: { _ in action }).dispatchPending()
         var poller = Poller(source, plan: .minutely, in: isRestarted ? bench.restarted : bench.surroundings)
         #expect(try await poller.pollOnce().isFailed)
-        #expect(source.asked.lists.isEmpty)
+        #expect(source.requests.lists.isEmpty)
         await bench.clock.advance(by: .seconds(600))
         #expect(try await poller.pollOnce().isFailed == false)
-        #expect(source.asked.lists.count == 1)
+        #expect(source.requests.lists.count == 1)
         // The source itself works, so this does not count as its failure.
-        #expect(try await bench.happened().isEmpty)
+        #expect(try await bench.eventLines().isEmpty)
     }
 
     @Test func `a rest does not affect other receivers`() async throws {
@@ -139,7 +140,7 @@ import Testing
             if delivery.id.receiver == "busy" { throw Failure(.throttled, .rest(.seconds(600)), "429") }
             return Receipt("done")
         }
-        try await bench.owe((0..<20).map { Owed("\($0)", receiver: $0 % 2 == 0 ? "busy" : "free") })
+        try await bench.enqueue((0..<20).map { TestDelivery("\($0)", receiver: $0 % 2 == 0 ? "busy" : "free") })
         try await Dispatcher(bench.surroundings, actions: { _ in action }).dispatchPending()
         #expect(try await bench.deliveries(.done).count == 10)
         #expect(action.performed.count { $0.delivery.id.receiver == "busy" } <= 3)
@@ -152,13 +153,13 @@ import Testing
             _ = await gate.pass()
             return Receipt("done")
         }
-        try await bench.owe((0..<5).map { Owed("\($0)") })
+        try await bench.enqueue((0..<5).map { TestDelivery("\($0)") })
         let dispatcher = Dispatcher(
             bench.surroundings, receivers: { _ in ReceiverLimits(concurrency: 1) }, actions: { _ in action })
         let stop = StopSign()
         let surroundings = bench.surroundings
         let loop = Task { await dispatcher.run(until: stop) }
-        try await until { action.count != 0 }
+        try await waitUntil { action.count != 0 }
         stop.raise()
         surroundings.bells.dispatcher.ring()
         gate.open()

@@ -61,7 +61,7 @@ import Testing
         #expect(try await dispatcher.dispatchPending() == 2)
         #expect(try await states(bench) == [.done, .dead, .dropped, .dropped, .dropped])
         #expect(try await bench.deliveries(.dropped).map(\.failure?.reason) == [.stopped, .stopped, .stopped])
-        #expect(try await bench.happened().last?.hasPrefix("delivery_dead") == true)
+        #expect(try await bench.eventLines().last?.hasPrefix("delivery_dead") == true)
         isBroken.withLock { $0 = false }
         let dead = try await bench.deliveries(.dead).map(\.delivery.id)
         #expect(try await bench.store.apply(.retry, to: dead, at: bench.now) == 1)

@@ -49,37 +49,37 @@ import Testing
         let book = try RuleBook.test(Self.rules, sources: [sources])
         let bench = try Bench()
         let begin = bench.now
-        let office = try await Office(Self.rules, [], isRunning: true)
+        let agent = try await TestAgent(Self.rules, [], isRunning: true)
         var silence: Silence?
         for number in 0..<60 {
             for _ in 0..<(random.oneIn(5) ? Int.random(in: 2...12, using: &random) : Int.random(in: 0...1, using: &random)) {
-                try await office.wait(1)
+                try await agent.wait(1)
             }
             if random.oneIn(8) {
                 let failure = Failure(.gateway, .retry(after: nil), "502 Bad Gateway")
-                office.source.edit {
+                agent.source.edit {
                     $0.lists = Array(repeating: .failure(failure), count: Int.random(in: 1...6, using: &random))
                 }
             }
             if random.oneIn(10) {
-                silence = try await Self.silence(number, in: office, for: Int.random(in: 2...9, using: &random))
+                silence = try await Self.silence(number, in: agent, for: Int.random(in: 2...9, using: &random))
             } else if let given = silence, random.oneIn(4) {
-                await office.bench.clock.advance(by: .seconds(60))
-                _ = try await office.bench.store.endSilence(given.id, at: office.bench.now)
-                try await office.look()
+                await agent.bench.clock.advance(by: .seconds(60))
+                _ = try await agent.bench.store.endSilence(given.id, at: agent.bench.now)
+                try await agent.runOnce()
                 silence = nil
             }
             let id = ["a", "b", "c", "d"][Int.random(in: 0..<4, using: &random)]
             switch Int.random(in: 0..<4, using: &random) {
-            case 0: office.source.remove(TaskKey(id))
-            case 1, 2: try await office.put(id, "title \(number)", priority: Int.random(in: 1...2, using: &random))
+            case 0: agent.source.remove(TaskKey(id))
+            case 1, 2: try await agent.put(id, "title \(number)", priority: Int.random(in: 1...2, using: &random))
             default: break
             }
-            try await office.look()
+            try await agent.runOnce()
         }
         // Once more, so that everything that is due is done.
-        try await office.look()
-        let store = office.bench.store
+        try await agent.runOnce()
+        let store = agent.bench.store
         var test = BackTest(book, from: begin, silences: try await store.silences())
         let events = Array(try await store.events(EventQuery(limit: 100_000)))
         var made: [Delivery.ID: Delivery] = [:]
@@ -94,13 +94,13 @@ import Testing
             take(test.feed(rest.prefix(count)))
             rest = rest.dropFirst(count)
         }
-        take(test.finish(at: office.bench.now))
+        take(test.finish(at: agent.bench.now))
         func lines(_ deliveries: [Delivery]) -> [String] {
             deliveries.map {
                 "\($0.createdAt.rfc3339) \($0.id.rule) \($0.id.step.text) \($0.id.receiver) \($0.initial.name) \($0.text)"
             }.sorted()
         }
-        let (found, real) = (lines(Array(made.values)), lines(try await office.bench.deliveries().map(\.delivery)))
+        let (found, real) = (lines(Array(made.values)), lines(try await agent.bench.deliveries().map(\.delivery)))
         #expect(real.count > 50)
         // The usual histories are known to have these.
         if RandomRuns.seed == nil, seed == 0 {
@@ -114,14 +114,14 @@ import Testing
     }
 
     /// Lets a minute pass and silences some tasks, before anything else happens at that moment.
-    private static func silence(_ number: Int, in office: Office, for minutes: Int) async throws -> Silence {
-        await office.bench.clock.advance(by: .seconds(60))
+    private static func silence(_ number: Int, in agent: TestAgent, for minutes: Int) async throws -> Silence {
+        await agent.bench.clock.advance(by: .seconds(60))
         let silence = Silence(
-            when: number.isMultiple(of: 2) ? "task.priority == 1" : nil, starts: office.bench.now,
-            ends: office.bench.now + .seconds(60 * minutes), reason: "x", by: "ann"
+            when: number.isMultiple(of: 2) ? "task.priority == 1" : nil, starts: agent.bench.now,
+            ends: agent.bench.now + .seconds(60 * minutes), reason: "x", by: "ann"
         ).identified
-        _ = try await office.bench.store.add(silence, at: office.bench.now)
-        try await office.look()
+        _ = try await agent.bench.store.add(silence, at: agent.bench.now)
+        try await agent.runOnce()
         return silence
     }
 }

@@ -42,27 +42,27 @@ import Testing
             }
         }
 
-        func play(to office: Office) async throws {
-            try await office.put("a", Self.hostile)
-            try await office.wait(1)
-            try await office.put("b")
-            try await office.wait(2)
-            try await office.put("a", "printer: [still] on fire", priority: self == .ends ? 2 : 1)
-            try await office.wait(1)
-            try await office.put("c", priority: self == .plain ? 3 : 1)
-            try await office.wait(7)
-            try await office.remove("a")
-            try await office.wait(3)
+        func play(to agent: TestAgent) async throws {
+            try await agent.put("a", Self.hostile)
+            try await agent.wait(1)
+            try await agent.put("b")
+            try await agent.wait(2)
+            try await agent.put("a", "printer: [still] on fire", priority: self == .ends ? 2 : 1)
+            try await agent.wait(1)
+            try await agent.put("c", priority: self == .plain ? 3 : 1)
+            try await agent.wait(7)
+            try await agent.remove("a")
+            try await agent.wait(3)
         }
     }
 
     @Test func `only a text that differs in the test is not expected`() async throws {
         let rules = "rule: r\non: task_created\ndo: [{log: \"known ${{ task.id }}\"}, {log: \"of ${{ size(tasks) }}\"}]"
         // The task that was there before is in no event.
-        let office = try await Office(rules, [task("z", "x")])
-        try await office.put("a")
-        let history = try await office.bench.store.history(HistoryQuery(through: .max / 2, limit: .max / 2))
-        let surroundings = try RuleSurroundings.test(sources: [office.source])
+        let agent = try await TestAgent(rules, [task("z", "x")])
+        try await agent.put("a")
+        let history = try await agent.bench.store.history(HistoryQuery(through: .max / 2, limit: .max / 2))
+        let surroundings = try RuleSurroundings.test(sources: [agent.source])
         let files = [RuleFile.test(rules)]
         let test = try ExplainedTest(
             of: nil, in: [ExplanationFacts(history)], by: try RuleBook.loadToExplain(files, surroundings: surroundings),
@@ -76,11 +76,11 @@ import Testing
     func `a test made of each event and each task passes with the present rules, and expects the recorded actions`(
         _ story: Story
     ) async throws {
-        let office = try await Office(story.rules)
-        try await story.play(to: office)
-        let store = office.bench.store
+        let agent = try await TestAgent(story.rules)
+        try await story.play(to: agent)
+        let store = agent.bench.store
         let bus = ExplanationFacts(try await store.history(HistoryQuery(through: .max / 2, limit: .max / 2)))
-        let surroundings = try RuleSurroundings.test(sources: [office.source])
+        let surroundings = try RuleSurroundings.test(sources: [agent.source])
         let files = [RuleFile.test(story.rules)]
         let book = try RuleBook.loadToExplain(files, surroundings: surroundings)
         var acted = 0
@@ -109,9 +109,9 @@ import Testing
     }
 
     /// The case of the last task that was created.
-    private func caseOfLastTask(in office: Office, by rules: String, rule: String? = nil) async throws -> ExplainedTest {
-        let history = try await office.bench.store.history(HistoryQuery(through: .max / 2, limit: .max / 2))
-        let surroundings = try RuleSurroundings.test(sources: [office.source])
+    private func caseOfLastTask(in agent: TestAgent, by rules: String, rule: String? = nil) async throws -> ExplainedTest {
+        let history = try await agent.bench.store.history(HistoryQuery(through: .max / 2, limit: .max / 2))
+        let surroundings = try RuleSurroundings.test(sources: [agent.source])
         let files = [RuleFile.test(rules)]
         let book = try RuleBook.loadToExplain(files, surroundings: surroundings)
         let event = try #require(history.events.last { $0.event.type == .taskCreated })
@@ -123,11 +123,11 @@ import Testing
         let deadMan = "rule: silence\non: {none: task_created, within: 2m, by: source}\ndo: [{log: silent}]"
         let hourly = "rule: hourly\non: {every: 1m}\ndo: [{log: tick}]"
         let rules = [Story.waits.rules, deadMan, hourly].joined(separator: "\n---\n")
-        let office = try await Office(rules)
-        try await office.wait(90)
-        try await office.put("a")
-        try await office.wait(20)
-        let test = try await caseOfLastTask(in: office, by: rules)
+        let agent = try await TestAgent(rules)
+        try await agent.wait(90)
+        try await agent.put("a")
+        try await agent.wait(20)
+        let test = try await caseOfLastTask(in: agent, by: rules)
         #expect(test.problems == [] && test.text.contains("only:") && test.text.contains("rule: r"), "\(test.text)")
         #expect(!test.text.contains("hourly"), "\(test.text)")
     }
@@ -145,11 +145,11 @@ import Testing
             quiet: {hours: "08:00-20:00", then: drop}
             do: [{notify: {to: chat, title: New}}, {log: made}]
             """
-        let office = try await Office(rules)
-        try await office.put("a")
-        try await office.wait(20)
-        let silence = try await caseOfLastTask(in: office, by: rules, rule: "silence")
-        let dropped = try await caseOfLastTask(in: office, by: rules, rule: "dropped")
+        let agent = try await TestAgent(rules)
+        try await agent.put("a")
+        try await agent.wait(20)
+        let silence = try await caseOfLastTask(in: agent, by: rules, rule: "silence")
+        let dropped = try await caseOfLastTask(in: agent, by: rules, rule: "dropped")
         #expect(silence.problems == [] && silence.text.contains("text: silent"), "\(silence.text)")
         #expect(
             dropped.problems == [] && dropped.text.contains("made") && !dropped.text.contains("title: New"), "\(dropped.text)")
@@ -157,14 +157,14 @@ import Testing
 
     @Test func `a case has the other tasks' events only if they are needed`() async throws {
         for (story, others) in [(Story.throttled, true), (.counts, true), (.plain, false), (.waits, false)] {
-            let office = try await Office(story.rules)
-            try await story.play(to: office)
-            let store = office.bench.store
+            let agent = try await TestAgent(story.rules)
+            try await story.play(to: agent)
+            let store = agent.bench.store
             let bus = ExplanationFacts(try await store.history(HistoryQuery(through: .max / 2, limit: .max / 2)))
             let event = try #require(
                 bus.events.last { $0.event.task?.key.text == (story == .counts ? "a" : "b") && $0.event.type != .taskRemoved })
             let own = ExplanationFacts(try await store.history(HistoryQuery(event: event.event.id.text)))
-            let surroundings = try RuleSurroundings.test(sources: [office.source])
+            let surroundings = try RuleSurroundings.test(sources: [agent.source])
             let files = [RuleFile.test(story.rules)]
             let test = try ExplainedTest(
                 of: event, in: [own, bus], rule: "r", by: RuleBook.loadToExplain(files, surroundings: surroundings), files: files,
@@ -175,20 +175,20 @@ import Testing
 
     @Test func `a case of what a silence kept back has the silence, until a person ended it, and passes`() async throws {
         let rules = "rule: r\non: task_created\ndo: [{notify: {to: chat, title: \"${{ task.title }}\"}}]\n"
-        let office = try await Office(rules)
+        let agent = try await TestAgent(rules)
         let silence = Silence(
-            when: "task.priority == 1", starts: office.bench.now, ends: office.bench.now + .days(1), reason: "x", by: "ann"
+            when: "task.priority == 1", starts: agent.bench.now, ends: agent.bench.now + .days(1), reason: "x", by: "ann"
         ).identified
-        _ = try await office.bench.store.add(silence, at: office.bench.now)
-        try await office.put("a")
-        try await office.wait(2)
-        _ = try await office.bench.store.endSilence(silence.id, at: office.bench.now)
-        try await office.wait(1)
-        try await office.put("b")
-        let store = office.bench.store
+        _ = try await agent.bench.store.add(silence, at: agent.bench.now)
+        try await agent.put("a")
+        try await agent.wait(2)
+        _ = try await agent.bench.store.endSilence(silence.id, at: agent.bench.now)
+        try await agent.wait(1)
+        try await agent.put("b")
+        let store = agent.bench.store
         var facts = ExplanationFacts(try await store.history(HistoryQuery(through: .max / 2, limit: .max / 2)))
         let files = [RuleFile.test(rules)]
-        let surroundings = try RuleSurroundings.test(sources: [office.source])
+        let surroundings = try RuleSurroundings.test(sources: [agent.source])
         let book = try RuleBook.loadToExplain(files, surroundings: surroundings)
         let events = facts.events.filter { $0.event.task != nil }
         #expect(events.count == 2)
@@ -206,14 +206,14 @@ import Testing
 
     @Test func `a case of a wait that was ended has what ended it, and goes on until the wait would have been over`() async throws
     {
-        let office = try await Office(Story.ends.rules)
-        try await Story.ends.play(to: office)
-        let store = office.bench.store
+        let agent = try await TestAgent(Story.ends.rules)
+        try await Story.ends.play(to: agent)
+        let store = agent.bench.store
         let facts = ExplanationFacts(try await store.history(HistoryQuery(task: "a")))
         let event = try #require(facts.events.first)
         let own = ExplanationFacts(try await store.history(HistoryQuery(event: event.event.id.text)))
         let files = [RuleFile.test(Story.ends.rules)]
-        let surroundings = try RuleSurroundings.test(sources: [office.source])
+        let surroundings = try RuleSurroundings.test(sources: [agent.source])
         let test = try ExplainedTest(
             of: event, in: [own, facts], by: RuleBook.loadToExplain(files, surroundings: surroundings), files: files,
             surroundings: surroundings)
@@ -224,11 +224,11 @@ import Testing
 
     @Test func `an event that tests cannot give is refused with a way out`() async throws {
         let rules = "rule: r\non: {every: 5m}\ndo: [{log: x}]"
-        let office = try await Office(rules)
-        try await office.wait(6)
-        let facts = ExplanationFacts(try await office.bench.store.history(HistoryQuery(through: .max / 2, limit: .max / 2)))
+        let agent = try await TestAgent(rules)
+        try await agent.wait(6)
+        let facts = ExplanationFacts(try await agent.bench.store.history(HistoryQuery(through: .max / 2, limit: .max / 2)))
         let event = try #require(facts.events.last { $0.event.type == .scheduleDue })
-        let surroundings = try RuleSurroundings.test(sources: [office.source])
+        let surroundings = try RuleSurroundings.test(sources: [agent.source])
         let book = try RuleBook.loadToExplain([.test(rules)], surroundings: surroundings)
         #expect {
             try ExplainedTest(of: event, in: [facts], by: book, files: [.test(rules)], surroundings: surroundings)

@@ -24,14 +24,14 @@ struct History {
         self.book = book
         poller = bench.poller(source)
         try await shelf.install(book, in: bench.surroundings)
-        for _ in 0..<Int.random(in: 0..<5, using: &random) { world.happen(&random) }
+        for _ in 0..<Int.random(in: 0..<5, using: &random) { world.changeRandomTask(&random) }
     }
 
     /// Performs this many random steps, then lets everything finish, and returns the differences from the model.
     mutating func run(steps: Int) async throws -> [String] {
         for _ in 0..<steps {
             switch Int.random(in: 0..<12, using: &random) {
-            case 0...4: world.happen(&random)
+            case 0...4: world.changeRandomTask(&random)
             case 5...7: try await poll()
             case 8, 9: try await route()
             case 10: try await dispatch()
@@ -39,7 +39,7 @@ struct History {
             }
             if random.oneIn(3) { await bench.clock.advance(by: .seconds(Int.random(in: 1...90, using: &random))) }
         }
-        try await rest()
+        try await finish()
         return try await differences()
     }
 
@@ -58,15 +58,15 @@ struct History {
             source.edit { $0.lists = [.empty, .empty] }
         default: break
         }
-        do { _ = try await poller.pollOnce() } catch { /* the test's own fault; what was kept is asked below */  }
+        do { _ = try await poller.pollOnce() } catch { /* the injected fault; the store says below what was committed */  }
         endFaults()
-        try await look(isListFalse: isListFalse)
+        try await notePoll(isListFalse: isListFalse)
     }
 
-    /// Asks the store whether a poll was committed: if the answer was lost, only the store knows.
-    private mutating func look(isListFalse: Bool = false) async throws {
+    /// Notes a poll in the model if the store has committed it, also if its answer was lost.
+    private mutating func notePoll(isListFalse: Bool = false) async throws {
         let kept = try await bench.store.open(source.scope, source: source.name, at: bench.now).turn
-        if kept != turn { isListFalse ? world.lookAtRecords() : world.look() }
+        if kept != turn { isListFalse ? world.noteEmptyPoll() : world.notePoll() }
         turn = kept
     }
 
@@ -77,7 +77,7 @@ struct History {
         default: break
         }
         let router = Router(bench.surroundings, shelf: shelf, batch: Int.random(in: 1...3, using: &random))
-        do { try await router.routePending() } catch { /* the test's own fault; routed later */  }
+        do { try await router.routePending() } catch { /* the injected fault; the events are routed later */  }
         endFaults()
     }
 
@@ -93,7 +93,7 @@ struct History {
         let ended = StopSign()
         let failures = bench.recorder.count("store.failed")
         let dying = Task {
-            _ = try? await dispatcher.dispatchPending()  // a fault of the script
+            _ = try? await dispatcher.dispatchPending()  // the injected fault
             ended.raise()
         }
         while !ended.isUp, bench.recorder.count("store.failed") == failures { await Task.yield() }
@@ -111,7 +111,7 @@ struct History {
 
     private func endFaults() {
         bench.stopFailing()
-        bench.store.work()
+        bench.store.stopFailing()
         source.edit { state in
             state.lists = []
             state.details = []
@@ -119,12 +119,12 @@ struct History {
     }
 
     /// Polls, routes and delivers until no work is left.
-    private mutating func rest() async throws {
+    private mutating func finish() async throws {
         try await restart()
         for _ in 0..<2 {
             source.set(world.tasks.values.sorted { $0.key < $1.key })
             _ = try await poller.pollOnce()
-            try await look()
+            try await notePoll()
         }
         try await Router(bench.surroundings, shelf: shelf).routePending()
         try await Dispatcher(bench.surroundings, actions: { [action] _ in action }).dispatchPending()

@@ -60,7 +60,7 @@ struct ReloadEscalations {
     }
 
     /// What an event means to escalations: it ends them first, then it may begin new ones. Returns what is logged at once.
-    mutating func happen(_ kind: ReloadModel.Kind, _ id: String, _ priority: Int, at now: Int) -> [String] {
+    mutating func apply(_ kind: ReloadModel.Kind, _ id: String, _ priority: Int, at now: Int) -> [String] {
         var log: [String] = []
         if kind == .removed || kind == .changed, escalations["e"]?.removeValue(forKey: id) != nil {
             log.append("pager closes \(id)")

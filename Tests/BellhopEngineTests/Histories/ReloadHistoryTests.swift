@@ -9,10 +9,10 @@ import Testing
     @Test(arguments: 0..<UInt64(RandomRuns.count(120)))
     func `each history makes the runs of the model`(_ seed: UInt64) async throws {
         var random = SeededRandom(seed: RandomRuns.seed(seed))
-        let office = try await Office(ReloadModel.rules(), [task("always", "x", ["priority": 9])])
+        let agent = try await TestAgent(ReloadModel.rules(), [task("always", "x", ["priority": 9])])
         var model = ReloadModel()
         var gone: Set<String> = []
-        let start = office.bench.now
+        let start = agent.bench.now
         var minute = 0
         var rules = ReloadModel.rules()
         var writings: [String: ReloadModel.Writing] = [:]
@@ -21,12 +21,12 @@ import Testing
             let pause = random.oneIn(5) ? Int.random(in: 2...12, using: &random) : Int.random(in: 0...1, using: &random)
             if pause > 0 {
                 minute += pause
-                await office.bench.clock.advance(by: .seconds(60 * pause))
+                await agent.bench.clock.advance(by: .seconds(60 * pause))
             } else if random.oneIn(8) {
                 // The clock is set back: what was due is not due again, and due times stay as they are.
                 let step = Int.random(in: 1...6, using: &random)
                 minute -= step
-                await office.bench.clock.jump(to: office.bench.now - .seconds(60 * step))
+                await agent.bench.clock.jump(to: agent.bench.now - .seconds(60 * step))
                 story.append("the clock is set back by \(step)")
             }
             if random.oneIn(6) {
@@ -49,28 +49,28 @@ import Testing
             let priority = Int.random(in: 1...2, using: &random)
             if let before = model.tasks[id] {
                 if random.oneIn(4) {
-                    office.source.remove(TaskKey(id))
-                    model.arrive(at: minute)
-                    model.happen(.removed, id, before, at: minute)
+                    agent.source.remove(TaskKey(id))
+                    model.beforeChanges(at: minute)
+                    model.apply(.removed, id, before, at: minute)
                     gone.insert(id)
                 } else if !random.oneIn(3) {
                     // A title that was never there makes it a change.
-                    office.source.put(task(id, "title \(story.count)", ["priority": .int(Int64(priority))]))
-                    model.arrive(at: minute)
-                    model.happen(.changed, id, priority, at: minute)
+                    agent.source.put(task(id, "title \(story.count)", ["priority": .int(Int64(priority))]))
+                    model.beforeChanges(at: minute)
+                    model.apply(.changed, id, priority, at: minute)
                 }
             } else if !random.oneIn(3) {
-                office.source.put(task(id, "title \(story.count)", ["priority": .int(Int64(priority))]))
-                model.arrive(at: minute)
-                model.happen(gone.contains(id) ? .returned : .created, id, priority, at: minute)
+                agent.source.put(task(id, "title \(story.count)", ["priority": .int(Int64(priority))]))
+                model.beforeChanges(at: minute)
+                model.apply(gone.contains(id) ? .returned : .created, id, priority, at: minute)
             }
-            model.leave(at: minute)
+            model.afterChanges(at: minute)
             story.append("\(minute): \(model.tasks.sorted { $0.key < $1.key }.map { "\($0.key)\($0.value)" })")
-            try await look(office, rules, &random)
-            let (made, expected) = (office.texts.sorted(), model.log.sorted())
+            try await runAgent(agent, rules, &random)
+            let (made, expected) = (agent.texts.sorted(), model.log.sorted())
             guard made == expected else {
                 let (lost, surplus) = (expected.difference(from: made).insertions, made.difference(from: expected).insertions)
-                let timers = try await office.bench.store.dueTimers(at: .distantFuture, limit: 100).map {
+                let timers = try await agent.bench.store.dueTimers(at: .distantFuture, limit: 100).map {
                     "\($0.id.rule) \($0.id.kind) \($0.id.key) \(($0.due - start).components.seconds / 60)"
                 }
                 let days = (story.suffix(24) + ["timers: \(timers)"]).joined(separator: "\n")
@@ -81,14 +81,14 @@ import Testing
     }
 
     /// One run of the agent; sometimes it ends in the middle, as if it was killed, and another one follows.
-    private func look(_ office: Office, _ rules: String, _ random: inout SeededRandom) async throws {
+    private func runAgent(_ agent: TestAgent, _ rules: String, _ random: inout SeededRandom) async throws {
         let calls: [FaultyStore.Call] = [.commit, .route, .unrouted, .state, .nextTimer, .dueTimers, .register, .remembered]
         if random.oneIn(3) {
             let call = calls[Int.random(in: 0..<calls.count, using: &random)]
-            office.bench.store.failOnce(call, random.oneIn(2) ? .before : .after)
-            try? await office.look(with: rules)
-            office.bench.store.work()
+            agent.bench.store.failOnce(call, random.oneIn(2) ? .before : .after)
+            try? await agent.runOnce(with: rules)
+            agent.bench.store.stopFailing()
         }
-        try await office.look(with: rules)
+        try await agent.runOnce(with: rules)
     }
 }

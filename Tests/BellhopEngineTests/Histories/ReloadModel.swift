@@ -123,7 +123,7 @@ struct ReloadModel {
 
     /// The first events of a moment are about to come. Groups that are due, and waits that are over at this very moment, come before
     /// them; waits that were over while nobody looked come after them.
-    mutating func arrive(at now: Int) {
+    mutating func beforeChanges(at now: Int) {
         fireGroups(until: now)
         fireHolds(at: now)
         flushChain(until: now)
@@ -131,14 +131,14 @@ struct ReloadModel {
     }
 
     /// The look is over.
-    mutating func leave(at now: Int) {
+    mutating func afterChanges(at now: Int) {
         fireHolds(until: now)
         fireGroups(until: now)
         log += escalations.fire(tasks, at: now) { $0 <= now }
     }
 
     /// An event of a task with this priority; for a removed task as it was last seen.
-    mutating func happen(_ kind: Kind, _ id: String, _ priority: Int, at now: Int) {
+    mutating func apply(_ kind: Kind, _ id: String, _ priority: Int, at now: Int) {
         // h and x
         let (holds, begins) = (priority == 1, kind == .created || kind == .changed)
         for (rule, waits, minutes) in [("h", \ReloadModel.hold, 3), ("x", \.chainHold, 2)] where !absent.contains(rule) {
@@ -149,8 +149,8 @@ struct ReloadModel {
                 begun += 1
             }
         }
-        log += patterns.happen(kind, id, priority, at: now)
-        log += escalations.happen(kind, id, priority, at: now)
+        log += patterns.apply(kind, id, priority, at: now)
+        log += escalations.apply(kind, id, priority, at: now)
         tasks[id] = kind == .removed ? nil : priority
         // c
         if kind == .created, !absent.contains("c") {

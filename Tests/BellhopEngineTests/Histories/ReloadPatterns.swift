@@ -80,10 +80,10 @@ struct ReloadPatterns {
     }
 
     /// An event of a task with this priority. Returns what is logged at once.
-    mutating func happen(_ kind: ReloadModel.Kind, _ id: String, _ priority: Int, at now: Int) -> [String] {
+    mutating func apply(_ kind: ReloadModel.Kind, _ id: String, _ priority: Int, at now: Int) -> [String] {
         var log: [String] = []
-        if !absent.contains("p") { log += happenTogether(kind, id, priority, at: now) }
-        if !absent.contains("q") { log += happenInSequence(kind, id, at: now) }
+        if !absent.contains("p") { log += applyToAll(kind, id, priority, at: now) }
+        if !absent.contains("q") { log += applyToSequence(kind, id, at: now) }
         let begins = kind == .created || kind == .changed
         if !absent.contains("n") {
             if kind == .removed || kind == .changed && priority == 2 { unchanged[id] = nil }
@@ -101,7 +101,7 @@ struct ReloadPatterns {
     }
 
     /// p: the oldest of each entry that is in time, each used once. A clock that was set back makes a later event an older one.
-    private mutating func happenTogether(_ kind: ReloadModel.Kind, _ id: String, _ priority: Int, at now: Int) -> [String] {
+    private mutating func applyToAll(_ kind: ReloadModel.Kind, _ id: String, _ priority: Int, at now: Int) -> [String] {
         let fits = [kind == .created, (kind == .created || kind == .changed) && priority == 1]
         guard fits.contains(true) else { return [] }
         // What was too late for an event that fits is gone, also when the clock is set back.
@@ -118,7 +118,7 @@ struct ReloadPatterns {
     }
 
     /// q: the oldest sequence that wants the event, else one begins.
-    private mutating func happenInSequence(_ kind: ReloadModel.Kind, _ id: String, at now: Int) -> [String] {
+    private mutating func applyToSequence(_ kind: ReloadModel.Kind, _ id: String, at now: Int) -> [String] {
         var open = sequences[id, default: []].filter { now < $0.start + 9 }
         defer { sequences[id] = open }
         let place =

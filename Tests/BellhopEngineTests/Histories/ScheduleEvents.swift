@@ -31,7 +31,7 @@ struct ScheduleEvents {
         return log
     }
 
-    mutating func happen(_ change: ScheduleModel.Change, at now: Int, without removed: Set<String>) -> [String] {
+    mutating func apply(_ change: ScheduleModel.Change, at now: Int, without removed: Set<String>) -> [String] {
         var log: [String] = []
         let (id, priority) = (change.id, change.priority)
         if change.kind == .removed || priority != 1 {

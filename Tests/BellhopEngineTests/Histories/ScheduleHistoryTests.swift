@@ -10,7 +10,7 @@ import Testing
     func `each history makes the runs of the model`(_ seed: UInt64) async throws {
         var random = SeededRandom(seed: RandomRuns.seed(seed))
         var rules = ScheduleRules()
-        let office = try await Office(
+        let agent = try await TestAgent(
             rules.yaml, [task("always", "x", ["priority": 9]), task("z", "x", ["priority": 1]), task("a", "x", ["priority": 2])],
             timersAtOnce: seed.isMultiple(of: 2) ? 1000 : 2)
         var model = ScheduleModel(["always": 9, "z": 1, "a": 2])
@@ -20,11 +20,11 @@ import Testing
             let pause = random.oneIn(5) ? Int.random(in: 2...12, using: &random) : Int.random(in: 0...1, using: &random)
             if pause > 0 {
                 minute += pause
-                await office.bench.clock.advance(by: .seconds(60 * pause))
+                await agent.bench.clock.advance(by: .seconds(60 * pause))
             } else if random.oneIn(8) {
                 let step = Int.random(in: 1...6, using: &random)
                 minute -= step
-                await office.bench.clock.jump(to: office.bench.now - .seconds(60 * step))
+                await agent.bench.clock.jump(to: agent.bench.now - .seconds(60 * step))
                 story.append("the clock is set back by \(step)")
             }
             if random.oneIn(6), let letter = ScheduleRules.letters.randomElement(using: &random) {
@@ -34,26 +34,26 @@ import Testing
             }
             if random.oneIn(10) || model.isFailing && random.oneIn(2) {
                 let failure = Failure(.gateway, .retry(after: nil), "502 Bad Gateway")
-                office.source.edit { $0.lists = [.failure(failure)] }
+                agent.source.edit { $0.lists = [.failure(failure)] }
                 model.fail(at: minute)
                 story.append("\(minute): the source fails")
-                try await office.look(with: rules.yaml)
+                try await agent.runOnce(with: rules.yaml)
             } else {
                 let change = change(in: model, gone, &random)
                 if let change {
                     if change.kind == .removed {
-                        office.source.remove(TaskKey(change.id))
+                        agent.source.remove(TaskKey(change.id))
                         gone.insert(change.id)
                     } else {
                         // A title that was never there makes it a change.
-                        office.source.put(task(change.id, "title \(number)", ["priority": .int(Int64(change.priority))]))
+                        agent.source.put(task(change.id, "title \(number)", ["priority": .int(Int64(change.priority))]))
                     }
                 }
-                model.look(at: minute, change)
+                model.poll(at: minute, change)
                 story.append("\(minute): \(change.map { "\($0.kind) \($0.id) \($0.priority)" } ?? "nothing")")
-                try await look(office, rules.yaml, &random)
+                try await runAgent(agent, rules.yaml, &random)
             }
-            let (made, expected) = (office.texts.sorted(), model.log.sorted())
+            let (made, expected) = (agent.texts.sorted(), model.log.sorted())
             guard made == expected else {
                 let (lost, surplus) = (expected.difference(from: made).insertions, made.difference(from: expected).insertions)
                 Issue.record(
@@ -78,15 +78,15 @@ import Testing
     }
 
     /// One run of the agent; sometimes it ends in the middle, as if it was killed, and another one follows.
-    private func look(_ office: Office, _ rules: String, _ random: inout SeededRandom) async throws {
+    private func runAgent(_ agent: TestAgent, _ rules: String, _ random: inout SeededRandom) async throws {
         let calls: [FaultyStore.Call] = [
             .commit, .route, .unrouted, .state, .nextTimer, .dueTimers, .register, .remembered, .tasks, .events,
         ]
         if random.oneIn(3), let call = calls.randomElement(using: &random) {
-            office.bench.store.failOnce(call, random.oneIn(2) ? .before : .after)
-            try? await office.look(with: rules)
-            office.bench.store.work()
+            agent.bench.store.failOnce(call, random.oneIn(2) ? .before : .after)
+            try? await agent.runOnce(with: rules)
+            agent.bench.store.stopFailing()
         }
-        try await office.look(with: rules)
+        try await agent.runOnce(with: rules)
     }
 }

@@ -25,7 +25,7 @@ struct ScheduleLists {
         for (rule, schedule) in schedules { schedules[rule]?.due = min(schedule.due, now + schedule.every) }
     }
 
-    mutating func happen(_ change: ScheduleModel.Change) { untold.append("\(change.kind.rawValue) \(change.id)") }
+    mutating func apply(_ change: ScheduleModel.Change) { untold.append("\(change.kind.rawValue) \(change.id)") }
 
     /// Waits that are over, for elements that are still in the list.
     mutating func fire(_ tasks: [String: Int], _ isDue: (Int) -> Bool) -> [String] {

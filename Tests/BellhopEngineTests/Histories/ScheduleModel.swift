@@ -54,7 +54,7 @@ struct ScheduleModel {
 
     /// The agent starts, looks at its source, and does what is due. What is due at this very moment comes before the change that the look
     /// shows; what came due while nobody looked comes after it.
-    mutating func look(at now: Int, _ change: Change?) {
+    mutating func poll(at now: Int, _ change: Change?) {
         failingSince = nil
         lists.bringForward(to: now)
         let before = tasks
@@ -63,8 +63,8 @@ struct ScheduleModel {
         log += lists.run(before, at: now, without: removed) { $0 == now }
         if let change {
             tasks[change.id] = change.kind == .removed ? nil : change.priority
-            lists.happen(change)
-            log += events.happen(change, at: now, without: removed)
+            lists.apply(change)
+            log += events.apply(change, at: now, without: removed)
         }
         log += events.fire(tasks) { $0 <= now }
         if !removed.contains("v") { log += lists.fire(tasks) { $0 <= now } }

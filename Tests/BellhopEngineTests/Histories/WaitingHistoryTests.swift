@@ -9,7 +9,7 @@ import Testing
     func `each history makes the runs of the model`(_ seed: UInt64) async throws {
         var random = SeededRandom(seed: RandomRuns.seed(seed))
         // In half of them a batch has two timers, and what the next ones need is read while these are stored.
-        let office = try await Office(
+        let agent = try await TestAgent(
             WaitingModel.rules, [task("always", "x", ["priority": 9])], timersAtOnce: seed.isMultiple(of: 2) ? 1000 : 2)
         var model = WaitingModel()
         var gone: Set<String> = []
@@ -19,31 +19,31 @@ import Testing
             let pause = random.oneIn(5) ? Int.random(in: 2...12, using: &random) : Int.random(in: 0...1, using: &random)
             if pause > 0 {
                 minute += pause
-                await office.bench.clock.advance(by: .seconds(60 * pause))
+                await agent.bench.clock.advance(by: .seconds(60 * pause))
             }
             let id = ["a", "b", "c", "d"][Int.random(in: 0..<4, using: &random)]
             let priority = Int.random(in: 1...2, using: &random)
             if let before = model.tasks[id] {
                 if random.oneIn(4) {
-                    office.source.remove(TaskKey(id))
-                    model.arrive(at: minute)
-                    model.happen(.removed, id, before, at: minute)
+                    agent.source.remove(TaskKey(id))
+                    model.beforeChanges(at: minute)
+                    model.apply(.removed, id, before, at: minute)
                     gone.insert(id)
                 } else if !random.oneIn(3) {
                     // A title that was never there makes it a change.
-                    office.source.put(task(id, "title \(story.count)", ["priority": .int(Int64(priority))]))
-                    model.arrive(at: minute)
-                    model.happen(.changed, id, priority, at: minute)
+                    agent.source.put(task(id, "title \(story.count)", ["priority": .int(Int64(priority))]))
+                    model.beforeChanges(at: minute)
+                    model.apply(.changed, id, priority, at: minute)
                 }
             } else if !random.oneIn(3) {
-                office.source.put(task(id, "title \(story.count)", ["priority": .int(Int64(priority))]))
-                model.arrive(at: minute)
-                model.happen(gone.contains(id) ? .returned : .created, id, priority, at: minute)
+                agent.source.put(task(id, "title \(story.count)", ["priority": .int(Int64(priority))]))
+                model.beforeChanges(at: minute)
+                model.apply(gone.contains(id) ? .returned : .created, id, priority, at: minute)
             }
-            model.leave(at: minute)
+            model.afterChanges(at: minute)
             story.append("\(minute): \(model.tasks.sorted { $0.key < $1.key }.map { "\($0.key)\($0.value)" })")
-            try await look(office, &random)
-            let (made, expected) = (office.texts.sorted(), model.log.sorted())
+            try await runAgent(agent, &random)
+            let (made, expected) = (agent.texts.sorted(), model.log.sorted())
             guard made == expected else {
                 let (lost, surplus) = (expected.difference(from: made).insertions, made.difference(from: expected).insertions)
                 let days = story.suffix(16).joined(separator: "\n")
@@ -54,16 +54,16 @@ import Testing
     }
 
     /// One run of the agent; sometimes it ends in the middle, as if it was killed, and another one follows.
-    private func look(_ office: Office, _ random: inout SeededRandom) async throws {
+    private func runAgent(_ agent: TestAgent, _ random: inout SeededRandom) async throws {
         let calls: [FaultyStore.Call] = [
             .commit, .route, .unrouted, .state, .nextTimer, .dueTimers, .register, .remembered, .nextRelease, .released, .release,
         ]
         if random.oneIn(3) {
             let call = calls[Int.random(in: 0..<calls.count, using: &random)]
-            office.bench.store.failOnce(call, random.oneIn(2) ? .before : .after)
-            try? await office.look()
-            office.bench.store.work()
+            agent.bench.store.failOnce(call, random.oneIn(2) ? .before : .after)
+            try? await agent.runOnce()
+            agent.bench.store.stopFailing()
         }
-        try await office.look()
+        try await agent.runOnce()
     }
 }

@@ -137,7 +137,7 @@ struct WaitingModel {
 
     /// The first events of a moment are about to come. Groups that are due, and waits that are over at this very moment, come before
     /// them; waits that were over while nobody looked come after them.
-    mutating func arrive(at now: Int) {
+    mutating func beforeChanges(at now: Int) {
         fireGroups(until: now)
         fireHolds(at: now)
         flushChain(until: now)
@@ -145,7 +145,7 @@ struct WaitingModel {
     }
 
     /// The look is over.
-    mutating func leave(at now: Int) {
+    mutating func afterChanges(at now: Int) {
         fireHolds(until: now)
         fireGroups(until: now)
         escalate(now) { $0 <= now }
@@ -158,10 +158,10 @@ struct WaitingModel {
     private static func isQuiet(_ minute: Int) -> Bool { quiet.contains { $0.contains(minute) } }
 
     /// An event of a task with this priority; for a removed task as it was last seen.
-    mutating func happen(_ kind: Kind, _ id: String, _ priority: Int, at now: Int) {
+    mutating func apply(_ kind: Kind, _ id: String, _ priority: Int, at now: Int) {
         // h and x
         let (holds, begins) = (priority == 1, kind == .created || kind == .changed)
-        happenTogether(kind, id, priority, at: now)
+        applyToPatterns(kind, id, priority, at: now)
         for (waits, minutes) in [(\WaitingModel.hold, 3), (\.chainHold, 2)] {
             if kind == .removed || !holds {
                 self[keyPath: waits][id] = nil
@@ -202,7 +202,7 @@ struct WaitingModel {
     }
 
     /// The rules for several events.
-    private mutating func happenTogether(_ kind: Kind, _ id: String, _ priority: Int, at now: Int) {
+    private mutating func applyToPatterns(_ kind: Kind, _ id: String, _ priority: Int, at now: Int) {
         // p: the oldest of each entry that is in time, each used once
         together = together.map { $0.filter { now < $0.at + 4 } }
         let fits = [kind == .created, (kind == .created || kind == .changed) && priority == 1]

@@ -1,7 +1,7 @@
 import BellhopCore
 import BellhopTesting
 
-/// The tasks, and the events that an observer must have seen: the simple model that the engine is compared with.
+/// A simple model that the engine is compared with: the tasks, and the events that must have been reported.
 struct World {
     /// The current tasks.
     private(set) var tasks: [String: Snapshot] = [:]
@@ -15,7 +15,7 @@ struct World {
     private static let keys = (0..<7).map { "k\($0)" }
 
     /// Makes a random change: a task appears, changes in the listing or only in its details, is touched, or leaves.
-    mutating func happen(_ random: inout SeededRandom) {
+    mutating func changeRandomTask(_ random: inout SeededRandom) {
         guard let key = Self.keys.randomElement(using: &random) else { return }
         version += 1
         guard var task = tasks[key] else {
@@ -37,7 +37,7 @@ struct World {
     }
 
     /// Notes a committed poll that saw the tasks as they are.
-    mutating func look() {
+    mutating func notePoll() {
         defer { seen = tasks }
         guard let seen else { return }
         for (key, task) in tasks {
@@ -55,8 +55,8 @@ struct World {
         }
     }
 
-    /// Notes a committed poll with a falsely empty list: it only saw which known tasks left.
-    mutating func lookAtRecords() {
+    /// Notes a committed poll with a falsely empty list, which shows only which known tasks left.
+    mutating func noteEmptyPoll() {
         for (key, task) in seen ?? [:] where tasks[key] == nil {
             seen?[key] = nil
             departed.insert(key)

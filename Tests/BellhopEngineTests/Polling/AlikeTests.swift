@@ -27,7 +27,7 @@ import Testing
         var restarted = bench.poller(source)
         #expect(try await restarted.pollOnce().events == 300)
         #expect(try await restarted.pollOnce().isUnchanged)
-        #expect(try await bench.happened().count { $0.hasPrefix("source_held") } == 1)
+        #expect(try await bench.eventLines().count { $0.hasPrefix("source_held") } == 1)
     }
 
     @Test func `a held change that was a fault leaves no events`() async throws {
@@ -37,7 +37,7 @@ import Testing
         #expect(try await poller.pollOnce().isHeld)
         source.set(tasks(0..<300))
         #expect(try await poller.pollOnce().isUnchanged)
-        #expect(try await bench.happened().count == 1)
+        #expect(try await bench.eventLines().count == 1)
     }
 
     @Test func `a change that spreads from poll to poll is accepted at the second poll`() async throws {
@@ -68,6 +68,6 @@ import Testing
         #expect(try await poller.pollOnce().events == 300)
         source.set(tasks(0..<10, "upgraded"))
         #expect(try await poller.pollOnce().events == 290)
-        #expect(try await bench.happened().count { $0.hasPrefix("source_held") } == 0)
+        #expect(try await bench.eventLines().count { $0.hasPrefix("source_held") } == 0)
     }
 }

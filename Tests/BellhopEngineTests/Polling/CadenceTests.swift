@@ -22,8 +22,8 @@ import Testing
         try await clock.run(until: start + time, awaiting: 1)
         polling.cancel()
         await polling.value
-        #expect(source.asked.mostPollsAtOnce == 1)
-        return source.asked.lists.map { ($0 - start) / .seconds(1) }
+        #expect(source.requests.mostPollsAtOnce == 1)
+        return source.requests.lists.map { ($0 - start) / .seconds(1) }
     }
 
     private func polls(
@@ -109,7 +109,7 @@ import Testing
         try await clock.run(until: start + .seconds(430), awaiting: 1)
         polling.cancel()
         await polling.value
-        let times = source.asked.lists.map { ($0 - start) / .seconds(1) }
+        let times = source.requests.lists.map { ($0 - start) / .seconds(1) }
         let waits = zip(times.dropFirst(), times).map { $0 - $1 }
         #expect(waits.allSatisfy { (10...90).contains($0) }, "\(times)")
         #expect((7...8).contains(times.count), "\(times)")
@@ -127,6 +127,6 @@ import Testing
             _ = try await poller.pollOnce()
             await wall.steady.advance(by: .seconds(60))
         }
-        #expect(source.asked.details.count == 3)
+        #expect(source.requests.details.count == 3)
     }
 }

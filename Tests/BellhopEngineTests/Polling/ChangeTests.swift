@@ -10,16 +10,16 @@ import Testing
         var poller = bench.poller(bench.source(tasks(0..<3)))
         guard case .baseline(let count) = try await poller.pollOnce() else { return #expect(Bool(false), "no baseline") }
         #expect(count == 3)
-        #expect(try await bench.happened() == [])
+        #expect(try await bench.eventLines() == [])
         #expect(try await poller.pollOnce().isUnchanged)
-        #expect(try await bench.happened() == [])
+        #expect(try await bench.eventLines() == [])
     }
 
     @Test func `with initial: emit, the tasks of the baseline are reported`() async throws {
         let bench = try Bench()
         var poller = bench.poller(bench.source(tasks(0..<3)), PollPlan(cadence: .every(.seconds(60)), emitsInitial: true))
         _ = try await poller.pollOnce()
-        #expect(try await bench.happened() == ["task_created t0", "task_created t1", "task_created t2"])
+        #expect(try await bench.eventLines() == ["task_created t0", "task_created t1", "task_created t2"])
     }
 
     @Test func `an empty first list is a baseline too`() async throws {
@@ -29,7 +29,7 @@ import Testing
         _ = try await poller.pollOnce()
         source.put(task("a"))
         _ = try await poller.pollOnce()
-        #expect(try await bench.happened() == ["task_created a"])
+        #expect(try await bench.eventLines() == ["task_created a"])
     }
 
     @Test func `a new task is reported once as created`() async throws {
@@ -39,7 +39,7 @@ import Testing
         _ = try await poller.pollOnce()
         source.put(task("new"))
         for _ in 0..<3 { _ = try await poller.pollOnce() }
-        #expect(try await bench.happened() == ["task_created new"])
+        #expect(try await bench.eventLines() == ["task_created new"])
     }
 
     @Test func `fields and titles that change are reported with both values`() async throws {
@@ -50,7 +50,7 @@ import Testing
         source.put(task("a", "printer is out", ["priority": 1]))
         for _ in 0..<2 { _ = try await poller.pollOnce() }
         #expect(
-            try await bench.happened()
+            try await bench.eventLines()
                 == [#"task_changed a priority: 3 → 1 title: "printer on fire" → "printer is out""#])
         let event = try #require(try await bench.store.events(EventQuery()).first?.event)
         #expect(event.data["before"]?["title"] == "printer on fire")
@@ -76,7 +76,7 @@ import Testing
         #expect(try await poller.pollOnce().isUnchanged)
         source.put(before)
         #expect(try await poller.pollOnce().isUnchanged)
-        #expect(try await bench.happened() == [])
+        #expect(try await bench.eventLines() == [])
     }
 
     @Test(arguments: RemovalReason.allCases)
@@ -87,7 +87,7 @@ import Testing
         _ = try await poller.pollOnce()
         source.remove("a", because: reason)
         for _ in 0..<2 { _ = try await poller.pollOnce() }
-        #expect(try await bench.happened() == ["task_removed a \(reason.rawValue)"])
+        #expect(try await bench.eventLines() == ["task_removed a \(reason.rawValue)"])
     }
 
     @Test func `a task that comes back has returned, and every return is reported`() async throws {
@@ -105,7 +105,7 @@ import Testing
         source.put(task("a", "printer is fine"))
         _ = try await poller.pollOnce()
         #expect(
-            try await bench.happened() == [
+            try await bench.eventLines() == [
                 "task_removed a closed", "task_returned a", "task_removed a closed", "task_returned a",
                 #"task_changed a title: "printer burns again" → "printer is fine""#,
             ])
@@ -123,7 +123,7 @@ import Testing
             if step == 3 { source.put(task("t0")) }
             for _ in 0..<2 { _ = try await poller.pollOnce() }
         }
-        #expect(try await bench.happened() == ["task_created new", "task_removed t0 closed", "task_returned t0"])
+        #expect(try await bench.eventLines() == ["task_created new", "task_removed t0 closed", "task_returned t0"])
     }
 
     @Test func `another instance, user or query starts with a new baseline`() async throws {
@@ -134,7 +134,7 @@ import Testing
         other.set(tasks(5..<9))
         var another = bench.poller(other)
         guard case .baseline = try await another.pollOnce() else { return #expect(Bool(false), "no baseline") }
-        #expect(try await bench.happened() == [])
+        #expect(try await bench.eventLines() == [])
     }
 
     @Test func `the same fact is the same event in every store`() async throws {
@@ -169,7 +169,7 @@ import Testing
         for _ in 0..<2 { #expect(try await poller.pollOnce().isUnchanged) }
         source.edit { $0.unreadable = [] }
         _ = try await poller.pollOnce()
-        #expect(try await bench.happened() == ["task_created a"])
+        #expect(try await bench.eventLines() == ["task_created a"])
     }
 
     @Test func `losing and regaining the right to read details is not a change, and stored details stay`()
@@ -183,7 +183,7 @@ import Testing
             _ = try await poller.pollOnce()
             await bench.clock.advance(by: .seconds(60))
         }
-        #expect(try await bench.happened() == [])
+        #expect(try await bench.eventLines() == [])
         // The event has the new values of the listing, and the last known details.
         source.put(task("t1", "printer is fine", ["priority": 1]))
         _ = try await poller.pollOnce()
@@ -191,7 +191,7 @@ import Testing
         source.edit { $0.isForbidden = false }
         _ = try await poller.pollOnce()
         let title = "title: \(JSON.string("printer on fire")) → \(JSON.string("printer is fine"))"
-        #expect(try await bench.happened() == ["task_changed t1 \(title)", "task_changed t1 priority: 3 → 1"])
+        #expect(try await bench.eventLines() == ["task_changed t1 \(title)", "task_changed t1 priority: 3 → 1"])
     }
 
     @Test func `details that could not be read are requested again at the next poll`() async throws {
@@ -203,7 +203,7 @@ import Testing
         for _ in 0..<2 { _ = try await poller.pollOnce() }
         source.edit { $0.isForbidden = false }
         for _ in 0..<2 { _ = try await poller.pollOnce() }
-        #expect(source.asked.details.count == 3)
+        #expect(source.requests.details.count == 3)
         #expect(try await bench.store.tasks(in: [source.scope.id])[source.scope.id] == tasks(0..<2))
     }
 
@@ -228,7 +228,7 @@ import Testing
             source.edit { $0.cursor = Cursor(.int(Int64(count))) }
             await bench.clock.advance(by: .seconds(60))
         }
-        #expect(source.asked.details.count == 3)
+        #expect(source.requests.details.count == 3)
         #expect(bench.recorder.count("source.notice") == 1)
         source.edit { $0.notice = "The account may not read details." }
         await bench.clock.advance(by: .seconds(60))
@@ -274,7 +274,7 @@ import Testing
         source.put(task("c", fields: fields(6)))
         _ = try await poller.pollOnce()
         #expect(
-            try await bench.happened() == [
+            try await bench.eventLines() == [
                 "task_changed a state: 1 → 2", "task_changed b state: 1 → 2", #"task_changed b assigned_to: "" → "ada""#,
                 "task_changed c state: 1 → 6",
             ])

@@ -34,7 +34,7 @@ import Testing
         #expect(events.first?.data["comment"]?["own"] == false)
         #expect(events.first?.hop == 0)
         #expect(
-            try await bench.happened().filter { !$0.hasPrefix("source") }.map { String($0.prefix(14)) } == [
+            try await bench.eventLines().filter { !$0.hasPrefix("source") }.map { String($0.prefix(14)) } == [
                 "task_changed a", "task_commented",
             ])
     }
@@ -63,7 +63,7 @@ import Testing
         source.remove("a", because: .closed)
         source.edit { $0.comments = [comment("Solved.", at: bench.now)] }
         _ = try await poller.pollOnce()
-        #expect(try await bench.happened().map { String($0.prefix(14)) } == ["task_commented", "task_removed a"])
+        #expect(try await bench.eventLines().map { String($0.prefix(14)) } == ["task_commented", "task_removed a"])
     }
 
     @Test func `a rule that answers every comment, its own included, stops after a few hops`() async throws {

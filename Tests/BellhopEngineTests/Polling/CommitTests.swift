@@ -29,17 +29,17 @@ import Testing
             do {
                 _ = try await poller.pollOnce()
                 #expect(!bench.stopFailing())
-                #expect(try await bench.happened() == all)
+                #expect(try await bench.eventLines() == all)
                 #expect(count > 10)
                 return
             } catch {
                 bench.stopFailing()
-                #expect(try await bench.happened() == [], "statement \(count) left something behind")
+                #expect(try await bench.eventLines() == [], "statement \(count) left something behind")
             }
             // Neither the same poller nor one after a restart loses or doubles an event.
             if count.isMultiple(of: 2) { poller = bench.poller(source) }
             for _ in 0..<2 { _ = try await poller.pollOnce() }
-            #expect(try await bench.happened() == all)
+            #expect(try await bench.eventLines() == all)
         }
         #expect(Bool(false), "no run completed without a failing statement")
     }
@@ -55,7 +55,7 @@ import Testing
         await #expect(throws: StoreError.self) { _ = try await poller.pollOnce() }
         var next = bench.poller(source)
         for _ in 0..<2 { _ = try await next.pollOnce() }
-        #expect(try await bench.happened() == all)
+        #expect(try await bench.eventLines() == all)
     }
 
     @Test func `a poller whose commit succeeded without an answer continues from the stored state`() async throws {
@@ -65,7 +65,7 @@ import Testing
         bench.store.failOnce(.commit, .after)
         await #expect(throws: StoreError.self) { _ = try await poller.pollOnce() }
         for _ in 0..<3 { _ = try await poller.pollOnce() }
-        #expect(try await bench.happened() == all)
+        #expect(try await bench.eventLines() == all)
     }
 
     @Test func `a failure to read details fails the whole poll, and none of it is stored`() async throws {
@@ -74,9 +74,9 @@ import Testing
         var poller = bench.poller(source)
         source.edit { $0.details = [Failure(.cut, .retry(after: nil), "cut")] }
         #expect(try await poller.pollOnce().isFailed)
-        #expect(try await bench.happened() == [])
+        #expect(try await bench.eventLines() == [])
         _ = try await poller.pollOnce()
-        #expect(try await bench.happened() == all)
+        #expect(try await bench.eventLines() == all)
     }
 
     @Test func `a poll based on an outdated state is dropped, and the next one starts from the current state`() async throws {
@@ -90,9 +90,9 @@ import Testing
         source.put(task("newest"))
         #expect(try await slow.pollOnce().isSuperseded)
         #expect(bench.recorder.count("source.superseded") == 1)
-        #expect(try await bench.happened() == all + ["task_created newer"])
+        #expect(try await bench.eventLines() == all + ["task_created newer"])
         #expect(try await slow.pollOnce().events == 1)
-        #expect(try await bench.happened() == all + ["task_created newer", "task_created newest"])
+        #expect(try await bench.eventLines() == all + ["task_created newer", "task_created newest"])
     }
 
     @Test func `an answer equal to the one before is not processed further`() async throws {
@@ -103,7 +103,7 @@ import Testing
         _ = try await poller.pollOnce()
         bench.store.fail { [.commit, .setHealth, .remembered].contains($0) ? .before : nil }
         for _ in 0..<3 { #expect(try await poller.pollOnce().isUnchanged) }
-        #expect(source.asked.details.count == 1)
+        #expect(source.requests.details.count == 1)
     }
 
     @Test func `the source's cursor is stored with the poll`() async throws {
@@ -116,6 +116,6 @@ import Testing
         _ = try await poller.pollOnce()
         var next = bench.poller(source)
         _ = try await next.pollOnce()
-        #expect(source.asked.cursors == [nil, Cursor(["from": 1]), Cursor(["from": 2])])
+        #expect(source.requests.cursors == [nil, Cursor(["from": 1]), Cursor(["from": 2])])
     }
 }

@@ -13,7 +13,7 @@ import Testing
     }
 
     private func types(_ bench: Bench) async throws -> [String] {
-        try await bench.happened().map { String($0.prefix { $0 != " " }) }
+        try await bench.eventLines().map { String($0.prefix { $0 != " " }) }
     }
 
     // MARK: With known tasks
@@ -44,7 +44,7 @@ import Testing
         }
         #expect(try await poller.pollOnce().events == 3)
         #expect(
-            try await bench.happened() == [
+            try await bench.eventLines() == [
                 "task_removed t0 closed", "task_removed t1 left_query", "task_removed t2 gone",
             ])
         #expect(try await poller.pollOnce().isUnchanged)
@@ -108,12 +108,12 @@ import Testing
         _ = try await poller.pollOnce()
         source.set(tasks(0..<5))
         #expect(try await poller.pollOnce().isHeld)
-        let before = source.asked.details.count
+        let before = source.requests.details.count
         #expect(try await poller.pollOnce().events == 10)
         #expect(try await poller.pollOnce().events == 10)
         #expect(try await poller.pollOnce().events == 5)
         let left = Set((5..<30).map { TaskKey("t\($0)") })
-        let portions = source.asked.details.dropFirst(before).map { keys in keys.count { left.contains($0) } }
+        let portions = source.requests.details.dropFirst(before).map { keys in keys.count { left.contains($0) } }
         #expect(portions == [10, 10, 5])
         #expect(try await poller.pollOnce().isUnchanged)
         #expect(try await types(bench) == ["source_held"] + Array(repeating: "task_removed", count: 25))
@@ -130,7 +130,7 @@ import Testing
         await bench.clock.advance(by: .seconds(60))
         var poller = bench.poller(source)  // a restart changes nothing
         guard case .baseline(8) = try await poller.pollOnce() else { Issue.record("the poll was no baseline"); return }
-        #expect(try await bench.happened() == [])
+        #expect(try await bench.eventLines() == [])
         #expect(bench.recorder.count("source.notice") == 1)
         source.set(tasks(0..<12))
         #expect(try await poller.pollOnce().events == 4)
@@ -173,7 +173,7 @@ import Testing
         try await clock.run(until: clock.now + .seconds(600), awaiting: 1)
         polling.cancel()
         await polling.value
-        #expect(source.asked.lists.map { $0 - start } == [.zero, .seconds(300)])
+        #expect(source.requests.lists.map { $0 - start } == [.zero, .seconds(300)])
     }
 
     @Test func `an empty first list is accepted at once without storm protection or with initial: emit`() async throws {

@@ -20,14 +20,14 @@ import Testing
             var poller = Poller(source, plan: plan, in: surroundings)
             await poller.run()
         }
-        while source.asked.lists.count <= polls {
+        while source.requests.lists.count <= polls {
             // The clock moves only to where the poller sleeps, however late it is on a busy machine.
             try await clock.waitForSleepers(1)
             if let next = clock.nextDeadline { await clock.advance(to: next) }
         }
         polling.cancel()
         await polling.value
-        let times = source.asked.lists.prefix(polls + 1)
+        let times = source.requests.lists.prefix(polls + 1)
         return zip(times.dropFirst(), times).map { ($0 - $1) / .seconds(1) }
     }
 
@@ -52,14 +52,14 @@ import Testing
         _ = try await poller.pollOnce()
         source.edit { $0.lists = [.failure(Failure(.throttled, .rest(.seconds(1200)), "503"))] }
         #expect(try await poller.pollOnce().isFailed)
-        let asked = source.asked.lists.count
+        let asked = source.requests.lists.count
         await bench.clock.advance(by: .seconds(600))
         var another = Poller(source, plan: .minutely, in: bench.restarted)
         #expect(try await another.pollOnce().isFailed)
-        #expect(source.asked.lists.count == asked)
+        #expect(source.requests.lists.count == asked)
         await bench.clock.advance(by: .seconds(600))
         #expect(try await another.pollOnce().isFailed == false)
-        #expect(source.asked.lists.count == asked + 1)
+        #expect(source.requests.lists.count == asked + 1)
     }
 
     @Test func `a source whose connection needs a person is polled rarely`() async throws {
@@ -76,7 +76,7 @@ import Testing
         #expect(bench.recorder.count("source.recovered") == 0)
         for _ in 0..<2 { _ = try await poller.pollOnce() }
         #expect(bench.recorder.count("source.recovered") == 1)
-        #expect(try await bench.happened().isEmpty, "one failed poll causes no event")
+        #expect(try await bench.eventLines().isEmpty, "one failed poll causes no event")
     }
 
     @Test func `a source that waits for a person is polled at once when it is woken`() async throws {
@@ -89,12 +89,12 @@ import Testing
             await poller.run()
         }
         try await bench.clock.waitForSleepers(1)
-        #expect(source.asked.lists.count == 1)
+        #expect(source.requests.lists.count == 1)
         bell.ringNow()
-        for _ in 0..<10_000 where source.asked.lists.count < 2 { await bench.clock.settle() }
+        for _ in 0..<10_000 where source.requests.lists.count < 2 { await bench.clock.settle() }
         polling.cancel()
         await polling.value
-        #expect(source.asked.lists == [bench.now, bench.now])
+        #expect(source.requests.lists == [bench.now, bench.now])
     }
 
     @Test func `three failures in a row are reported once, and so is the recovery`() async throws {
@@ -107,11 +107,12 @@ import Testing
         for failures in 1...5 {
             #expect(try await poller.pollOnce().isFailed)
             await bench.clock.advance(by: .seconds(60))
-            #expect(try await bench.happened() == (failures < 3 ? [] : ["source_failing source/my-work gateway 502 Bad Gateway"]))
+            #expect(
+                try await bench.eventLines() == (failures < 3 ? [] : ["source_failing source/my-work gateway 502 Bad Gateway"]))
         }
         for _ in 0..<2 { _ = try await poller.pollOnce() }
         #expect(
-            try await bench.happened() == [
+            try await bench.eventLines() == [
                 "source_failing source/my-work gateway 502 Bad Gateway", "source_recovered source/my-work 502 Bad Gateway",
             ])
         let events = try await bench.store.events(EventQuery()).map(\.event)
@@ -125,7 +126,7 @@ import Testing
         var poller = bench.poller(source)
         source.edit { $0.lists = [.failure(failure), .failure(failure)] }
         for _ in 0..<4 { _ = try await poller.pollOnce() }
-        #expect(try await bench.happened() == [])
+        #expect(try await bench.eventLines() == [])
     }
 
     @Test(arguments: [Failure.Remedy.giveUp, .pauseConnection])
@@ -135,7 +136,7 @@ import Testing
         source.edit { $0.lists = [.failure(Failure(.forbidden, remedy, "403"))] }
         var poller = bench.poller(source)
         _ = try await poller.pollOnce()
-        #expect(try await bench.happened() == ["source_failing source/my-work forbidden 403"])
+        #expect(try await bench.eventLines() == ["source_failing source/my-work forbidden 403"])
     }
 
     @Test func `failures are counted across restarts and not reported again`() async throws {
@@ -147,10 +148,10 @@ import Testing
             _ = try await poller.pollOnce()
             await bench.clock.advance(by: .seconds(60))
         }
-        #expect(try await bench.happened() == ["source_failing source/my-work gateway 502 Bad Gateway"])
+        #expect(try await bench.eventLines() == ["source_failing source/my-work gateway 502 Bad Gateway"])
         var poller = bench.poller(source)
         for _ in 0..<2 { _ = try await poller.pollOnce() }
-        #expect(try await bench.happened().count == 2)
+        #expect(try await bench.eventLines().count == 2)
     }
 
     @Test func `a failing store does not make polls more frequent`() async throws {
@@ -163,8 +164,8 @@ import Testing
             await poller.run()
         }
         try await clock.run(until: clock.now + .seconds(300), awaiting: 1)
-        #expect(source.asked.lists.count == 6)
-        bench.store.work()
+        #expect(source.requests.lists.count == 6)
+        bench.store.stopFailing()
         try await clock.run(until: clock.now + .seconds(60), awaiting: 1)
         polling.cancel()
         await polling.value
@@ -181,12 +182,12 @@ import Testing
             await poller.run()
         }
         try await clock.run(until: clock.now + .seconds(9), awaiting: 1)
-        #expect(source.asked.lists.isEmpty)
+        #expect(source.requests.lists.isEmpty)
         #expect(bench.recorder.count("store.failed") == 5)
-        bench.store.work()
+        bench.store.stopFailing()
         try await clock.run(until: clock.now + .seconds(2), awaiting: 1)
         polling.cancel()
         await polling.value
-        #expect(source.asked.lists.count == 1)
+        #expect(source.requests.lists.count == 1)
     }
 }

@@ -32,7 +32,7 @@ import Testing
         _ = try await poller.pollOnce()
         script.set([page("Ada\nGrace", title: "Another title")])
         _ = try await poller.pollOnce()
-        #expect(try await bench.happened() == [])
+        #expect(try await bench.eventLines() == [])
         script.set([page("Ada\nEdsger")])
         _ = try await poller.pollOnce()
         _ = try await poller.pollOnce()

@@ -51,7 +51,7 @@ private struct PollHistory {
 
     mutating func run(polls: Int) {
         for _ in 0..<polls {
-            happen()
+            changeTasks()
             poll()
             wait()
         }
@@ -73,7 +73,7 @@ private struct PollHistory {
 
     // MARK: The world
 
-    private mutating func happen() {
+    private mutating func changeTasks() {
         if random.oneIn(12) {  // most tasks leave at once
             for key in world.keys.sorted(by: { $0.text < $1.text }) where !random.oneIn(4) { world[key] = nil }
         }

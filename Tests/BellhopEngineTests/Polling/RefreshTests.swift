@@ -10,7 +10,7 @@ import Testing
         let source = bench.source(tasks(0..<200))
         var poller = bench.poller(source)
         for _ in 0..<3 { _ = try await poller.pollOnce() }
-        #expect(source.asked.details.map(\.count) == [200, 200, 200])
+        #expect(source.requests.details.map(\.count) == [200, 200, 200])
     }
 
     @Test func `the details of more than 200 tasks are read when they are a quarter of an hour old`() async throws {
@@ -21,10 +21,10 @@ import Testing
             _ = try await poller.pollOnce()
             await bench.clock.advance(by: .seconds(60))
         }
-        #expect(source.asked.details.map(\.count) == [201])
+        #expect(source.requests.details.map(\.count) == [201])
         await bench.clock.advance(by: .seconds(1))
         _ = try await poller.pollOnce()
-        #expect(source.asked.details.map(\.count) == [201, 201])
+        #expect(source.requests.details.map(\.count) == [201, 201])
     }
 
     @Test func `a configured interval is respected, however few the tasks`() async throws {
@@ -36,7 +36,7 @@ import Testing
             _ = try await poller.pollOnce()
             await bench.clock.advance(by: .seconds(120))
         }
-        #expect(source.asked.details.map(\.count) == [5, 5])
+        #expect(source.requests.details.map(\.count) == [5, 5])
     }
 
     @Test func `one poll refreshes a limited number of tasks, the oldest details first`() async throws {
@@ -50,7 +50,7 @@ import Testing
             _ = try await poller.pollOnce()
             await bench.clock.advance(by: .seconds(1))
         }
-        #expect(source.asked.details.dropFirst() == [["t0", "t1"], ["t2", "t3"], ["t4"]])
+        #expect(source.requests.details.dropFirst() == [["t0", "t1"], ["t2", "t3"], ["t4"]])
     }
 
     @Test func `a task that changed in the listing is read at once, with new and missing tasks`() async throws {
@@ -63,7 +63,7 @@ import Testing
         source.put(task("new"))
         source.remove("t1")
         _ = try await poller.pollOnce()
-        #expect(source.asked.details.dropFirst() == [["new", "t3", "t1"]])
+        #expect(source.requests.details.dropFirst() == [["new", "t3", "t1"]])
     }
 
     @Test func `a change in a field that is not listed is found when the details are read again`() async throws {
@@ -74,7 +74,7 @@ import Testing
         _ = try await poller.pollOnce()
         source.put(task("t1", "printer on fire", ["priority": 1]))
         _ = try await poller.pollOnce()
-        #expect(try await bench.happened() == [])
+        #expect(try await bench.eventLines() == [])
         // The poll in between finds no change, and our update before it still counts as the cause.
         await bench.clock.advance(by: .seconds(300))
         try await bench.update("t1", ["priority": "1"], hop: 1)
@@ -82,7 +82,7 @@ import Testing
         _ = try await poller.pollOnce()
         await bench.clock.advance(by: .seconds(200))
         _ = try await poller.pollOnce()
-        #expect(try await bench.happened() == ["task_changed t1 priority: 3 → 1"])
+        #expect(try await bench.eventLines() == ["task_changed t1 priority: 3 → 1"])
         #expect(try await bench.store.events(EventQuery()).map(\.event.hop) == [2])
     }
 }

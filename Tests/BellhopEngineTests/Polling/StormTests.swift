@@ -20,10 +20,10 @@ import Testing
         var (source, poller) = try await baseline(bench)
         source.set(tasks(next))
         #expect(try await poller.pollOnce().isHeld)
-        #expect(try await bench.happened().map { $0.prefix(11) } == ["source_held"])
+        #expect(try await bench.eventLines().map { $0.prefix(11) } == ["source_held"])
         let expected = Set(0..<30).symmetricDifference(next).count
         #expect(try await poller.pollOnce().events == expected)
-        #expect(try await bench.happened().count == expected + 1)
+        #expect(try await bench.eventLines().count == expected + 1)
         #expect(try await poller.pollOnce().isUnchanged)
     }
 
@@ -48,12 +48,12 @@ import Testing
         #expect(try await poller.pollOnce().isHeld)
         source.set(tasks(0..<30))
         #expect(try await poller.pollOnce().isUnchanged)
-        #expect(try await bench.happened().count == 1)
+        #expect(try await bench.eventLines().count == 1)
         // The same result counts as new if it comes again later.
         await bench.clock.advance(by: .seconds(60))
         source.set(tasks(0..<5))
         #expect(try await poller.pollOnce().isHeld)
-        #expect(try await bench.happened().count == 2)
+        #expect(try await bench.eventLines().count == 2)
     }
 
     @Test func `a held result survives a restart`() async throws {
@@ -90,23 +90,23 @@ import Testing
         source.set(tasks(100..<160))
         var poller = bench.poller(source)
         #expect(try await poller.pollOnce().events == 30 + 60)
-        #expect(try await bench.happened().count { $0.hasPrefix("source_held") } == 1)
+        #expect(try await bench.eventLines().count { $0.hasPrefix("source_held") } == 1)
         #expect(bench.recorder.count("source.held") == 4)
     }
 
     @Test func `a suddenly empty list is read a second time at once`() async throws {
         let bench = try Bench()
         var (source, poller) = try await baseline(bench, 3)
-        source.edit { $0.lists = [.empty, .truth] }
+        source.edit { $0.lists = [.empty, .currentTasks] }
         #expect(try await poller.pollOnce().isUnchanged)
-        #expect(source.asked.lists.count == 3)
-        #expect(try await bench.happened() == [])
+        #expect(source.requests.lists.count == 3)
+        #expect(try await bench.eventLines() == [])
         source.edit { $0.reason = .closed }
         source.set([])
         #expect(try await poller.pollOnce().events == 3)
-        #expect(source.asked.lists.count == 5)
+        #expect(source.requests.lists.count == 5)
         #expect(try await poller.pollOnce().isUnchanged)
-        #expect(source.asked.lists.count == 6)
+        #expect(source.requests.lists.count == 6)
     }
 
     @Test func `many missing tasks are held even if the second reading is empty too`() async throws {
@@ -115,7 +115,7 @@ import Testing
         source.edit { $0.reason = .closed }
         source.set([])
         #expect(try await poller.pollOnce().isHeld)
-        #expect(source.asked.lists.count == 3)
+        #expect(source.requests.lists.count == 3)
         #expect(try await poller.pollOnce().events == 30)
     }
 
@@ -127,7 +127,7 @@ import Testing
         source.set(tasks(0..<5))
         #expect(try await poller.pollOnce().isHeld)
         #expect(
-            try await bench.happened().map { $0.split(separator: " ")[0] } == [
+            try await bench.eventLines().map { $0.split(separator: " ")[0] } == [
                 "source_failing", "source_held", "source_recovered",
             ])
     }

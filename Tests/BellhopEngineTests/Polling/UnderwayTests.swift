@@ -22,12 +22,12 @@ import Testing
         let polled = ScriptedSource("polled", instance: "https://b.example", clock: bench.clock, delay: .seconds(300))
         polled.set(tasks(0..<2))
         let quick = bench.source(tasks(0..<2))
-        let shelf = try await bench.shelf(telling("task_created"))
+        let shelf = try await bench.shelf(logRule(on: "task_created"))
         let engine = Engine(
             bench.surroundings, shelf: shelf, sources: [(preparing, .minutely), (polled, .minutely), (quick, .minutely)],
             actions: { _ in ScriptedAction() })
         let (group, running) = self.start(engine)
-        try await until { bench.recorder.count("source.baseline") != 0 }
+        try await waitUntil { bench.recorder.count("source.baseline") != 0 }
         await bench.run(until: start + .seconds(30))
         #expect(
             engine.underway == [
@@ -44,12 +44,12 @@ import Testing
     @Test func `the time of the last good poll is stored when the agent stops`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
-        let shelf = try await bench.shelf(telling("task_created"))
+        let shelf = try await bench.shelf(logRule(on: "task_created"))
         let engine = Engine(bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { _ in ScriptedAction() })
         let (group, running) = start(engine)
         await bench.run(until: bench.now + .seconds(301))
-        let last = try #require(source.asked.lists.last)
-        #expect(source.asked.lists.count > 4)
+        let last = try #require(source.requests.lists.last)
+        #expect(source.requests.lists.count > 4)
         await group.triggerGracefulShutdown()
         try await running.value
         #expect(try await bench.store.status().sources.first?.health.lastSuccess == last)
@@ -58,7 +58,7 @@ import Testing
     @Test func `a single pass stores the time of its poll even without changes`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
-        let shelf = try await bench.shelf(telling("task_created"))
+        let shelf = try await bench.shelf(logRule(on: "task_created"))
         let engine = Engine(bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { _ in ScriptedAction() })
         _ = try await engine.runOnce()
         await bench.clock.advance(by: .seconds(90))

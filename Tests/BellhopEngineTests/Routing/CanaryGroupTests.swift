@@ -24,27 +24,27 @@ import Testing
         """
     }
 
-    private func recorded(_ office: Office) async throws -> [String] {
-        try await office.bench.deliveries(.shadow).map { $0.delivery.text }
+    private func recorded(_ agent: TestAgent) async throws -> [String] {
+        try await agent.bench.deliveries(.shadow).map { $0.delivery.text }
     }
 
     @Test func `live tasks and shadow tasks are gathered apart, whichever event is the latest`() async throws {
         let (live, shadow) = (Self.ids(true), Self.ids(false))
-        let office = try await Office(Self.rule("by: task.priority, wait: 5m"))
-        for id in [live[0], shadow[0], live[1], shadow[1]] { try await office.put(id) }
-        try await office.wait(6)
-        #expect(office.texts == ["1 \(JSON.array([.string(live[0]), .string(live[1])]).text)"])
-        #expect(try await recorded(office) == ["1 \(JSON.array([.string(shadow[0]), .string(shadow[1])]).text)"])
-        #expect(try await office.bench.store.nextTimer() == nil)
+        let agent = try await TestAgent(Self.rule("by: task.priority, wait: 5m"))
+        for id in [live[0], shadow[0], live[1], shadow[1]] { try await agent.put(id) }
+        try await agent.wait(6)
+        #expect(agent.texts == ["1 \(JSON.array([.string(live[0]), .string(live[1])]).text)"])
+        #expect(try await recorded(agent) == ["1 \(JSON.array([.string(shadow[0]), .string(shadow[1])]).text)"])
+        #expect(try await agent.bench.store.nextTimer() == nil)
     }
 
     @Test func `only live tasks fill a live group, and its pause applies only to it`() async throws {
         let (live, shadow) = (Self.ids(true), Self.ids(false))
-        let office = try await Office(Self.rule("wait: 1m, every: 1h, max: 2"))
-        for id in [shadow[0], live[0], shadow[1], live[1], live[2]] { try await office.put(id) }
-        #expect(office.texts.count == 1)
-        #expect(try await recorded(office).count == 1)
-        try await office.wait(61)
-        #expect(office.texts.count == 2)
+        let agent = try await TestAgent(Self.rule("wait: 1m, every: 1h, max: 2"))
+        for id in [shadow[0], live[0], shadow[1], live[1], live[2]] { try await agent.put(id) }
+        #expect(agent.texts.count == 1)
+        #expect(try await recorded(agent).count == 1)
+        try await agent.wait(61)
+        #expect(agent.texts.count == 2)
     }
 }

@@ -15,40 +15,40 @@ import Testing
     }
 
     @Test func `each event is given to exactly one run, in the order of the bus`() async throws {
-        let office = try await Office(Self.digest(), [task("old")])
-        try await office.put("a")
-        try await office.put("a", priority: 2)
-        try await office.wait(10)
-        try await office.put("b")
-        try await office.remove("a")
-        try await office.wait(20)
+        let agent = try await TestAgent(Self.digest(), [task("old")])
+        try await agent.put("a")
+        try await agent.put("a", priority: 2)
+        try await agent.wait(10)
+        try await agent.put("b")
+        try await agent.remove("a")
+        try await agent.wait(20)
         #expect(
-            office.texts == [
+            agent.texts == [
                 "task_created a, task_changed a; 0 more", "task_created b, task_removed a; 0 more", "; 0 more",
             ])
     }
 
     @Test func `changes during downtime are given to the run after the first poll`() async throws {
-        let office = try await Office(Self.digest())
-        try await office.put("a")
-        await office.bench.clock.advance(by: .days(3))
-        office.source.put(task("b", "x", ["priority": 1, "state": 1]))
-        try await office.look()
-        #expect(office.texts == ["task_created a, task_created b; 0 more"])
-        try await office.wait(10)
-        #expect(office.texts.dropFirst() == ["; 0 more"])
+        let agent = try await TestAgent(Self.digest())
+        try await agent.put("a")
+        await agent.bench.clock.advance(by: .days(3))
+        agent.source.put(task("b", "x", ["priority": 1, "state": 1]))
+        try await agent.runOnce()
+        #expect(agent.texts == ["task_created a, task_created b; 0 more"])
+        try await agent.wait(10)
+        #expect(agent.texts.dropFirst() == ["; 0 more"])
     }
 
     @Test func `a run that does not take place leaves its events to the next one`() async throws {
-        let office = try await Office(Self.digest("when: size(events) + events_more > 2"))
-        try await office.put("a")
-        try await office.put("b")
-        try await office.wait(10)
-        #expect(office.texts == [])
-        try await office.put("c")
-        try await office.wait(10)
-        #expect(office.texts == ["task_created a, task_created b, task_created c; 0 more"])
-        let throttled = try await Office(Self.digest("throttle: {every: 25m}"))
+        let agent = try await TestAgent(Self.digest("when: size(events) + events_more > 2"))
+        try await agent.put("a")
+        try await agent.put("b")
+        try await agent.wait(10)
+        #expect(agent.texts == [])
+        try await agent.put("c")
+        try await agent.wait(10)
+        #expect(agent.texts == ["task_created a, task_created b, task_created c; 0 more"])
+        let throttled = try await TestAgent(Self.digest("throttle: {every: 25m}"))
         try await throttled.wait(10)
         try await throttled.put("a")
         try await throttled.wait(30)
@@ -57,28 +57,28 @@ import Testing
 
     @Test func `a run for each missed time gives each event once`() async throws {
         let rule = Self.digest().replacing("{every: 10m}", with: "{every: 10m, missed: all}")
-        let office = try await Office(rule)
-        try await office.put("a")
-        await office.bench.clock.advance(by: .seconds(1800))
-        try await office.look()
-        #expect(office.texts == ["task_created a; 0 more", "; 0 more", "; 0 more"])
+        let agent = try await TestAgent(rule)
+        try await agent.put("a")
+        await agent.bench.clock.advance(by: .seconds(1800))
+        try await agent.runOnce()
+        #expect(agent.texts == ["task_created a; 0 more", "; 0 more", "; 0 more"])
     }
 
     @Test func `the first run begins with the load of the rule, or of the text that first reads events`() async throws {
-        let office = try await Office(telling("task_removed"))
-        try await office.put("before")
+        let agent = try await TestAgent(logRule(on: "task_removed"))
+        try await agent.put("before")
         let silent = "rule: digest\non: {every: 10m}\ndo: [{log: tick}]"
-        try await office.wait(10, with: silent)
-        try await office.put("between", "x")
-        try await office.look(with: Self.digest())
-        office.source.put(task("after", "x", ["priority": 1, "state": 1]))
-        try await office.wait(10, with: Self.digest())
-        #expect(office.texts.last == "task_created after; 0 more")
+        try await agent.wait(10, with: silent)
+        try await agent.put("between", "x")
+        try await agent.runOnce(with: Self.digest())
+        agent.source.put(task("after", "x", ["priority": 1, "state": 1]))
+        try await agent.wait(10, with: Self.digest())
+        #expect(agent.texts.last == "task_created after; 0 more")
         // A changed `do` keeps the place.
-        office.source.put(task("later", "x", ["priority": 1, "state": 1]))
-        try await office.wait(5, with: Self.digest())
-        try await office.wait(5, with: Self.digest() + "\ndescription: changed")
-        #expect(office.texts.last == "task_created later; 0 more")
+        agent.source.put(task("later", "x", ["priority": 1, "state": 1]))
+        try await agent.wait(5, with: Self.digest())
+        try await agent.wait(5, with: Self.digest() + "\ndescription: changed")
+        #expect(agent.texts.last == "task_created later; 0 more")
     }
 
     @Test func `more events than a run can have are counted, and the latest are given`() async throws {
@@ -87,45 +87,45 @@ import Testing
             on: {every: 10m}
             do: [{log: "${{ size(events) }} of ${{ size(events) + events_more }}, ${{ events[0].task.id }} to ${{ events[999].task.id }}"}]
             """
-        let office = try await Office(rule)
+        let agent = try await TestAgent(rule)
         let events = (0..<1003).map { number in
             Event(
-                id: Event.ID("e\(number)"), type: .taskCreated, source: office.source.name, subject: "t\(number)",
-                time: office.bench.now, data: ["task": task("t\(number)").json(source: office.source.name)])
+                id: Event.ID("e\(number)"), type: .taskCreated, source: agent.source.name, subject: "t\(number)",
+                time: agent.bench.now, data: ["task": task("t\(number)").json(source: agent.source.name)])
         }
-        try await office.bench.store.append(events)
-        try await office.wait(10)
-        #expect(office.texts.first == "1000 of 1003, t3 to t1002")
+        try await agent.bench.store.append(events)
+        try await agent.wait(10)
+        #expect(agent.texts.first == "1000 of 1003, t3 to t1002")
     }
 
     @Test func `state that moved meanwhile is read again, so that no event is given twice`() async throws {
         // Each of the writes of a run fails once: the run is decided again, or comes after the next start.
         for failing in 1...12 {
-            let office = try await Office(Self.digest())
-            try await office.put("a")
-            await office.bench.clock.advance(by: .seconds(600))
-            office.bench.fail(statement: failing)
-            _ = try? await office.look()
-            office.bench.stopFailing()
-            try await office.put("b")
-            try await office.wait(10)
-            let listed = office.texts.joined(separator: ", ")
+            let agent = try await TestAgent(Self.digest())
+            try await agent.put("a")
+            await agent.bench.clock.advance(by: .seconds(600))
+            agent.bench.fail(statement: failing)
+            _ = try? await agent.runOnce()
+            agent.bench.stopFailing()
+            try await agent.put("b")
+            try await agent.wait(10)
+            let listed = agent.texts.joined(separator: ", ")
             #expect(listed.components(of: "task_created a") == 1, "statement \(failing): \(listed)")
             #expect(listed.components(of: "task_created b") == 1, "statement \(failing): \(listed)")
         }
     }
 
     @Test func `a paused rule loses what happens meanwhile`() async throws {
-        let office = try await Office(Self.digest())
-        try await office.put("a")
-        _ = try await office.bench.store.pause(Pause(.rule("digest"), since: office.bench.now, why: ""))
-        try await office.put("b")
-        try await office.wait(20)
-        _ = try await office.bench.store.resume(.rule("digest"), at: office.bench.now)
-        try await office.look()
-        try await office.put("c")
-        try await office.wait(10)
-        #expect(office.texts == ["; 0 more", "task_created c; 0 more"])
+        let agent = try await TestAgent(Self.digest())
+        try await agent.put("a")
+        _ = try await agent.bench.store.pause(Pause(.rule("digest"), since: agent.bench.now, why: ""))
+        try await agent.put("b")
+        try await agent.wait(20)
+        _ = try await agent.bench.store.resume(.rule("digest"), at: agent.bench.now)
+        try await agent.runOnce()
+        try await agent.put("c")
+        try await agent.wait(10)
+        #expect(agent.texts == ["; 0 more", "task_created c; 0 more"])
     }
 }
 

@@ -78,7 +78,7 @@ import Testing
         _ call: FaultyStore.Call, _ moment: FaultyStore.Moment
     ) async throws {
         let bench = try Bench()
-        let rules = Self.rules + "\n---\n" + telling("ping", as: "once-each", more: "once: event.id")
+        let rules = Self.rules + "\n---\n" + logRule(on: "ping", as: "once-each", more: "once: event.id")
         let shelf = try await bench.shelf(rules)
         try await bench.store.append(created(0..<3))
         bench.store.failOnce(call, moment)
@@ -105,7 +105,7 @@ import Testing
             } catch {
                 throw Failure(.fileSystem, .retry(after: nil), "\(error)")
             }
-            bench.store.work()
+            bench.store.stopFailing()
             return Delivery.receipt(for: event)
         }
         bench.store.failOnce(call, moment)

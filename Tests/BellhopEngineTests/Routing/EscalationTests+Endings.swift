@@ -21,39 +21,39 @@ extension `Escalations` {
         """
 
     @Test func `an answer closes what the run and the steps opened at pagers, unless resolve says no`() async throws {
-        let office = try await Office(Self.paging)
-        try await office.put("a")
-        try await office.wait(20)
+        let agent = try await TestAgent(Self.paging)
+        try await agent.put("a")
+        try await agent.wait(20)
         // The receivers of one step get it in no order.
-        #expect(office.texts.prefix(2).sorted() == ["chat: new a", "pager: new a"])
-        #expect(office.texts.dropFirst(2) == ["pager: late", "pager: kept"])
-        let late = try #require(office.action.performed.first { $0.delivery.text == "pager: late" }).delivery
-        try await office.comment("a")
+        #expect(agent.texts.prefix(2).sorted() == ["chat: new a", "pager: new a"])
+        #expect(agent.texts.dropFirst(2) == ["pager: late", "pager: kept"])
+        let late = try #require(agent.action.performed.first { $0.delivery.text == "pager: late" }).delivery
+        try await agent.comment("a")
         // Lanes do not wait for each other.
-        #expect(office.texts.dropFirst(4).sorted() == ["pager closes t-a", "pager closes \(late.id.text)"].sorted())
-        let ends = office.action.performed.suffix(2).map(\.delivery)
+        #expect(agent.texts.dropFirst(4).sorted() == ["pager closes t-a", "pager closes \(late.id.text)"].sorted())
+        let ends = agent.action.performed.suffix(2).map(\.delivery)
         #expect(Set(ends.map(\.lane)) == ["conversation/pager/t-a", late.lane])
-        try await office.comment("a", "again")
-        #expect(office.texts.count == 6)
+        try await agent.comment("a", "again")
+        #expect(agent.texts.count == 6)
     }
 
     @Test func `an answer within seven days after the last step closes, a later one does not`() async throws {
         for (days, closes) in [(6, 2), (7, 0)] {
-            let office = try await Office(Self.paging)
-            try await office.put("a")
-            try await office.wait(20)
-            await office.bench.clock.advance(by: .days(days))
-            try await office.comment("a")
-            #expect(office.texts.count == 4 + closes)
+            let agent = try await TestAgent(Self.paging)
+            try await agent.put("a")
+            try await agent.wait(20)
+            await agent.bench.clock.advance(by: .days(days))
+            try await agent.comment("a")
+            #expect(agent.texts.count == 4 + closes)
         }
     }
 
     @Test func `a task that leaves closes, a condition does not`() async throws {
-        let office = try await Office(Self.paging, [task("other", "x", ["priority": 3])])
-        try await office.put("a")
-        try await office.remove("a")
-        #expect(office.texts.last == "pager closes t-a")
-        let other = try await Office(Self.paging.replacing("until: answered", with: "until: true"))
+        let agent = try await TestAgent(Self.paging, [task("other", "x", ["priority": 3])])
+        try await agent.put("a")
+        try await agent.remove("a")
+        #expect(agent.texts.last == "pager closes t-a")
+        let other = try await TestAgent(Self.paging.replacing("until: answered", with: "until: true"))
         try await other.put("a")
         try await other.wait(10)
         #expect(other.texts.sorted() == ["chat: new a", "pager: new a"])
@@ -64,42 +64,42 @@ extension `Escalations` {
     @Test func `a step that closes a conversation leaves nothing to close`() async throws {
         let steps = "  - {after: 10m, do: [{notify: {to: pager, title: over, thread: \"t-${{ task.id }}\", resolve: true}}]}"
         let rule = String(Self.paging.split(separator: "escalate:")[0]) + "escalate:\n" + steps
-        let office = try await Office(rule)
-        try await office.put("a")
-        try await office.wait(10)
-        #expect(office.texts.last == "pager closes t-a")
-        try await office.comment("a")
-        #expect(office.texts.count == 3)
+        let agent = try await TestAgent(rule)
+        try await agent.put("a")
+        try await agent.wait(10)
+        #expect(agent.texts.last == "pager closes t-a")
+        try await agent.comment("a")
+        #expect(agent.texts.count == 3)
     }
 
     // MARK: Shadow
 
     @Test func `in shadow mode steps and ends are recorded only`() async throws {
-        let office = try await Office(Self.paging + "\nmode: shadow")
-        try await office.put("a")
-        try await office.wait(20)
-        try await office.comment("a")
-        #expect(office.texts == [])
-        let states = try await office.bench.store.deliveries(DeliveryQuery(limit: 100)).map(\.state)
+        let agent = try await TestAgent(Self.paging + "\nmode: shadow")
+        try await agent.put("a")
+        try await agent.wait(20)
+        try await agent.comment("a")
+        #expect(agent.texts == [])
+        let states = try await agent.bench.store.deliveries(DeliveryQuery(limit: 100)).map(\.state)
         #expect(states.count == 6 && Set(states) == [.shadow])
     }
 
     @Test func `a live run is not stopped by an escalation that is only recorded`() async throws {
         let rule = Self.paging.replacing("task_created", with: "[task_created, task_changed]")
             .replacing("until: answered", with: "until: task.state == 6")
-        let office = try await Office(rule)
-        try await office.look(with: rule + "\nmode: shadow")
-        office.source.put(task("a", "x", ["priority": 1]))
-        try await office.look(with: rule + "\nmode: shadow")
-        office.source.put(task("a", "y", ["priority": 1]))
-        await office.bench.clock.advance(by: .seconds(300))
-        try await office.wait(10)
-        #expect(office.texts.sorted() == ["chat: new a", "pager: new a"])
-        try await office.wait(1)
-        #expect(office.texts.last == "pager: late")
+        let agent = try await TestAgent(rule)
+        try await agent.runOnce(with: rule + "\nmode: shadow")
+        agent.source.put(task("a", "x", ["priority": 1]))
+        try await agent.runOnce(with: rule + "\nmode: shadow")
+        agent.source.put(task("a", "y", ["priority": 1]))
+        await agent.bench.clock.advance(by: .seconds(300))
+        try await agent.wait(10)
+        #expect(agent.texts.sorted() == ["chat: new a", "pager: new a"])
+        try await agent.wait(1)
+        #expect(agent.texts.last == "pager: late")
         // A rule in shadow mode calls no one.
-        try await office.wait(20, with: rule + "\nmode: shadow")
-        #expect(office.texts.count == 3)
+        try await agent.wait(20, with: rule + "\nmode: shadow")
+        #expect(agent.texts.count == 3)
     }
 
     // MARK: Reloads
@@ -109,55 +109,55 @@ extension `Escalations` {
         let before = Self.rule(let_, steps: "  - {after: 10m, do: [{log: \"${{ greeting }} ${{ task.id }}\"}]}")
         let after = Self.rule(
             let_.replacing("hello", with: "welcome"), steps: "  - {after: 5m, do: [{log: \"${{ greeting }} ${{ task.id }}\"}]}")
-        let office = try await Office(before)
-        try await office.put("a")
-        try await office.look(with: after)
-        office.source.put(task("b", "x", ["priority": 1]))
-        try await office.wait(20, with: after)
-        #expect(office.texts == ["new a", "new b", "welcome b", "hello a"])
+        let agent = try await TestAgent(before)
+        try await agent.put("a")
+        try await agent.runOnce(with: after)
+        agent.source.put(task("b", "x", ["priority": 1]))
+        try await agent.wait(20, with: after)
+        #expect(agent.texts == ["new a", "new b", "welcome b", "hello a"])
     }
 
     @Test func `an escalation outlives its key in the rule, and is answered as before`() async throws {
-        let office = try await Office(Self.rule())
+        let agent = try await TestAgent(Self.rule())
         let without = String(Self.rule().split(separator: "escalate:")[0])
-        for id in ["a", "b"] { try await office.put(id) }
-        try await office.look(with: without)
-        office.source.put(task("b", "taken", ["priority": 1]))
-        try await office.wait(16, with: without)
-        #expect(office.texts == ["new a", "new b", "remind a printer on fire"])
+        for id in ["a", "b"] { try await agent.put(id) }
+        try await agent.runOnce(with: without)
+        agent.source.put(task("b", "taken", ["priority": 1]))
+        try await agent.wait(16, with: without)
+        #expect(agent.texts == ["new a", "new b", "remind a printer on fire"])
     }
 
     @Test func `a removed rule ends its escalations and closes nothing, as does one that is turned off`() async throws {
         let other = "rule: other\non: task_created\ndo: [{log: z}]"
         for next in [other, Self.paging + "\nenabled: false"] {
-            let office = try await Office(Self.paging)
-            try await office.put("a")
-            try await office.look(with: next)
+            let agent = try await TestAgent(Self.paging)
+            try await agent.put("a")
+            try await agent.runOnce(with: next)
             let key = StateKey(rule: "", kind: .escalation, key: "my-work/a")
-            #expect(try await office.bench.store.state(for: [key]).isEmpty)
-            #expect(try await office.bench.store.nextTimer() == nil)
-            try await office.comment("a")
-            try await office.wait(30)
+            #expect(try await agent.bench.store.state(for: [key]).isEmpty)
+            #expect(try await agent.bench.store.nextTimer() == nil)
+            try await agent.comment("a")
+            try await agent.wait(30)
             // Two receivers of one run: either may be first.
-            #expect(office.texts.sorted() == ["chat: new a", "pager: new a"])
+            #expect(agent.texts.sorted() == ["chat: new a", "pager: new a"])
         }
     }
 
     @Test func `steps that no longer fit the configuration end the escalation with an error`() async throws {
-        let office = try await Office(Self.paging)
-        try await office.put("a")
-        let rows = try await office.bench.store.formerRules()
+        let agent = try await TestAgent(Self.paging)
+        try await agent.put("a")
+        let rows = try await agent.bench.store.formerRules()
         let (version, row) = try #require(rows["r"]?.first)
         var text = row
         text["text"] = "{rule: r, on: task_created, from: nowhere, escalate: [{after: 10m, do: [{log: x}]}]}"
         let key = StateKey(rule: "r", kind: .steps, key: version)
-        try await office.bench.store.route(Routing(state: [StateWrite(key, .set(text, expires: nil))]))
+        try await agent.bench.store.route(Routing(state: [StateWrite(key, .set(text, expires: nil))]))
         let changed = Self.paging.replacing("title: late", with: "title: later")
-        try await office.wait(15, with: changed)
-        #expect(office.texts.sorted() == ["chat: new a", "pager: new a"])
-        let errors = try await office.bench.store.decisions(DecisionQuery(verdicts: [.stepFailed], limit: 10))
+        try await agent.wait(15, with: changed)
+        #expect(agent.texts.sorted() == ["chat: new a", "pager: new a"])
+        let errors = try await agent.bench.store.decisions(DecisionQuery(verdicts: [.stepFailed], limit: 10))
         #expect(errors.map(\.error) == ["the steps of an escalation no longer fit bellhop.yaml, so it has ended"])
-        #expect(try await office.bench.store.nextTimer() == nil)
+        #expect(try await agent.bench.store.nextTimer() == nil)
     }
 
     // MARK: Failures

@@ -18,27 +18,27 @@ extension `Escalations` {
     }
 
     @Test func `a page that is still held when somebody answers is dropped, and nothing is closed`() async throws {
-        let office = try await Office(Self.quiet("09:00-09:30"))
-        try await office.put("a")
-        try await office.wait(15)
-        try await office.comment("a")
-        try await office.wait(20)
-        #expect(office.texts == [])
-        let records = try await office.bench.deliveries()
+        let agent = try await TestAgent(Self.quiet("09:00-09:30"))
+        try await agent.put("a")
+        try await agent.wait(15)
+        try await agent.comment("a")
+        try await agent.wait(20)
+        #expect(agent.texts == [])
+        let records = try await agent.bench.deliveries()
         #expect(records.map(\.state) == [.dropped, .dropped])
         #expect(records.compactMap(\.failure?.message).allSatisfy { $0.contains("escalation") })
-        #expect(try await office.bench.store.nextRelease() == nil)
+        #expect(try await agent.bench.store.nextRelease() == nil)
     }
 
     @Test func `a page that was held is closed by an answer after its release, with a thread and without`() async throws {
-        let office = try await Office(Self.quiet("09:00-09:05"))
-        try await office.put("a")
-        try await office.wait(6)
-        #expect(office.texts == ["pager: new a"])
-        try await office.comment("a")
-        #expect(office.texts == ["pager: new a", "pager closes t-a"])
+        let agent = try await TestAgent(Self.quiet("09:00-09:05"))
+        try await agent.put("a")
+        try await agent.wait(6)
+        #expect(agent.texts == ["pager: new a"])
+        try await agent.comment("a")
+        #expect(agent.texts == ["pager: new a", "pager closes t-a"])
 
-        let own = try await Office(Self.quiet("09:00-09:05", page: "title: \"new ${{ task.id }}\""))
+        let own = try await TestAgent(Self.quiet("09:00-09:05", page: "title: \"new ${{ task.id }}\""))
         for id in ["a", "b"] { try await own.put(id) }
         try await own.wait(6)
         #expect(own.texts.sorted() == ["pager: new a", "pager: new b"])
@@ -48,28 +48,28 @@ extension `Escalations` {
     }
 
     @Test func `a page that was sent is closed, though a later one of its thread is still held and is dropped`() async throws {
-        let office = try await Office(Self.quiet("09:05-09:30"))
-        try await office.put("a")
-        try await office.wait(12)
-        #expect(try await office.bench.deliveries(.quiet).count == 1)
-        try await office.comment("a")
-        try await office.wait(20)
-        #expect(office.texts == ["pager: new a", "pager closes t-a"])
+        let agent = try await TestAgent(Self.quiet("09:05-09:30"))
+        try await agent.put("a")
+        try await agent.wait(12)
+        #expect(try await agent.bench.deliveries(.quiet).count == 1)
+        try await agent.comment("a")
+        try await agent.wait(20)
+        #expect(agent.texts == ["pager: new a", "pager closes t-a"])
     }
 
     @Test func `a rule with more escalations under way than it may remember stops, with a signal`() async throws {
         let rule = Self.quiet("22:00-23:00")
-        let office = try await Office(rule)
-        func look(_ id: String) async throws {
-            office.source.put(task(id, "x", ["priority": 1]))
-            try await office.look(with: rule, mostKeys: 2)
+        let agent = try await TestAgent(rule)
+        func create(_ id: String) async throws {
+            agent.source.put(task(id, "x", ["priority": 1]))
+            try await agent.runOnce(with: rule, mostKeys: 2)
         }
-        for id in ["a", "b"] { try await look(id) }
-        office.source.remove("a")
-        for id in ["c", "d", "e"] { try await look(id) }
-        #expect(office.bench.recorder.losses == [KeyLoss(rule: "r", dropped: 0, most: 2, isStopped: true)])
-        #expect(office.texts.filter { $0.contains("new") } == ["a", "b", "c", "d"].map { "pager: new \($0)" })
-        let pauses = try await office.bench.store.pauses()
+        for id in ["a", "b"] { try await create(id) }
+        agent.source.remove("a")
+        for id in ["c", "d", "e"] { try await create(id) }
+        #expect(agent.bench.recorder.losses == [KeyLoss(rule: "r", dropped: 0, most: 2, isStopped: true)])
+        #expect(agent.texts.filter { $0.contains("new") } == ["a", "b", "c", "d"].map { "pager: new \($0)" })
+        let pauses = try await agent.bench.store.pauses()
         #expect(pauses.map(\.why) == ["it has 3 escalations, and may remember 2: `retention: {keys: …}` in bellhop.yaml"])
     }
 }

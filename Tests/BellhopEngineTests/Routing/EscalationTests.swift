@@ -25,25 +25,26 @@ import Testing
           - {after: 30m, repeat: {every: 10m, times: 2}, do: [{log: "call ${{ task.id }} ${{ event.type }} ${{ event.data.task.title }}"}]}
         """
 
-    func verdicts(_ office: Office) async throws -> [String] {
-        try await office.bench.store.decisions(DecisionQuery(verdicts: [.answered, .ended], limit: 100)).map {
+    func verdicts(_ agent: TestAgent) async throws -> [String] {
+        try await agent.bench.store.decisions(DecisionQuery(verdicts: [.answered, .ended], limit: 100)).map {
             "\($0.verdict.rawValue): \($0.detail["reason"]?.asString ?? "")"
         }
     }
 
     @Test func `the steps of a replay count from the replay, not from its old event`() async throws {
-        let office = try await Office("rule: r\non: task_created\ndo: [{log: new}]\nescalate: [{after: 15m, do: [{log: late}]}]")
-        try await office.put("a")
-        try await office.wait(60)
-        let store = office.bench.store
+        let agent = try await TestAgent(
+            "rule: r\non: task_created\ndo: [{log: new}]\nescalate: [{after: 15m, do: [{log: late}]}]")
+        try await agent.put("a")
+        try await agent.wait(60)
+        let store = agent.bench.store
         let event = try #require(try await store.events(EventQuery(types: [.taskCreated], limit: 1)).first)
-        try await store.replay([event], rule: nil, isForced: false, at: office.bench.now)
-        try await office.wait(14)
+        try await store.replay([event], rule: nil, isForced: false, at: agent.bench.now)
+        try await agent.wait(14)
         func late() async throws -> Int {
-            try await office.bench.deliveries().count { $0.delivery.id.occasion.run != $0.delivery.id.occasion }
+            try await agent.bench.deliveries().count { $0.delivery.id.occasion.run != $0.delivery.id.occasion }
         }
         #expect(try await late() == 1)
-        try await office.wait(2)
+        try await agent.wait(2)
         #expect(try await late() == 2)
     }
 
@@ -51,225 +52,225 @@ import Testing
 
     @Test func `our own update does not count as an answer, a person's change in the same poll as our comment does`() async throws
     {
-        let office = try await Office(Self.rule("until: answered"))
+        let agent = try await TestAgent(Self.rule("until: answered"))
         func put(state: Int64, by user: String, _ updates: Int64) async throws {
             let fields: JSON.Object = [
                 "priority": 1, "state": .int(state), "sys_updated_by": .string(user), "sys_mod_count": .int(updates),
             ]
-            office.source.put(task("a", "printer on fire", fields))
-            try await office.look()
+            agent.source.put(task("a", "printer on fire", fields))
+            try await agent.runOnce()
         }
         try await put(state: 1, by: "bob", 0)
-        await office.bench.clock.advance(by: .seconds(60))
-        try await office.bench.update("a", ["state": 2], hop: 0)
+        await agent.bench.clock.advance(by: .seconds(60))
+        try await agent.bench.update("a", ["state": 2], hop: 0)
         try await put(state: 2, by: "ada", 1)
-        #expect(try await office.bench.store.nextTimer() != nil)
-        await office.bench.clock.advance(by: .seconds(60))
-        try await office.bench.comment(on: "a", hop: 0)
+        #expect(try await agent.bench.store.nextTimer() != nil)
+        await agent.bench.clock.advance(by: .seconds(60))
+        try await agent.bench.comment(on: "a", hop: 0)
         try await put(state: 3, by: "bob", 3)
-        #expect(try await office.bench.store.nextTimer() == nil)
-        try await office.wait(60)
-        #expect(office.texts == ["new a"])
+        #expect(try await agent.bench.store.nextTimer() == nil)
+        try await agent.wait(60)
+        #expect(agent.texts == ["new a"])
     }
 
     @Test func `a person's comment in the same look as our own is an answer`() async throws {
-        let office = try await Office(Self.rule("until: answered"))
-        try await office.put("a")
-        await office.bench.clock.advance(by: .seconds(60))
-        try await office.bench.comment(on: "a", hop: 0)
-        office.source.edit { [now = office.bench.now] state in
+        let agent = try await TestAgent(Self.rule("until: answered"))
+        try await agent.put("a")
+        await agent.bench.clock.advance(by: .seconds(60))
+        try await agent.bench.comment(on: "a", hop: 0)
+        agent.source.edit { [now = agent.bench.now] state in
             for (id, text, authorship) in [("j1", "hello", TaskComment.Authorship.ours), ("j2", "I am on it.", .others)] {
                 state.comments.append(
                     TaskComment(id: id, task: "a", text: text, author: id, kind: "comments", time: now, authorship: authorship))
             }
         }
-        try await office.look()
-        #expect(try await office.bench.store.nextTimer() == nil)
+        try await agent.runOnce()
+        #expect(try await agent.bench.store.nextTimer() == nil)
     }
 
     // MARK: Steps
 
     @Test func `each step comes when its time after the run is over, repeated as often as it says`() async throws {
-        let office = try await Office(Self.rule())
-        try await office.put("a")
-        try await office.wait(14)
-        #expect(office.texts == ["new a"])
-        try await office.wait(1)
-        #expect(office.texts == ["new a", "remind a printer on fire"])
-        try await office.wait(14)
-        #expect(office.texts.count == 2)
-        try await office.wait(20)
-        #expect(office.texts.dropFirst(2) == ["call a task_created printer on fire", "call a task_created printer on fire"])
-        try await office.wait(60)
-        #expect(office.texts.count == 5)
-        #expect(try await office.bench.store.nextTimer() == nil)
-        #expect(try await office.bench.store.state(for: [.init(rule: "", kind: .escalation, key: "my-work/a")]).isEmpty)
+        let agent = try await TestAgent(Self.rule())
+        try await agent.put("a")
+        try await agent.wait(14)
+        #expect(agent.texts == ["new a"])
+        try await agent.wait(1)
+        #expect(agent.texts == ["new a", "remind a printer on fire"])
+        try await agent.wait(14)
+        #expect(agent.texts.count == 2)
+        try await agent.wait(20)
+        #expect(agent.texts.dropFirst(2) == ["call a task_created printer on fire", "call a task_created printer on fire"])
+        try await agent.wait(60)
+        #expect(agent.texts.count == 5)
+        #expect(try await agent.bench.store.nextTimer() == nil)
+        #expect(try await agent.bench.store.state(for: [.init(rule: "", kind: .escalation, key: "my-work/a")]).isEmpty)
     }
 
     @Test func `steps come by time, then by the list`() async throws {
         let steps = ["20m", "10m", "20m"].enumerated().map { "  - {after: \($1), do: [{log: \"\($0)\"}]}" }
-        let office = try await Office(Self.rule(steps: steps.joined(separator: "\n")))
-        try await office.put("a")
-        try await office.wait(30)
-        #expect(office.texts == ["new a", "1", "0", "2"])
+        let agent = try await TestAgent(Self.rule(steps: steps.joined(separator: "\n")))
+        try await agent.put("a")
+        try await agent.wait(30)
+        #expect(agent.texts == ["new a", "1", "0", "2"])
     }
 
     @Test func `a step sees the task as it is then, and the event of the run`() async throws {
-        let office = try await Office(Self.rule("until: task.state == 6"))
-        try await office.put("a")
-        try await office.wait(10)
-        try await office.put("a", "printer burnt down")
-        try await office.wait(21)
+        let agent = try await TestAgent(Self.rule("until: task.state == 6"))
+        try await agent.put("a")
+        try await agent.wait(10)
+        try await agent.put("a", "printer burnt down")
+        try await agent.wait(21)
         #expect(
-            office.texts == ["new a", "remind a printer burnt down", "call a task_created printer on fire"])
+            agent.texts == ["new a", "remind a printer burnt down", "call a task_created printer on fire"])
     }
 
     @Test func `a run during an escalation begins no second one, a run after the last step does`() async throws {
         let steps = "  - {after: 10m, do: [{log: \"step ${{ event.type }}\"}]}"
-        let office = try await Office(Self.rule("until: task.state == 6", steps: steps).replacing("once: task.id", with: ""))
-        try await office.put("a")
-        try await office.wait(5)
-        try await office.put("a", "again")
-        try await office.wait(15)
-        #expect(office.texts == ["new a", "new a", "step task_created"])
-        try await office.put("a", "and again")
-        try await office.wait(10)
-        #expect(office.texts == ["new a", "new a", "step task_created", "new a", "step task_changed"])
+        let agent = try await TestAgent(Self.rule("until: task.state == 6", steps: steps).replacing("once: task.id", with: ""))
+        try await agent.put("a")
+        try await agent.wait(5)
+        try await agent.put("a", "again")
+        try await agent.wait(15)
+        #expect(agent.texts == ["new a", "new a", "step task_created"])
+        try await agent.put("a", "and again")
+        try await agent.wait(10)
+        #expect(agent.texts == ["new a", "new a", "step task_created", "new a", "step task_changed"])
     }
 
     @Test func `working time alone counts with a calendar's steps, and days count with zones`() async throws {
-        let office = try await Office(Self.rule(steps: "  - {after: 3d, repeat: {every: 1d, times: 1}, do: [{log: late}]}"))
-        try await office.put("a")
-        #expect(try await office.bench.store.nextTimer() == office.bench.now + .days(3))
-        await office.bench.clock.advance(by: .days(3))
-        try await office.look()
-        #expect(office.texts == ["new a", "late"])
-        #expect(try await office.bench.store.nextTimer() == office.bench.now + .days(1))
+        let agent = try await TestAgent(Self.rule(steps: "  - {after: 3d, repeat: {every: 1d, times: 1}, do: [{log: late}]}"))
+        try await agent.put("a")
+        #expect(try await agent.bench.store.nextTimer() == agent.bench.now + .days(3))
+        await agent.bench.clock.advance(by: .days(3))
+        try await agent.runOnce()
+        #expect(agent.texts == ["new a", "late"])
+        #expect(try await agent.bench.store.nextTimer() == agent.bench.now + .days(1))
     }
 
     // MARK: Answers
 
     @Test func `a change by a person ends the escalation at once`() async throws {
-        let office = try await Office(Self.rule())
-        try await office.put("a")
-        try await office.wait(5)
-        try await office.put("a", "taken")
-        #expect(try await office.bench.store.nextTimer() == nil)
-        #expect(try await verdicts(office) == ["answered: task_changed"])
-        try await office.wait(60)
-        #expect(office.texts == ["new a"])
+        let agent = try await TestAgent(Self.rule())
+        try await agent.put("a")
+        try await agent.wait(5)
+        try await agent.put("a", "taken")
+        #expect(try await agent.bench.store.nextTimer() == nil)
+        #expect(try await verdicts(agent) == ["answered: task_changed"])
+        try await agent.wait(60)
+        #expect(agent.texts == ["new a"])
     }
 
     @Test func `a comment by a person ends the escalation, our own comment does not`() async throws {
-        let office = try await Office(Self.rule())
-        try await office.put("a")
-        try await office.put("b")
-        try await office.bench.comment(on: "a", hop: 0)
-        try await office.comment("a", "hello", byUs: true)
-        try await office.comment("b")
-        try await office.wait(15)
-        #expect(office.texts.filter { $0.hasPrefix("remind") } == ["remind a printer on fire"])
-        #expect(try await verdicts(office) == ["answered: task_commented"])
+        let agent = try await TestAgent(Self.rule())
+        try await agent.put("a")
+        try await agent.put("b")
+        try await agent.bench.comment(on: "a", hop: 0)
+        try await agent.comment("a", "hello", byUs: true)
+        try await agent.comment("b")
+        try await agent.wait(15)
+        #expect(agent.texts.filter { $0.hasPrefix("remind") } == ["remind a printer on fire"])
+        #expect(try await verdicts(agent) == ["answered: task_commented"])
     }
 
     @Test func `a change caused by our own write does not count as an answer`() async throws {
-        let office = try await Office(Self.rule())
+        let agent = try await TestAgent(Self.rule())
         func put(_ title: String, by user: String, _ updates: Int64) async throws {
             let fields: JSON.Object = ["priority": 1, "sys_updated_by": .string(user), "sys_mod_count": .int(updates)]
-            office.source.put(task("a", title, fields))
-            try await office.look()
+            agent.source.put(task("a", title, fields))
+            try await agent.runOnce()
         }
         try await put("new", by: "bob", 0)
-        try await office.bench.comment(on: "a", hop: 0)
+        try await agent.bench.comment(on: "a", hop: 0)
         try await put("a business rule changed it", by: "ada", 1)
-        try await office.wait(15)
-        #expect(office.texts.dropFirst() == ["remind a a business rule changed it"])
+        try await agent.wait(15)
+        #expect(agent.texts.dropFirst() == ["remind a a business rule changed it"])
     }
 
     @Test func `an answer at the moment of a step does not prevent the step`() async throws {
-        let office = try await Office(Self.rule())
-        try await office.put("a")
-        try await office.wait(14)
-        await office.bench.clock.advance(by: .seconds(60))
-        try await office.comment("a")
-        try await office.wait(60)
-        #expect(office.texts == ["new a", "remind a printer on fire"])
+        let agent = try await TestAgent(Self.rule())
+        try await agent.put("a")
+        try await agent.wait(14)
+        await agent.bench.clock.advance(by: .seconds(60))
+        try await agent.comment("a")
+        try await agent.wait(60)
+        #expect(agent.texts == ["new a", "remind a printer on fire"])
     }
 
     @Test func `the event that ends an escalation may begin another`() async throws {
-        let office = try await Office(Self.rule().replacing("once: task.id", with: ""))
-        try await office.put("a")
-        try await office.wait(10)
-        try await office.put("a", "changed")
-        try await office.wait(14)
-        #expect(office.texts == ["new a", "new a"])
-        try await office.wait(1)
-        #expect(office.texts.last == "remind a changed")
+        let agent = try await TestAgent(Self.rule().replacing("once: task.id", with: ""))
+        try await agent.put("a")
+        try await agent.wait(10)
+        try await agent.put("a", "changed")
+        try await agent.wait(14)
+        #expect(agent.texts == ["new a", "new a"])
+        try await agent.wait(1)
+        #expect(agent.texts.last == "remind a changed")
     }
 
     @Test func `a task that leaves ends its escalation, and does not resume it when it returns`() async throws {
-        let office = try await Office(Self.rule(), [task("other", "x", ["priority": 3])])
-        try await office.put("a")
-        try await office.remove("a")
-        #expect(try await verdicts(office) == ["ended: the task has left"])
-        try await office.put("a")
-        try await office.wait(60)
-        #expect(office.texts == ["new a"])
+        let agent = try await TestAgent(Self.rule(), [task("other", "x", ["priority": 3])])
+        try await agent.put("a")
+        try await agent.remove("a")
+        #expect(try await verdicts(agent) == ["ended: the task has left"])
+        try await agent.put("a")
+        try await agent.wait(60)
+        #expect(agent.texts == ["new a"])
     }
 
     // MARK: until
 
     @Test func `a condition that no longer holds ends the escalation for good, at the next step`() async throws {
         let rule = Self.rule().replacing("task.priority == 1", with: "task.priority == 1 && !tasks.exists(t, t.title == 'storm')")
-        let office = try await Office(rule)
-        try await office.put("a")
-        try await office.wait(5)
-        try await office.put("storm", "storm", priority: 3)
-        #expect(try await office.bench.store.nextTimer() != nil)
-        try await office.wait(10)
-        #expect(try await verdicts(office) == ["ended: `when` does not hold any more"])
-        try await office.remove("storm")
-        try await office.wait(60)
-        #expect(office.texts == ["new a"])
+        let agent = try await TestAgent(rule)
+        try await agent.put("a")
+        try await agent.wait(5)
+        try await agent.put("storm", "storm", priority: 3)
+        #expect(try await agent.bench.store.nextTimer() != nil)
+        try await agent.wait(10)
+        #expect(try await verdicts(agent) == ["ended: `when` does not hold any more"])
+        try await agent.remove("storm")
+        try await agent.wait(60)
+        #expect(agent.texts == ["new a"])
     }
 
     @Test func `an until in the rule replaces the default, and is judged at the steps`() async throws {
-        let office = try await Office(Self.rule("until: task.state == 6"))
-        try await office.put("a")
-        try await office.put("a", "changed", priority: 3)
-        try await office.comment("a")
-        try await office.put("a", "changed", priority: 3, state: 6)
-        try await office.put("a", "changed", priority: 3, state: 1)
-        try await office.wait(15)
-        #expect(office.texts == ["new a", "remind a changed"])
-        try await office.put("a", "changed", priority: 3, state: 6)
-        try await office.wait(15)
-        #expect(try await verdicts(office) == ["ended: `until` holds"])
-        #expect(office.texts.count == 2)
+        let agent = try await TestAgent(Self.rule("until: task.state == 6"))
+        try await agent.put("a")
+        try await agent.put("a", "changed", priority: 3)
+        try await agent.comment("a")
+        try await agent.put("a", "changed", priority: 3, state: 6)
+        try await agent.put("a", "changed", priority: 3, state: 1)
+        try await agent.wait(15)
+        #expect(agent.texts == ["new a", "remind a changed"])
+        try await agent.put("a", "changed", priority: 3, state: 6)
+        try await agent.wait(15)
+        #expect(try await verdicts(agent) == ["ended: `until` holds"])
+        #expect(agent.texts.count == 2)
     }
 
     @Test func `an until that uses answered is judged at each answer and at the steps after it`() async throws {
-        let office = try await Office(Self.rule("until: answered && task.state == 2"))
-        for id in ["a", "b"] { try await office.put(id) }
-        try await office.comment("a")
-        try await office.put("b", state: 2)
-        #expect(try await verdicts(office) == ["answered: task_changed"])
-        try await office.wait(15)
-        #expect(office.texts.dropFirst(2) == ["remind a printer on fire"])
-        try await office.bench.update("a", ["state": 2], hop: 0)
-        try await office.put("a", state: 2)
-        #expect(try await verdicts(office).count == 1)
-        try await office.wait(15)
-        #expect(try await verdicts(office).last == "answered: `until` holds")
-        #expect(office.texts.count == 3)
+        let agent = try await TestAgent(Self.rule("until: answered && task.state == 2"))
+        for id in ["a", "b"] { try await agent.put(id) }
+        try await agent.comment("a")
+        try await agent.put("b", state: 2)
+        #expect(try await verdicts(agent) == ["answered: task_changed"])
+        try await agent.wait(15)
+        #expect(agent.texts.dropFirst(2) == ["remind a printer on fire"])
+        try await agent.bench.update("a", ["state": 2], hop: 0)
+        try await agent.put("a", state: 2)
+        #expect(try await verdicts(agent).count == 1)
+        try await agent.wait(15)
+        #expect(try await verdicts(agent).last == "answered: `until` holds")
+        #expect(agent.texts.count == 3)
     }
 
     @Test func `an until that fails or is unknown lets the escalation go on, and a failure is counted`() async throws {
-        let office = try await Office(Self.rule("until: 1 / (task.priority - 1) > 0 || task.state > 5"))
-        try await office.put("a")
-        try await office.wait(15)
-        #expect(office.texts.count == 2)
-        let status = try await office.bench.store.status().rules.first { $0.rule == "r" }
+        let agent = try await TestAgent(Self.rule("until: 1 / (task.priority - 1) > 0 || task.state > 5"))
+        try await agent.put("a")
+        try await agent.wait(15)
+        #expect(agent.texts.count == 2)
+        let status = try await agent.bench.store.status().rules.first { $0.rule == "r" }
         #expect(status?.errors == 1 && status?.lastError?.hasPrefix("`until` failed") == true)
     }
 
@@ -277,49 +278,49 @@ import Testing
 
     @Test func `steps missed while away come once each in their order, of repetitions only one`() async throws {
         let steps = Self.steps + "\n  - {after: 45m, do: [{log: last}]}"
-        let office = try await Office(Self.rule(steps: steps))
-        try await office.put("a")
-        await office.bench.clock.advance(by: .seconds(3600 + 20))
-        try await office.look()
+        let agent = try await TestAgent(Self.rule(steps: steps))
+        try await agent.put("a")
+        await agent.bench.clock.advance(by: .seconds(3600 + 20))
+        try await agent.runOnce()
         #expect(
-            office.texts == ["new a", "remind a printer on fire", "call a task_created printer on fire", "last"])
-        try await office.wait(60)
-        #expect(office.texts.count == 4)
+            agent.texts == ["new a", "remind a printer on fire", "call a task_created printer on fire", "last"])
+        try await agent.wait(60)
+        #expect(agent.texts.count == 4)
     }
 
     @Test func `the repetitions that are still to come after downtime keep their times`() async throws {
-        let office = try await Office(
+        let agent = try await TestAgent(
             Self.rule(steps: "  - {after: 10m, repeat: {every: 10m, times: 4}, do: [{log: \"${{ string(now) }}\"}]}"))
-        try await office.put("a")
-        await office.bench.clock.advance(by: .seconds(35 * 60))
-        try await office.look()
-        try await office.wait(60)
-        #expect(office.texts.dropFirst() == ["2026-01-05T09:35:00Z", "2026-01-05T09:40:00Z", "2026-01-05T09:50:00Z"])
+        try await agent.put("a")
+        await agent.bench.clock.advance(by: .seconds(35 * 60))
+        try await agent.runOnce()
+        try await agent.wait(60)
+        #expect(agent.texts.dropFirst() == ["2026-01-05T09:35:00Z", "2026-01-05T09:40:00Z", "2026-01-05T09:50:00Z"])
     }
 
     @Test func `an answer that came between two polls prevents the step`() async throws {
-        let office = try await Office(Self.rule())
-        for id in ["a", "b"] { try await office.put(id) }
-        await office.bench.clock.advance(by: .days(2))
-        office.source.put(task("b", "taken", ["priority": 1, "state": 1]))
-        try await office.look()
-        #expect(office.texts.filter { !$0.hasPrefix("new") }.allSatisfy { $0.contains(" a ") })
-        #expect(office.texts.count == 4)
+        let agent = try await TestAgent(Self.rule())
+        for id in ["a", "b"] { try await agent.put(id) }
+        await agent.bench.clock.advance(by: .days(2))
+        agent.source.put(task("b", "taken", ["priority": 1, "state": 1]))
+        try await agent.runOnce()
+        #expect(agent.texts.filter { !$0.hasPrefix("new") }.allSatisfy { $0.contains(" a ") })
+        #expect(agent.texts.count == 4)
     }
 
     @Test func `steps that came due while away wait for a good poll, at most a quarter of an hour`() async throws {
         for isGood in [true, false] {
-            let office = try await Office(Self.rule())
-            let bench = office.bench
-            try await office.put("a")
+            let agent = try await TestAgent(Self.rule())
+            let bench = agent.bench
+            try await agent.put("a")
             await bench.clock.advance(by: .seconds(3600))
-            let polls = InitialPolls([office.source.scope.id], started: bench.now)
-            let shelf = try await bench.shelf(Self.rule(), sources: [office.source])
+            let polls = InitialPolls([agent.source.scope.id], started: bench.now)
+            let shelf = try await bench.shelf(Self.rule(), sources: [agent.source])
             let timers = TimerLoop(bench.surroundings, shelf: shelf, after: polls)
-            polls.markPolled(office.source.scope.id, isGood: false, in: bench.surroundings)
+            polls.markPolled(agent.source.scope.id, isGood: false, in: bench.surroundings)
             #expect(try await timers.fireDue() == 0)
             if isGood {
-                polls.markPolled(office.source.scope.id, isGood: true, in: bench.surroundings)
+                polls.markPolled(agent.source.scope.id, isGood: true, in: bench.surroundings)
             } else {
                 await bench.clock.advance(by: .seconds(15 * 60 - 1))
                 #expect(try await timers.fireDue() == 0)
@@ -331,26 +332,26 @@ import Testing
 
     @Test func `passes keep overdue steps back while the source fails, at most a quarter of an hour in all`() async throws {
         for isGood in [true, false] {
-            let office = try await Office(Self.rule())
-            let clock = office.bench.clock
+            let agent = try await TestAgent(Self.rule())
+            let clock = agent.bench.clock
             let failure = Failure(.unreachable, .retry(after: nil), "nobody there")
-            func fail() { office.source.edit { $0.lists = [.failure(failure)] } }
-            func notices() -> Int { office.bench.recorder.count("source.notice") }
-            try await office.put("a")
+            func fail() { agent.source.edit { $0.lists = [.failure(failure)] } }
+            func notices() -> Int { agent.bench.recorder.count("source.notice") }
+            try await agent.put("a")
             await clock.advance(by: .seconds(3600))
             fail()
-            try await office.look()
+            try await agent.runOnce()
             await clock.advance(by: .seconds(15 * 60 - 1))
             fail()
-            try await office.look()
-            #expect(office.texts == ["new a"])
+            try await agent.runOnce()
+            #expect(agent.texts == ["new a"])
             #expect(notices() == 0)
             if !isGood {
                 await clock.advance(by: .seconds(1))
                 fail()
             }
-            try await office.look()
-            #expect(office.texts.contains("remind a printer on fire"))
+            try await agent.runOnce()
+            #expect(agent.texts.contains("remind a printer on fire"))
             #expect(notices() == (isGood ? 0 : 1))
         }
     }
@@ -366,14 +367,14 @@ import Testing
             do: [{log: "new ${{ task.id }}"}]
             escalate: [{after: 10m, do: [{log: "step ${{ task.id }} ${{ event.type }}"}]}]
             """
-        let office = try await Office(rule)
-        for id in ["a", "b"] { try await office.put(id) }
-        try await office.wait(5)
-        try await office.comment("a")
-        try await office.wait(10)
+        let agent = try await TestAgent(rule)
+        for id in ["a", "b"] { try await agent.put(id) }
+        try await agent.wait(5)
+        try await agent.comment("a")
+        try await agent.wait(10)
         // Lanes do not wait for each other.
-        #expect(office.texts.prefix(2).sorted() == ["new a", "new b"])
-        #expect(office.texts.dropFirst(2) == ["step b schedule_due"])
+        #expect(agent.texts.prefix(2).sorted() == ["new a", "new b"])
+        #expect(agent.texts.dropFirst(2) == ["step b schedule_due"])
     }
 
     @Test func `a group escalates for its latest task, with all its events`() async throws {
@@ -386,36 +387,36 @@ import Testing
             escalate:
               - {after: 10m, do: [{log: "${{ key }} ${{ task.id }} ${{ events.map(e, e.task.id).join(' ') }} ${{ string(since) }}"}]}
             """
-        let office = try await Office(rule)
-        for id in ["a", "b", "c"] { try await office.put(id) }
-        try await office.wait(5)
-        try await office.comment("a")
-        _ = try await office.bench.store.prune(Retention(events: .zero), at: office.bench.now)
-        try await office.wait(10)
-        #expect(office.texts == ["new", "1 c a b c 2026-01-05T09:00:00Z"])
+        let agent = try await TestAgent(rule)
+        for id in ["a", "b", "c"] { try await agent.put(id) }
+        try await agent.wait(5)
+        try await agent.comment("a")
+        _ = try await agent.bench.store.prune(Retention(events: .zero), at: agent.bench.now)
+        try await agent.wait(10)
+        #expect(agent.texts == ["new", "1 c a b c 2026-01-05T09:00:00Z"])
         let key = StateKey(rule: "r", kind: .escalated, key: "my-work/c")
-        #expect(try await office.bench.store.state(for: [key]).isEmpty)
+        #expect(try await agent.bench.store.state(for: [key]).isEmpty)
     }
 
     @Test func `times count from the moment at which the wait before was over`() async throws {
-        let office = try await Office(Self.rule("for: 5m"))
-        try await office.put("a")
-        try await office.wait(19)
-        #expect(office.texts == ["new a"])
-        try await office.wait(1)
-        #expect(office.texts.last == "remind a printer on fire")
+        let agent = try await TestAgent(Self.rule("for: 5m"))
+        try await agent.put("a")
+        try await agent.wait(19)
+        #expect(agent.texts == ["new a"])
+        try await agent.wait(1)
+        #expect(agent.texts.last == "remind a printer on fire")
     }
 
     // MARK: Looking
 
     @Test func `the status has the escalations of each rule and their next step`() async throws {
-        let office = try await Office(Self.rule())
-        try await office.put("a")
-        try await office.wait(1)
-        try await office.put("b")
+        let agent = try await TestAgent(Self.rule())
+        try await agent.put("a")
+        try await agent.wait(1)
+        try await agent.put("b")
         #expect(
-            try await office.bench.store.status().waits == [
-                .init(rule: "r", part: .escalation, count: 2, next: office.bench.now - .seconds(60) + .seconds(900))
+            try await agent.bench.store.status().waits == [
+                .init(rule: "r", part: .escalation, count: 2, next: agent.bench.now - .seconds(60) + .seconds(900))
             ])
     }
 

@@ -14,7 +14,7 @@ import Testing
     @Test func `a login that is emitted again is stored and reported as one event`() async throws {
         let bench = try Bench()
         for _ in 0..<2 { try await Intake(bench.surroundings).emit([login(false, at: bench.now)]) }
-        #expect(try await bench.happened() == ["login_event connection/snow "])
+        #expect(try await bench.eventLines() == ["login_event connection/snow "])
         #expect(bench.recorder.count("event") == 1)
     }
 
@@ -26,7 +26,7 @@ import Testing
             try await Intake(surroundings).emit([event])
         }
         try await task.value
-        #expect(try await bench.happened().count == 1)
+        #expect(try await bench.eventLines().count == 1)
     }
 
     @Test func `emitting an event that cannot be stored throws`() async throws {
@@ -34,7 +34,7 @@ import Testing
         bench.store.failOnce(.append)
         await #expect(throws: StoreError.self) { try await Intake(bench.surroundings).emit([login(true, at: bench.now)]) }
         #expect(bench.recorder.names == [])
-        #expect(try await bench.happened() == [])
+        #expect(try await bench.eventLines() == [])
     }
 
     @Test(arguments: FaultyStore.Moment.all)
@@ -46,7 +46,7 @@ import Testing
         try await report(login(true, at: bench.now), to: Intake(bench.surroundings))
         #expect(bench.recorder.names == ["store.failed"])
         try await report(login(false, at: bench.now + .seconds(1)), to: Intake(bench.surroundings))
-        #expect(try await bench.happened().count == 2)
+        #expect(try await bench.eventLines().count == 2)
         #expect(bench.recorder.names == ["store.failed", "event", "event"])
     }
 
@@ -58,12 +58,12 @@ import Testing
         let loop = Task { await Router(surroundings, shelf: shelf).run() }
         try await report(login(true, at: bench.now), to: Intake(surroundings))
         await bench.run(until: bench.now + .seconds(10))
-        #expect(try await bench.happened() == [])
-        bench.store.work()
+        #expect(try await bench.eventLines() == [])
+        bench.store.stopFailing()
         await bench.run(until: bench.now + .seconds(10))
         loop.cancel()
         await loop.value
-        #expect(try await bench.happened().count == 1)
+        #expect(try await bench.eventLines().count == 1)
         #expect(try await bench.deliveries().count == 1)
     }
 
@@ -76,7 +76,7 @@ import Testing
         }
         #expect(dropped == events.prefix(2).map(\.id))
         try await Intake(bench.surroundings).emit([])
-        #expect(try await bench.happened().count == 1000)
+        #expect(try await bench.eventLines().count == 1000)
     }
 
     @Test(arguments: [true, false])
@@ -114,21 +114,21 @@ import Testing
             }
             return Receipt("done")
         }
-        try await bench.owe([.init("a", receiver: "snow")])
+        try await bench.enqueue([.init("a", receiver: "snow")])
         let surroundings = bench.surroundings
         let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }
-        try await until { bench.recorder.count("delivery.paused") != 0 }
+        try await waitUntil { bench.recorder.count("delivery.paused") != 0 }
         try await bench.clock.waitForSleepers(1)
         await bench.clock.advance(by: .seconds(10))
         try await Intake(surroundings).emit([login(ok, at: bench.now)])
         if ok {
-            try await until { bench.recorder.count("delivery.done") != 0 }
+            try await waitUntil { bench.recorder.count("delivery.done") != 0 }
             #expect(action.performed.map(\.attempt.number) == [1, 1])
         } else {
             await bench.clock.advance(by: .seconds(280))
             #expect(action.count == 1)
             await bench.clock.advance(by: .seconds(11))
-            try await until { bench.recorder.count("delivery.done") != 0 }
+            try await waitUntil { bench.recorder.count("delivery.done") != 0 }
         }
         loop.cancel()
         await loop.value

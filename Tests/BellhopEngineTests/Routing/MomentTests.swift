@@ -17,32 +17,32 @@ import Testing
     }
 
     /// A task that is urgent, one that is not, and a time that passes without looks.
-    private func office(_ rules: String, minutes: Int) async throws -> Office {
-        let office = try await Office(
+    private func agent(_ rules: String, minutes: Int) async throws -> TestAgent {
+        let agent = try await TestAgent(
             rules, [task("a", fields: ["priority": 1]), task("b", fields: ["priority": 2]), task("c", fields: ["priority": 1])])
-        try await office.wait(minutes)
-        await office.bench.clock.advance(by: .seconds(60))
-        return office
+        try await agent.wait(minutes)
+        await agent.bench.clock.advance(by: .seconds(60))
+        return agent
     }
 
     @Test func `a list is read as it was before the events of the moment at which its schedule is due`() async throws {
-        let office = try await office(Self.each(), minutes: 4)
-        office.source.put(task("a", "printer on fire", ["priority": 2]))
-        office.source.put(task("b", "printer on fire", ["priority": 1]))
-        office.source.put(task("d", "printer on fire", ["priority": 1]))
-        office.source.remove("c")
-        try await office.look()
-        #expect(office.texts.sorted() == ["a 5", "c 5"])
-        try await office.wait(5)
-        #expect(office.texts.dropFirst(2).sorted() == ["b 10", "d 10"])
+        let agent = try await agent(Self.each(), minutes: 4)
+        agent.source.put(task("a", "printer on fire", ["priority": 2]))
+        agent.source.put(task("b", "printer on fire", ["priority": 1]))
+        agent.source.put(task("d", "printer on fire", ["priority": 1]))
+        agent.source.remove("c")
+        try await agent.runOnce()
+        #expect(agent.texts.sorted() == ["a 5", "c 5"])
+        try await agent.wait(5)
+        #expect(agent.texts.dropFirst(2).sorted() == ["b 10", "d 10"])
     }
 
     @Test func `a wait of an element is judged on the list as it was before the events of the moment`() async throws {
-        let office = try await office(Self.each("for: 2m"), minutes: 6)
-        office.source.put(task("a", "printer on fire", ["priority": 2]))
-        office.source.remove("c")
-        try await office.look()
-        #expect(office.texts.sorted() == ["a 7", "c 7"])
+        let agent = try await agent(Self.each("for: 2m"), minutes: 6)
+        agent.source.put(task("a", "printer on fire", ["priority": 2]))
+        agent.source.remove("c")
+        try await agent.runOnce()
+        #expect(agent.texts.sorted() == ["a 7", "c 7"])
     }
 
     @Test func `a schedule runs before the events of its moment`() async throws {
@@ -52,10 +52,10 @@ import Testing
             throttle: {every: 1h}
             do: [{log: "${{ event.type }}"}]
             """
-        let office = try await office(rule, minutes: 4)
-        office.source.put(task("a", "printer burnt down", ["priority": 1]))
-        try await office.look()
-        #expect(office.texts == ["schedule_due"])
+        let agent = try await agent(rule, minutes: 4)
+        agent.source.put(task("a", "printer burnt down", ["priority": 1]))
+        try await agent.runOnce()
+        #expect(agent.texts == ["schedule_due"])
     }
 
     @Test func `a schedule that came due during downtime comes after the first poll's events of the same moment`() async throws {
@@ -68,20 +68,20 @@ import Testing
             on: task_removed
             do: [{log: gone}]
             """
-        let office = try await Office(rules, tasks(0..<3))
-        let bench = office.bench
+        let agent = try await TestAgent(rules, tasks(0..<3))
+        let bench = agent.bench
         await bench.clock.advance(by: .days(3))
-        office.source.remove("t0")
-        let shelf = try await bench.shelf(rules, sources: office.sources)
+        agent.source.remove("t0")
+        let shelf = try await bench.shelf(rules, sources: agent.sources)
         let timers = TimerLoop(bench.surroundings, shelf: shelf)
-        var poller = bench.poller(office.source)
+        var poller = bench.poller(agent.source)
         _ = try await poller.pollOnce()
         // The router is slow: the schedule fires before it has seen the events of the poll.
         try await timers.fireDue()
         #expect(try await bench.store.unrouted(limit: 10).map(\.event.type) == [.taskRemoved, .scheduleDue])
         try await Router(bench.surroundings, shelf: shelf, timers: timers).routePending()
-        try await office.look()
-        #expect(office.texts.sorted() == ["2 open", "gone"])
+        try await agent.runOnce()
+        #expect(agent.texts.sorted() == ["2 open", "gone"])
     }
 
     @Test func `an event that no waiting rule can see does not wait for all the timers that are due`() async throws {
@@ -116,7 +116,7 @@ import Testing
             time: bench.now, data: [:])
         let firing = Task { try await timers.fireDue() }
         // After the first batch.
-        try await until { try await bench.store.dueTimers(at: bench.now, limit: 6000).count < 6000 }
+        try await waitUntil { try await bench.store.dueTimers(at: bench.now, limit: 6000).count < 6000 }
         try await bench.store.append([ping])
         try await router.routePending()
         #expect(try await !bench.store.dueTimers(at: bench.now, limit: 1).isEmpty)
@@ -141,29 +141,29 @@ import Testing
             for: {time: 10m, existing: true}
             do: [{log: "${{ task.id }} ${{ event == null ? 'known' : event.type }}"}]
             """
-        let office = try await Office(
+        let agent = try await TestAgent(
             other.replacing("\n---\n", with: ""),
             [task("a", fields: ["priority": 1]), task("b", fields: ["priority": 2]), task("c", fields: ["priority": 1])])
-        let bench = office.bench
-        office.source.put(task("b", "x", ["priority": 2]))
-        try await office.look()
+        let bench = agent.bench
+        agent.source.put(task("b", "x", ["priority": 2]))
+        try await agent.runOnce()
         for _ in 0..<2 {
             await bench.clock.advance(by: .seconds(60))
-            try await office.look()
+            try await agent.runOnce()
         }
         await bench.clock.advance(by: .seconds(60))
         // A running agent: the rule is loaded, and a poll of the same moment stores events before a timer fires.
-        let shelf = try await bench.shelf(rules + other, sources: [office.source])
+        let shelf = try await bench.shelf(rules + other, sources: [agent.source])
         let timers = TimerLoop(bench.surroundings, shelf: shelf)
         let router = Router(bench.surroundings, shelf: shelf, timers: timers)
-        office.source.put(task("a", "printer on fire", ["priority": 2]))
-        office.source.put(task("b", "x", ["priority": 1]))
-        office.source.put(task("d", "printer on fire", ["priority": 1]))
-        var poller = bench.poller(office.source)
+        agent.source.put(task("a", "printer on fire", ["priority": 2]))
+        agent.source.put(task("b", "x", ["priority": 1]))
+        agent.source.put(task("d", "printer on fire", ["priority": 1]))
+        var poller = bench.poller(agent.source)
         _ = try await poller.pollOnce()
         try await router.routePending()
-        try await office.wait(10, with: rules + other)
-        #expect(office.texts.filter { $0 != "over" }.sorted() == ["b task_changed", "c known", "d task_created"])
-        #expect(office.texts.contains("over") == isBesideAWait)
+        try await agent.wait(10, with: rules + other)
+        #expect(agent.texts.filter { $0 != "over" }.sorted() == ["b task_changed", "c known", "d task_created"])
+        #expect(agent.texts.contains("over") == isBesideAWait)
     }
 }

@@ -17,34 +17,34 @@ import Testing
     }
 
     @Test func `all runs once each of its events came, in any order, and lists them in the order of the rule`() async throws {
-        let office = try await Office(Self.all(), [task("old", "x", ["priority": 3, "state": 1])])
-        try await office.put("old", "changed")
-        #expect(office.texts == [])
-        try await office.wait(2)
-        try await office.put("new")
-        #expect(office.texts == ["1: new old, task_created new 2026-01-05T09:00:00Z"])
+        let agent = try await TestAgent(Self.all(), [task("old", "x", ["priority": 3, "state": 1])])
+        try await agent.put("old", "changed")
+        #expect(agent.texts == [])
+        try await agent.wait(2)
+        try await agent.put("new")
+        #expect(agent.texts == ["1: new old, task_created new 2026-01-05T09:00:00Z"])
     }
 
     @Test func `each event is used once, the oldest first, and the rest keeps waiting`() async throws {
-        let office = try await Office(Self.all(), [task("x", "x", ["priority": 3, "state": 1])])
-        try await office.put("a1")
-        try await office.put("a2")
-        try await office.put("x", "b1")
-        try await office.put("x", "b2")
-        try await office.put("x", "b3")
-        #expect(office.texts.map { $0.prefix(8) } == ["1: a1 x,", "1: a2 x,"])
+        let agent = try await TestAgent(Self.all(), [task("x", "x", ["priority": 3, "state": 1])])
+        try await agent.put("a1")
+        try await agent.put("a2")
+        try await agent.put("x", "b1")
+        try await agent.put("x", "b2")
+        try await agent.put("x", "b3")
+        #expect(agent.texts.map { $0.prefix(8) } == ["1: a1 x,", "1: a2 x,"])
     }
 
     @Test func `events of different keys, or further apart than the time, do not meet`() async throws {
-        let office = try await Office(Self.all(), [task("x", "x", ["priority": 3, "state": 1])])
-        try await office.put("a")
-        try await office.put("b", state: 2)
-        try await office.wait(10)
-        try await office.put("x", "late")
-        #expect(office.texts == [])
-        try await office.put("x", "moved", state: 2)
-        try await office.put("c")
-        #expect(office.texts.map { $0.prefix(7) } == ["1: c x,"])
+        let agent = try await TestAgent(Self.all(), [task("x", "x", ["priority": 3, "state": 1])])
+        try await agent.put("a")
+        try await agent.put("b", state: 2)
+        try await agent.wait(10)
+        try await agent.put("x", "late")
+        #expect(agent.texts == [])
+        try await agent.put("x", "moved", state: 2)
+        try await agent.put("c")
+        #expect(agent.texts.map { $0.prefix(7) } == ["1: c x,"])
     }
 
     @Test func `an event that fits two entries goes to the one with the fewest waiting, then to the first`() async throws {
@@ -53,24 +53,24 @@ import Testing
             on: {all: [task_created, {type: task_created, when: task.priority == 1}, task_removed], within: 1h}
             do: [{log: "${{ events.map(e, e.task.id).join(' ') }} ${{ key == null }}"}]
             """
-        let office = try await Office(rule, [task("z", "x"), task("y", "y")])
-        try await office.put("a")
-        try await office.put("b")
-        try await office.put("c")
-        try await office.remove("z")
-        #expect(office.texts == ["a b z true"])
+        let agent = try await TestAgent(rule, [task("z", "x"), task("y", "y")])
+        try await agent.put("a")
+        try await agent.put("b")
+        try await agent.put("c")
+        try await agent.remove("z")
+        #expect(agent.texts == ["a b z true"])
     }
 
     @Test func `when is asked once for the complete events, which are used up even if it is false`() async throws {
-        let office = try await Office(
+        let agent = try await TestAgent(
             Self.all("when: events[0].task.title != \"no\""), [task("x", "x", ["priority": 3, "state": 1])])
-        try await office.put("a", "no")
-        try await office.put("x", "first")
-        try await office.put("b", "yes")
-        #expect(office.texts == [])
-        try await office.put("x", "second")
-        #expect(office.texts.map { $0.prefix(7) } == ["1: b x,"])
-        #expect(try await office.bench.store.decisions(DecisionQuery(verdicts: [.conditionFalse], limit: 9)).count == 1)
+        try await agent.put("a", "no")
+        try await agent.put("x", "first")
+        try await agent.put("b", "yes")
+        #expect(agent.texts == [])
+        try await agent.put("x", "second")
+        #expect(agent.texts.map { $0.prefix(7) } == ["1: b x,"])
+        #expect(try await agent.bench.store.decisions(DecisionQuery(verdicts: [.conditionFalse], limit: 9)).count == 1)
     }
 
     // MARK: sequence
@@ -82,27 +82,27 @@ import Testing
         """
 
     @Test func `a sequence runs when its events came one after the other, even with others between them`() async throws {
-        let office = try await Office(Self.sequence, [task("z", "x")])
-        try await office.put("a", priority: 2)
-        try await office.wait(1)
-        try await office.put("a", "renamed", priority: 3)
-        try await office.put("a", "renamed", priority: 2)
-        try await office.wait(8)
-        #expect(office.texts == [])
-        try await office.remove("a")
-        #expect(office.texts == ["task_created task_changed task_removed task_removed 2026-01-05T09:00:00Z"])
+        let agent = try await TestAgent(Self.sequence, [task("z", "x")])
+        try await agent.put("a", priority: 2)
+        try await agent.wait(1)
+        try await agent.put("a", "renamed", priority: 3)
+        try await agent.put("a", "renamed", priority: 2)
+        try await agent.wait(8)
+        #expect(agent.texts == [])
+        try await agent.remove("a")
+        #expect(agent.texts == ["task_created task_changed task_removed task_removed 2026-01-05T09:00:00Z"])
     }
 
     @Test func `the time of a sequence counts from its first event, and events in another order are not a sequence`() async throws
     {
-        let office = try await Office(Self.sequence, [task("z", "x"), task("b", "x", ["priority": 3, "state": 1])])
-        try await office.put("a")
-        try await office.put("a", priority: 2)
-        try await office.put("b", priority: 2)
-        try await office.wait(10)
-        try await office.remove("a")
-        try await office.remove("b")
-        #expect(office.texts == [])
+        let agent = try await TestAgent(Self.sequence, [task("z", "x"), task("b", "x", ["priority": 3, "state": 1])])
+        try await agent.put("a")
+        try await agent.put("a", priority: 2)
+        try await agent.put("b", priority: 2)
+        try await agent.wait(10)
+        try await agent.remove("a")
+        try await agent.remove("b")
+        #expect(agent.texts == [])
     }
 
     @Test func `an event goes to the oldest sequence that waits for it, and later sequences of its key go on`() async throws {
@@ -111,11 +111,11 @@ import Testing
             on: {sequence: [task_created, task_changed, task_changed], within: 1h}
             do: [{log: "${{ events.map(e, e.task.id).join(' ') }}"}]
             """
-        let office = try await Office(rule)
-        try await office.put("a")
-        try await office.put("b")
-        for step in 1...4 { try await office.put("a", "step \(step)") }
-        #expect(office.texts == ["a a a", "b a a"])
+        let agent = try await TestAgent(rule)
+        try await agent.put("a")
+        try await agent.put("b")
+        for step in 1...4 { try await agent.put("a", "step \(step)") }
+        #expect(agent.texts == ["a a a", "b a a"])
     }
 
     // MARK: none
@@ -128,31 +128,31 @@ import Testing
         """
 
     @Test func `an absence runs the rule when nothing came in time, for the task as it is then`() async throws {
-        let office = try await Office(Self.unanswered, [task("z", "x")])
-        try await office.put("a")
-        try await office.put("b", priority: 3)
-        try await office.wait(2)
-        try await office.put("a", "renamed")
-        try await office.wait(1)
-        #expect(office.texts == [])
-        try await office.wait(1)
-        #expect(office.texts == ["task_created a renamed 2026-01-05T09:00:00Z a"])
-        try await office.wait(30)
-        #expect(office.texts.count == 1)
+        let agent = try await TestAgent(Self.unanswered, [task("z", "x")])
+        try await agent.put("a")
+        try await agent.put("b", priority: 3)
+        try await agent.wait(2)
+        try await agent.put("a", "renamed")
+        try await agent.wait(1)
+        #expect(agent.texts == [])
+        try await agent.wait(1)
+        #expect(agent.texts == ["task_created a renamed 2026-01-05T09:00:00Z a"])
+        try await agent.wait(30)
+        #expect(agent.texts.count == 1)
     }
 
     @Test func `an absence ends with its event, with a task that leaves, and with a condition that is false when due`()
         async throws
     {
-        let office = try await Office(Self.unanswered, [task("z", "x")])
-        for id in ["a", "b", "c"] { try await office.put(id) }
-        try await office.put("a", state: 2)
-        try await office.remove("b")
-        try await office.put("c", priority: 2)
-        try await office.wait(20)
-        #expect(office.texts == [])
-        #expect(try await office.bench.store.nextTimer() == nil)
-        let decisions = try await office.bench.store.decisions(DecisionQuery(limit: 99)).map(\.verdict)
+        let agent = try await TestAgent(Self.unanswered, [task("z", "x")])
+        for id in ["a", "b", "c"] { try await agent.put(id) }
+        try await agent.put("a", state: 2)
+        try await agent.remove("b")
+        try await agent.put("c", priority: 2)
+        try await agent.wait(20)
+        #expect(agent.texts == [])
+        #expect(try await agent.bench.store.nextTimer() == nil)
+        let decisions = try await agent.bench.store.decisions(DecisionQuery(limit: 99)).map(\.verdict)
         #expect(decisions.filter { $0 == .cancelled }.count == 2)
         #expect(decisions.filter { $0 == .notTrueWhenDue }.count == 1)
     }
@@ -163,15 +163,15 @@ import Testing
             on: {none: task_removed, after: task_changed, within: 4m, by: task.state}
             do: [{log: "${{ task.id }} ${{ event.data.task.title }}"}]
             """
-        let office = try await Office(rule, [task("a", "x"), task("b", "x")])
-        try await office.put("a", "one")
-        try await office.wait(3)
-        try await office.put("b", "two")
-        try await office.wait(1)
-        #expect(office.texts == ["a one"])
-        try await office.put("b", "three")
-        try await office.wait(4)
-        #expect(office.texts == ["a one", "b three"])
+        let agent = try await TestAgent(rule, [task("a", "x"), task("b", "x")])
+        try await agent.put("a", "one")
+        try await agent.wait(3)
+        try await agent.put("b", "two")
+        try await agent.wait(1)
+        #expect(agent.texts == ["a one"])
+        try await agent.put("b", "three")
+        try await agent.wait(4)
+        #expect(agent.texts == ["a one", "b three"])
     }
 
     @Test func `a task that leaves ends the absence that it began, even if its key has changed`() async throws {
@@ -180,16 +180,16 @@ import Testing
             on: {none: {type: task_changed, when: task.priority == 9}, after: task_created, within: 4m, by: task.state}
             do: [{log: "${{ task.id }}"}]
             """
-        let office = try await Office(rule, [task("z", "x", ["priority": 3, "state": 5])])
-        try await office.put("a", state: 1)
-        try await office.put("a", state: 2)
-        try await office.remove("a")
-        try await office.wait(10)
-        #expect(office.texts == [])
+        let agent = try await TestAgent(rule, [task("z", "x", ["priority": 3, "state": 5])])
+        try await agent.put("a", state: 1)
+        try await agent.put("a", state: 2)
+        try await agent.remove("a")
+        try await agent.wait(10)
+        #expect(agent.texts == [])
         // The key is free again.
-        try await office.put("b", state: 1)
-        try await office.wait(4)
-        #expect(office.texts == ["b"])
+        try await agent.put("b", state: 1)
+        try await agent.wait(4)
+        #expect(agent.texts == ["b"])
     }
 
     @Test func `without by a task that leaves ends the absence that it began, and no other's`() async throws {
@@ -198,18 +198,18 @@ import Testing
             on: {none: task_commented, after: task_created, within: 4m}
             do: [{log: "${{ task.id }}"}]
             """
-        let office = try await Office(rule, [task("z", "x")])
-        try await office.put("a")
-        try await office.put("b")
-        try await office.remove("b")
-        try await office.wait(1)
-        try await office.remove("a")
-        try await office.wait(10)
-        #expect(office.texts == [])
-        try await office.put("c")
-        try await office.remove("z")
-        try await office.wait(4)
-        #expect(office.texts == ["c"])
+        let agent = try await TestAgent(rule, [task("z", "x")])
+        try await agent.put("a")
+        try await agent.put("b")
+        try await agent.remove("b")
+        try await agent.wait(1)
+        try await agent.remove("a")
+        try await agent.wait(10)
+        #expect(agent.texts == [])
+        try await agent.put("c")
+        try await agent.remove("z")
+        try await agent.wait(4)
+        #expect(agent.texts == ["c"])
     }
 
     @Test func `a replay ends no absence, and does not begin a silence anew`() async throws {
@@ -219,17 +219,17 @@ import Testing
             on: {none: \(changed(2)), after: \(changed(1)), within: 4m, by: task.id}
             do: [{log: "unchanged ${{ task.id }}"}]
             """
-        let office = try await Office(Self.silent + "\n---\n" + rule, [task("z", "x")])
-        for state in [3, 2, 1] { try await office.put("a", state: state) }
-        let events = try await office.bench.store.events(EventQuery(after: 0)).events
+        let agent = try await TestAgent(Self.silent + "\n---\n" + rule, [task("z", "x")])
+        for state in [3, 2, 1] { try await agent.put("a", state: state) }
+        let events = try await agent.bench.store.events(EventQuery(after: 0)).events
         let end = try #require(events.first { $0.event.type == .taskChanged })
-        try await office.wait(1)
-        try await office.bench.store.replay([end], rule: nil, isForced: false, at: office.bench.now)
-        try await office.wait(3)
-        #expect(office.texts == ["unchanged a"])
-        try await office.wait(1)
-        #expect(office.texts.last == "silent my-work true 2026-01-05T09:00:00Z my-work")
-        #expect(office.texts.count == 2)
+        try await agent.wait(1)
+        try await agent.bench.store.replay([end], rule: nil, isForced: false, at: agent.bench.now)
+        try await agent.wait(3)
+        #expect(agent.texts == ["unchanged a"])
+        try await agent.wait(1)
+        #expect(agent.texts.last == "silent my-work true 2026-01-05T09:00:00Z my-work")
+        #expect(agent.texts.count == 2)
     }
 
     // MARK: none without after
@@ -241,49 +241,49 @@ import Testing
         """
 
     @Test func `without after an absence begins with the rule and with each event, and runs once per silence`() async throws {
-        let office = try await Office(Self.silent, [task("z", "x")])
-        try await office.wait(4)
-        try await office.put("a")
-        try await office.wait(4)
-        #expect(office.texts == [])
-        try await office.wait(1)
-        #expect(office.texts == ["silent my-work true 2026-01-05T09:04:00Z my-work"])
-        try await office.wait(20)
-        #expect(office.texts.count == 1)
-        try await office.put("b")
-        try await office.wait(5)
-        #expect(office.texts.count == 2)
+        let agent = try await TestAgent(Self.silent, [task("z", "x")])
+        try await agent.wait(4)
+        try await agent.put("a")
+        try await agent.wait(4)
+        #expect(agent.texts == [])
+        try await agent.wait(1)
+        #expect(agent.texts == ["silent my-work true 2026-01-05T09:04:00Z my-work"])
+        try await agent.wait(20)
+        #expect(agent.texts.count == 1)
+        try await agent.put("b")
+        try await agent.wait(5)
+        #expect(agent.texts.count == 2)
     }
 
     @Test func `two silences for the same time both run, as after the clock was set back`() async throws {
-        let office = try await Office(Self.silent, [task("z", "x")])
+        let agent = try await TestAgent(Self.silent, [task("z", "x")])
         for id in ["a", "b"] {
-            try await office.put(id)
-            try await office.wait(5)
-            await office.bench.clock.jump(to: office.bench.now - .seconds(300))
+            try await agent.put(id)
+            try await agent.wait(5)
+            await agent.bench.clock.jump(to: agent.bench.now - .seconds(300))
         }
         let text = "silent my-work true 2026-01-05T09:00:00Z my-work"
-        #expect(office.texts == [text, text])
+        #expect(agent.texts == [text, text])
     }
 
     @Test func `the silence before the first event counts from when the rule was loaded, not from a restart`() async throws {
-        let office = try await Office(Self.silent, [task("z", "x")])
-        try await office.wait(3)
-        try await office.wait(2)
-        #expect(office.texts == ["silent my-work true 2026-01-05T09:00:00Z my-work"])
+        let agent = try await TestAgent(Self.silent, [task("z", "x")])
+        try await agent.wait(3)
+        try await agent.wait(2)
+        #expect(agent.texts == ["silent my-work true 2026-01-05T09:00:00Z my-work"])
         // A changed rule begins anew, a changed `do` does not.
-        try await office.wait(7, with: Self.silent.replacing("within: 5m", with: "within: 6m"))
-        #expect(office.texts.count == 2)
+        try await agent.wait(7, with: Self.silent.replacing("within: 5m", with: "within: 6m"))
+        #expect(agent.texts.count == 2)
     }
 
     @Test func `the first events after downtime come after the end of a silence that was over before`() async throws {
-        let office = try await Office(Self.silent, [task("z", "x")])
-        await office.bench.clock.advance(by: .seconds(3600))
-        office.source.put(task("a"))
-        try await office.look()
-        #expect(office.texts == [])
-        try await office.wait(5)
-        #expect(office.texts.count == 1)
+        let agent = try await TestAgent(Self.silent, [task("z", "x")])
+        await agent.bench.clock.advance(by: .seconds(3600))
+        agent.source.put(task("a"))
+        try await agent.runOnce()
+        #expect(agent.texts == [])
+        try await agent.wait(5)
+        #expect(agent.texts.count == 1)
     }
 
     // MARK: Together
@@ -298,15 +298,15 @@ import Testing
             group: {wait: 1m}
             do: [{log: "${{ events.map(e, e.task.id).join(' ') }}"}]
             """
-        let office = try await Office(rule)
-        for id in ["a", "b", "c"] { try await office.put(id) }
-        for id in ["a", "b", "c"] { try await office.put(id, "changed") }
-        try await office.put("c", "changed", priority: 2)
-        try await office.wait(2)
-        #expect(office.texts == [])
-        try await office.wait(1)
-        #expect(office.texts == ["a b a b"])
-        #expect(try await office.bench.store.nextTimer() == nil)
+        let agent = try await TestAgent(rule)
+        for id in ["a", "b", "c"] { try await agent.put(id) }
+        for id in ["a", "b", "c"] { try await agent.put(id, "changed") }
+        try await agent.put("c", "changed", priority: 2)
+        try await agent.wait(2)
+        #expect(agent.texts == [])
+        try await agent.wait(1)
+        #expect(agent.texts == ["a b a b"])
+        #expect(try await agent.bench.store.nextTimer() == nil)
     }
 
     @Test func `the wait of for is judged with the events that began it`() async throws {
@@ -317,14 +317,14 @@ import Testing
             for: 5m
             do: [{log: "${{ events.map(e, e.type).join(' ') }} ${{ event.type }} ${{ task.title }}"}]
             """
-        let office = try await Office(rule)
-        for id in ["a", "b"] { try await office.put(id) }
-        for id in ["a", "b"] { try await office.put(id, "changed") }
-        try await office.wait(2)
-        try await office.put("a", "again")
-        try await office.put("b", "again", priority: 2)
-        try await office.wait(3)
-        #expect(office.texts == ["task_created task_changed task_changed again"])
+        let agent = try await TestAgent(rule)
+        for id in ["a", "b"] { try await agent.put(id) }
+        for id in ["a", "b"] { try await agent.put(id, "changed") }
+        try await agent.wait(2)
+        try await agent.put("a", "again")
+        try await agent.put("b", "again", priority: 2)
+        try await agent.wait(3)
+        #expect(agent.texts == ["task_created task_changed task_changed again"])
     }
 
     // MARK: for
@@ -337,32 +337,32 @@ import Testing
             for: {time: 5m, by: task.state}
             do: [{log: "${{ task.id }}"}]
             """
-        let office = try await Office(rule, [task("z", "x", ["priority": 3, "state": 5])])
-        try await office.put("a", state: 1)
-        try await office.put("a", state: 2)
-        try await office.remove("a")
-        try await office.wait(10)
-        try await office.put("b", state: 1)
-        try await office.wait(5)
-        #expect(office.texts == ["b"])
+        let agent = try await TestAgent(rule, [task("z", "x", ["priority": 3, "state": 5])])
+        try await agent.put("a", state: 1)
+        try await agent.put("a", state: 2)
+        try await agent.remove("a")
+        try await agent.wait(10)
+        try await agent.put("b", state: 1)
+        try await agent.wait(5)
+        #expect(agent.texts == ["b"])
     }
 
     // MARK: Changes
 
     @Test func `a rule with a changed do keeps its waits, a changed entry of on ends them`() async throws {
         let rule = Self.sequence.replacing(", task_removed]", with: "]")
-        let office = try await Office(rule, [task("z", "x")])
-        try await office.put("a")
-        try await office.look(with: rule.replacing("do: [{log: \"", with: "do: [{log: \"new "))
-        office.source.put(task("a", "printer on fire", ["priority": 2, "state": 1]))
-        try await office.look(with: rule.replacing("do: [{log: \"", with: "do: [{log: \"new "))
-        #expect(office.texts.map { $0.prefix(16) } == ["new task_created"])
-        try await office.put("b")
+        let agent = try await TestAgent(rule, [task("z", "x")])
+        try await agent.put("a")
+        try await agent.runOnce(with: rule.replacing("do: [{log: \"", with: "do: [{log: \"new "))
+        agent.source.put(task("a", "printer on fire", ["priority": 2, "state": 1]))
+        try await agent.runOnce(with: rule.replacing("do: [{log: \"", with: "do: [{log: \"new "))
+        #expect(agent.texts.map { $0.prefix(16) } == ["new task_created"])
+        try await agent.put("b")
         let changed = rule.replacing("{to: 2}", with: "{to: 3}")
-        try await office.look(with: changed)
-        office.source.put(task("b", "printer on fire", ["priority": 3, "state": 1]))
-        try await office.look(with: changed)
-        #expect(office.texts.count == 1)
+        try await agent.runOnce(with: changed)
+        agent.source.put(task("b", "printer on fire", ["priority": 3, "state": 1]))
+        try await agent.runOnce(with: changed)
+        #expect(agent.texts.count == 1)
     }
 
     @Test func `with a changed calendar the due times are computed again from the begin`() async throws {
@@ -377,15 +377,15 @@ import Testing
             for: {time: 4m, calendar: office}
             do: [{log: "h ${{ task.id }} ${{ string(since) }}"}]
             """
-        let office = try await Office(rule, [task("z", "x")])
-        try await office.put("a")
-        try await office.look(with: rule, hours: "08:00-09:03")
-        try await office.wait(10, with: rule, hours: "08:00-09:03")
-        #expect(office.texts == [])
+        let agent = try await TestAgent(rule, [task("z", "x")])
+        try await agent.put("a")
+        try await agent.runOnce(with: rule, hours: "08:00-09:03")
+        try await agent.wait(10, with: rule, hours: "08:00-09:03")
+        #expect(agent.texts == [])
         // Open again: four minutes have passed long ago.
-        try await office.look(with: rule, hours: "08:00-17:00")
-        #expect(office.texts.sorted() == ["a 2026-01-05T09:00:00Z", "h a 2026-01-05T09:00:00Z"])
-        #expect(try await office.bench.store.nextTimer() == nil)
+        try await agent.runOnce(with: rule, hours: "08:00-17:00")
+        #expect(agent.texts.sorted() == ["a 2026-01-05T09:00:00Z", "h a 2026-01-05T09:00:00Z"])
+        #expect(try await agent.bench.store.nextTimer() == nil)
     }
 
     // MARK: Bounds
@@ -396,16 +396,16 @@ import Testing
             on: {none: task_removed, after: task_created, within: 5m, by: task.id}
             do: [{log: "${{ task.id }}"}]
             """
-        let office = try await Office(rule, [task("z", "x")])
+        let agent = try await TestAgent(rule, [task("z", "x")])
         for id in ["a", "b", "c"] {
-            office.source.put(task(id))
-            try await office.look(with: rule, mostKeys: 2)
-            await office.bench.clock.advance(by: .seconds(1))
+            agent.source.put(task(id))
+            try await agent.runOnce(with: rule, mostKeys: 2)
+            await agent.bench.clock.advance(by: .seconds(1))
         }
-        #expect(office.bench.recorder.losses == [KeyLoss(rule: "r", dropped: 1, most: 2, isStopped: false)])
-        try await office.wait(6)
+        #expect(agent.bench.recorder.losses == [KeyLoss(rule: "r", dropped: 1, most: 2, isStopped: false)])
+        try await agent.wait(6)
         // Both are delivered in one look, side by side.
-        #expect(office.texts.sorted() == ["b", "c"])
+        #expect(agent.texts.sorted() == ["b", "c"])
     }
 
     @Test func `a throttle that stops a run uses its key, so that it is not dropped as the oldest`() async throws {
@@ -416,14 +416,14 @@ import Testing
             do: [{log: "${{ task.id }} ${{ task.state }}"}]
             """
         let ids = ["a", "b", "c"]
-        let office = try await Office(rule, ids.map { task($0, "x", ["priority": 1, "state": 0]) })
+        let agent = try await TestAgent(rule, ids.map { task($0, "x", ["priority": 1, "state": 0]) })
         for (state, id) in ["a", "b", "a", "c", "a", "b"].enumerated() {
-            office.source.put(task(id, "x", ["priority": 1, "state": .int(Int64(state + 1))]))
-            try await office.look(with: rule, mostKeys: 2)
-            await office.bench.clock.advance(by: .seconds(1))
+            agent.source.put(task(id, "x", ["priority": 1, "state": .int(Int64(state + 1))]))
+            try await agent.runOnce(with: rule, mostKeys: 2)
+            await agent.bench.clock.advance(by: .seconds(1))
         }
         // The third key drops the one of `b`, which was not used for the longest time.
-        #expect(office.texts == ["a 1", "b 2", "c 4", "b 6"])
+        #expect(agent.texts == ["a 1", "b 2", "c 4", "b 6"])
     }
 
     @Test func `a rule with too many keys of once stops, with a signal, until a person resumes it`() async throws {
@@ -433,25 +433,25 @@ import Testing
             once: task.id
             do: [{log: "${{ task.id }}"}]
             """
-        let office = try await Office(rule)
+        let agent = try await TestAgent(rule)
         for id in ["a", "b", "c", "d"] {
-            office.source.put(task(id))
-            try await office.look(with: rule, mostKeys: 2)
+            agent.source.put(task(id))
+            try await agent.runOnce(with: rule, mostKeys: 2)
         }
-        #expect(office.texts == ["a", "b", "c"])
-        #expect(office.bench.recorder.losses == [KeyLoss(rule: "r", dropped: 0, most: 2, isStopped: true)])
-        #expect(try await office.bench.store.resume(.rule("r"), at: office.bench.now))
-        office.source.put(task("e"))
-        try await office.look(with: rule, mostKeys: 9)
-        #expect(office.texts == ["a", "b", "c", "e"])
+        #expect(agent.texts == ["a", "b", "c"])
+        #expect(agent.bench.recorder.losses == [KeyLoss(rule: "r", dropped: 0, most: 2, isStopped: true)])
+        #expect(try await agent.bench.store.resume(.rule("r"), at: agent.bench.now))
+        agent.source.put(task("e"))
+        try await agent.runOnce(with: rule, mostKeys: 9)
+        #expect(agent.texts == ["a", "b", "c", "e"])
     }
 
     @Test func `events that a rule waits with are kept, and expire with the time`() async throws {
-        let office = try await Office(Self.all(within: "100d"), [task("x", "x", ["priority": 3, "state": 1])])
-        try await office.put("a", "kept")
-        await office.bench.clock.advance(by: .days(60))
-        _ = try await office.bench.store.prune(Retention(), at: office.bench.now)
-        try await office.put("x", "b")
-        #expect(office.texts.map { $0.prefix(7) } == ["1: a x,"])
+        let agent = try await TestAgent(Self.all(within: "100d"), [task("x", "x", ["priority": 3, "state": 1])])
+        try await agent.put("a", "kept")
+        await agent.bench.clock.advance(by: .days(60))
+        _ = try await agent.bench.store.prune(Retention(), at: agent.bench.now)
+        try await agent.put("x", "b")
+        #expect(agent.texts.map { $0.prefix(7) } == ["1: a x,"])
     }
 }

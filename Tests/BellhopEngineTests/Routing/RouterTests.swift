@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    private let two = telling("task_created", as: "one") + "\n---\n" + telling("task_created", as: "two")
+    private let two = logRule(on: "task_created", as: "one") + "\n---\n" + logRule(on: "task_created", as: "two")
 
     private func texts(_ bench: Bench) async throws -> [String] {
         try await bench.deliveries().map(\.delivery.text)
@@ -39,7 +39,7 @@ import Testing
 
     @Test func `the first event after a rule is loaded is routed through it`() async throws {
         let bench = try Bench()
-        let shelf = try await bench.shelf(telling("task_created"))
+        let shelf = try await bench.shelf(logRule(on: "task_created"))
         try await bench.store.append(created(0..<1))
         try await Router(bench.surroundings, shelf: shelf).routePending()
         #expect(try await texts(bench) == ["tell: task_created t0"])
@@ -73,7 +73,7 @@ import Testing
         _ call: FaultyStore.Call, _ moment: FaultyStore.Moment
     ) async throws {
         let bench = try Bench()
-        let rules = two + "\n---\n" + telling("task_created", as: "three", more: "once: task.id")
+        let rules = two + "\n---\n" + logRule(on: "task_created", as: "three", more: "once: task.id")
         let shelf = try await bench.shelf(rules)
         try await bench.store.append(created(0..<3))
         bench.store.failOnce(call, moment)
@@ -95,9 +95,9 @@ import Testing
         await bench.clock.advance(by: .seconds(5))
         #expect(try await texts(bench) == [])
         try await bench.clock.waitForSleepers(1)
-        bench.store.work()
+        bench.store.stopFailing()
         await bench.clock.advance(by: .seconds(2))
-        try await until { try await bench.deliveries().count >= 6 }
+        try await waitUntil { try await bench.deliveries().count >= 6 }
         routing.cancel()
         await routing.value
         #expect(try await texts(bench) == expected(0..<3, "one", "two"))
@@ -105,7 +105,7 @@ import Testing
 
     @Test func `a rule added later gets only later events, also after a restart`() async throws {
         let bench = try Bench()
-        var shelf = try await bench.shelf(telling("task_created", as: "one"))
+        var shelf = try await bench.shelf(logRule(on: "task_created", as: "one"))
         try await bench.store.append(created(0..<2))
         shelf = try await bench.shelf(two)
         try await bench.store.append(created(2..<4))
@@ -116,10 +116,10 @@ import Testing
 
     @Test func `changed rules take effect between two batches`() async throws {
         let bench = try Bench()
-        let shelf = try await bench.shelf(telling("task_created", as: "one"))
+        let shelf = try await bench.shelf(logRule(on: "task_created", as: "one"))
         try await bench.store.append(created(0..<2))
         try await Router(bench.surroundings, shelf: shelf).routePending()
-        try await shelf.install(try RuleBook.test(telling("task_created", as: "two")), in: bench.surroundings)
+        try await shelf.install(try RuleBook.test(logRule(on: "task_created", as: "two")), in: bench.surroundings)
         try await bench.store.append(created(2..<4))
         try await Router(bench.surroundings, shelf: shelf).routePending()
         #expect(try await texts(bench) == expected(0..<2, "one") + expected(2..<4, "two"))
@@ -134,10 +134,10 @@ import Testing
 
     @Test func `rules that cannot be stored do not take effect`() async throws {
         let bench = try Bench()
-        let shelf = try await bench.shelf(telling("task_created", as: "one"))
+        let shelf = try await bench.shelf(logRule(on: "task_created", as: "one"))
         bench.store.failOnce(.register)
         await #expect(throws: StoreError.self) {
-            try await shelf.install(try RuleBook.test(telling("task_created", as: "two")), in: bench.surroundings)
+            try await shelf.install(try RuleBook.test(logRule(on: "task_created", as: "two")), in: bench.surroundings)
         }
         #expect(shelf.book?.rules.map(\.name) == ["one"])
     }
@@ -145,8 +145,8 @@ import Testing
     @Test func `once, throttle and the budget of writes are remembered over restarts`() async throws {
         let bench = try Bench()
         let rules =
-            telling("task_created", as: "once", more: "once: '\"x\"'") + "\n---\n"
-            + telling("task_created", as: "throttled", more: "throttle: {every: 1h}") + "\n---\n"
+            logRule(on: "task_created", as: "once", more: "once: '\"x\"'") + "\n---\n"
+            + logRule(on: "task_created", as: "throttled", more: "throttle: {every: 1h}") + "\n---\n"
                 + """
                 rule: limited
                 on: task_created
@@ -165,7 +165,7 @@ import Testing
             made.map { "\($0.delivery.id.rule) \($0.state.rawValue)" }.sorted() == [
                 "limited available", "limited dead", "limited dead", "once available", "throttled available",
             ])
-        #expect(try await bench.happened().count { $0.hasPrefix("delivery_dead") } == 2)
+        #expect(try await bench.eventLines().count { $0.hasPrefix("delivery_dead") } == 2)
         await bench.clock.advance(by: .seconds(3601))
         let shelf = try await bench.shelf(rules, sources: [bench.source()])
         try await bench.store.append(created(5..<6))
@@ -176,10 +176,11 @@ import Testing
 
     @Test func `a batch is decided again if a rule's state has changed in the meantime`() async throws {
         let bench = try Bench()
-        let rules = telling("task_created", as: "one", more: "once: '\"x\"'") + "\n---\n" + telling("task_created", as: "two")
+        let rules =
+            logRule(on: "task_created", as: "one", more: "once: '\"x\"'") + "\n---\n" + logRule(on: "task_created", as: "two")
         let shelf = try await bench.shelf(rules)
         try await bench.store.append(created(0..<1))
-        bench.store.slipIn([
+        bench.store.storeBeforeNextRouting([
             Routing(state: [StateWrite(StateKey(rule: "one", kind: .once, key: "x"), .set(true, expires: nil))])
         ])
         #expect(try await Router(bench.surroundings, shelf: shelf).routePending() == 1)
@@ -189,10 +190,10 @@ import Testing
 
     @Test func `a batch whose state changes every time is routed later, and the error is reported`() async throws {
         let bench = try Bench()
-        let shelf = try await bench.shelf(telling("task_created", as: "one", more: "throttle: {every: 1h}"))
+        let shelf = try await bench.shelf(logRule(on: "task_created", as: "one", more: "throttle: {every: 1h}"))
         try await bench.store.append(created(0..<1))
         let key = StateKey(rule: "one", kind: .throttle, key: "")
-        bench.store.slipIn((1...5).map { Routing(state: [StateWrite(key, .set(.int($0), expires: nil))]) })
+        bench.store.storeBeforeNextRouting((1...5).map { Routing(state: [StateWrite(key, .set(.int($0), expires: nil))]) })
         let router = Router(bench.surroundings, shelf: shelf)
         let error = await #expect(throws: StoreError.self) { try await router.routePending() }
         #expect(

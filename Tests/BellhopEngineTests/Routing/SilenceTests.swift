@@ -135,7 +135,7 @@ import Testing
 
     @Test func `the events of a paused rule are lost for it, and not for others`() async throws {
         let bench = try Bench()
-        let rules = Self.rule + "\n---\n" + telling("task_created", as: "tell")
+        let rules = Self.rule + "\n---\n" + logRule(on: "task_created", as: "tell")
         var shelf = try await bench.shelf(rules, sources: [bench.source()])
         func route(_ number: Int) async throws {
             try await bench.store.append([created(number, at: bench.now)])
@@ -169,6 +169,6 @@ import Testing
         }
         _ = try await bench.store.resume(.rule("digest"), at: bench.now)
         #expect(try await timers.fireDue() == 1)
-        #expect(try await bench.happened().count == 1)
+        #expect(try await bench.eventLines().count == 1)
     }
 }

@@ -119,10 +119,10 @@ import Testing
         let loop = Task { await TimerLoop(surroundings, shelf: shelf).run() }
         try await bench.clock.waitForSleepers(1)
         try await shelf.install(try RuleBook.test(digest("every: 5h", name: "other")), in: surroundings)
-        try await until { try await bench.store.nextTimer() == bench.now + .seconds(5 * 3600) }
+        try await waitUntil { try await bench.store.nextTimer() == bench.now + .seconds(5 * 3600) }
         try await bench.clock.run(until: bench.now + .seconds(6 * 3600), awaiting: 1)
         // The removed rule would have been due first.
-        try await until { try await !bench.store.events(EventQuery()).isEmpty }
+        try await waitUntil { try await !bench.store.events(EventQuery()).isEmpty }
         await bench.settle()
         loop.cancel()
         await loop.value
@@ -136,7 +136,7 @@ import Testing
         let loop = Task { await TimerLoop(surroundings, shelf: shelf).run() }
         try await bench.clock.waitForSleepers(1)
         try await shelf.install(try RuleBook.test(digest("every: 10m", name: "soon")), in: surroundings)
-        try await until { try await bench.store.nextTimer() == bench.now + .seconds(600) }
+        try await waitUntil { try await bench.store.nextTimer() == bench.now + .seconds(600) }
         await bench.settle()
         try await bench.clock.run(until: bench.now + .seconds(660), awaiting: 1)
         loop.cancel()
@@ -179,7 +179,7 @@ import Testing
         let shelf = try await bench.shelf(digest("every: 1h"))
         await bench.clock.advance(by: .seconds(3600))
         let id = RuleTimer.ID(rule: "digest", kind: .schedule)
-        bench.store.slipIn([Routing(timers: [.set(RuleTimer(id, due: bench.now - .seconds(60)))])])
+        bench.store.storeBeforeNextRouting([Routing(timers: [.set(RuleTimer(id, due: bench.now - .seconds(60)))])])
         #expect(try await TimerLoop(bench.surroundings, shelf: shelf).fireDue() == 1)
         #expect(try await dueTimes(bench) == ["2026-01-05T09:59 0"])
     }

@@ -12,69 +12,69 @@ import Testing
 
     @Test func `a changed do keeps waits, a changed condition restarts them, a removed rule ends them`() async throws {
         let first = rule("when: task.priority == 1\nfor: 10m")
-        let office = try await Office(first)
-        try await office.put("a")
-        try await office.wait(5, with: rule("when: task.priority   ==   1\nfor: \"10m\" # as before", log: "y"))
-        try await office.wait(4, with: rule("when: task.priority == 1\nfor: {time: 600s}", log: "y"))
-        #expect(office.texts == [])
-        try await office.wait(20, with: rule("when: task.priority == 1\nfor: {time: 600s}", log: "y"))
-        #expect(office.texts == [])
-        try await office.put("b")
-        try await office.look(with: "rule: other\non: task_created\ndo: [{log: z}]")
-        #expect(try await office.bench.store.nextTimer() == nil)
-        try await office.wait(20, with: first)
-        #expect(office.texts == [])
+        let agent = try await TestAgent(first)
+        try await agent.put("a")
+        try await agent.wait(5, with: rule("when: task.priority   ==   1\nfor: \"10m\" # as before", log: "y"))
+        try await agent.wait(4, with: rule("when: task.priority == 1\nfor: {time: 600s}", log: "y"))
+        #expect(agent.texts == [])
+        try await agent.wait(20, with: rule("when: task.priority == 1\nfor: {time: 600s}", log: "y"))
+        #expect(agent.texts == [])
+        try await agent.put("b")
+        try await agent.runOnce(with: "rule: other\non: task_created\ndo: [{log: z}]")
+        #expect(try await agent.bench.store.nextTimer() == nil)
+        try await agent.wait(20, with: first)
+        #expect(agent.texts == [])
     }
 
     @Test func `a let that the condition uses begins waits anew when it changes, another one does not`() async throws {
         func text(_ limit: Int, _ other: String) -> String {
             rule("let: {most: \(limit), limit: most + 1, other: \"'\(other)'\"}\nwhen: task.priority < limit\nfor: 10m")
         }
-        let office = try await Office(text(1, "a"))
-        try await office.put("a")
-        try await office.wait(5, with: text(1, "b"))
-        try await office.wait(5, with: text(1, "b"))
-        #expect(office.texts == ["x a"])
-        try await office.put("b")
-        try await office.wait(5, with: text(1, "b"))
-        try await office.wait(20, with: text(2, "b"))
-        #expect(office.texts == ["x a"])
+        let agent = try await TestAgent(text(1, "a"))
+        try await agent.put("a")
+        try await agent.wait(5, with: text(1, "b"))
+        try await agent.wait(5, with: text(1, "b"))
+        #expect(agent.texts == ["x a"])
+        try await agent.put("b")
+        try await agent.wait(5, with: text(1, "b"))
+        try await agent.wait(20, with: text(2, "b"))
+        #expect(agent.texts == ["x a"])
     }
 
     @Test func `with existing, tasks known when the rule is loaded count from then`() async throws {
-        let office = try await Office(
+        let agent = try await TestAgent(
             "rule: other\non: task_created\ndo: [{log: z}]",
             [
                 task("a", "printer on fire", ["priority": 1]), task("b", "printer on fire", ["priority": 2]),
             ])
         let waiting = rule("when: task.priority == 1\nfor: {time: 10m, existing: true}")
-        try await office.wait(1, with: waiting)
-        try await office.wait(9, with: waiting)
-        #expect(office.texts == [])
-        try await office.wait(1, with: waiting)
-        #expect(office.texts == ["x a"])
+        try await agent.wait(1, with: waiting)
+        try await agent.wait(9, with: waiting)
+        #expect(agent.texts == [])
+        try await agent.wait(1, with: waiting)
+        #expect(agent.texts == ["x a"])
     }
 
     @Test func `with existing, tasks of a source's baseline count from then`() async throws {
         let waiting = rule("when: task.priority == 1\nfor: {time: 10m, existing: true}", log: "${{ event == null }}")
-        let office = try await Office(waiting, [task("a", "printer on fire", ["priority": 1])])
-        try await office.wait(9)
-        #expect(office.texts == [])
-        try await office.wait(1)
-        #expect(office.texts == ["true a"])
+        let agent = try await TestAgent(waiting, [task("a", "printer on fire", ["priority": 1])])
+        try await agent.wait(9)
+        #expect(agent.texts == [])
+        try await agent.wait(1)
+        #expect(agent.texts == ["true a"])
     }
 
     @Test func `a wait that is over at the moment of an event comes before the event`() async throws {
-        let office = try await Office(rule("when: task.priority == 1\nfor: 10m"))
-        try await office.put("a")
+        let agent = try await TestAgent(rule("when: task.priority == 1\nfor: 10m"))
+        try await agent.put("a")
         // A running agent: events of the moment at which the wait is over are on the bus before the timer has fired.
-        let bench = office.bench
-        let shelf = try await bench.shelf(rule("when: task.priority == 1\nfor: 10m"), sources: [office.source])
+        let bench = agent.bench
+        let shelf = try await bench.shelf(rule("when: task.priority == 1\nfor: 10m"), sources: [agent.source])
         let timers = TimerLoop(bench.surroundings, shelf: shelf)
         let router = Router(bench.surroundings, shelf: shelf, timers: timers)
         await bench.clock.advance(by: .seconds(600))
-        office.source.put(task("a", "printer on fire", ["priority": 2]))
-        var poller = bench.poller(office.source)
+        agent.source.put(task("a", "printer on fire", ["priority": 2]))
+        var poller = bench.poller(agent.source)
         _ = try await poller.pollOnce()
         try await router.routePending()
         #expect(try await bench.deliveries().count == 1)
@@ -82,22 +82,22 @@ import Testing
     }
 
     @Test func `a wait of four hundred days is over after that time, across a leap day`() async throws {
-        let office = try await Office(rule("when: task.priority == 1\nfor: 400d", log: "${{ string(now) }}"))
-        try await office.bench.clock.jump(to: #require(Timestamp(rfc3339: "2027-12-11T09:00:00Z")))
-        try await office.put("a")
-        #expect(try await office.bench.store.nextTimer() == Timestamp(rfc3339: "2029-01-14T09:00:00Z"))
+        let agent = try await TestAgent(rule("when: task.priority == 1\nfor: 400d", log: "${{ string(now) }}"))
+        try await agent.bench.clock.jump(to: #require(Timestamp(rfc3339: "2027-12-11T09:00:00Z")))
+        try await agent.put("a")
+        #expect(try await agent.bench.store.nextTimer() == Timestamp(rfc3339: "2029-01-14T09:00:00Z"))
     }
 
     @Test func `a rule that goes into shadow mode and back begins its waits and groups anew`() async throws {
         for part in ["when: task.priority == 1\nfor: 10m", "group: {wait: 10m}"] {
-            let office = try await Office(rule(part))
-            try await office.put("a")
-            try await office.wait(12, with: rule(part + "\nmode: shadow"))
-            try await office.wait(12, with: rule(part))
-            #expect(office.texts == [])
-            try await office.put("b")
-            try await office.wait(11, with: rule(part))
-            #expect(office.texts == ["x b"])
+            let agent = try await TestAgent(rule(part))
+            try await agent.put("a")
+            try await agent.wait(12, with: rule(part + "\nmode: shadow"))
+            try await agent.wait(12, with: rule(part))
+            #expect(agent.texts == [])
+            try await agent.put("b")
+            try await agent.wait(11, with: rule(part))
+            #expect(agent.texts == ["x b"])
         }
     }
 
@@ -109,51 +109,51 @@ import Testing
             group: {wait: 5m}
             do: [{log: "${{ task.title }} ${{ string(since) }}"}]
             """
-        let office = try await Office(rule, [task("other", "y")])
-        try await office.put("a", "x")
-        try await office.put("a", "y")
-        try await office.remove("a")
-        try await office.wait(5)
-        #expect(office.texts == ["y 2026-01-05T09:00:00Z"])
+        let agent = try await TestAgent(rule, [task("other", "y")])
+        try await agent.put("a", "x")
+        try await agent.put("a", "y")
+        try await agent.remove("a")
+        try await agent.wait(5)
+        #expect(agent.texts == ["y 2026-01-05T09:00:00Z"])
     }
 
     @Test func `a group behind for gathers from the moment at which the wait was over`() async throws {
-        let office = try await Office(rule("for: 5m\ngroup: {wait: 5m}", log: "${{ string(since) }}"))
-        try await office.put("a")
-        try await office.wait(10)
-        #expect(office.texts == ["2026-01-05T09:05:00Z a"])
+        let agent = try await TestAgent(rule("for: 5m\ngroup: {wait: 5m}", log: "${{ string(since) }}"))
+        try await agent.put("a")
+        try await agent.wait(10)
+        #expect(agent.texts == ["2026-01-05T09:05:00Z a"])
     }
 
     @Test func `a task that is twice in the list of each runs the rule once`() async throws {
-        let office = try await Office(
+        let agent = try await TestAgent(
             "rule: r\non: {every: 5m}\neach: tasks + tasks\ndo: [{log: \"${{ task.id }}\"}]", [task("a")])
-        try await office.wait(5)
-        #expect(office.texts == ["a"])
+        try await agent.wait(5)
+        #expect(agent.texts == ["a"])
     }
 
     @Test func `the status has what each rule waits for, has counted and has gathered`() async throws {
         let rules = ["for: 10m", "count: {at_least: 3, within: 1h}", "group: {by: task.priority, wait: 5m}"].enumerated().map {
             "rule: r\($0)\non: [task_created, task_changed]\n\($1)\ndo: [{log: x}]"
         }
-        let office = try await Office(rules.joined(separator: "\n---\n"))
-        try await office.put("a")
-        try await office.wait(1)
-        try await office.put("b", priority: 2)
-        let start = office.bench.now - .seconds(60)
+        let agent = try await TestAgent(rules.joined(separator: "\n---\n"))
+        try await agent.put("a")
+        try await agent.wait(1)
+        try await agent.put("b", priority: 2)
+        let start = agent.bench.now - .seconds(60)
         #expect(
-            try await office.bench.store.status().waits == [
+            try await agent.bench.store.status().waits == [
                 .init(rule: "r0", part: .hold, count: 2, next: start + .seconds(600)), .init(rule: "r1", part: .count, count: 2),
                 .init(rule: "r2", part: .group, count: 2, gathered: 2, next: start + .seconds(300)),
             ])
     }
 
     @Test func `an event that a rule waits with is not pruned`() async throws {
-        let office = try await Office(rule("when: task.priority == 1\nfor: 60d", log: "${{ event.type }}"))
-        try await office.put("a")
-        try await office.put("b", priority: 2)
-        await office.bench.clock.advance(by: .days(60))
-        _ = try await office.bench.store.prune(Retention(), at: office.bench.now)
-        try await office.look()
-        #expect(office.texts == ["task_created a"])
+        let agent = try await TestAgent(rule("when: task.priority == 1\nfor: 60d", log: "${{ event.type }}"))
+        try await agent.put("a")
+        try await agent.put("b", priority: 2)
+        await agent.bench.clock.advance(by: .days(60))
+        _ = try await agent.bench.store.prune(Retention(), at: agent.bench.now)
+        try await agent.runOnce()
+        #expect(agent.texts == ["task_created a"])
     }
 }

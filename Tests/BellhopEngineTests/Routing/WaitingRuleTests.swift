@@ -17,44 +17,44 @@ import Testing
         """
 
     @Test func `a rule with for runs when its condition has held that long, for the task as it is then`() async throws {
-        let office = try await Office(Self.urgent)
-        try await office.put("a")
-        try await office.wait(5)
-        try await office.put("a", "printer burnt down")
-        try await office.wait(4)
-        #expect(office.texts == [])
-        try await office.wait(30)
-        #expect(office.texts == ["task_created a printer burnt down 2026-01-05T09:00:00Z a"])
+        let agent = try await TestAgent(Self.urgent)
+        try await agent.put("a")
+        try await agent.wait(5)
+        try await agent.put("a", "printer burnt down")
+        try await agent.wait(4)
+        #expect(agent.texts == [])
+        try await agent.wait(30)
+        #expect(agent.texts == ["task_created a printer burnt down 2026-01-05T09:00:00Z a"])
     }
 
     @Test func `a condition that ceases ends the wait, and it begins anew when the condition holds again`() async throws {
-        let office = try await Office(Self.urgent)
-        try await office.put("a")
-        try await office.wait(5)
-        try await office.put("a", priority: 2)
-        try await office.wait(10)
-        #expect(office.texts == [])
-        try await office.put("a")
-        try await office.wait(9)
-        #expect(office.texts == [])
-        try await office.wait(1)
-        #expect(office.texts.count == 1)
+        let agent = try await TestAgent(Self.urgent)
+        try await agent.put("a")
+        try await agent.wait(5)
+        try await agent.put("a", priority: 2)
+        try await agent.wait(10)
+        #expect(agent.texts == [])
+        try await agent.put("a")
+        try await agent.wait(9)
+        #expect(agent.texts == [])
+        try await agent.wait(1)
+        #expect(agent.texts.count == 1)
         // It ran; it runs again only after the condition was once not true.
-        try await office.put("a", "again")
-        try await office.wait(20)
-        #expect(office.texts.count == 1)
-        try await office.put("a", priority: 3)
-        try await office.put("a")
-        try await office.wait(10)
-        #expect(office.texts.count == 2)
+        try await agent.put("a", "again")
+        try await agent.wait(20)
+        #expect(agent.texts.count == 1)
+        try await agent.put("a", priority: 3)
+        try await agent.put("a")
+        try await agent.wait(10)
+        #expect(agent.texts.count == 2)
     }
 
     @Test func `a poll that stores a change while a wait ends comes after it`() async throws {
-        let office = try await Office(Self.urgent)
-        try await office.put("a")
-        await office.bench.clock.advance(by: .seconds(600))
-        let (bench, source) = (office.bench, office.source)
-        let shelf = try await bench.shelf(Self.urgent, sources: office.sources)
+        let agent = try await TestAgent(Self.urgent)
+        try await agent.put("a")
+        await agent.bench.clock.advance(by: .seconds(600))
+        let (bench, source) = (agent.bench, agent.source)
+        let shelf = try await bench.shelf(Self.urgent, sources: agent.sources)
         bench.store.interrupt(.remembered) {
             source.put(task("a", "changed", ["priority": 2]))
             var poller = Poller(source, plan: .minutely, in: bench.surroundings)
@@ -67,10 +67,10 @@ import Testing
     }
 
     @Test func `state that changes after it was read ahead is read again`() async throws {
-        let office = try await Office(Self.urgent, timersAtOnce: 1)
-        for id in ["a", "b"] { office.source.put(task(id, "printer on fire", ["priority": 1, "state": 1])) }
-        try await office.look()
-        let (bench, clock) = (office.bench, office.bench.clock)
+        let agent = try await TestAgent(Self.urgent, timersAtOnce: 1)
+        for id in ["a", "b"] { agent.source.put(task(id, "printer on fire", ["priority": 1, "state": 1])) }
+        try await agent.runOnce()
+        let (bench, clock) = (agent.bench, agent.bench.clock)
         await clock.advance(by: .seconds(600))
         let store = bench.store
         let last = try #require(try await store.dueTimers(at: clock.now, limit: 2).last)
@@ -82,23 +82,23 @@ import Testing
         store.interrupt(.route) {
             store.interrupt(.route) { _ = try? await store.route(Routing(state: [changed])) }
         }
-        let shelf = try await bench.shelf(Self.urgent, sources: office.sources)
+        let shelf = try await bench.shelf(Self.urgent, sources: agent.sources)
         #expect(try await TimerLoop(bench.surroundings, shelf: shelf).fireDue() == 2)
         #expect(try await bench.deliveries().count == 2)
     }
 
     @Test func `a task that leaves ends the wait`() async throws {
-        let office = try await Office(Self.urgent, [task("other", "x", ["priority": 3])])
-        try await office.put("a")
-        try await office.wait(3)
-        try await office.remove("a")
-        try await office.wait(20)
-        #expect(office.texts == [])
-        #expect(try await office.bench.store.nextTimer() == nil)
+        let agent = try await TestAgent(Self.urgent, [task("other", "x", ["priority": 3])])
+        try await agent.put("a")
+        try await agent.wait(3)
+        try await agent.remove("a")
+        try await agent.wait(20)
+        #expect(agent.texts == [])
+        #expect(try await agent.bench.store.nextTimer() == nil)
     }
 
     @Test func `a dead delivery about a task ends no wait of a rule that does not name delivery_dead`() async throws {
-        let office = try await Office(
+        let agent = try await TestAgent(
             Self.urgent + """
 
                 ---
@@ -111,20 +111,20 @@ import Testing
                 for: {time: 5m, by: event.data.delivery.rule}
                 do: [{log: "dead ${{ key }}"}]
                 """)
-        try await office.put("a")
-        #expect(try await office.bench.happened().contains { $0.hasPrefix("delivery_dead") })
-        try await office.wait(10)
-        #expect(office.texts.map { $0.prefix(4) } == ["dead", "task"])
+        try await agent.put("a")
+        #expect(try await agent.bench.eventLines().contains { $0.hasPrefix("delivery_dead") })
+        try await agent.wait(10)
+        #expect(agent.texts.map { $0.prefix(4) } == ["dead", "task"])
     }
 
     @Test func `timers that came due before the first poll are judged on the tasks after it`() async throws {
-        let office = try await Office(Self.urgent)
-        try await office.put("a")
-        try await office.put("b")
-        await office.bench.clock.advance(by: .days(2))
-        office.source.put(task("b", "printer on fire", ["priority": 4, "state": 1]))
-        try await office.look()
-        #expect(office.texts.map { $0.prefix(14) } == ["task_created a"])
+        let agent = try await TestAgent(Self.urgent)
+        try await agent.put("a")
+        try await agent.put("b")
+        await agent.bench.clock.advance(by: .days(2))
+        agent.source.put(task("b", "printer on fire", ["priority": 4, "state": 1]))
+        try await agent.runOnce()
+        #expect(agent.texts.map { $0.prefix(14) } == ["task_created a"])
     }
 
     @Test func `a condition that other tasks have made false is judged once more when the time is over`() async throws {
@@ -135,18 +135,18 @@ import Testing
             for: 10m
             do: [{log: "${{ task.id }}"}]
             """
-        let office = try await Office(rule)
-        try await office.put("a")
-        try await office.wait(5)
-        try await office.put("m", "maintenance", priority: 3)
-        try await office.wait(20)
-        #expect(office.texts == [])
-        #expect(try await office.bench.store.decisions(DecisionQuery(verdicts: [.notTrueWhenDue], limit: 10)).count == 1)
+        let agent = try await TestAgent(rule)
+        try await agent.put("a")
+        try await agent.wait(5)
+        try await agent.put("m", "maintenance", priority: 3)
+        try await agent.wait(20)
+        #expect(agent.texts == [])
+        #expect(try await agent.bench.store.decisions(DecisionQuery(verdicts: [.notTrueWhenDue], limit: 10)).count == 1)
         // False when due counts as not true: it may begin again.
-        try await office.remove("m")
-        try await office.put("a", "again")
-        try await office.wait(10)
-        #expect(office.texts == ["a"])
+        try await agent.remove("m")
+        try await agent.put("a", "again")
+        try await agent.wait(10)
+        #expect(agent.texts == ["a"])
     }
 
     // MARK: count
@@ -159,27 +159,27 @@ import Testing
         """
 
     @Test func `a rule with count runs when that many events came within the time, and uses them up`() async throws {
-        let office = try await Office(Self.burst)
-        for id in ["a", "b"] { try await office.put(id) }
-        try await office.put("x", state: 2)
-        #expect(office.texts == [])
-        try await office.wait(1)
-        for id in ["c", "d", "e"] { try await office.put(id) }
-        #expect(office.texts == ["1: a b c"])
-        try await office.put("f")
-        #expect(office.texts == ["1: a b c", "1: d e f"])
+        let agent = try await TestAgent(Self.burst)
+        for id in ["a", "b"] { try await agent.put(id) }
+        try await agent.put("x", state: 2)
+        #expect(agent.texts == [])
+        try await agent.wait(1)
+        for id in ["c", "d", "e"] { try await agent.put(id) }
+        #expect(agent.texts == ["1: a b c"])
+        try await agent.put("f")
+        #expect(agent.texts == ["1: a b c", "1: d e f"])
     }
 
     @Test func `a span of ten minutes ends before the tenth minute`() async throws {
-        let office = try await Office(Self.burst)
-        for id in ["a", "b"] { try await office.put(id) }
-        try await office.wait(10)
-        try await office.put("c")
-        #expect(office.texts == [])
-        try await office.put("d")
-        try await office.wait(9)
-        try await office.put("e")
-        #expect(office.texts == ["1: c d e"])
+        let agent = try await TestAgent(Self.burst)
+        for id in ["a", "b"] { try await agent.put(id) }
+        try await agent.wait(10)
+        try await agent.put("c")
+        #expect(agent.texts == [])
+        try await agent.put("d")
+        try await agent.wait(9)
+        try await agent.put("e")
+        #expect(agent.texts == ["1: c d e"])
     }
 
     @Test func `a distinct value counts once, by its latest event`() async throws {
@@ -189,14 +189,14 @@ import Testing
             count: {at_least: 2, within: 10m, distinct: task.id}
             do: [{log: "${{ events.map(e, e.task.title).join(' ') }} ${{ key == null }}"}]
             """
-        let office = try await Office(rule)
-        try await office.put("a", "one")
-        try await office.wait(6)
-        try await office.put("a", "two")
-        try await office.wait(6)
-        #expect(office.texts == [])
-        try await office.put("b", "three")
-        #expect(office.texts == ["two three true"])
+        let agent = try await TestAgent(rule)
+        try await agent.put("a", "one")
+        try await agent.wait(6)
+        try await agent.put("a", "two")
+        try await agent.wait(6)
+        #expect(agent.texts == [])
+        try await agent.put("b", "three")
+        #expect(agent.texts == ["two three true"])
     }
 
     // MARK: group
@@ -211,47 +211,47 @@ import Testing
     }
 
     @Test func `a group flushes when its first event has waited long enough, with the latest state of the task`() async throws {
-        let office = try await Office(Self.group("by: task.state, wait: 3m"))
-        try await office.put("a")
-        try await office.put("x", state: 2)
-        try await office.wait(2)
-        try await office.put("b")
-        try await office.put("b", "renamed")
-        #expect(office.texts == [])
-        try await office.wait(1)
+        let agent = try await TestAgent(Self.group("by: task.state, wait: 3m"))
+        try await agent.put("a")
+        try await agent.put("x", state: 2)
+        try await agent.wait(2)
+        try await agent.put("b")
+        try await agent.put("b", "renamed")
+        #expect(agent.texts == [])
+        try await agent.wait(1)
         // Their deliveries may be done in any order.
-        #expect(office.texts.sorted() == ["1: a b, last b renamed", "2: x, last x printer on fire"])
-        try await office.wait(30)
-        #expect(office.texts.count == 2)
+        #expect(agent.texts.sorted() == ["1: a b, last b renamed", "2: x, last x printer on fire"])
+        try await agent.wait(30)
+        #expect(agent.texts.count == 2)
     }
 
     @Test func `two flushes of a group keep their distance`() async throws {
-        let office = try await Office(Self.group("every: 5m"))
-        try await office.put("a")
-        try await office.look()
-        #expect(office.texts == ["a, last a printer on fire"])
-        try await office.put("b")
-        try await office.wait(2)
-        try await office.put("c")
-        try await office.wait(2)
-        #expect(office.texts.count == 1)
-        try await office.wait(1)
-        #expect(office.texts.dropFirst() == ["b c, last c printer on fire"])
+        let agent = try await TestAgent(Self.group("every: 5m"))
+        try await agent.put("a")
+        try await agent.runOnce()
+        #expect(agent.texts == ["a, last a printer on fire"])
+        try await agent.put("b")
+        try await agent.wait(2)
+        try await agent.put("c")
+        try await agent.wait(2)
+        #expect(agent.texts.count == 1)
+        try await agent.wait(1)
+        #expect(agent.texts.dropFirst() == ["b c, last c printer on fire"])
         // With nothing waiting and the time over, the next event flushes at once again.
-        try await office.wait(6)
-        try await office.put("d")
-        try await office.look()
-        #expect(office.texts.count == 3)
+        try await agent.wait(6)
+        try await agent.put("d")
+        try await agent.runOnce()
+        #expect(agent.texts.count == 3)
     }
 
     @Test func `a full group flushes at once`() async throws {
-        let office = try await Office(Self.group("wait: 1h, max: 3"))
-        for id in ["a", "b", "c", "d"] { try await office.put(id) }
-        #expect(office.texts == ["a b c, last c printer on fire"])
-        try await office.wait(59)
-        #expect(office.texts.count == 1)
-        try await office.wait(1)
-        #expect(office.texts.dropFirst() == ["d, last d printer on fire"])
+        let agent = try await TestAgent(Self.group("wait: 1h, max: 3"))
+        for id in ["a", "b", "c", "d"] { try await agent.put(id) }
+        #expect(agent.texts == ["a b c, last c printer on fire"])
+        try await agent.wait(59)
+        #expect(agent.texts.count == 1)
+        try await agent.wait(1)
+        #expect(agent.texts.dropFirst() == ["d, last d printer on fire"])
     }
 
     // MARK: each
@@ -267,29 +267,29 @@ import Testing
     }
 
     @Test func `a due schedule runs the rule for each element, which once and the condition see`() async throws {
-        let office = try await Office(Self.each("when: task.state == 1\nonce: task.id"))
-        try await office.put("a")
-        try await office.put("b", priority: 2)
-        try await office.put("c", state: 2)
-        try await office.wait(5)
-        #expect(office.texts == ["a 2026-01-05T09:05:00Z"])
-        try await office.put("c")
-        try await office.wait(5)
-        #expect(office.texts.dropFirst() == ["c 2026-01-05T09:10:00Z"])
+        let agent = try await TestAgent(Self.each("when: task.state == 1\nonce: task.id"))
+        try await agent.put("a")
+        try await agent.put("b", priority: 2)
+        try await agent.put("c", state: 2)
+        try await agent.wait(5)
+        #expect(agent.texts == ["a 2026-01-05T09:05:00Z"])
+        try await agent.put("c")
+        try await agent.wait(5)
+        #expect(agent.texts.dropFirst() == ["c 2026-01-05T09:10:00Z"])
     }
 
     @Test func `each and for together wait for each element that stays in the list`() async throws {
-        let office = try await Office(Self.each("for: 12m"))
-        try await office.put("a")
-        try await office.put("b")
-        try await office.wait(6)
-        try await office.put("b", priority: 2)
-        try await office.wait(10)
-        #expect(office.texts == [])
-        try await office.wait(1)
-        #expect(office.texts == ["a 2026-01-05T09:05:00Z"])
-        try await office.wait(60)
-        #expect(office.texts.count == 1)
+        let agent = try await TestAgent(Self.each("for: 12m"))
+        try await agent.put("a")
+        try await agent.put("b")
+        try await agent.wait(6)
+        try await agent.put("b", priority: 2)
+        try await agent.wait(10)
+        #expect(agent.texts == [])
+        try await agent.wait(1)
+        #expect(agent.texts == ["a 2026-01-05T09:05:00Z"])
+        try await agent.wait(60)
+        #expect(agent.texts.count == 1)
     }
 
     // MARK: Together
@@ -306,15 +306,15 @@ import Testing
             once: events[0].task.id
             do: [{log: "${{ events.map(e, e.task.id).join(' ') }}"}]
             """
-        let office = try await Office(rule)
-        for id in ["a", "b", "c", "d"] { try await office.put(id) }
-        try await office.wait(4)
-        #expect(office.texts == [])
-        try await office.wait(1)
-        #expect(office.texts == ["a b c d"])
-        for id in ["e", "f"] { try await office.put(id) }
-        try await office.wait(20)
-        #expect(office.texts.count == 1)
-        #expect(try await office.bench.store.decisions(DecisionQuery(verdicts: [.throttled], limit: 10)).count == 1)
+        let agent = try await TestAgent(rule)
+        for id in ["a", "b", "c", "d"] { try await agent.put(id) }
+        try await agent.wait(4)
+        #expect(agent.texts == [])
+        try await agent.wait(1)
+        #expect(agent.texts == ["a b c d"])
+        for id in ["e", "f"] { try await agent.put(id) }
+        try await agent.wait(20)
+        #expect(agent.texts.count == 1)
+        #expect(try await agent.bench.store.decisions(DecisionQuery(verdicts: [.throttled], limit: 10)).count == 1)
     }
 }

@@ -41,8 +41,8 @@ struct Bench: Sendable {
     @discardableResult
     func stopFailing() -> Bool { faults.stop().failed }
 
-    /// Lets the loops run until they wait for the clock or for each other: no call of the store is open, and none was made for
-    /// two milliseconds of real time, because the system may have stopped a thread in the middle of a loop's turn.
+    /// Lets the loops run until they wait for the clock or for each other: no call of the store is open, and none was begun for
+    /// two milliseconds of real time. The time is needed because the system may suspend a thread in the middle of a loop's turn.
     func settle() async {
         var seen = FaultyStore.Traffic(begun: -1)
         var quiet = 0
@@ -87,7 +87,7 @@ struct Bench: Sendable {
     }
 
     /// All events, one per line, in the order of the bus.
-    func happened() async throws -> [String] {
+    func eventLines() async throws -> [String] {
         try await store.events(EventQuery(limit: 100_000)).map(\.event.line)
     }
 
@@ -96,9 +96,9 @@ struct Bench: Sendable {
     }
 }
 
-/// Returns once a condition that other tasks bring about is true; throws if the test is cancelled first, as by its time limit.
-func until(_ isSo: () async throws -> Bool) async throws {
-    while try await !isSo() {
+/// Waits for a condition that other tasks make true. Throws if the test is cancelled first, as by its time limit.
+func waitUntil(_ condition: () async throws -> Bool) async throws {
+    while try await !condition() {
         try Task.checkCancellation()
         await Task.yield()
     }

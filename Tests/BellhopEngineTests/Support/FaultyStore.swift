@@ -1,8 +1,7 @@
 import BellhopCore
 import Synchronization
 
-/// A store that fails when a test asks for it, before or after it did its work: a process that dies at that point leaves the same
-/// state behind.
+/// A store that fails when a test asks for it, before or after its work. A process that dies at that point leaves the same state.
 ///
 /// A class with a mutex, because the test and the tested loops share the script.
 final class FaultyStore: Store {
@@ -28,7 +27,7 @@ final class FaultyStore: Store {
 
     private let base: any Store
     private let script = Mutex<Script>({ _ in nil })
-    private let slippedIn = Mutex<[Routing]>([])
+    private let earlierRoutings = Mutex<[Routing]>([])
     private let interruption = Mutex<(call: Call, work: @Sendable () async -> Void)?>(nil)
     private let traffic = Mutex(Traffic())
 
@@ -53,15 +52,15 @@ final class FaultyStore: Store {
         fail { $0 == call && isLeft.take() ? moment : nil }
     }
 
-    /// Stores each of these just before the next routing, like a change made while that routing was decided.
-    func slipIn(_ routings: [Routing]) { slippedIn.withLock { $0 = routings.reversed() } }
+    /// Stores the next of these just before each routing, like a change made while that routing was decided.
+    func storeBeforeNextRouting(_ routings: [Routing]) { earlierRoutings.withLock { $0 = routings.reversed() } }
 
-    /// Does this work once, just before the next such call: another loop is faster then.
+    /// Does this work once, just before the next such call, as a faster loop would.
     func interrupt(_ call: Call, _ work: @escaping @Sendable () async -> Void) {
         interruption.withLock { $0 = (call, work) }
     }
 
-    func work() { fail { _ in nil } }
+    func stopFailing() { fail { _ in nil } }
 
     private func through<Value>(
         _ call: Call, _ work: () async throws(StoreError) -> Value
@@ -125,7 +124,7 @@ final class FaultyStore: Store {
     @discardableResult
     func route(_ routing: Routing, stored: @escaping @Sendable () -> Void) async throws(StoreError) -> RouteResult {
         try await through(.route) { () throws(StoreError) in
-            if let first = slippedIn.withLock({ $0.popLast() }) { try await base.route(first) }
+            if let first = earlierRoutings.withLock({ $0.popLast() }) { try await base.route(first) }
             return try await base.route(routing, stored: stored)
         }
     }

@@ -73,7 +73,7 @@ extension RuleSurroundings {
 }
 
 /// A rule that runs for each event of a type.
-func telling(_ type: String, as name: String = "tell", more: String = "") -> String {
+func logRule(on type: String, as name: String = "tell", more: String = "") -> String {
     """
     rule: \(name)
     on: \(type)

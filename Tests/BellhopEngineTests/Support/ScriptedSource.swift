@@ -32,16 +32,15 @@ final class ScriptedSource: Source {
             roles: .init(
                 bookkeeping: ["sys_updated_on", "sys_updated_by", "sys_mod_count"], created: "created",
                 updatedBy: "sys_updated_by", updates: "sys_mod_count"))
-        /// The fields that it learns of when it prepares.
-        /// The fields learnt while preparing.
-        var lesson: TaskSchema?
+        /// The schema after preparing; nil if preparing does not change it.
+        var learntSchema: TaskSchema?
     }
 
-    /// A reply to a list that differs from the tasks.
+    /// The reply to a list.
     enum Reply: Sendable {
         case failure(Failure)
         case empty
-        case truth
+        case currentTasks
     }
 
     /// The requests made to the source.
@@ -81,10 +80,10 @@ final class ScriptedSource: Source {
     func prepare(offline: Bool) async {
         if offline { return }
         if preparation > .zero { try? await clock.sleep(for: preparation) }
-        edit { state in if let lesson = state.lesson { state.schema = lesson } }
+        edit { state in if let schema = state.learntSchema { state.schema = schema } }
     }
 
-    var asked: Log { log.withLock { $0 } }
+    var requests: Log { log.withLock { $0 } }
 
     func edit(_ change: (inout State) -> Void) { state.withLock { change(&$0) } }
 
@@ -121,11 +120,11 @@ final class ScriptedSource: Source {
             do { try await clock.sleep(for: delay) } catch { throw Failure(.cut, .retry(after: nil), "cancelled") }
         }
         let (reply, tasks, next, comments) = state.withLock { state in
-            (state.lists.isEmpty ? .truth : state.lists.removeFirst(), state.tasks, state.cursor, state.comments)
+            (state.lists.isEmpty ? .currentTasks : state.lists.removeFirst(), state.tasks, state.cursor, state.comments)
         }
         if case .failure(let failure) = reply { throw failure }
         var records: [(key: TaskKey, record: JSON)] = []
-        if case .truth = reply {
+        if case .currentTasks = reply {
             records = tasks.map { ($0.key, ["number": .string($0.number), "title": .string($0.title)]) }
         }
         do {

@@ -55,18 +55,18 @@ struct ChainExplanationModel: ExplanationModel {
     }
 
     private struct Wait {
-        var event: Happening
+        var event: TaskChange
         var timer: Timer
         var hasRun = false
     }
 
     private struct Group {
-        var events: [Happening]
+        var events: [TaskChange]
         var timer: Timer
     }
 
-    private(set) var told: [[String: Told]] = []
-    private var tasks: [String: Happening.Fields] = [:]
+    private(set) var expected: [[String: Expected]] = []
+    private var tasks: [String: TaskChange.Fields] = [:]
     /// The waits of `for`, by rule and task.
     private var holds: [String: [String: Wait]] = ["counted": [:], "gathered": [:], "for": [:]]
     private static let waits = ["counted": 2, "gathered": 1, "for": 3]
@@ -75,8 +75,8 @@ struct ChainExplanationModel: ExplanationModel {
     /// The groups, by rule and key.
     private var groups: [[String]: Group] = [:]
     /// What has waited and is counted, with when its wait was over.
-    private var held: [(event: Happening, at: Int)] = []
-    private var counted: [Int: [Happening]] = [:]
+    private var held: [(event: TaskChange, at: Int)] = []
+    private var counted: [Int: [TaskChange]] = [:]
     private var place = 0
 
     private mutating func timer(_ due: Int) -> Timer {
@@ -86,7 +86,7 @@ struct ChainExplanationModel: ExplanationModel {
 
     // MARK: Time
 
-    mutating func leave(at now: Int) { fire(at: now) { $0 <= now } }
+    mutating func afterChanges(at now: Int) { fire(at: now) { $0 <= now } }
 
     private mutating func fire(at now: Int, _ isDue: (Int) -> Bool) {
         while true {
@@ -126,10 +126,10 @@ struct ChainExplanationModel: ExplanationModel {
         case "counted":
             held = held.filter { due < $0.at + 6 } + [(event, due)]
             if held.count < 2 {
-                told[event.number][rule] = Told(.counting, "has 1 of 2").until(due + 6, "`count` did not reach 2")
+                expected[event.number][rule] = Expected(.counting, "has 1 of 2").until(due + 6, "`count` did not reach 2")
             } else {
-                told[event.number][rule] = Told(.ran)
-                told[held[0].event.number][rule] = Told(.usedUp, names: event.number, at: now, "`count` had enough")
+                expected[event.number][rule] = Expected(.ran)
+                expected[held[0].event.number][rule] = Expected(.usedUp, names: event.number, at: now, "`count` had enough")
                 held = []
             }
         case "gathered": gather(event, [rule], due: due + 3)
@@ -137,56 +137,56 @@ struct ChainExplanationModel: ExplanationModel {
         }
     }
 
-    private mutating func gather(_ event: Happening, _ key: [String], due: Int) {
+    private mutating func gather(_ event: TaskChange, _ key: [String], due: Int) {
         var group = groups[key] ?? Group(events: [], timer: timer(due))
         group.events.append(event)
         groups[key] = group
-        told[event.number][key[0]] = Told(.gathering)
+        expected[event.number][key[0]] = Expected(.gathering)
     }
 
     private mutating func flush(_ key: [String], _ group: Group, at now: Int) {
         groups[key] = nil
         let events = group.events.sorted { $0.number < $1.number }
         for event in events.dropFirst() {
-            told[event.number][key[0]] = Told(.usedUp, names: events[0].number, at: now, "`group` passed it on")
+            expected[event.number][key[0]] = Expected(.usedUp, names: events[0].number, at: now, "`group` passed it on")
         }
         if key[0] == "gathered" {
-            told[events[0].number][key[0]] = Told(.ran)
+            expected[events[0].number][key[0]] = Expected(.ran)
         } else {
             let states = events.map(\.fields.state)
             let state = states.contains { $0 ?? 0 > 0 } ? 1 : states.contains(nil) ? nil : 0
-            run(key[0], events[0], Happening.Fields(state: state))
+            run(key[0], events[0], TaskChange.Fields(state: state))
         }
     }
 
     /// A run for an event: its only step is for tasks with a state.
-    private mutating func run(_ rule: String, _ event: Happening, _ task: Happening.Fields?) {
+    private mutating func run(_ rule: String, _ event: TaskChange, _ task: TaskChange.Fields?) {
         let state = task?.state
-        told[event.number][rule] =
+        expected[event.number][rule] =
             state ?? 0 > 0
-            ? Told(.ran)
-            : Told(
+            ? Expected(.ran)
+            : Expected(
                 .ran, deliveries: 0, "no step had anything to do",
                 note: state == nil ? "`if` of step 0 (`log`) is unknown" : "`if` of step 0 (`log`) is false")
     }
 
-    private mutating func escalate(_ event: Happening, _ task: Happening.Fields?) {
+    private mutating func escalate(_ event: TaskChange, _ task: TaskChange.Fields?) {
         if task?.state ?? 0 > 1 {
-            told[event.number]["escalate"]?.deliveries += 1
+            expected[event.number]["escalate"]?.deliveries += 1
         } else {
-            told[event.number]["escalate"]?.note = "a step of the escalation had nothing to do"
+            expected[event.number]["escalate"]?.note = "a step of the escalation had nothing to do"
         }
     }
 
     // MARK: Events
 
-    mutating func happen(_ event: Happening) {
+    mutating func apply(_ event: TaskChange) {
         let (id, now, fields) = (event.id, event.minute, event.fields)
         // Groups that are due, and waits that are over at this very moment, come before the event.
         fire(at: now) { $0 == now }
         tasks[id] = event.kind == .removed ? nil : fields
         let rules = ["counted", "gathered", "for", "count", "group", "none", "escalate"]
-        told.append(Dictionary(uniqueKeysWithValues: rules.map { ($0, Told(.type)) }))
+        expected.append(Dictionary(uniqueKeysWithValues: rules.map { ($0, Expected(.type)) }))
         for rule in ["counted", "gathered", "for"] { hold(rule, event) }
         if event.isCreatedOrChanged {
             count(event)
@@ -200,56 +200,57 @@ struct ChainExplanationModel: ExplanationModel {
             let timer = timer(now + 2)
             escalations[id] = Wait(event: event, timer: timer)
         } else {
-            told[event.number]["escalate"] = Told(.conditionFalse)
+            expected[event.number]["escalate"] = Expected(.conditionFalse)
         }
     }
 
-    private mutating func hold(_ rule: String, _ event: Happening) {
+    private mutating func hold(_ rule: String, _ event: TaskChange) {
         let number = event.number
         if event.kind == .removed || event.fields.priority != 1 {
-            if event.isCreatedOrChanged { told[number][rule] = Told(.conditionFalse) }
+            if event.isCreatedOrChanged { expected[number][rule] = Expected(.conditionFalse) }
             guard let wait = holds[rule]?.removeValue(forKey: event.id), !wait.hasRun else { return }
-            told[number][rule] = Told(.cancelled)
-            told[wait.event.number][rule] = Told(.endedEarly, names: number, "the wait of `for`")
+            expected[number][rule] = Expected(.cancelled)
+            expected[wait.event.number][rule] = Expected(.endedEarly, names: number, "the wait of `for`")
         } else if event.isCreatedOrChanged {
             if let wait = holds[rule]?[event.id] {
-                told[number][rule] = Told(wait.hasRun ? .once : .waiting, names: wait.event.number, "`for` had begun before")
+                expected[number][rule] = Expected(
+                    wait.hasRun ? .once : .waiting, names: wait.event.number, "`for` had begun before")
             } else {
                 let due = event.minute + (Self.waits[rule] ?? 0)
-                told[number][rule] = Told(.waiting, at: due, "`for` waits until")
+                expected[number][rule] = Expected(.waiting, at: due, "`for` waits until")
                 let timer = timer(due)
                 holds[rule]?[event.id] = Wait(event: event, timer: timer)
             }
         }
     }
 
-    private mutating func count(_ event: Happening) {
+    private mutating func count(_ event: TaskChange) {
         let window = counted[event.fields.priority, default: []].filter { event.minute < $0.minute + 6 } + [event]
         if window.count == 2 {
-            told[window[0].number]["count"] = Told(.usedUp, names: event.number, "`count` had enough")
+            expected[window[0].number]["count"] = Expected(.usedUp, names: event.number, "`count` had enough")
             run("count", event, event.fields)
         } else {
-            told[event.number]["count"] = Told(.counting, "has 1 of 2").until(event.minute + 6, "`count` did not reach 2")
+            expected[event.number]["count"] = Expected(.counting, "has 1 of 2").until(event.minute + 6, "`count` did not reach 2")
         }
         counted[event.fields.priority] = window.count == 2 ? [] : window
     }
 
-    private mutating func none(_ event: Happening) {
+    private mutating func none(_ event: TaskChange) {
         let (id, number) = (event.id, event.number)
         if event.kind == .removed || event.kind == .changed && event.fields.priority == 2 {
             if let wait = absences.removeValue(forKey: id) {
-                told[number]["none"] = Told(.cancelled)
-                told[wait.event.number]["none"] = Told(.endedEarly, names: number, "the wait of `none`")
+                expected[number]["none"] = Expected(.cancelled)
+                expected[wait.event.number]["none"] = Expected(.endedEarly, names: number, "the wait of `none`")
                 return
             }
         }
         guard event.isCreatedOrChanged else { return }
         if event.fields.priority == 2 {
-            told[number]["none"] = Told(.conditionFalse)
+            expected[number]["none"] = Expected(.conditionFalse)
         } else if let wait = absences[id] {
-            told[number]["none"] = Told(.waiting, names: wait.event.number, "`none` had begun before")
+            expected[number]["none"] = Expected(.waiting, names: wait.event.number, "`none` had begun before")
         } else {
-            told[number]["none"] = Told(.waiting, at: event.minute + 2, "`none` waits until")
+            expected[number]["none"] = Expected(.waiting, at: event.minute + 2, "`none` waits until")
             let timer = timer(event.minute + 2)
             absences[id] = Wait(event: event, timer: timer)
         }

@@ -46,34 +46,35 @@ struct EmitExplanationModel: ExplanationModel {
         var hop: Int
     }
 
-    private(set) var told: [[String: Told]] = []
-    private(set) var toldOfOwn: [[String: Told]] = []
-    private var lastUrgent: Happening?
+    private(set) var expected: [[String: Expected]] = []
+    private(set) var expectedOfOwn: [[String: Expected]] = []
+    private var lastUrgent: TaskChange?
     /// The number of the ping for which `once` ran.
     private var heard: [String: Int] = [:]
     /// Those that are counted: their places among the pings, or among the changes.
     private var counted: [(at: Int, ping: Int?, change: Int?)] = []
 
-    mutating func happen(_ event: Happening) {
-        var told = Dictionary(uniqueKeysWithValues: ["tell", "urgent", "hear", "once", "echo", "both"].map { ($0, Told(.type)) })
+    mutating func apply(_ event: TaskChange) {
+        var expected = Dictionary(
+            uniqueKeysWithValues: ["tell", "urgent", "hear", "once", "echo", "both"].map { ($0, Expected(.type)) })
         var pings: [Ping] = []
         if event.kind == .created {
-            told["tell"] = Told(.ran)
+            expected["tell"] = Expected(.ran)
             pings.append(Ping(task: event.id, hop: 1))
         }
         if event.kind == .changed {
             if event.fields.priority != 1 {
-                told["urgent"] = Told(.conditionFalse)
+                expected["urgent"] = Expected(.conditionFalse)
             } else if let last = lastUrgent, event.minute < last.minute + 4 {
-                told["urgent"] = Told(.throttled, names: last.number)
+                expected["urgent"] = Expected(.throttled, names: last.number)
             } else {
-                told["urgent"] = Told(.ran, deliveries: 2)
+                expected["urgent"] = Expected(.ran, deliveries: 2)
                 lastUrgent = event
                 pings.append(Ping(task: event.id, hop: 1))
             }
         }
-        if event.kind == .removed { told["both"] = count(at: event.minute, change: event.number) }
-        self.told.append(told)
+        if event.kind == .removed { expected["both"] = count(at: event.minute, change: event.number) }
+        self.expected.append(expected)
         // Each event comes after those that were there when it was emitted.
         while !pings.isEmpty {
             let ping = pings.removeFirst()
@@ -83,26 +84,27 @@ struct EmitExplanationModel: ExplanationModel {
 
     /// Returns whether another event is emitted.
     private mutating func hear(_ ping: Ping, at now: Int) -> Bool {
-        var told = ["tell": Told(.type, "does not name `ping`"), "urgent": Told(.type, "does not name `ping`")]
-        told["hear"] = Told(ping.task == "c" ? .conditionFalse : .ran)
+        var expected = ["tell": Expected(.type, "does not name `ping`"), "urgent": Expected(.type, "does not name `ping`")]
+        expected["hear"] = Expected(ping.task == "c" ? .conditionFalse : .ran)
         let isFirst = heard[ping.task] == nil
-        told["once"] = Told(isFirst ? .ran : .once, isFirst ? "" : "for the key \"\(ping.task)\"")
-        heard[ping.task] = heard[ping.task] ?? toldOfOwn.count
+        expected["once"] = Expected(isFirst ? .ran : .once, isFirst ? "" : "for the key \"\(ping.task)\"")
+        heard[ping.task] = heard[ping.task] ?? expectedOfOwn.count
         let isEcho = ping.task == "a"
         let isLast = ping.hop == Self.lastHop
-        told["echo"] = !isEcho ? Told(.conditionFalse) : isLast ? Told(.loop, "5 writes or events of rules led to") : Told(.ran)
-        told["both"] = count(at: now, ping: toldOfOwn.count)
-        toldOfOwn.append(told)
+        expected["echo"] =
+            !isEcho ? Expected(.conditionFalse) : isLast ? Expected(.loop, "5 writes or events of rules led to") : Expected(.ran)
+        expected["both"] = count(at: now, ping: expectedOfOwn.count)
+        expectedOfOwn.append(expected)
         return isEcho && !isLast
     }
 
-    private mutating func count(at now: Int, ping: Int? = nil, change: Int? = nil) -> Told {
+    private mutating func count(at now: Int, ping: Int? = nil, change: Int? = nil) -> Expected {
         counted = counted.filter { now < $0.at + 6 } + [(now, ping, change)]
-        if counted.count < 2 { return Told(.counting, "`count` has 1 of 2").until(now + 6, "`count` did not reach 2") }
-        let usedUp = Told(.usedUp, names: change, at: now, "`count` had enough")
-        if let first = counted[0].ping { toldOfOwn[first]["both"] = usedUp }
-        if let first = counted[0].change { told[first]["both"] = usedUp }
+        if counted.count < 2 { return Expected(.counting, "`count` has 1 of 2").until(now + 6, "`count` did not reach 2") }
+        let usedUp = Expected(.usedUp, names: change, at: now, "`count` had enough")
+        if let first = counted[0].ping { expectedOfOwn[first]["both"] = usedUp }
+        if let first = counted[0].change { expected[first]["both"] = usedUp }
         counted = []
-        return Told(.ran)
+        return Expected(.ran)
     }
 }

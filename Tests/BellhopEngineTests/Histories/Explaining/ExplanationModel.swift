@@ -1,7 +1,7 @@
 import BellhopCore
 import BellhopRules
 
-/// What rules do in a history, written from what the format says of them.
+/// A model of what explanations must say about rules in a history, written from the format's documentation.
 protocol ExplanationModel {
     /// The rules, as a reload leaves them.
     static func rules(_ version: Int) -> String
@@ -13,44 +13,44 @@ protocol ExplanationModel {
     /// Whether people have events routed again, with the rules' `once` and `throttle` or without.
     static var hasReplays: Bool { get }
 
-    /// What each rule did for each change of a task, by its number.
-    var told: [[String: Told]] { get }
+    /// What must be explained about each rule for each change of a task, by the change's number.
+    var expected: [[String: Expected]] { get }
 
-    /// The type of the events that come from rules and schedules, if the model tells of them.
+    /// The type of the events from rules or schedules that the model covers; nil if it covers none.
     static var own: EventType? { get }
-    /// What each rule did for each of these events, in their order.
-    var toldOfOwn: [[String: Told]] { get }
+    /// What must be explained about each rule for each of these events, in their order.
+    var expectedOfOwn: [[String: Expected]] { get }
 
-    /// How many deliveries belong to no event: those of a source's silence.
+    /// The number of deliveries without an event: those of a source's silence.
     var deliveriesWithoutEvent: Int { get }
 
-    /// A reload, before the changes of a minute come.
+    /// A reload, before the changes of a minute.
     mutating func load(_ version: Int, at minute: Int)
-    /// Before the changes of a minute come.
-    mutating func arrive(at minute: Int)
-    mutating func happen(_ happening: Happening)
+    /// Fires what is due before the changes of a minute.
+    mutating func beforeChanges(at minute: Int)
+    mutating func apply(_ change: TaskChange)
     /// The event of a change is routed again.
-    mutating func replay(_ happening: Happening, isForced: Bool, at minute: Int)
-    /// After the changes of a minute.
-    mutating func leave(at minute: Int)
+    mutating func replay(_ change: TaskChange, isForced: Bool, at minute: Int)
+    /// Fires what is due after the changes of a minute.
+    mutating func afterChanges(at minute: Int)
 }
 
 extension ExplanationModel {
     static func silences(from start: Timestamp) -> [Silence] { [] }
     static var hasReplays: Bool { false }
     static var own: EventType? { nil }
-    var toldOfOwn: [[String: Told]] { [] }
+    var expectedOfOwn: [[String: Expected]] { [] }
     var deliveriesWithoutEvent: Int { 0 }
     mutating func load(_ version: Int, at minute: Int) {}
-    mutating func replay(_ happening: Happening, isForced: Bool, at minute: Int) {}
-    mutating func arrive(at minute: Int) {}
-    mutating func leave(at minute: Int) {}
+    mutating func replay(_ change: TaskChange, isForced: Bool, at minute: Int) {}
+    mutating func beforeChanges(at minute: Int) {}
+    mutating func afterChanges(at minute: Int) {}
 }
 
-/// What an explanation must tell of a rule at an event.
-struct Told {
+/// What an explanation must say about a rule at an event.
+struct Expected {
     var verdict: Explanation.Verdict
-    /// How many deliveries it made.
+    /// The number of its deliveries.
     var deliveries: Int
     /// The number of the change whose event the reason must name.
     var names: Int?
@@ -60,7 +60,7 @@ struct Told {
     var reason: String
     /// A part of one of the notes.
     var note: String
-    /// When the time of the event, or of its replay that is told in the note, is over, and what is told then.
+    /// When the time of the event, or of the replay in its note, is over, and the reason from then on.
     var (limit, noteLimit): (Limit?, Limit?)
 
     struct Limit {
@@ -80,19 +80,19 @@ struct Told {
     }
 
     /// Adds that the event has time until this minute.
-    func until(_ minute: Int, _ reason: String) -> Told {
-        var told = self
-        told.limit = Limit(minute: minute, reason: reason)
-        return told
+    func until(_ minute: Int, _ reason: String) -> Expected {
+        var expected = self
+        expected.limit = Limit(minute: minute, reason: reason)
+        return expected
     }
 
-    /// What must be told at this minute.
-    func told(at now: Int) -> Told {
-        var told = self
+    /// What an explanation made at this minute must say.
+    func explained(at now: Int) -> Expected {
+        var expected = self
         if let limit, limit.minute <= now {
-            (told.verdict, told.reason, told.at) = (.expired, limit.reason, limit.minute)
+            (expected.verdict, expected.reason, expected.at) = (.expired, limit.reason, limit.minute)
         }
-        if let noteLimit, noteLimit.minute <= now { told.note = noteLimit.reason }
-        return told
+        if let noteLimit, noteLimit.minute <= now { expected.note = noteLimit.reason }
+        return expected
     }
 }

@@ -38,12 +38,12 @@ struct PatternExplanationModel: ExplanationModel {
         """
     }
 
-    private(set) var told: [[String: Told]] = []
+    private(set) var expected: [[String: Expected]] = []
     /// The events that wait for others, by rule and task: those of each entry.
-    private var waiting: [[String]: [[Happening]]] = [:]
+    private var waiting: [[String]: [[TaskChange]]] = [:]
     private var holds: [String: (due: Int, event: Int, hasRun: Bool)] = [:]
     /// The sequences under way, with the events that have come.
-    private var sequences: [String: [[Happening]]] = [:]
+    private var sequences: [String: [[TaskChange]]] = [:]
     private var absences: [String: (due: Int, event: Int)] = [:]
     private var escalations: [String: Escalation] = [:]
     /// The last event that started the silence again.
@@ -64,43 +64,43 @@ struct PatternExplanationModel: ExplanationModel {
         }
     }
 
-    mutating func arrive(at now: Int) { fire(at: now) { $0 == now } }
+    mutating func beforeChanges(at now: Int) { fire(at: now) { $0 == now } }
 
-    mutating func leave(at now: Int) { fire(at: now) { $0 <= now } }
+    mutating func afterChanges(at now: Int) { fire(at: now) { $0 <= now } }
 
     private mutating func fire(at now: Int, _ isDue: (Int) -> Bool) {
         for (id, absence) in absences where isDue(absence.due) {
-            told[absence.event]["none"] = Told(.ran)
+            expected[absence.event]["none"] = Expected(.ran)
             absences[id] = nil
         }
         for (id, hold) in holds where !hold.hasRun && isDue(hold.due) {
             holds[id]?.hasRun = true
-            told[hold.event]["held"] = Told(.ran)
+            expected[hold.event]["held"] = Expected(.ran)
         }
         for id in escalations.keys {
             while let escalation = escalations[id], let next = escalation.next, isDue(next) {
-                told[escalation.event]["escalated"]?.deliveries += 1
+                expected[escalation.event]["escalated"]?.deliveries += 1
                 escalations[id]?.take(at: now)
                 let isOver = escalations[id]?.next == nil
-                told[escalation.event]["escalated"]?.note = isOver ? "the escalation is over" : Self.next
+                expected[escalation.event]["escalated"]?.note = isOver ? "the escalation is over" : Self.next
             }
         }
     }
 
-    mutating func happen(_ event: Happening) {
-        told.append([:])
-        told[event.number] = [
+    mutating func apply(_ event: TaskChange) {
+        expected.append([:])
+        expected[event.number] = [
             "all": all(event), "held": held(event), "sequence": sequence(event), "none": none(event),
-            "silence": event.isCreatedOrChanged ? Told(.waiting, "this event started `none` again") : Told(.type),
+            "silence": event.isCreatedOrChanged ? Expected(.waiting, "this event started `none` again") : Expected(.type),
             "escalated": escalated(event),
         ]
         guard event.isCreatedOrChanged else { return }
-        if let before = silence { told[before]["silence"] = Told(.endedEarly, "a later event started it again") }
+        if let before = silence { expected[before]["silence"] = Expected(.endedEarly, "a later event started it again") }
         silence = event.number
     }
 
     /// Whether the event completes a pair; nil if it fits no entry.
-    private mutating func pair(_ rule: String, _ entry: Int?, within: Int, _ event: Happening) -> Bool? {
+    private mutating func pair(_ rule: String, _ entry: Int?, within: Int, _ event: TaskChange) -> Bool? {
         guard let entry else { return nil }
         var open = waiting[[rule, event.id], default: [[], []]].map { $0.filter { event.minute < $0.minute + within } }
         open[entry].append(event)
@@ -111,101 +111,101 @@ struct PatternExplanationModel: ExplanationModel {
     }
 
     /// The events of a run that another one of them completes are a part of it.
-    private mutating func use(_ events: [Happening], _ rule: String, in run: Happening, _ reason: String) {
+    private mutating func use(_ events: [TaskChange], _ rule: String, in run: TaskChange, _ reason: String) {
         for event in events where event.number != run.number {
-            told[event.number][rule] = Told(.usedUp, names: run.number, reason)
+            expected[event.number][rule] = Expected(.usedUp, names: run.number, reason)
         }
     }
 
-    private mutating func all(_ event: Happening) -> Told {
+    private mutating func all(_ event: TaskChange) -> Expected {
         let entry = event.kind == .created ? 0 : event.kind == .changed ? 1 : nil
-        guard let isComplete = pair("all", entry, within: 5, event) else { return Told(.type) }
+        guard let isComplete = pair("all", entry, within: 5, event) else { return Expected(.type) }
         if !isComplete { return Self.half(event, within: 5) }
-        return event.fields.priority == 1 ? Told(.ran) : Told(.conditionFalse)
+        return event.fields.priority == 1 ? Expected(.ran) : Expected(.conditionFalse)
     }
 
-    private static func half(_ event: Happening, within: Int, note: String = "") -> Told {
-        Told(.waiting, "has 1 of 2 events", note: note).until(event.minute + within, "`all` was not complete")
+    private static func half(_ event: TaskChange, within: Int, note: String = "") -> Expected {
+        Expected(.waiting, "has 1 of 2 events", note: note).until(event.minute + within, "`all` was not complete")
     }
 
-    private mutating func held(_ event: Happening) -> Told {
+    private mutating func held(_ event: TaskChange) -> Expected {
         let entry = event.kind == .removed ? nil : event.kind == .changed ? 1 : 0
         let isComplete = pair("held", entry, within: 9, event)
         if event.kind == .removed || event.fields.priority != 1 {
             let hold = holds.removeValue(forKey: event.id)
             let isHeld = hold.map { !$0.hasRun } ?? false
-            if let hold, isHeld { told[hold.event]["held"] = Told(.endedEarly, names: event.number, "the wait of `for`") }
+            if let hold, isHeld { expected[hold.event]["held"] = Expected(.endedEarly, names: event.number, "the wait of `for`") }
             // One that waits for the next of its pair may end the wait of the pair before.
             let ended = isHeld ? "ended the wait of `for`" : ""
             return switch isComplete {
-            case nil: Told(isHeld ? .cancelled : .type)
-            case true?: Told(isHeld ? .cancelled : .conditionFalse)
+            case nil: Expected(isHeld ? .cancelled : .type)
+            case true?: Expected(isHeld ? .cancelled : .conditionFalse)
             case false?: Self.half(event, within: 9, note: ended)
             }
         }
         guard isComplete == true else { return Self.half(event, within: 9) }
         if let hold = holds[event.id] {
-            return Told(hold.hasRun ? .once : .waiting, names: hold.event, "`for` had begun before")
+            return Expected(hold.hasRun ? .once : .waiting, names: hold.event, "`for` had begun before")
         }
         holds[event.id] = (event.minute + 2, event.number, false)
-        return Told(.waiting, "waits until")
+        return Expected(.waiting, "waits until")
     }
 
-    private mutating func sequence(_ event: Happening) -> Told {
+    private mutating func sequence(_ event: TaskChange) -> Expected {
         var open = sequences[event.id, default: []].filter { event.minute < $0[0].minute + 9 }
         defer { sequences[event.id] = open }
         switch event.kind {
-        case .removed: return Told(.type)
+        case .removed: return Expected(.type)
         case .created, .returned:
             open.append([event])
-            return Told(.waiting, "has 1 of 3 events").until(event.minute + 9, "`sequence` was not complete")
+            return Expected(.waiting, "has 1 of 3 events").until(event.minute + 9, "`sequence` was not complete")
         case .changed: break
         }
         let fits = event.fields.priority == 2 ? [1, 2] : [2]
         guard let place = open.firstIndex(where: { fits.contains($0.count) }) else {
-            return Told(.conditionFalse, "no `sequence`")
+            return Expected(.conditionFalse, "no `sequence`")
         }
         open[place].append(event)
         if open[place].count < 3 {
-            return Told(.waiting, "has 2 of 3 events").until(open[place][0].minute + 9, "`sequence` was not complete")
+            return Expected(.waiting, "has 2 of 3 events").until(open[place][0].minute + 9, "`sequence` was not complete")
         }
         use(open.remove(at: place), "sequence", in: event, "`sequence` was complete")
-        return Told(.ran)
+        return Expected(.ran)
     }
 
-    private mutating func none(_ event: Happening) -> Told {
+    private mutating func none(_ event: TaskChange) -> Expected {
         let isOpen = absences[event.id] != nil
         func end() {
             guard let absence = absences.removeValue(forKey: event.id) else { return }
-            told[absence.event]["none"] = Told(.endedEarly, names: event.number, "the wait of `none`")
+            expected[absence.event]["none"] = Expected(.endedEarly, names: event.number, "the wait of `none`")
         }
         switch event.kind {
-        case .returned: return Told(.type)
+        case .returned: return Expected(.type)
         case .removed:
             end()
-            return isOpen ? Told(.cancelled) : Told(.type)
+            return isOpen ? Expected(.cancelled) : Expected(.type)
         case .created, .changed:
             if event.fields.priority == 1 {
-                if let absence = absences[event.id] { return Told(.waiting, names: absence.event, "`none` had begun before") }
+                if let absence = absences[event.id] { return Expected(.waiting, names: absence.event, "`none` had begun before") }
                 absences[event.id] = (event.minute + 3, event.number)
-                return Told(.waiting, "waits until")
+                return Expected(.waiting, "waits until")
             }
             if event.kind == .changed { end() }
-            return isOpen && event.kind == .changed ? Told(.cancelled) : Told(.conditionFalse)
+            return isOpen && event.kind == .changed ? Expected(.cancelled) : Expected(.conditionFalse)
         }
     }
 
     /// An event of a task that has an escalation answers it, and closes the alert.
-    private mutating func escalated(_ event: Happening) -> Told {
+    private mutating func escalated(_ event: TaskChange) -> Expected {
         if event.kind == .changed || event.kind == .removed, let answered = escalations.removeValue(forKey: event.id) {
-            told[answered.event]["escalated"]?.deliveries += 1
-            told[answered.event]["escalated"]?.note = "the escalation is over"
+            expected[answered.event]["escalated"]?.deliveries += 1
+            expected[answered.event]["escalated"]?.note = "the escalation is over"
         }
-        guard event.isCreatedOrChanged else { return Told(.type) }
-        if event.fields.priority != 1 { return Told(.conditionFalse) }
+        guard event.isCreatedOrChanged else { return Expected(.type) }
+        if event.fields.priority != 1 { return Expected(.conditionFalse) }
         let now = event.minute
         escalations[event.id] = Escalation(event: event.number, steps: [[now + 5, now + 8, now + 11], [now + 2]])
-        return Told(.ran, note: Self.next)
+        return Expected(.ran, note: Self.next)
     }
 
     private static let next = "the next step of the escalation waits until"

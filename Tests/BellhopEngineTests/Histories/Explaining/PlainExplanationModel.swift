@@ -95,111 +95,113 @@ struct PlainExplanationModel: ExplanationModel {
         ]
     }
 
-    private(set) var told: [[String: Told]] = []
+    private(set) var expected: [[String: Expected]] = []
     /// The changes for which rules ran, by rule and key.
-    private var runs: [[String]: Happening] = [:]
+    private var runs: [[String]: TaskChange] = [:]
     /// The minutes of writes to a task.
     private var writes: [String: [Int]] = [:]
     /// The messages that the quiet time keeps back, and when it ends.
     private var kept: [(event: Int, until: Int)] = []
 
-    mutating func leave(at now: Int) {
+    mutating func afterChanges(at now: Int) {
         let released = kept.filter { $0.until <= now }
         for (place, message) in released.enumerated() {
             // Several come as one message, which belongs to the first of them.
-            told[message.event]["quiet"] = Told(.ran, deliveries: place == 0 && released.count > 1 ? 2 : 1)
+            expected[message.event]["quiet"] = Expected(.ran, deliveries: place == 0 && released.count > 1 ? 2 : 1)
         }
         kept.removeAll { $0.until <= now }
     }
 
-    mutating func happen(_ event: Happening) {
-        var told: [String: Told] = [:]
+    mutating func apply(_ event: TaskChange) {
+        var expected: [String: Expected] = [:]
         let (fits, fields) = (event.isCreatedOrChanged, event.fields)
-        func when(_ fits: Bool, _ verdict: Told) -> Told { fits ? verdict : Told(.type, "`on` does not name") }
+        func when(_ fits: Bool, _ verdict: Expected) -> Expected { fits ? verdict : Expected(.type, "`on` does not name") }
 
-        told["unknown"] = when(
-            fits, fields.state.map { $0 < 2 ? Told(.ran) : Told(.conditionFalse) } ?? Told(.conditionUnknown))
-        told["failed"] = when(
+        expected["unknown"] = when(
+            fits, fields.state.map { $0 < 2 ? Expected(.ran) : Expected(.conditionFalse) } ?? Expected(.conditionUnknown))
+        expected["failed"] = when(
             fits,
-            fields.state.map { $0 == 0 ? Told(.conditionFailed, "by zero") : 6 / $0 > 2 ? Told(.ran) : Told(.conditionFalse) }
-                ?? Told(.conditionUnknown))
-        told["elsewhere"] = when(
-            fits, event.source == "elsewhere" ? Told(.ran) : Told(.source, "does not name the source `my-work`"))
+            fields.state.map {
+                $0 == 0 ? Expected(.conditionFailed, "by zero") : 6 / $0 > 2 ? Expected(.ran) : Expected(.conditionFalse)
+            }
+                ?? Expected(.conditionUnknown))
+        expected["elsewhere"] = when(
+            fits, event.source == "elsewhere" ? Expected(.ran) : Expected(.source, "does not name the source `my-work`"))
         let isNewlyFirst = fields.priority == 1 && event.before?.priority != 1
-        told["field"] = when(event.kind == .changed, isNewlyFirst ? Told(.ran) : Told(.field))
-        told["disabled"] = Told(.off)
-        told["once"] = when(event.kind != .removed, once("once", event.id, event))
-        told["throttled"] = when(
+        expected["field"] = when(event.kind == .changed, isNewlyFirst ? Expected(.ran) : Expected(.field))
+        expected["disabled"] = Expected(.off)
+        expected["once"] = when(event.kind != .removed, once("once", event.id, event))
+        expected["throttled"] = when(
             fits,
-            fields.state.map { throttle("throttled", String($0), 5, event) } ?? Told(.keyFailed, "`by` has no value"))
-        told["both"] = both(event)
-        told["steps"] = when(fits, Told(.ran, deliveries: fields.state == 1 ? 1 : 0))
+            fields.state.map { throttle("throttled", String($0), 5, event) } ?? Expected(.keyFailed, "`by` has no value"))
+        expected["both"] = both(event)
+        expected["steps"] = when(fits, Expected(.ran, deliveries: fields.state == 1 ? 1 : 0))
         var shadow = when(event.kind == .changed, once("shadow", event.id, event))
         if shadow.verdict == .ran { shadow.verdict = .shadow }
-        told["shadow"] = shadow
-        told["canary"] = when(event.kind == .changed, canary(event))
-        told["limited"] = when(fits, limited(event))
+        expected["shadow"] = shadow
+        expected["canary"] = when(event.kind == .changed, canary(event))
+        expected["limited"] = when(fits, limited(event))
         let isSilenced = Self.silence.contains(event.minute) && fields.priority == 1
-        told["silenced"] = when(fits, Told(isSilenced ? .silenced : .ran, deliveries: 1))
-        told["quiet"] = when(fits, quiet(event))
+        expected["silenced"] = when(fits, Expected(isSilenced ? .silenced : .ran, deliveries: 1))
+        expected["quiet"] = when(fits, quiet(event))
         let isDropped = Self.dropping.contains { $0.contains(event.minute) } && fields.priority == 1
-        told["dropped"] = when(fits, Told(isDropped ? .quiet : .ran, deliveries: 1, isDropped ? "dropped" : ""))
-        self.told.append(told)
+        expected["dropped"] = when(fits, Expected(isDropped ? .quiet : .ran, deliveries: 1, isDropped ? "dropped" : ""))
+        self.expected.append(expected)
     }
 
     /// Ran, if the rule has not run for the key. Its run is not remembered if the event does not fit.
-    private mutating func once(_ rule: String, _ key: String, _ event: Happening) -> Told {
-        if event.kind == .removed || rule == "shadow" && event.kind != .changed { return Told(.type) }
-        if let earlier = runs[[rule, key]] { return Told(.once, names: earlier.number, "\"\(key)\"") }
+    private mutating func once(_ rule: String, _ key: String, _ event: TaskChange) -> Expected {
+        if event.kind == .removed || rule == "shadow" && event.kind != .changed { return Expected(.type) }
+        if let earlier = runs[[rule, key]] { return Expected(.once, names: earlier.number, "\"\(key)\"") }
         runs[[rule, key]] = event
-        return Told(.ran)
+        return Expected(.ran)
     }
 
-    private mutating func throttle(_ rule: String, _ key: String, _ minutes: Int, _ event: Happening) -> Told {
-        guard event.isCreatedOrChanged else { return Told(.type) }
+    private mutating func throttle(_ rule: String, _ key: String, _ minutes: Int, _ event: TaskChange) -> Expected {
+        guard event.isCreatedOrChanged else { return Expected(.type) }
         if let earlier = runs[[rule, key]], event.minute < earlier.minute + minutes {
-            return Told(.throttled, names: earlier.number, "less than \(minutes)m ago")
+            return Expected(.throttled, names: earlier.number, "less than \(minutes)m ago")
         }
         runs[[rule, key]] = event
-        return Told(.ran)
+        return Expected(.ran)
     }
 
     /// `throttle` is asked first; a run that `once` stops is not one for `throttle`.
-    private mutating func both(_ event: Happening) -> Told {
-        if event.kind == .returned { return Told(.type) }
-        if event.fields.priority != 1 { return Told(.conditionFalse) }
+    private mutating func both(_ event: TaskChange) -> Expected {
+        if event.kind == .returned { return Expected(.type) }
+        if event.fields.priority != 1 { return Expected(.conditionFalse) }
         if let earlier = runs[["both", "throttle"]], event.minute < earlier.minute + 3 {
-            return Told(.throttled, names: earlier.number)
+            return Expected(.throttled, names: earlier.number)
         }
         let key = event.id + String(event.fields.state == 1)
-        if let earlier = runs[["both", "once", key]] { return Told(.once, names: earlier.number, "\"\(key)\"") }
+        if let earlier = runs[["both", "once", key]] { return Expected(.once, names: earlier.number, "\"\(key)\"") }
         runs[["both", "throttle"]] = event
         runs[["both", "once", key]] = event
-        return Told(.ran, deliveries: event.fields.state == 1 ? 2 : 1)
+        return Expected(.ran, deliveries: event.fields.state == 1 ? 2 : 1)
     }
 
     /// What is live and what is only recorded have a `throttle` each.
-    private mutating func canary(_ event: Happening) -> Told {
-        guard event.kind == .changed else { return Told(.type) }
+    private mutating func canary(_ event: TaskChange) -> Expected {
+        guard event.kind == .changed else { return Expected(.type) }
         let isLive = Canary(percent: 50).includes(event.id, of: "canary")
-        var told = throttle("canary", String(isLive), 4, event)
-        if told.verdict == .ran, !isLive { told.verdict = .canary }
-        return told
+        var expected = throttle("canary", String(isLive), 4, event)
+        if expected.verdict == .ran, !isLive { expected.verdict = .canary }
+        return expected
     }
 
-    private mutating func limited(_ event: Happening) -> Told {
-        guard event.isCreatedOrChanged else { return Told(.type) }
+    private mutating func limited(_ event: TaskChange) -> Expected {
+        guard event.isCreatedOrChanged else { return Expected(.type) }
         // Both sources read the same system, where a task is the same one.
         let within = writes[event.id, default: []].filter { event.minute < $0 + 10 }
         writes[event.id] = within.count < 2 ? within + [event.minute] : within
-        return Told(within.count < 2 ? .ran : .budget, deliveries: 1)
+        return Expected(within.count < 2 ? .ran : .budget, deliveries: 1)
     }
 
-    private mutating func quiet(_ event: Happening) -> Told {
+    private mutating func quiet(_ event: TaskChange) -> Expected {
         guard event.isCreatedOrChanged, let end = Self.quiet.first(where: { $0.contains(event.minute) })?.upperBound else {
-            return Told(.ran)
+            return Expected(.ran)
         }
         kept.append((event.number, end))
-        return Told(.quiet, deliveries: 1)
+        return Expected(.quiet, deliveries: 1)
     }
 }

@@ -1,6 +1,6 @@
 import BellhopRules
 
-/// Rules that reloads change, turn off, remove and add again. What a rule waited for ends with what it was made from.
+/// Rules that reloads change, turn off, remove and add again. A rule's waits end when the parts that decide change.
 struct ReloadExplanationModel: ExplanationModel {
     static func rules(_ version: Int) -> String {
         names.compactMap { name in
@@ -49,16 +49,16 @@ struct ReloadExplanationModel: ExplanationModel {
     private var version = 0
     /// The minute of each reload, by its version.
     private var reloads = [0]
-    private var events: [(happening: Happening, version: Int)] = []
-    /// What is recorded of each event, and what the rule at that time says of it otherwise.
-    private var recorded: [[String: Told]] = []
-    private var judged: [[String: Told]] = []
+    private var events: [(change: TaskChange, version: Int)] = []
+    /// What is recorded about each event, and what the rule at that time decides without a record.
+    private var recorded: [[String: Expected]] = []
+    private var judged: [[String: Expected]] = []
     private var holds: [[String]: Wait] = [:]
     private var absences: [String: Wait] = [:]
-    private var pairs: [String: [[Happening]]] = [:]
+    private var pairs: [String: [[TaskChange]]] = [:]
     /// What is counted and gathered, by rule and priority.
-    private var counted: [String: [Int: [Happening]]] = [:]
-    private var groups: [Int: (due: Int, events: [Happening])] = [:]
+    private var counted: [String: [Int: [TaskChange]]] = [:]
+    private var groups: [Int: (due: Int, events: [TaskChange])] = [:]
     /// The escalations, by their tasks.
     private var escalations: [String: Wait] = [:]
     /// The events that ended one.
@@ -78,7 +78,7 @@ struct ReloadExplanationModel: ExplanationModel {
                 escalations = [:]
             }
             for event in drop(rule, at: now) {
-                recorded[event][rule] = Told(.endedEarly, at: now, "the rule was \(what) at")
+                recorded[event][rule] = Expected(.endedEarly, at: now, "the rule was \(what) at")
             }
         }
         self.version = version
@@ -114,12 +114,12 @@ struct ReloadExplanationModel: ExplanationModel {
         }
     }
 
-    mutating func arrive(at now: Int) {
+    mutating func beforeChanges(at now: Int) {
         flush(at: now)
         end { $0 == now }
     }
 
-    mutating func leave(at now: Int) {
+    mutating func afterChanges(at now: Int) {
         end { $0 <= now }
         flush(at: now)
     }
@@ -127,7 +127,7 @@ struct ReloadExplanationModel: ExplanationModel {
     private mutating func end(_ isDue: (Int) -> Bool) {
         for (key, hold) in holds where !hold.hasRun && isDue(hold.due) {
             holds[key]?.hasRun = true
-            recorded[hold.event]["hold"] = Told(.ran)
+            recorded[hold.event]["hold"] = Expected(.ran)
         }
         for (id, escalation) in escalations where isDue(escalation.due) {
             escalations[id] = nil
@@ -135,27 +135,27 @@ struct ReloadExplanationModel: ExplanationModel {
         }
         for (id, absence) in absences where isDue(absence.due) {
             absences[id] = nil
-            recorded[absence.event]["none"] = Told(.ran)
+            recorded[absence.event]["none"] = Expected(.ran)
         }
     }
 
     private mutating func flush(at now: Int) {
         for (priority, group) in groups where group.due <= now {
             use(group.events, "group", in: group.events[0], at: now, "`group` passed it on")
-            recorded[group.events[0].number]["group"] = Told(.ran)
+            recorded[group.events[0].number]["group"] = Expected(.ran)
             groups[priority] = nil
         }
     }
 
-    private mutating func use(_ events: [Happening], _ rule: String, in run: Happening, at now: Int, _ reason: String) {
+    private mutating func use(_ events: [TaskChange], _ rule: String, in run: TaskChange, at now: Int, _ reason: String) {
         for event in events where event.number != run.number {
-            recorded[event.number][rule] = Told(.usedUp, names: run.number, at: now, reason)
+            recorded[event.number][rule] = Expected(.usedUp, names: run.number, at: now, reason)
         }
     }
 
     // MARK: Events
 
-    mutating func happen(_ event: Happening) {
+    mutating func apply(_ event: TaskChange) {
         events.append((event, version))
         recorded.append([:])
         judged.append([:])
@@ -168,125 +168,125 @@ struct ReloadExplanationModel: ExplanationModel {
             endings.insert(number)
         }
         guard event.isCreatedOrChanged else { return }
-        judged[number]["escalate"] = Told(.off)
+        judged[number]["escalate"] = Expected(.off)
         if shape == 0 {
             escalations[event.id] = Wait(due: now + 4, event: number)
-            recorded[number]["escalate"] = Told(.ran)
+            recorded[number]["escalate"] = Expected(.ran)
         }
         if shape == 2, event.kind == .created {
-            judged[number]["plain"] = Told(.type)
+            judged[number]["plain"] = Expected(.type)
         } else if priority == (shape == 1 ? 2 : 1) {
-            recorded[number]["plain"] = Told(.ran)
+            recorded[number]["plain"] = Expected(.ran)
         } else {
-            judged[number]["plain"] = Told(.conditionFalse)
+            judged[number]["plain"] = Expected(.conditionFalse)
         }
         if priority == 1, Self.definition("late", version) != nil {
-            recorded[number]["late"] = Told(.ran)
+            recorded[number]["late"] = Expected(.ran)
         } else {
-            judged[number]["late"] = Told(.conditionFalse)
+            judged[number]["late"] = Expected(.conditionFalse)
         }
-        judged[number]["off"] = Told(.off)
+        judged[number]["off"] = Expected(.off)
         if shape != 1 { count("off", 2, 0, event) }
         if shape != 1 { count("count", 3, priority, event) }
         if shape != 2 {
             groups[priority, default: (now + 2, [])].events.append(event)
-            recorded[number]["group"] = Told(.gathering)
+            recorded[number]["group"] = Expected(.gathering)
         }
     }
 
-    private mutating func hold(_ event: Happening, wanted: Int, wait: Int) {
+    private mutating func hold(_ event: TaskChange, wanted: Int, wait: Int) {
         let (key, number) = ([event.source, event.id], event.number)
         if event.kind == .removed || event.fields.priority != wanted {
-            if event.isCreatedOrChanged { judged[number]["hold"] = Told(.conditionFalse) }
+            if event.isCreatedOrChanged { judged[number]["hold"] = Expected(.conditionFalse) }
             if let hold = holds.removeValue(forKey: key), !hold.hasRun {
-                recorded[number]["hold"] = Told(.cancelled)
-                recorded[hold.event]["hold"] = Told(.endedEarly, names: number, "the wait of `for`")
+                recorded[number]["hold"] = Expected(.cancelled)
+                recorded[hold.event]["hold"] = Expected(.endedEarly, names: number, "the wait of `for`")
             }
         } else if event.isCreatedOrChanged {
             if let hold = holds[key] {
-                judged[number]["hold"] = Told(hold.hasRun ? .once : .waiting, names: hold.event, "`for` had begun before")
+                judged[number]["hold"] = Expected(hold.hasRun ? .once : .waiting, names: hold.event, "`for` had begun before")
             } else {
-                recorded[number]["hold"] = Told(.waiting, at: event.minute + wait, "`for` waits until")
+                recorded[number]["hold"] = Expected(.waiting, at: event.minute + wait, "`for` waits until")
                 holds[key] = Wait(due: event.minute + wait, event: number)
             }
         }
     }
 
-    private mutating func none(_ event: Happening, wait: Int) {
+    private mutating func none(_ event: TaskChange, wait: Int) {
         let (id, number, priority) = (event.id, event.number, event.fields.priority)
         if event.kind == .removed || event.kind == .changed && priority == 2 {
             if let absence = absences.removeValue(forKey: id) {
-                recorded[number]["none"] = Told(.cancelled)
-                recorded[absence.event]["none"] = Told(.endedEarly, names: number, "the wait of `none`")
+                recorded[number]["none"] = Expected(.cancelled)
+                recorded[absence.event]["none"] = Expected(.endedEarly, names: number, "the wait of `none`")
                 return
             }
         }
         guard event.isCreatedOrChanged else { return }
         if priority == 2 {
-            judged[number]["none"] = Told(.conditionFalse)
+            judged[number]["none"] = Expected(.conditionFalse)
         } else if let absence = absences[id] {
-            judged[number]["none"] = Told(.waiting, names: absence.event, "`none` had begun before")
+            judged[number]["none"] = Expected(.waiting, names: absence.event, "`none` had begun before")
         } else {
-            recorded[number]["none"] = Told(.waiting, at: event.minute + wait, "`none` waits until")
+            recorded[number]["none"] = Expected(.waiting, at: event.minute + wait, "`none` waits until")
             absences[id] = Wait(due: event.minute + wait, event: number)
         }
     }
 
-    private mutating func pair(_ event: Happening, wanted: Int) {
+    private mutating func pair(_ event: TaskChange, wanted: Int) {
         guard event.kind != .removed else { return }
         var open = pairs[event.id, default: [[], []]].map { $0.filter { event.minute < $0.minute + 9 } }
         open[event.kind == .changed ? 1 : 0].append(event)
         if open.allSatisfy({ !$0.isEmpty }) {
             use(open.indices.map { open[$0].removeFirst() }, "pair", in: event, at: event.minute, "`all` was complete")
-            recorded[event.number]["pair"] = event.fields.priority == wanted ? Told(.ran) : Told(.conditionFalse)
+            recorded[event.number]["pair"] = event.fields.priority == wanted ? Expected(.ran) : Expected(.conditionFalse)
         } else {
-            let half = Told(.waiting, "has 1 of 2 events")
+            let half = Expected(.waiting, "has 1 of 2 events")
             recorded[event.number]["pair"] = half.until(event.minute + 9, "`all` was not complete")
         }
         pairs[event.id] = open
     }
 
-    private mutating func count(_ rule: String, _ least: Int, _ key: Int, _ event: Happening) {
+    private mutating func count(_ rule: String, _ least: Int, _ key: Int, _ event: TaskChange) {
         let window = counted[rule, default: [:]][key, default: []].filter { event.minute < $0.minute + 6 } + [event]
         let isReached = window.count == least
         if isReached { use(window, rule, in: event, at: event.minute, "`count` had enough") }
-        let counts = Told(.counting, "has \(window.count) of \(least)")
+        let counts = Expected(.counting, "has \(window.count) of \(least)")
         recorded[event.number][rule] =
-            isReached ? Told(.ran) : counts.until(event.minute + 6, "`count` did not reach \(least)")
+            isReached ? Expected(.ran) : counts.until(event.minute + 6, "`count` did not reach \(least)")
         counted[rule, default: [:]][key] = isReached ? [] : window
     }
 
-    // MARK: What is told
+    // MARK: Expectations
 
-    var told: [[String: Told]] {
+    var expected: [[String: Expected]] {
         events.indices.map { place in
-            var told = recorded[place]
-            for rule in Self.names where told[rule] == nil && Self.definition(rule, version) != nil {
-                told[rule] = judgement(of: rule, at: place)
+            var expected = recorded[place]
+            for rule in Self.names where expected[rule] == nil && Self.definition(rule, version) != nil {
+                expected[rule] = judgement(of: rule, at: place)
             }
-            // What the event ended is known even if the rule is gone.
-            if endings.contains(place) { told["escalate"] = told["escalate"] ?? Told(.unknown) }
-            return told
+            // That the event ended an escalation is known even if the rule is gone.
+            if endings.contains(place) { expected["escalate"] = expected["escalate"] ?? Expected(.unknown) }
+            return expected
         }
     }
 
-    /// What can be told without a record: only what the present rule says, and only if it is the rule that saw the event.
-    private func judgement(of rule: String, at place: Int) -> Told {
+    /// What can be explained without a record: what the present rule decides, if it is the rule that saw the event.
+    private func judgement(of rule: String, at place: Int) -> Expected {
         let (event, seen) = events[place]
-        if Self.isOff(rule, version), event.isCreatedOrChanged { return Told(.off) }
+        if Self.isOff(rule, version), event.isCreatedOrChanged { return Expected(.off) }
         let isForType =
             switch rule {
             case "pair": event.kind != .removed
             case "plain": event.kind == .changed || event.kind == .created && Self.shape(version) != 2
             default: event.isCreatedOrChanged
             }
-        guard isForType else { return Told(Self.isOff(rule, version) ? .off : .type) }
+        guard isForType else { return Expected(Self.isOff(rule, version) ? .off : .type) }
         for later in (seen + 1)..<(version + 1) {
             let (before, after) = (Self.definition(rule, later - 1), Self.definition(rule, later))
             guard before != after else { continue }
-            if before == nil { return Told(.unseen, at: reloads[later], "which was added at") }
-            return Told(.unknown, at: reloads[later], after == nil ? "the rule was removed at" : "was changed at")
+            if before == nil { return Expected(.unseen, at: reloads[later], "which was added at") }
+            return Expected(.unknown, at: reloads[later], after == nil ? "the rule was removed at" : "was changed at")
         }
-        return judged[place][rule] ?? Told(.type)
+        return judged[place][rule] ?? Expected(.type)
     }
 }

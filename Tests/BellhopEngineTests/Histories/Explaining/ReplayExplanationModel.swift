@@ -1,6 +1,6 @@
 import BellhopRules
 
-/// Rules whose events people have routed again: a replay is told by itself, and what it began to wait for is its own.
+/// Rules with replayed events: a replay is explained in a note of its own, and its waits are separate.
 struct ReplayExplanationModel: ExplanationModel {
     static func rules(_ version: Int) -> String {
         """
@@ -36,15 +36,15 @@ struct ReplayExplanationModel: ExplanationModel {
         var hasRun = false
     }
 
-    private(set) var told: [[String: Told]] = []
+    private(set) var expected: [[String: Expected]] = []
     private var tasks: [String: Int] = [:]
     private var ran: Set<String> = []
     private var last: Int?
     private var holds: [String: Wait] = [:]
 
-    mutating func arrive(at now: Int) { end { $0 == now } }
+    mutating func beforeChanges(at now: Int) { end { $0 == now } }
 
-    mutating func leave(at now: Int) { end { $0 <= now } }
+    mutating func afterChanges(at now: Int) { end { $0 <= now } }
 
     /// The condition is judged for the task as it is when the time is over: only a replay waits for one that is another now.
     private mutating func end(_ isDue: (Int) -> Bool) {
@@ -55,49 +55,50 @@ struct ReplayExplanationModel: ExplanationModel {
             if let replay = wait.replay {
                 note(wait.event, "held", replay, holds ? "it ran" : "`when` did not hold", deliveries: holds ? 1 : 0)
             } else {
-                told[wait.event]["held"]?.verdict = .ran
-                told[wait.event]["held"]?.deliveries += 1
-                told[wait.event]["held"]?.reason = ""
+                expected[wait.event]["held"]?.verdict = .ran
+                expected[wait.event]["held"]?.deliveries += 1
+                expected[wait.event]["held"]?.reason = ""
             }
         }
     }
 
-    mutating func happen(_ event: Happening) {
+    mutating func apply(_ event: TaskChange) {
         tasks[event.id] = event.kind == .removed ? nil : event.fields.priority
-        var told = ["plain": Told(.type), "once": Told(.type), "throttled": Told(.type), "held": Told(.type)]
+        var expected = ["plain": Expected(.type), "once": Expected(.type), "throttled": Expected(.type), "held": Expected(.type)]
         let isHeld = holds[event.id].map { !$0.hasRun } ?? false
         if event.isCreatedOrChanged {
-            told["plain"] = Told(event.fields.priority == 1 ? .ran : .conditionFalse)
-            told["once"] = Told(ran.insert(event.id).inserted ? .ran : .once)
+            expected["plain"] = Expected(event.fields.priority == 1 ? .ran : .conditionFalse)
+            expected["once"] = Expected(ran.insert(event.id).inserted ? .ran : .once)
             let isThrottled = last.map { event.minute < $0 + 4 } ?? false
             if !isThrottled { last = event.minute }
-            told["throttled"] = Told(isThrottled ? .throttled : .ran)
+            expected["throttled"] = Expected(isThrottled ? .throttled : .ran)
         }
         if event.kind == .removed || event.fields.priority != 1 {
-            if event.isCreatedOrChanged { told["held"] = Told(.conditionFalse) }
-            if isHeld { told["held"] = Told(.cancelled) }
+            if event.isCreatedOrChanged { expected["held"] = Expected(.conditionFalse) }
+            if isHeld { expected["held"] = Expected(.cancelled) }
             if let wait = holds.removeValue(forKey: event.id), !wait.hasRun {
                 if let replay = wait.replay {
                     note(wait.event, "held", replay, "the wait of `for` was ended at")
                 } else {
-                    self.told[wait.event]["held"]?.verdict = .endedEarly
-                    self.told[wait.event]["held"]?.reason = "the wait of `for` was ended at"
-                    self.told[wait.event]["held"]?.names = event.number
+                    self.expected[wait.event]["held"]?.verdict = .endedEarly
+                    self.expected[wait.event]["held"]?.reason = "the wait of `for` was ended at"
+                    self.expected[wait.event]["held"]?.names = event.number
                 }
             }
         } else if event.isCreatedOrChanged {
             if let wait = holds[event.id] {
-                told["held"] = Told(wait.hasRun ? .once : .waiting, names: wait.event, at: wait.due - 3, "`for` had begun before")
+                expected["held"] = Expected(
+                    wait.hasRun ? .once : .waiting, names: wait.event, at: wait.due - 3, "`for` had begun before")
             } else {
-                told["held"] = Told(.waiting, "`for` waits until")
+                expected["held"] = Expected(.waiting, "`for` waits until")
                 holds[event.id] = Wait(due: event.minute + 3, event: event.number)
             }
         }
-        self.told.append(told)
+        self.expected.append(expected)
     }
 
     /// It is asked like an event of now, and ends no wait.
-    mutating func replay(_ event: Happening, isForced: Bool, at now: Int) {
+    mutating func replay(_ event: TaskChange, isForced: Bool, at now: Int) {
         guard event.isCreatedOrChanged else { return }
         if event.fields.priority == 1 { note(event.number, "plain", now, "it ran", deliveries: 1) }
         let isFirst = ran.insert(event.id).inserted
@@ -119,7 +120,7 @@ struct ReplayExplanationModel: ExplanationModel {
 
     private mutating func note(_ event: Int, _ rule: String, _ at: Int, _ text: String, deliveries: Int = 0) {
         let time = "2026-01-05T\(at < 60 ? "09" : at < 120 ? "10" : "11"):\(at % 60 < 10 ? "0" : "")\(at % 60)"
-        told[event][rule]?.note = "replayed at \(time):00Z: \(text)"
-        told[event][rule]?.deliveries += deliveries
+        expected[event][rule]?.note = "replayed at \(time):00Z: \(text)"
+        expected[event][rule]?.deliveries += deliveries
     }
 }

@@ -25,7 +25,7 @@ struct ReplayedCountModel: ExplanationModel {
 
     /// A run that is counted or gathered: of an event, or of its replay.
     private struct Run {
-        var event: Happening
+        var event: TaskChange
         var at: Int
         var isReplay: Bool
     }
@@ -35,22 +35,22 @@ struct ReplayedCountModel: ExplanationModel {
         var due: Int
     }
 
-    private(set) var told: [[String: Told]] = []
+    private(set) var expected: [[String: Expected]] = []
     private var counted: [Int: [Run]] = [:]
     private var distinct: [Run] = []
     private var groups: [Int: Group] = [:]
 
     /// A group that is due at this very moment comes before the events of the moment.
-    mutating func arrive(at now: Int) { flush(at: now) }
+    mutating func beforeChanges(at now: Int) { flush(at: now) }
 
-    mutating func leave(at now: Int) { flush(at: now) }
+    mutating func afterChanges(at now: Int) { flush(at: now) }
 
-    mutating func happen(_ event: Happening) {
-        told.append(["count": Told(.type), "distinct": Told(.type), "group": Told(.type)])
+    mutating func apply(_ event: TaskChange) {
+        expected.append(["count": Expected(.type), "distinct": Expected(.type), "group": Expected(.type)])
         if event.isCreatedOrChanged { take(Run(event: event, at: event.minute, isReplay: false)) }
     }
 
-    mutating func replay(_ event: Happening, isForced: Bool, at now: Int) {
+    mutating func replay(_ event: TaskChange, isForced: Bool, at now: Int) {
         if event.isCreatedOrChanged { take(Run(event: event, at: now, isReplay: true)) }
     }
 
@@ -58,13 +58,13 @@ struct ReplayedCountModel: ExplanationModel {
         let (now, priority) = (run.at, run.event.fields.priority)
         let window = counted[priority, default: []].filter { now < $0.at + 6 } + [run]
         counted[priority] = window.count == 3 ? [] : window
-        let counts = Told(.counting, "`count` has \(window.count) of 3").until(now + 6, "`count` did not reach 3")
+        let counts = Expected(.counting, "`count` has \(window.count) of 3").until(now + 6, "`count` did not reach 3")
         tell(run, "count", window.count == 3 ? nil : counts)
         if window.count == 3 { use(window.dropLast(), "count", in: run, "`count` had enough", at: now) }
 
         // A value counts once, by its latest run.
         distinct = distinct.filter { now < $0.at + 5 && $0.event.id != run.event.id } + [run]
-        let countsValue = Told(.counting, "`count` has 1 of 2").until(now + 5, "`count` did not reach 2")
+        let countsValue = Expected(.counting, "`count` has 1 of 2").until(now + 5, "`count` did not reach 2")
         tell(run, "distinct", distinct.count == 2 ? nil : countsValue)
         if distinct.count == 2 {
             use(distinct.dropLast(), "distinct", in: run, "`count` had enough", at: now)
@@ -75,7 +75,7 @@ struct ReplayedCountModel: ExplanationModel {
         group.runs.append(run)
         groups[priority] = group.runs.count == 3 ? nil : group
         let gathered = "`group` has gathered \(group.runs.count)"
-        tell(run, "group", group.runs.count == 3 ? nil : Told(.gathering, gathered))
+        tell(run, "group", group.runs.count == 3 ? nil : Expected(.gathering, gathered))
         if group.runs.count == 3 { use(group.runs.dropLast(), "group", in: run, "`group` passed it on", at: now) }
     }
 
@@ -94,29 +94,29 @@ struct ReplayedCountModel: ExplanationModel {
 
     /// These runs are a part of another one.
     private mutating func use(_ runs: [Run], _ rule: String, in other: Run, _ reason: String, at now: Int) {
-        for run in runs { tell(run, rule, Told(.usedUp, names: run.isReplay ? nil : other.event.number, at: now, reason)) }
+        for run in runs { tell(run, rule, Expected(.usedUp, names: run.isReplay ? nil : other.event.number, at: now, reason)) }
     }
 
     /// - Parameter stop: nil if it ran.
-    private mutating func tell(_ run: Run, _ rule: String, _ stop: Told?) {
+    private mutating func tell(_ run: Run, _ rule: String, _ stop: Expected?) {
         let number = run.event.number
         if run.isReplay {
             let at = run.at
             let time = "2026-01-05T\(at < 60 ? "09" : at < 120 ? "10" : "11"):\(at % 60 < 10 ? "0" : "")\(at % 60)"
             let said = "replayed at \(time):00Z: "
-            told[number][rule]?.note = said + (stop?.reason ?? "it ran")
-            told[number][rule]?.noteLimit = stop?.limit.map { .init(minute: $0.minute, reason: said + $0.reason) }
+            expected[number][rule]?.note = said + (stop?.reason ?? "it ran")
+            expected[number][rule]?.noteLimit = stop?.limit.map { .init(minute: $0.minute, reason: said + $0.reason) }
         } else if var stop {
-            // Its replays may have run, and are told in a note.
-            stop.deliveries = told[number][rule]?.deliveries ?? 0
-            stop.note = told[number][rule]?.note ?? ""
-            stop.noteLimit = told[number][rule]?.noteLimit
-            told[number][rule] = stop
+            // Its replays may have run: they stay in the note.
+            stop.deliveries = expected[number][rule]?.deliveries ?? 0
+            stop.note = expected[number][rule]?.note ?? ""
+            stop.noteLimit = expected[number][rule]?.noteLimit
+            expected[number][rule] = stop
         } else {
-            told[number][rule]?.verdict = .ran
-            told[number][rule]?.reason = ""
-            told[number][rule]?.limit = nil
+            expected[number][rule]?.verdict = .ran
+            expected[number][rule]?.reason = ""
+            expected[number][rule]?.limit = nil
         }
-        if stop == nil { told[number][rule]?.deliveries += 1 }
+        if stop == nil { expected[number][rule]?.deliveries += 1 }
     }
 }

@@ -34,10 +34,10 @@ struct ScheduleExplanationModel: ExplanationModel {
 
     static let own: EventType? = .scheduleDue
 
-    private(set) var told: [[String: Told]] = []
+    private(set) var expected: [[String: Expected]] = []
     /// Of each schedule by itself: in which order different schedules come after a downtime does not matter here.
-    var toldOfOwn: [[String: Told]] { Self.schedules.sorted().flatMap { toldOf[$0] ?? [] } }
-    private var toldOf: [String: [[String: Told]]] = [:]
+    var expectedOfOwn: [[String: Expected]] { Self.schedules.sorted().flatMap { expectedOf[$0] ?? [] } }
+    private var expectedOf: [String: [[String: Expected]]] = [:]
     private var tasks: [String: Int] = [:]
     private var due = ["every": 5, "cron": 4, "all": 3, "list": 6, "once": 7]
     private var every = ["every": 5, "cron": 4, "all": 3, "list": 6, "once": 7]
@@ -46,15 +46,15 @@ struct ScheduleExplanationModel: ExplanationModel {
     private static let schedules = ["every", "cron", "all", "list", "once"]
 
     /// Schedules do not wait for the look, except those that read tasks, if nobody looked when they came due.
-    mutating func arrive(at now: Int) {
+    mutating func beforeChanges(at now: Int) {
         fire(at: now) { $0 == now || !["list", "once"].contains($1) && $0 <= now }
     }
 
-    mutating func leave(at now: Int) { fire(at: now) { due, _ in due <= now } }
+    mutating func afterChanges(at now: Int) { fire(at: now) { due, _ in due <= now } }
 
-    mutating func happen(_ event: Happening) {
+    mutating func apply(_ event: TaskChange) {
         tasks[event.id] = event.kind == .removed ? nil : event.fields.priority
-        told.append(Dictionary(uniqueKeysWithValues: Self.schedules.map { ($0, Told(.type)) }))
+        expected.append(Dictionary(uniqueKeysWithValues: Self.schedules.map { ($0, Expected(.type)) }))
     }
 
     private mutating func fire(at now: Int, _ isDue: (Int, String) -> Bool) {
@@ -80,21 +80,21 @@ struct ScheduleExplanationModel: ExplanationModel {
     }
 
     private mutating func come(_ schedule: String, at now: Int) {
-        var told = Dictionary(
-            uniqueKeysWithValues: Self.schedules.map { ($0, Told(.source, "the schedule of another rule")) })
+        var expected = Dictionary(
+            uniqueKeysWithValues: Self.schedules.map { ($0, Expected(.source, "the schedule of another rule")) })
         let urgent = tasks.filter { $0.value == 1 }.keys
         switch schedule {
-        case "every": told["every"] = Told(.ran)
-        case "cron": told["cron"] = Told(.ran)
+        case "every": expected["every"] = Expected(.ran)
+        case "cron": expected["cron"] = Expected(.ran)
         case "all":
             let isThrottled = lastOfAll.map { now < $0 + 5 } ?? false
             if !isThrottled { lastOfAll = now }
-            told["all"] = Told(isThrottled ? .throttled : .ran)
-        case "list": told["list"] = Told(.ran, deliveries: urgent.count)
+            expected["all"] = Expected(isThrottled ? .throttled : .ran)
+        case "list": expected["list"] = Expected(.ran, deliveries: urgent.count)
         default:
             let new = urgent.filter { seen.insert($0).inserted }
-            told["once"] = Told(new.isEmpty && !urgent.isEmpty ? .once : .ran, deliveries: new.count)
+            expected["once"] = Expected(new.isEmpty && !urgent.isEmpty ? .once : .ran, deliveries: new.count)
         }
-        toldOf[schedule, default: []].append(told)
+        expectedOf[schedule, default: []].append(expected)
     }
 }

@@ -1,5 +1,5 @@
-/// A change of a task in a history that is explained, as its event tells of it.
-struct Happening {
+/// A change of a task in an explained history, as its event describes it.
+struct TaskChange {
     enum Kind { case created, changed, removed, returned }
 
     /// The fields that rules read. A task may have no state.
@@ -13,7 +13,7 @@ struct Happening {
     var kind: Kind
     var source: String
     var id: String
-    /// Those of a removed task are the last that were seen.
+    /// For a removed task, the last known ones.
     var fields: Fields
     /// Those before a change.
     var before: Fields?

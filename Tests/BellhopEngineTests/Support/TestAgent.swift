@@ -2,8 +2,8 @@ import BellhopCore
 import BellhopEngine
 import BellhopTesting
 
-/// A source, an engine that is run step by step, and what it logged.
-struct Office {
+/// An engine that a test runs pass by pass, with its sources, and an action that records what it logs.
+struct TestAgent {
     let bench: Bench
     /// The first of the sources.
     let source: ScriptedSource
@@ -14,7 +14,7 @@ struct Office {
 
     /// - Parameters:
     ///   - others: the names of further sources, which begin with the same tasks.
-    ///   - isRunning: each look is that of an agent that has been running, for which a failed poll keeps nothing back.
+    ///   - isRunning: each pass belongs to one agent that keeps running, for which a failed poll does not delay timers.
     ///   - timersAtOnce: the most timers that are decided in one transaction.
     init(
         _ rules: String, _ tasks: [Snapshot] = [], others: [String] = [], isRunning: Bool = false, timersAtOnce: Int = 1000
@@ -26,11 +26,11 @@ struct Office {
         for other in sources.dropFirst() { other.set(tasks) }
         self.rules = rules
         self.isRunning = isRunning
-        try await look()
+        try await runOnce()
     }
 
-    /// Polls, routes, fires what is due, and delivers, as a new run of the agent, or in a running one.
-    func look(
+    /// Polls, routes, fires due timers and delivers: as a new run of the agent, or as a pass of a running one.
+    func runOnce(
         with rules: String? = nil, hours: String = "08:00-17:00", mostKeys: Int = RuleRegistration.mostKeys
     ) async throws {
         let shelf = try await bench.shelf(rules ?? self.rules, sources: sources, hours: hours, mostKeys: mostKeys)
@@ -47,21 +47,21 @@ struct Office {
         .runOnce()
     }
 
-    /// Lets time pass, with a look each minute.
+    /// Lets time pass, with a pass each minute.
     func wait(_ minutes: Int, with rules: String? = nil, hours: String = "08:00-17:00") async throws {
         for _ in 0..<minutes {
             await bench.clock.advance(by: .seconds(60))
-            try await look(with: rules, hours: hours)
+            try await runOnce(with: rules, hours: hours)
         }
     }
 
-    /// Changes a task, and looks.
+    /// Creates or changes a task, and runs a pass.
     func put(_ id: String, _ title: String = "printer on fire", priority: Int = 1, state: Int = 1) async throws {
         source.put(task(id, title, ["priority": .int(Int64(priority)), "state": .int(Int64(state))]))
-        try await look()
+        try await runOnce()
     }
 
-    /// Lets somebody comment a task, and looks.
+    /// Adds a comment to a task, and runs a pass.
     func comment(_ id: String, _ text: String = "I am on it.", byUs: Bool = false) async throws {
         source.edit { state in
             state.comments.append(
@@ -69,12 +69,12 @@ struct Office {
                     id: "j\(state.comments.count)", task: TaskKey(id), text: text, author: byUs ? "ada" : "abel.tuter",
                     kind: "comments", time: bench.now, authorship: byUs ? .ours : .others))
         }
-        try await look()
+        try await runOnce()
     }
 
     func remove(_ id: String) async throws {
         source.remove(TaskKey(id))
-        try await look()
+        try await runOnce()
     }
 
     var texts: [String] { action.texts }

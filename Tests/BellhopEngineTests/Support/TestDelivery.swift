@@ -1,16 +1,16 @@
 import BellhopCore
 import BellhopEngine
 
-/// A delivery for a test.
-struct Owed {
-    var text: String
-    var receiver = "chat"
-    var lane: String?
-    var action = "log"
-    var task: TaskKey?
-    var retry = RetryPolicy(attempts: 4, base: .seconds(8), cap: .seconds(3600))
-    var runAt: Timestamp?
-    var expires: Timestamp?
+/// A delivery that a test enqueues, with a lane of its own unless it names one.
+struct TestDelivery {
+    let text: String
+    let receiver: String
+    let lane: String?
+    let action: String
+    let task: TaskKey?
+    let retry: RetryPolicy
+    let runAt: Timestamp?
+    let expires: Timestamp?
 
     init(
         _ text: String, receiver: String = "chat", lane: String? = nil, action: String = "log", task: TaskKey? = nil,
@@ -43,8 +43,8 @@ struct Owed {
 }
 
 extension Bench {
-    func owe(_ owed: [Owed]) async throws {
-        try await store.route(Routing(deliveries: owed.map { $0.delivery(at: now) }))
+    func enqueue(_ deliveries: [TestDelivery]) async throws {
+        try await store.route(Routing(deliveries: deliveries.map { $0.delivery(at: now) }))
         surroundings.bells.dispatcher.ring()
     }
 }
