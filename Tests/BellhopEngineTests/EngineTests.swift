@@ -1,29 +1,19 @@
 import BellhopCore
 import BellhopEngine
 import BellhopTesting
-import Logging
 import ServiceLifecycle
 import Synchronization
 import Testing
 
 /// All loops together, run as a service.
 @Suite(.timeLimit(.minutes(5))) struct `The engine` {
-    /// A running engine in a group of services.
-    private func start(_ engine: Engine) -> (group: ServiceGroup, running: Task<Void, any Error>) {
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let group = ServiceGroup(
-            configuration: .init(
-                services: [.init(service: engine, successTerminationBehavior: .gracefullyShutdownGroup)], logger: logger))
-        return (group, Task { try await group.run() })
-    }
-
     @Test func `one change in a source leads to exactly one delivery`() async throws {
         let bench = try Bench()
         let action = ScriptedAction()
         let source = bench.source(tasks(0..<3))
         let shelf = try await bench.shelf(logRule(on: "[task_created, task_changed, task_removed]"))
         let engine = Engine(bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { _ in action })
-        let (group, running) = start(engine)
+        let (group, running) = runAsService(engine)
         try await waitUntil { bench.recorder.count("source.baseline") != 0 }
         source.put(task("new"))
         source.put(task("t1", "another title"))
@@ -47,7 +37,7 @@ import Testing
         _ = try await engine(try await bench.shelf(rules, sources: [source])).runOnce()
         await bench.clock.advance(by: .days(3))
         source.remove("t0")
-        let (group, running) = start(engine(try await bench.shelf(rules, sources: [source])))
+        let (group, running) = runAsService(engine(try await bench.shelf(rules, sources: [source])))
         try await waitUntil { action.count > 0 }
         await group.triggerGracefulShutdown()
         try await running.value
@@ -65,7 +55,7 @@ import Testing
         let shelf = try await bench.shelf(rules, sources: [source])
         let action = ScriptedAction()
         let engine = Engine(bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { _ in action })
-        let (group, running) = start(engine)
+        let (group, running) = runAsService(engine)
         await bench.run(until: bench.now + .seconds(59))
         #expect(action.count == 0)
         await bench.run(until: bench.now + .seconds(2))
@@ -98,7 +88,7 @@ import Testing
         let action = ScriptedAction()
         let engine = Engine(
             bench.surroundings, shelf: shelf, sources: [(hanging, .minutely), (source, .minutely)], actions: { _ in action })
-        let (group, running) = start(engine)
+        let (group, running) = runAsService(engine)
         try await waitUntil { bench.recorder.count("source.baseline") != 0 }
         await bench.run(until: bench.now + .seconds(35))
         try await waitUntil { action.texts == ["mine 2"] }
@@ -152,7 +142,7 @@ import Testing
         let shelf = try await bench.shelf("rule: daily\non: {every: 1d}\ndo: [{log: hello}]")
         let engine = Engine(
             bench.surroundings, shelf: shelf, sources: sources.map { ($0, .minutely) }, actions: { _ in ScriptedAction() })
-        let (group, running) = start(engine)
+        let (group, running) = runAsService(engine)
         try await bench.clock.waitForSleepers(7)
         await group.triggerGracefulShutdown()
         try await running.value
@@ -169,7 +159,7 @@ import Testing
         }
         try await bench.enqueue([TestDelivery("a"), TestDelivery("b", lane: "l"), TestDelivery("c", lane: "l")])
         let engine = Engine(bench.surroundings, shelf: RuleShelf(), sources: [], actions: { _ in action })
-        let (group, running) = start(engine)
+        let (group, running) = runAsService(engine)
         try await waitUntil { action.count >= 2 }
         await group.triggerGracefulShutdown()
         try await waitUntil { bench.recorder.count("agent.stopping") != 0 }
@@ -190,7 +180,7 @@ import Testing
         }
         try await bench.enqueue([TestDelivery("a")])
         let engine = Engine(bench.surroundings, shelf: RuleShelf(), sources: [], grace: .seconds(20), actions: { _ in action })
-        let (group, running) = start(engine)
+        let (group, running) = runAsService(engine)
         try await waitUntil { action.count >= 1 }
         await group.triggerGracefulShutdown()
         try await waitUntil { bench.recorder.count("agent.stopping") != 0 }
@@ -213,7 +203,7 @@ import Testing
         let shelf = try await bench.shelf(logRule(on: "task_created"))
         let engine = Engine(
             bench.surroundings, shelf: shelf, sources: [(hanging, .minutely), (source, .minutely)], actions: { _ in action })
-        let (group, running) = start(engine)
+        let (group, running) = runAsService(engine)
         try await waitUntil { bench.recorder.count("source.baseline") != 0 }
         source.put(task("new"))
         await bench.run(until: bench.now + .seconds(70))

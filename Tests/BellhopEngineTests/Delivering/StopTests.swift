@@ -22,10 +22,7 @@ import Testing
     private func bench(_ action: ScriptedAction) async throws -> (Bench, Dispatcher) {
         let bench = try Bench()
         let shelf = try await bench.shelf(rule)
-        let event = Event(
-            id: Event.ID(type: .taskCreated, facts: "1"), type: .taskCreated, source: "my-work",
-            subject: "https://acme.example/t1", time: bench.now, data: ["task": task("t1").json(source: "my-work")])
-        try await bench.store.append([event])
+        try await bench.store.append([.created(1, at: bench.now)])
         #expect(try await Router(bench.surroundings, shelf: shelf).routePending() == 1)
         return (bench, Dispatcher(bench.surroundings, actions: { _ in action }))
     }

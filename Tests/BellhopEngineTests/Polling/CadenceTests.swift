@@ -13,15 +13,11 @@ import Testing
         let bench = try Bench(random: random)
         let source = ScriptedSource(clock: bench.clock, delay: delay)
         source.set(tasks(0..<3))
-        let (clock, surroundings, start, bell) = (bench.clock, bench.surroundings, bench.now, PollBell())
-        let polling = Task {
-            var poller = Poller(source, plan: PollPlan(cadence: cadence, spacing: spacing), in: surroundings, bell: bell)
-            await poller.run()
+        let (clock, start, bell) = (bench.clock, bench.now, PollBell())
+        try await bench.whilePolling(source, PollPlan(cadence: cadence, spacing: spacing), bell: bell) {
+            try await story(source, clock, bell)
+            try await clock.run(until: start + time, awaiting: 1)
         }
-        try await story(source, clock, bell)
-        try await clock.run(until: start + time, awaiting: 1)
-        polling.cancel()
-        await polling.value
         #expect(source.requests.mostPollsAtOnce == 1)
         return source.requests.lists.map { ($0 - start) / .seconds(1) }
     }
@@ -99,16 +95,12 @@ import Testing
         let bench = try Bench(clock: wall.steady, wall: wall)
         let source = ScriptedSource(clock: wall.steady)
         source.set(tasks(0..<3))
-        let (clock, surroundings, start) = (wall.steady, bench.surroundings, wall.steady.now)
-        let polling = Task {
-            var poller = Poller(source, plan: .minutely, in: surroundings)
-            await poller.run()
+        let (clock, start) = (wall.steady, wall.steady.now)
+        try await bench.whilePolling(source) {
+            try await clock.run(until: start + .seconds(130), awaiting: 1)
+            wall.set(by: jump)
+            try await clock.run(until: start + .seconds(430), awaiting: 1)
         }
-        try await clock.run(until: start + .seconds(130), awaiting: 1)
-        wall.set(by: jump)
-        try await clock.run(until: start + .seconds(430), awaiting: 1)
-        polling.cancel()
-        await polling.value
         let times = source.requests.lists.map { ($0 - start) / .seconds(1) }
         let waits = zip(times.dropFirst(), times).map { $0 - $1 }
         #expect(waits.allSatisfy { (10...90).contains($0) }, "\(times)")

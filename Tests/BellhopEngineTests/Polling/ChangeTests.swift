@@ -337,19 +337,15 @@ import Testing
         let bench = try Bench()
         let source = ScriptedSource(clock: bench.clock, delay: .seconds(10))
         source.set([task("a")])
-        let (clock, surroundings) = (bench.clock, bench.surroundings)
-        let polling = Task {
-            var poller = Poller(source, plan: .minutely, in: surroundings)
-            await poller.run()
+        let clock = bench.clock
+        try await bench.whilePolling(source) {
+            try await clock.waitForSleepers(1)
+            await clock.advance(by: .seconds(5))
+            try await bench.update("a", ["title": "printer is fine"], hop: 0)  // while the list is being read
+            try await clock.run(until: clock.now + .seconds(30), awaiting: 1)
+            source.put(task("a", "printer is fine"))
+            try await clock.run(until: clock.now + .seconds(60), awaiting: 1)
         }
-        try await clock.waitForSleepers(1)
-        await clock.advance(by: .seconds(5))
-        try await bench.update("a", ["title": "printer is fine"], hop: 0)  // while the list is being read
-        try await clock.run(until: clock.now + .seconds(30), awaiting: 1)
-        source.put(task("a", "printer is fine"))
-        try await clock.run(until: clock.now + .seconds(60), awaiting: 1)
-        polling.cancel()
-        await polling.value
         #expect(try await bench.store.events(EventQuery()).map(\.event.hop) == [1])
     }
 }

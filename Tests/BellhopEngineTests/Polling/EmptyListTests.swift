@@ -86,16 +86,12 @@ import Testing
         let bench = try Bench()
         let source = bench.source(tasks(0..<3))
         source.edit { $0.hasRecords = false }
-        let (clock, surroundings) = (bench.clock, bench.surroundings)
-        let polling = Task {
-            var poller = Poller(source, plan: PollPlan(cadence: .every(.seconds(3600))), in: surroundings)
-            await poller.run()
+        let clock = bench.clock
+        try await bench.whilePolling(source, PollPlan(cadence: .every(.seconds(3600)))) {
+            try await clock.waitForSleepers(1)
+            source.set([])
+            try await clock.run(until: clock.now + .seconds(3600 + 300), awaiting: 1)
         }
-        try await clock.waitForSleepers(1)
-        source.set([])
-        try await clock.run(until: clock.now + .seconds(3600 + 300), awaiting: 1)
-        polling.cancel()
-        await polling.value
         #expect(try await types(bench) == ["source_held", "task_removed", "task_removed", "task_removed"])
     }
 
@@ -164,15 +160,11 @@ import Testing
     @Test func `an empty first list is checked again after five minutes, however long the poll interval`() async throws {
         let bench = try Bench()
         let source = bench.source()
-        let (clock, surroundings) = (bench.clock, bench.surroundings)
+        let clock = bench.clock
         let start = clock.now
-        let polling = Task {
-            var poller = Poller(source, plan: PollPlan(cadence: .every(.seconds(3600))), in: surroundings)
-            await poller.run()
+        try await bench.whilePolling(source, PollPlan(cadence: .every(.seconds(3600)))) {
+            try await clock.run(until: clock.now + .seconds(600), awaiting: 1)
         }
-        try await clock.run(until: clock.now + .seconds(600), awaiting: 1)
-        polling.cancel()
-        await polling.value
         #expect(source.requests.lists.map { $0 - start } == [.zero, .seconds(300)])
     }
 

@@ -15,18 +15,14 @@ import Testing
         let source = bench.source()
         source.edit { $0.lists = Array(repeating: .failure(failure), count: polls + 1) }
         let plan = PollPlan(cadence: .every(.seconds(60)), failureCap: cap)
-        let (clock, surroundings) = (bench.clock, bench.surroundings)
-        let polling = Task {
-            var poller = Poller(source, plan: plan, in: surroundings)
-            await poller.run()
+        let clock = bench.clock
+        try await bench.whilePolling(source, plan) {
+            while source.requests.lists.count <= polls {
+                // The clock moves only to where the poller sleeps, however late it is on a busy machine.
+                try await clock.waitForSleepers(1)
+                if let next = clock.nextDeadline { await clock.advance(to: next) }
+            }
         }
-        while source.requests.lists.count <= polls {
-            // The clock moves only to where the poller sleeps, however late it is on a busy machine.
-            try await clock.waitForSleepers(1)
-            if let next = clock.nextDeadline { await clock.advance(to: next) }
-        }
-        polling.cancel()
-        await polling.value
         let times = source.requests.lists.prefix(polls + 1)
         return zip(times.dropFirst(), times).map { ($0 - $1) / .seconds(1) }
     }
@@ -83,17 +79,13 @@ import Testing
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         source.edit { $0.lists = [.failure(Failure(.unauthenticated, .pauseConnection, "401"))] }
-        let (surroundings, bell) = (bench.surroundings, PollBell())
-        let polling = Task {
-            var poller = Poller(source, plan: .minutely, in: surroundings, bell: bell)
-            await poller.run()
+        let bell = PollBell()
+        try await bench.whilePolling(source, bell: bell) {
+            try await bench.clock.waitForSleepers(1)
+            #expect(source.requests.lists.count == 1)
+            bell.ringNow()
+            for _ in 0..<10_000 where source.requests.lists.count < 2 { await bench.clock.settle() }
         }
-        try await bench.clock.waitForSleepers(1)
-        #expect(source.requests.lists.count == 1)
-        bell.ringNow()
-        for _ in 0..<10_000 where source.requests.lists.count < 2 { await bench.clock.settle() }
-        polling.cancel()
-        await polling.value
         #expect(source.requests.lists == [bench.now, bench.now])
     }
 
@@ -158,17 +150,13 @@ import Testing
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         bench.store.fail { $0 == .commit ? .before : nil }
-        let (clock, surroundings) = (bench.clock, bench.surroundings)
-        let polling = Task {
-            var poller = Poller(source, plan: .minutely, in: surroundings)
-            await poller.run()
+        let clock = bench.clock
+        try await bench.whilePolling(source) {
+            try await clock.run(until: clock.now + .seconds(300), awaiting: 1)
+            #expect(source.requests.lists.count == 6)
+            bench.store.stopFailing()
+            try await clock.run(until: clock.now + .seconds(60), awaiting: 1)
         }
-        try await clock.run(until: clock.now + .seconds(300), awaiting: 1)
-        #expect(source.requests.lists.count == 6)
-        bench.store.stopFailing()
-        try await clock.run(until: clock.now + .seconds(60), awaiting: 1)
-        polling.cancel()
-        await polling.value
         #expect(bench.recorder.count("source.baseline") == 1)
     }
 
@@ -176,18 +164,14 @@ import Testing
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         bench.store.fail { $0 == .open ? .before : nil }
-        let (clock, surroundings) = (bench.clock, bench.surroundings)
-        let polling = Task {
-            var poller = Poller(source, plan: .minutely, in: surroundings)
-            await poller.run()
+        let clock = bench.clock
+        try await bench.whilePolling(source) {
+            try await clock.run(until: clock.now + .seconds(9), awaiting: 1)
+            #expect(source.requests.lists.isEmpty)
+            #expect(bench.recorder.count("store.failed") == 5)
+            bench.store.stopFailing()
+            try await clock.run(until: clock.now + .seconds(2), awaiting: 1)
         }
-        try await clock.run(until: clock.now + .seconds(9), awaiting: 1)
-        #expect(source.requests.lists.isEmpty)
-        #expect(bench.recorder.count("store.failed") == 5)
-        bench.store.stopFailing()
-        try await clock.run(until: clock.now + .seconds(2), awaiting: 1)
-        polling.cancel()
-        await polling.value
         #expect(source.requests.lists.count == 1)
     }
 }

@@ -1,20 +1,11 @@
 import BellhopCore
 import BellhopEngine
 import BellhopTesting
-import Logging
 import ServiceLifecycle
 import Testing
 
 /// The current activity of sources, and the time of their last good poll.
 @Suite(.timeLimit(.minutes(5))) struct `Polls in progress` {
-    private func start(_ engine: Engine) -> (group: ServiceGroup, running: Task<Void, any Error>) {
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let group = ServiceGroup(
-            configuration: .init(
-                services: [.init(service: engine, successTerminationBehavior: .gracefullyShutdownGroup)], logger: logger))
-        return (group, Task { try await group.run() })
-    }
-
     @Test func `a source that is preparing or being polled is listed with its start time until that ends`() async throws {
         let bench = try Bench()
         let start = bench.now
@@ -26,7 +17,7 @@ import Testing
         let engine = Engine(
             bench.surroundings, shelf: shelf, sources: [(preparing, .minutely), (polled, .minutely), (quick, .minutely)],
             actions: { _ in ScriptedAction() })
-        let (group, running) = self.start(engine)
+        let (group, running) = runAsService(engine)
         try await waitUntil { bench.recorder.count("source.baseline") != 0 }
         await bench.run(until: start + .seconds(30))
         #expect(
@@ -46,7 +37,7 @@ import Testing
         let source = bench.source(tasks(0..<2))
         let shelf = try await bench.shelf(logRule(on: "task_created"))
         let engine = Engine(bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { _ in ScriptedAction() })
-        let (group, running) = start(engine)
+        let (group, running) = runAsService(engine)
         await bench.run(until: bench.now + .seconds(301))
         let last = try #require(source.requests.lists.last)
         #expect(source.requests.lists.count > 4)
@@ -70,17 +61,12 @@ import Testing
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         let start = bench.now
-        let (surroundings, plan) = (bench.surroundings, PollPlan.minutely)
-        let polling = Task {
-            var poller = Poller(source, plan: plan, in: surroundings)
-            await poller.run()
+        try await bench.whilePolling(source) {
+            await bench.run(until: start + .seconds(590))
+            #expect(try await bench.store.status().sources.first?.health.lastSuccess == start)
+            await bench.run(until: start + .seconds(1190))
+            let kept = try #require(try await bench.store.status().sources.first?.health.lastSuccess)
+            #expect(kept >= start + .seconds(600) && kept <= start + .seconds(660))
         }
-        await bench.run(until: start + .seconds(590))
-        #expect(try await bench.store.status().sources.first?.health.lastSuccess == start)
-        await bench.run(until: start + .seconds(1190))
-        let kept = try #require(try await bench.store.status().sources.first?.health.lastSuccess)
-        #expect(kept >= start + .seconds(600) && kept <= start + .seconds(660))
-        polling.cancel()
-        await polling.value
     }
 }

@@ -13,13 +13,6 @@ import Testing
         do: [{notify: {to: chat, title: "${{ task.id }}"}}]
         """
 
-    private func created(_ number: Int, at time: Timestamp) -> Event {
-        let snapshot = task("t\(number)")
-        return Event(
-            id: Event.ID(type: .taskCreated, facts: String(number)), type: .taskCreated, source: "my-work",
-            subject: "https://acme.example/t\(number)", time: time, data: ["task": snapshot.json(source: "my-work")])
-    }
-
     private func shelf(_ bench: Bench, _ rules: String = rule, quiet: QuietEntry? = nil) async throws -> RuleShelf {
         let shelf = RuleShelf()
         try await shelf.install(try RuleBook.test(rules, sources: [bench.source()], quiet: quiet), in: bench.surroundings)
@@ -27,7 +20,7 @@ import Testing
     }
 
     private func route(_ numbers: ClosedRange<Int>, _ bench: Bench, _ shelf: RuleShelf) async throws {
-        try await bench.store.append(numbers.map { created($0, at: bench.now) })
+        try await bench.store.append(numbers.map { .created($0, at: bench.now) })
         try await Router(bench.surroundings, shelf: shelf).routePending()
     }
 
@@ -73,7 +66,7 @@ import Testing
         let shelf = try await shelf(bench, rules)
         try await route(1...1, bench, shelf)
         await bench.clock.advance(by: .seconds(8 * 3600))
-        try await bench.store.append([created(2, at: bench.now)])
+        try await bench.store.append([.created(2, at: bench.now)])
         try await Router(bench.surroundings, shelf: shelf).routePending()
         #expect(try await available(bench) == ["t1", "t2"])
         try await TimerLoop(bench.surroundings, shelf: shelf).fireDue()

@@ -15,12 +15,6 @@ import Testing
           - {rule: false, on: task_created, when: "task.number == 'none'", do: [{comment: never}]}
         """
 
-    private static func created(_ number: Int, at time: Timestamp) -> Event {
-        Event(
-            id: Event.ID(type: .taskCreated, facts: String(number)), type: .taskCreated, source: "my-work",
-            subject: "https://acme.example/t\(number)", time: time, data: ["task": task("t\(number)").json(source: "my-work")])
-    }
-
     /// A bench with an event that was routed, by default an hour ago, and its router.
     private static func routed(
         _ rules: String = rules, waiting: Duration = .seconds(60)
@@ -28,7 +22,7 @@ import Testing
         let bench = try Bench()
         let shelf = try await bench.shelf(rules, sources: [bench.source()])
         let router = Router(bench.surroundings, shelf: shelf, timers: TimerLoop(bench.surroundings, shelf: shelf))
-        try await bench.store.append([created(1, at: bench.now)])
+        try await bench.store.append([.created(1, at: bench.now)])
         try await router.routePending()
         await bench.clock.advance(by: waiting)
         return (bench, shelf, router, try await bench.store.events(EventQuery()).events[0])
@@ -117,7 +111,7 @@ import Testing
     @Test func `a replay ends no wait`() async throws {
         let waiting = "rule: r\non: task_created\nwhen: task.title == 'hot'\nfor: 10m\ndo: [{comment: waited}]"
         let (bench, _, router, calm) = try await Self.routed(waiting)
-        var (hot, snapshot) = (Self.created(2, at: bench.now), task("t1"))
+        var (hot, snapshot) = (Event.created(2, at: bench.now), task("t1"))
         snapshot.title = "hot"
         hot.subject = calm.event.subject
         hot.data = ["task": snapshot.json(source: "my-work")]
@@ -167,7 +161,7 @@ import Testing
     @Test func `a preview of several replays sees that one stops another, as they then do`() async throws {
         let rules = "rule: r\non: task_created\nonce: task.title\ndo: [{comment: seen}]"
         let (bench, shelf, router, _) = try await Self.routed("rule: other\non: task_removed\ndo: [{comment: x}]")
-        try await bench.store.append((2...3).map { Self.created($0, at: bench.now) })
+        try await bench.store.append((2...3).map { .created($0, at: bench.now) })
         try await router.routePending()
         let events = Array(try await bench.store.events(EventQuery(limit: 9))).filter { $0.event.type == .taskCreated }
         let book = try #require(try await bench.shelf(rules, sources: [bench.source()]).book)

@@ -6,16 +6,7 @@ import Testing
 
 /// Routing each event through every rule exactly once (T2).
 @Suite(.timeLimit(.minutes(5))) struct `Routing events` {
-    private func created(_ numbers: Range<Int>, hop: Int = 0) -> [Event] {
-        numbers.map { number in
-            let snapshot = task("t\(number)")
-            return Event(
-                id: Event.ID(type: .taskCreated, facts: String(number)), type: .taskCreated, source: "my-work",
-                subject: "https://acme.example/t\(number)", time: TestClock().now,
-                data: ["task": snapshot.json(source: "my-work")],
-                hop: hop)
-        }
-    }
+    private func created(_ numbers: Range<Int>) -> [Event] { numbers.map { .created($0, at: TestClock().now) } }
 
     private let two = logRule(on: "task_created", as: "one") + "\n---\n" + logRule(on: "task_created", as: "two")
 

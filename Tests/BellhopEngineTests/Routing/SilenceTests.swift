@@ -12,13 +12,6 @@ import Testing
         do: [{comment: "thanks"}]
         """
 
-    private func created(_ number: Int, at time: Timestamp) -> Event {
-        let snapshot = task("t\(number)")
-        return Event(
-            id: Event.ID(type: .taskCreated, facts: String(number)), type: .taskCreated, source: "my-work",
-            subject: "https://acme.example/t\(number)", time: time, data: ["task": snapshot.json(source: "my-work")])
-    }
-
     private func source(_ bench: Bench) -> ScriptedSource { bench.source() }
 
     private func silence(_ bench: Bench, from start: Int, to end: Int, when: String? = nil) -> Silence {
@@ -46,7 +39,7 @@ import Testing
         for (number, second) in [0, 59, 60, 119, 120, 180].enumerated() {
             await bench.clock.advance(to: TestClock().now + .seconds(second))
             try await timers.fireDue()
-            try await bench.store.append([created(number, at: bench.now)])
+            try await bench.store.append([.created(number, at: bench.now)])
             try await router.routePending()
         }
         #expect(try await states(bench) == [.available, .available, .silenced, .silenced, .available, .available])
@@ -87,11 +80,11 @@ import Testing
         let silence = silence(bench, from: 0, to: 600)
         try await bench.store.add(silence, at: bench.now)
         let router = Router(bench.surroundings, shelf: shelf)
-        try await bench.store.append([created(1, at: bench.now)])
+        try await bench.store.append([.created(1, at: bench.now)])
         try await router.routePending()
         // Unknown to the engine, as another program's change is.
         _ = try await bench.store.endSilence(silence.id, at: bench.now)
-        try await bench.store.append([created(2, at: bench.now)])
+        try await bench.store.append([.created(2, at: bench.now)])
         try await router.routePending()
         #expect(try await states(bench) == [.silenced, .available])
         #expect(try await silenceEvents(bench) == ["silence_started 0", "silence_ended 0 1"])
@@ -103,7 +96,7 @@ import Testing
             let bench = try Bench()
             let shelf = try await bench.shelf(Self.rule, sources: [bench.source()])
             try await bench.store.add(silence(bench, from: 10, to: 20), at: bench.now)
-            try await bench.store.append([created(1, at: bench.now)])
+            try await bench.store.append([.created(1, at: bench.now)])
             bench.fail(statement: count)
             var hasFailed = false
             for second in [10, 10, 20, 20] {
@@ -138,7 +131,7 @@ import Testing
         let rules = Self.rule + "\n---\n" + logRule(on: "task_created", as: "tell")
         var shelf = try await bench.shelf(rules, sources: [bench.source()])
         func route(_ number: Int) async throws {
-            try await bench.store.append([created(number, at: bench.now)])
+            try await bench.store.append([.created(number, at: bench.now)])
             try await Router(bench.surroundings, shelf: shelf).routePending()
         }
         try await route(1)
@@ -148,7 +141,7 @@ import Testing
         try await route(2)
         shelf = try await bench.shelf(rules, sources: [bench.source()])
         try await route(3)
-        try await bench.store.append([created(4, at: bench.now)])
+        try await bench.store.append([.created(4, at: bench.now)])
         _ = try await bench.store.resume(.rule("thank"), at: bench.now)
         try await shelf.install(try #require(shelf.book), in: bench.surroundings)
         try await Router(bench.surroundings, shelf: shelf).routePending()

@@ -3,6 +3,8 @@ import BellhopEngine
 import BellhopRules
 import BellhopTesting
 import Glibc
+import Logging
+import ServiceLifecycle
 
 @testable import BellhopStore
 
@@ -75,6 +77,20 @@ struct Bench: Sendable {
         Poller(source, plan: plan, in: surroundings)
     }
 
+    /// Polls a source in a loop while the work is done.
+    func whilePolling(
+        _ source: ScriptedSource, _ plan: PollPlan = .minutely, bell: PollBell = PollBell(), _ work: () async throws -> Void
+    ) async throws {
+        let surroundings = surroundings
+        let polling = Task {
+            var poller = Poller(source, plan: plan, in: surroundings, bell: bell)
+            await poller.run()
+        }
+        try await work()
+        polling.cancel()
+        await polling.value
+    }
+
     /// Installs rules.
     func shelf(
         _ rules: String, sources: [ScriptedSource] = [], hours: String = "08:00-17:00",
@@ -104,6 +120,15 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
     }
 }
 
+/// Runs an engine in a group of services.
+func runAsService(_ engine: Engine) -> (group: ServiceGroup, running: Task<Void, any Error>) {
+    let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    let group = ServiceGroup(
+        configuration: .init(
+            services: [.init(service: engine, successTerminationBehavior: .gracefullyShutdownGroup)], logger: logger))
+    return (group, Task { try await group.run() })
+}
+
 extension PollPlan {
     static let minutely = PollPlan(cadence: .every(.seconds(60)))
 }
@@ -120,6 +145,14 @@ func task(_ key: String, _ title: String = "printer on fire", _ fields: JSON.Obj
 func tasks(_ numbers: Range<Int>, _ title: String = "printer on fire") -> [Snapshot] { numbers.map { task("t\($0)", title) } }
 
 extension Event {
+    /// The creation of the task `t1`, `t2`, …
+    static func created(_ number: Int, at time: Timestamp) -> Event {
+        Event(
+            id: ID(type: .taskCreated, facts: String(number)), type: .taskCreated, source: "my-work",
+            subject: "https://acme.example/t\(number)", time: time,
+            data: ["task": BellhopEngineTests.task("t\(number)").json(source: "my-work")])
+    }
+
     /// The event on one line: its type, its task or subject, and what distinguishes it from others of its type.
     var line: String {
         var parts = [type.name, task?.key.text ?? subject]
