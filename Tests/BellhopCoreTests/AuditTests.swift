@@ -1,7 +1,7 @@
 import BellhopCore
 import Testing
 
-@Suite struct `Audit` {
+@Suite struct `Audit chain` {
     /// A chain of eight rows after its beginning.
     private static func chain() -> [AuditRow] {
         var rows = [AuditRow(number: 0, at: Timestamp(microseconds: 0), entry: "", hash: AuditRow.start)]
@@ -40,14 +40,14 @@ import Testing
         }
     }
 
-    @Test func `a chain as it was written verifies, also after its oldest rows were deleted for their age`() {
+    @Test func `an unchanged chain verifies, also after its oldest rows were pruned`() {
         #expect(Self.problem(of: Self.chain()) == nil)
         #expect(Self.problem(of: Self.pruned()) == nil)
         #expect(Self.problem(of: Self.chain(), against: AuditCheckpoint(Self.chain()[3])) == nil)
     }
 
     @Test(arguments: 1...8)
-    func `a row that was changed, moved or removed is found`(_ place: Int) {
+    func `a changed, moved or removed row is detected`(_ place: Int) {
         let chain = Self.chain()
         let checkpoint = AuditCheckpoint(chain[8])
         var changed = chain
@@ -71,7 +71,7 @@ import Testing
         #expect(Self.problem(of: moved) != nil)
     }
 
-    @Test func `the removal of the last rows is found with a checkpoint`() {
+    @Test func `a checkpoint detects removed last rows and recomputed hashes`() {
         let chain = Self.chain()
         #expect(Self.problem(of: chain.dropLast(2)) == nil)
         #expect(Self.problem(of: chain.dropLast(2), against: AuditCheckpoint(chain[8]))?.hasPrefix("The last rows") == true)
@@ -84,7 +84,7 @@ import Testing
         #expect(Self.problem(of: forged, against: AuditCheckpoint(chain[6])) != nil)
     }
 
-    @Test func `the removal of the first rows is found unless a row of the chain says that they were old`() {
+    @Test func `the removal of the first rows is detected unless the chain records that they were pruned`() {
         #expect(Self.problem(of: Array(Self.chain()[3...])) != nil)
         var anchored = Array(Self.chain()[3...])
         anchored[0].entry = ""
@@ -94,12 +94,12 @@ import Testing
         #expect(Self.problem(of: []) != nil)
     }
 
-    @Test func `a checkpoint of deleted rows says that a newer one is needed`() {
+    @Test func `a checkpoint of a pruned row is refused as too old`() {
         #expect(Self.problem(of: Self.pruned(), against: AuditCheckpoint(Self.chain()[2]))?.contains("too old") == true)
         #expect(Self.problem(of: Self.pruned(), against: AuditCheckpoint(Self.chain()[5])) == nil)
     }
 
-    @Test func `a checkpoint is read as it is printed`() {
+    @Test func `a checkpoint is equal after printing and reading`() {
         let checkpoint = AuditCheckpoint(Self.chain()[7])
         #expect(AuditCheckpoint(checkpoint.text) == checkpoint)
         for text in ["", "7", "7:abc", "x:\(AuditRow.start)", "-1:\(AuditRow.start)", "7:\(AuditRow.start):"] {

@@ -23,11 +23,11 @@ import Testing
     }
 
     @Test(arguments: ["", "event", "timer/hold/r/x/k", "timer/none/r/5/k", "escalation/1/x", "replay/e", "other/x"])
-    func `a name that is none of an occasion is not read`(_ text: String) {
+    func `a text that is not the name of an occasion is refused`(_ text: String) {
         #expect(Occasion(Occasion.ID(text)) == nil)
     }
 
-    @Test func `a run tells of the event that began it, also through an escalation`() {
+    @Test func `the name of a run contains the event that began its wait, also in the name of an escalation`() {
         let begun = Occasion.timer(Self.timer, due: Timestamp(seconds: 5), .event(12, replayed: Timestamp(seconds: 9))).id
         for id in [begun, Occasion.escalation(of: begun, step: 0, repetition: 0).id] {
             #expect(id.begun == 12 && id.replayed == Timestamp(seconds: 9) && id.due == Timestamp(seconds: 5))

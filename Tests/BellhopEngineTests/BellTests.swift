@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `A bell` {
-    @Test func `a ring before the wait ends the wait at once`() async {
+    @Test func `a ring before the wait ends it at once`() async {
         let bell = Bell()
         bell.ring()
         await bell.wait(until: nil, on: TestClock())
@@ -21,7 +21,7 @@ import Testing
         await second
     }
 
-    @Test func `a wait ends at its deadline and when it is cancelled`() async throws {
+    @Test func `a wait for a bell ends at its deadline or when it is cancelled`() async throws {
         let (bell, clock) = (Bell(), TestClock())
         await bell.wait(until: clock.now, on: clock)
         for deadline in [nil, clock.now + .seconds(5)] {

@@ -29,7 +29,7 @@ import Testing
         #expect(!Health(facts).isReady && Health(facts).isLive)
     }
 
-    @Test func `failing sources, refused rules and paused receivers are reported, and change nothing`() {
+    @Test func `failing sources, refused rules and paused receivers are reported, but the agent stays ready`() {
         var facts = HealthFacts()
         facts.sources = [.init(name: "a", wasPolled: false, failures: 3), .init(name: "b", wasPolled: true, failures: 1)]
         facts.refusedRules = 2

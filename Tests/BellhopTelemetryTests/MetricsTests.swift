@@ -14,7 +14,7 @@ import Testing
         "test_took_seconds", .histogram([0.1, 1]), unit: .seconds, labels: [.init("who")], "Took.")
 
     @Test(arguments: MetricsFormat.allCases)
-    func `labels and values are the same after writing and reading, for any text of labels`(
+    func `labels and values are equal after writing and reading, whatever the labels' text`(
         _ format: MetricsFormat
     ) async throws {
         let registry = MetricsRegistry([Self.asked, Self.took], most: 10_000, clock: TestClock())
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `the buckets of a histogram are cumulated, and OpenMetrics names the trace of the latest value in each`()
+    @Test func `the buckets of a histogram are cumulative, and OpenMetrics names the trace of the latest value in each`()
         async throws
     {
         let clock = TestClock()
@@ -89,7 +89,7 @@ import Testing
         #expect(!registry.text(.prometheus).contains("trace_id"))
     }
 
-    @Test func `names beyond the limit become other, and no count is lost`() async throws {
+    @Test func `names beyond the limit are counted as other`() async throws {
         let registry = MetricsRegistry([Self.asked], most: 20, clock: TestClock())
         for number in 0..<100 {
             Self.asked.counter("name \(number)", number.isMultiple(of: 2) ? "well" : "badly", in: registry).increment()
@@ -109,7 +109,7 @@ import Testing
         #expect(long.text(.prometheus).utf8.count < 1000)
     }
 
-    @Test func `zeros of names that are expected leave room for the names that are counted`() async throws {
+    @Test func `zero counts of expected names leave room for counted names`() async throws {
         let registry = MetricsRegistry([Self.asked], most: 20, clock: TestClock())
         for number in 0..<100 { registry.expect(Self.asked, for: "name \(number)") }
         Self.asked.counter("name 99", "well", in: registry).increment()
@@ -118,7 +118,7 @@ import Testing
         #expect(samples.contains { $0.labels["who"] == "name 99" && $0.value == 1 })
     }
 
-    @Test func `threads that count at the same time lose nothing, and make each series once`() async throws {
+    @Test func `concurrent threads lose no count and create each series once`() async throws {
         let registry = MetricsRegistry([Self.asked, Self.took], most: 64, clock: TestClock())
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<8 {
@@ -166,13 +166,13 @@ import Testing
         ),
         ("application/openmetrics-text;q=0.3, text/plain;q=0.4", .prometheus), ("application/openmetrics-text;q=0", .prometheus),
     ])
-    func `the format is the one that the reader prefers`(_ accept: String?, _ format: MetricsFormat) {
+    func `the format follows the reader's Accept header`(_ accept: String?, _ format: MetricsFormat) {
         #expect(MetricsFormat(accept: accept) == format)
     }
 }
 
 @Suite struct `The catalogue of metrics` {
-    @Test func `each name has its unit and its suffix, and no two metrics share one`() {
+    @Test func `each metric has a unique name with its unit and suffix`() {
         var names: Set<String> = []
         for instrument in Instrument.all {
             let name = instrument.name

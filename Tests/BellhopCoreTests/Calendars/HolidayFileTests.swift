@@ -17,7 +17,7 @@ import Testing
 
     private func days(_ holidays: Holidays) -> [String] { holidays.days.sorted().map(\.description) }
 
-    @Test func `whole days are holidays, without the day on which they end`() throws {
+    @Test func `an entry of whole days makes them holidays, except the day on which it ends`() throws {
         let found = try holidays("DTSTART;VALUE=DATE:20261224\nDTEND;VALUE=DATE:20261227\nSUMMARY:Christmas")
         #expect(days(found) == ["2026-12-24", "2026-12-25", "2026-12-26"])
         #expect(try days(holidays("DTSTART;VALUE=DATE:20261224")) == ["2026-12-24"])
@@ -50,11 +50,11 @@ import Testing
             ("20260101", "FREQ=DAILY;INTERVAL=10;UNTIL=20260125T000000Z", ["2026-01-01", "2026-01-11", "2026-01-21"]),
             ("20260330", "FREQ=YEARLY;BYDAY=20MO;COUNT=2", ["2026-03-30", "2026-05-18"]),
         ])
-    func `repeated days are followed`(_ start: String, _ rule: String, _ expected: [String]) throws {
+    func `a recurrence rule is expanded to its days`(_ start: String, _ rule: String, _ expected: [String]) throws {
         #expect(try days(holidays("DTSTART;VALUE=DATE:\(start)\nRRULE:\(rule)")) == expected)
     }
 
-    @Test func `exceptions, further days and replaced repetitions count`() throws {
+    @Test func `exceptions, additional days and replaced occurrences change the holidays`() throws {
         let found = try holidays(
             "UID:a\nDTSTART;VALUE=DATE:20260101\nRRULE:FREQ=YEARLY;COUNT=4\nEXDATE;VALUE=DATE:20270101\nRDATE;VALUE=DATE:20260601",
             "UID:a\nRECURRENCE-ID;VALUE=DATE:20280101\nDTSTART;VALUE=DATE:20280103",
@@ -62,7 +62,7 @@ import Testing
         #expect(days(found) == ["2026-01-01", "2026-06-01", "2028-01-03"])
     }
 
-    @Test func `exceptions in UTC mean the day in the zone of the entry`() throws {
+    @Test func `an exception in UTC applies to the day in the zone of the entry`() throws {
         let found = try holidays(
             "UID:a\nDTSTART;TZID=Australia/Sydney:20261221T080000\nDURATION:PT1H\nRRULE:FREQ=WEEKLY;COUNT=4\n"
                 + "EXDATE:20261227T210000Z",
@@ -116,7 +116,7 @@ import Testing
     @Test(arguments: [
         "", "<html></html>", "BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART:20260101", "BEGIN:VCARD\nEND:VCARD\n", "\0\u{1}",
     ])
-    func `other files and cut ones are refused`(_ text: String) throws {
+    func `truncated files and files of another format are refused`(_ text: String) throws {
         #expect(throws: HolidayFile.Malformed.self) { try read(text) }
     }
 
@@ -129,7 +129,7 @@ import Testing
         #expect(try days(HolidayFile(zone: .utc, zones: { _ in nil }, until: last).holidays(bytes)) == ["2026-12-25"])
     }
 
-    @Test func `a file cannot use up time or memory`() throws {
+    @Test func `a file with an excessive recurrence or duration is refused`() throws {
         let never = "DTSTART;VALUE=DATE:00010101\nRRULE:FREQ=YEARLY;BYMONTHDAY=30;BYDAY=MO;COUNT=100000"
         #expect(throws: HolidayFile.Malformed.self) { try holidays(never, never, never, until: 99_999) }
         #expect(throws: HolidayFile.Malformed.self) {

@@ -43,16 +43,16 @@ import Testing
             ("2026-01-05T15:30Z", 2 * 60, "2026-01-06T08:00Z"),
             ("2026-01-09T16:00Z", 31, "2026-01-12T07:01Z"),
         ] as [(Timestamp, Int, Timestamp)])
-    func `working time added ends at the earliest moment`(_ start: Timestamp, _ minutes: Int, _ end: Timestamp) throws {
+    func `adding working time gives the earliest possible end`(_ start: Timestamp, _ minutes: Int, _ end: Timestamp) throws {
         #expect(try office().adding(.seconds(minutes * 60), to: start) == end)
     }
 
-    @Test func `a negative time, and one that does not end within ten years, cannot be added`() throws {
+    @Test func `a negative working time, or one that takes more than ten years, cannot be added`() throws {
         #expect(try office().adding(.seconds(-1), to: "2026-01-05T07:00Z") == nil)
         #expect(try office().adding(.seconds(20 * 2200 * 3600), to: "2026-01-05T07:00Z") == nil)
     }
 
-    @Test func `working time backwards is negative`() throws {
+    @Test func `the working time to an earlier moment is negative`() throws {
         let office = try office()
         #expect(office.workingTime(from: "2026-01-05T07:00Z", to: "2026-01-06T07:00Z") == .seconds(8 * 3600 + 1800))
         #expect(office.workingTime(from: "2026-01-06T07:00Z", to: "2026-01-05T07:00Z") == .seconds(-8 * 3600 - 1800))
@@ -64,13 +64,13 @@ import Testing
             ("2026-10-24T12:00Z", 9),
             ("2026-10-17T12:00Z", 8),
         ] as [(Timestamp, Int)])
-    func `a night in which the clock changes has the hours that pass`(_ noon: Timestamp, _ hours: Int) throws {
+    func `a night with a clock change counts the hours that elapse`(_ noon: Timestamp, _ hours: Int) throws {
         let nights = WorkCalendar(
             zone: try zone("Europe/Berlin"), hours: [try HoursWindow("22:00-06:00", days: HoursWindow.days("SAT"))])
         #expect(nights.workingTime(from: noon, to: noon + .seconds(48 * 3600)) == .seconds(hours * 3600))
     }
 
-    @Test func `times of holidays are cut out, also when they overlap`() throws {
+    @Test func `holidays with times are no working time, also if they overlap`() throws {
         let holidays = Holidays(times: [
             "2026-01-05T08:00Z"..<"2026-01-05T09:00Z", "2026-01-05T08:30Z"..<"2026-01-05T10:00Z",
             "2026-01-05T16:00Z"..<"2026-01-06T08:00Z",
@@ -89,7 +89,7 @@ import Testing
         #expect(try office().opening(after: "2026-01-03T07:00Z") == "2026-01-05T07:00Z"..<"2026-01-05T11:00Z")
     }
 
-    @Test func `random calendars agree with a count of minutes`() throws {
+    @Test func `random calendars agree with a minute-by-minute count`() throws {
         var random = SeededRandom(seed: 12)
         // Without changes of the clock, a minute is open if one of the hours contains it and the day on which they begin is no holiday.
         let zone = try zone("Asia/Kolkata")

@@ -88,7 +88,7 @@ import Testing
         #expect(last.opened != nil)
     }
 
-    @Test func `a refusal pauses the receiver until it is resumed, and is new once`() {
+    @Test func `repeated refusals pause a receiver once, until it is resumed`() {
         var gate = ReceiverGate("ops")
         let refusal = Outcome.failed(Failure(.goneOrHidden, .pauseReceiver, "404"))
         let first = gate.ended(refusal, began: start, at: start)
@@ -125,7 +125,7 @@ import Testing
         #expect(next.isNew && next.pause?.since == start + .seconds(12))
     }
 
-    @Test(arguments: 0..<200) func `the gate keeps its contract in every history`(_ seed: UInt64) {
+    @Test(arguments: 0..<200) func `the gate keeps its contract in a random history`(_ seed: UInt64) {
         var history = GateHistory(seed: seed, at: start)
         for _ in 0..<300 { history.step() }
         #expect(history.complaints.isEmpty, "\(history.complaints)")

@@ -44,7 +44,7 @@ struct ReceiverPaceTests {
         return pace.interval
     }
 
-    @Test func `a refusal after a quiet time slows a receiver no more than one without it`() {
+    @Test func `a refusal after an idle period slows a receiver no more than one without it`() {
         for accepted in [0, 1, 5, 20] {
             var busy = ReceiverPace(most: 4)
             let expected = refuse(&busy, after: accepted, from: start, wait: .seconds(2))
@@ -60,7 +60,7 @@ struct ReceiverPaceTests {
         }
     }
 
-    @Test func `a quiet time after a rest does not slow a receiver either`() {
+    @Test func `an idle period after a rest does not slow a receiver`() {
         var pace = ReceiverPace(most: 4)
         let first = refuse(&pace, after: 4, from: start, wait: .seconds(1))
         let later = start + .seconds(2)
@@ -70,7 +70,7 @@ struct ReceiverPaceTests {
         #expect(second <= first * 1.11)
     }
 
-    @Test func `one long wait after few messages slows a receiver to a message a second, and a second one to what it says`() {
+    @Test func `the first long wait after few messages slows a receiver to one message a second, the second to its own length`() {
         var pace = ReceiverPace(most: 4)
         #expect(refuse(&pace, after: 1, from: start, wait: .seconds(30)) <= .milliseconds(1021))
         let again = refuse(&pace, after: 1, from: start + .seconds(31), wait: .seconds(30))

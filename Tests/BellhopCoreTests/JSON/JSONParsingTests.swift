@@ -89,7 +89,7 @@ struct JSONParsingTests {
         }
     }
 
-    @Test func `an error has its place`() {
+    @Test func `an error names its byte and its reason`() {
         #expect(throws: JSONError(.unexpected(UInt8(ascii: "x")), at: 8)) { try JSON.parse(#"{"a":[1,x]}"#) }
         #expect(JSONError(.ended, at: 5).description == "invalid JSON at byte 5: it ends in the middle of a value")
     }

@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `a long difference is cut with a note, and a huge one does not take long`() {
+    @Test func `the difference of two huge texts is cut with a note`() {
         let before = (0..<30_000).map { "line \($0)" }.joined(separator: "\n")
         let after = (0..<30_000).map { "row \($0)" }.joined(separator: "\n")
         let text = LineDiff(from: before, to: after).unified()
@@ -56,7 +56,7 @@ import Testing
         ("a\r\nb\n", "a\nb\n", "@@ -1,2 +1,2 @@\n-a\r\n+a\n b\n"),
         ("caf\u{e9}\n", "cafe\u{301}\n", "@@ -1 +1 @@\n-caf\u{e9}\n+cafe\u{301}\n"),
     ])
-    func `the patch of a file is what diff -u prints`(_ before: String, _ after: String, _ hunk: String) throws {
+    func `the patch of a file has the format of diff -u`(_ before: String, _ after: String, _ hunk: String) throws {
         let patch = LineDiff.patch(of: "rules/a.yaml", from: before, to: after)
         #expect(patch.utf8.elementsEqual("--- a/rules/a.yaml\n+++ b/rules/a.yaml\n\(hunk)".utf8), "\(patch)")
         #expect(LineDiff.patch(of: "a", from: before, to: before) == "")

@@ -34,13 +34,13 @@ import Testing
             ("22:00-07:00", "*", "2028-02-28T23:00:00Z", "2028-02-29T06:00Z"),
             ("22:00-07:00", "*", "2028-02-29T23:00:00Z", "2028-03-01T06:00Z"),
         ] as [(String, String, Timestamp, Timestamp?)])
-    func `a quiet time holds until its first end`(
+    func `a quiet time lasts until its first end`(
         _ hours: String, _ days: String, _ moment: Timestamp, _ end: Timestamp?
     ) throws {
         #expect(try Self.time(hours, days).end(at: moment) == end)
     }
 
-    @Test func `outside a calendar it is quiet while that is closed, also on holidays`() throws {
+    @Test func `a quiet time outside a calendar lasts while the calendar is closed, also on holidays`() throws {
         let hours = try HoursWindow.list("08:00-12:00, 13:00-17:00", days: try HoursWindow.days("MON-FRI"))
         let holidays = Holidays(days: [try #require(CivilDate("2026-01-12"))])
         let office = WorkCalendar(zone: .utc, hours: hours, holidays: holidays)
@@ -55,7 +55,7 @@ import Testing
         #expect(never.end(at: "2026-01-13T13:00:00Z") == nil)
     }
 
-    @Test func `hours that leave no time between them never end`() throws {
+    @Test func `a quiet time whose hours leave no gap never ends`() throws {
         for hours in ["00:00-24:00", "22:00-12:00, 12:00-22:00", "06:00-05:00, 04:00-07:00"] {
             #expect(try Self.time(hours).neverEnds, "\(hours)")
         }
@@ -68,7 +68,7 @@ import Testing
     @Test(arguments: [
         "Europe/Berlin", "America/St_Johns", "Australia/Lord_Howe", "Asia/Kolkata", "Pacific/Apia", "Africa/Casablanca",
     ])
-    func `at each minute of random years, it is quiet where the wall clock is within the hours, until the clock leaves them`(
+    func `a quiet time agrees with the wall clock at random moments`(
         _ name: String
     ) throws {
         let zone = try zone(name)

@@ -7,13 +7,13 @@ import Testing
     private static let silence = Silence(id: "s", starts: start, ends: start + .seconds(3600))
 
     @Test(arguments: [(-1, false), (0, true), (3_599_999_999, true), (3_600_000_000, false)])
-    func `a silence contains the moment of its begin, not that of its end`(_ microseconds: Int64, _ isActive: Bool) {
+    func `a silence includes its start and excludes its end`(_ microseconds: Int64, _ isActive: Bool) {
         let moment = Self.start + .microseconds(microseconds)
         #expect(Self.silence.isActive(at: moment) == isActive)
         #expect(Self.silence.covers(.message, of: "r", to: "ops", at: moment) == isActive)
     }
 
-    @Test func `a delivery must fit all that a silence names`() {
+    @Test func `a silence covers a delivery only if it names both its rule and its receiver`() {
         var silence = Self.silence
         (silence.rules, silence.receivers) = (["a", "b"], ["ops"])
         let covered = [("a", "ops"), ("b", "ops"), ("c", "ops"), ("a", "mail")].map {
@@ -22,7 +22,7 @@ import Testing
         #expect(covered == [true, true, false, false])
     }
 
-    @Test func `writes go on, unless the silence is of writes too, and other actions always do`() {
+    @Test func `a silence covers messages, writes only on request, and no other actions`() {
         var silence = Self.silence
         func covered() -> [Bool] {
             [Silence.Content.message, .write, .other].map { silence.covers($0, of: "r", to: "ops", at: Self.start) }
@@ -38,7 +38,7 @@ import Testing
             times: .recurring(try CronSchedule("0 22 * * *"), .utc, zone: "UTC", lasting: lasting))
     }
 
-    @Test func `a recurring silence is active from its time, for as long as it lasts`() throws {
+    @Test func `a recurring silence begins at each scheduled time and lasts for its duration`() throws {
         let entry = try Self.entry()
         let due = Self.start + .seconds(14 * 3600)
         for (moment, expected) in [
@@ -51,7 +51,7 @@ import Testing
         #expect(entry.silences(at: due)[0].ends == due + .seconds(4 * 3600))
     }
 
-    @Test func `each time of a recurring silence has an id of its own, the same whenever it is asked for`() throws {
+    @Test func `each occurrence of a recurring silence has its own stable id`() throws {
         let due = Self.start + .seconds(14 * 3600)
         let first = try Self.entry().silences(at: due)
         #expect(Set(first.map(\.id)).count == 2)
@@ -60,13 +60,13 @@ import Testing
         #expect(first.allSatisfy { $0.id.count == Silence.idLength })
     }
 
-    @Test func `an entry that is over makes no silence`() {
+    @Test func `an entry whose time is over makes no silence`() {
         let entry = SilenceEntry(Self.silence, times: .once(starts: Self.start, ends: Self.start + .seconds(60)))
         #expect(entry.silences(at: Self.start + .seconds(59)).count == 1)
         #expect(entry.silences(at: Self.start + .seconds(60)).isEmpty)
     }
 
-    @Test func `a silence is the same after it was written and read`() {
+    @Test func `a silence is equal after writing and reading`() {
         var silence = Self.silence
         (silence.when, silence.rules, silence.receivers) = ("task.priority == 1", ["a"], ["ops"])
         (silence.reason, silence.by, silence.writes) = ("a \"reason\"", "ann", true)
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: [1, 10, 50, 99])
-    func `a canary takes its share of the tasks, and keeps each`(_ percent: Int) {
+    func `a canary includes its share of the tasks, and a larger share keeps them`(_ percent: Int) {
         let canary = Canary(percent: percent)
         let tasks = (1...10_000).map { "INC\($0)" }
         let taken = tasks.filter { canary.includes($0, of: "r") }
@@ -84,7 +84,7 @@ import Testing
         #expect(Set(taken).isSubset(of: wider))
     }
 
-    @Test func `two rules take different tasks`() {
+    @Test func `the canaries of two rules include different tasks`() {
         let canary = Canary(percent: 10)
         let both = (1...10_000).filter { canary.includes("INC\($0)", of: "a") && canary.includes("INC\($0)", of: "b") }
         #expect((50...150).contains(both.count))

@@ -12,7 +12,7 @@ import Testing
         #expect(PercentEncoding.decode("a+b%2Fc%") == "a+b/c%")
     }
 
-    @Test func `in a form, a plus sign is a space, and each pair is decoded after it was split`() {
+    @Test func `form data is split before it is decoded, and a plus sign becomes a space`() {
         #expect(PercentEncoding.decode("a%5Eb+c%2B", plusIsSpace: true) == "a^b c+")
         let pairs = PercentEncoding.pairs("a+b=1%262&&c&d=e%3Df=g&%C3%A9=\u{301}")
         #expect(pairs.map(\.name) == ["a b", "c", "d", "é"])

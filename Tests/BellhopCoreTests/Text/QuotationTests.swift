@@ -2,7 +2,7 @@ import BellhopCore
 import Testing
 
 @Suite struct QuotationTests {
-    @Test func `a log line quotes the beginning of a long text, whole characters, and says how long it is`() {
+    @Test func `a long text is quoted up to a whole character, with its length`() {
         #expect("short".quoted == "short")
         let exact = String(repeating: "x", count: String.mostQuoted)
         #expect(exact.quoted == exact)

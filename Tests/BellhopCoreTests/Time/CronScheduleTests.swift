@@ -25,8 +25,7 @@ struct `Cron schedules` {
             ("  @annually ", "UTC", "2026-01-01T00:00Z", "2027-01-01T00:00Z"),
             ("0 0 31 12 *", "UTC", "1969-06-01T00:00Z", "1969-12-31T00:00Z"),
         ] as [(String, String, Timestamp, Timestamp)])
-    func `a schedule's next due time is as expected`(_ text: String, _ name: String, _ after: Timestamp, _ due: Timestamp) throws
-    {
+    func `a schedule finds its next due time`(_ text: String, _ name: String, _ after: Timestamp, _ due: Timestamp) throws {
         let zone = name == "UTC" ? .utc : try zone(name)
         #expect(try CronSchedule(text).next(after: after, in: zone) == due)
     }

@@ -45,7 +45,7 @@ struct LivedTimeTests {
         #expect(lived.span(of: .days(30)) == .days(30))
     }
 
-    @Test func `a stop counts as at most one day`() {
+    @Test func `time while the agent is stopped counts as at most one day`() {
         var lived = LivedTime(at: start)
         lived.resume(at: start + .seconds(3600))
         #expect(lived.span(of: .days(30)) == .days(30))

@@ -5,10 +5,10 @@ import Testing
 
 @testable import BellhopEngine
 
-@Suite(.timeLimit(.minutes(5))) struct `Receivers that fail again and again` {
+@Suite(.timeLimit(.minutes(5))) struct `The breaker of a receiver` {
     private static let unreachable = Failure(.unreachable, .retry(after: nil), "No connection.")
 
-    @Test func `an open breaker keeps the attempts of waiting deliveries, and an answer brings them all`() async throws {
+    @Test func `an open breaker saves the attempts of waiting deliveries, and an answer lets all be sent`() async throws {
         let bench = try Bench()
         let isUp = Mutex(false)
         let action = ScriptedAction { _, _ throws(Failure) in

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BellhopEngine
 
-@Suite(.timeLimit(.minutes(5))) struct `Backlogs that become one message` {
+@Suite(.timeLimit(.minutes(5))) struct `Coalescing waiting messages` {
     private static func enqueue(_ bench: Bench, _ numbers: Range<Int>) async throws {
         let deliveries = numbers.map { number in
             var delivery = TestDelivery("\(number)", action: "notify").delivery(at: bench.now)
@@ -15,7 +15,7 @@ import Testing
         bench.surroundings.bells.dispatcher.ring()
     }
 
-    @Test(arguments: [nil, 10]) func `messages that wait during a rest arrive as one, if the connection says so`(_ above: Int?)
+    @Test(arguments: [nil, 10]) func `messages that wait during a rest are coalesced if the connection allows it`(_ above: Int?)
         async throws
     {
         let bench = try Bench()
@@ -41,7 +41,7 @@ import Testing
         #expect(try await bench.deliveries(.available, .running, .dead).isEmpty)
     }
 
-    @Test func `a message that stands for many is retried as one, and a refusal leaves it dead with all that it says`()
+    @Test func `a coalesced message is retried as one, and a refusal leaves it dead with its list`()
         async throws
     {
         let bench = try Bench()

@@ -152,7 +152,7 @@ import Testing
         #expect(try await bench.deliveries().map(\.receipt) == [Receipt("done after all")])
     }
 
-    @Test func `a delivery that ends the process in every attempt is finally held`() async throws {
+    @Test func `a delivery whose attempts all end the process is finally held`() async throws {
         let bench = try Bench()
         try await bench.enqueue([TestDelivery("a")])
         for _ in 1...6 {

@@ -91,7 +91,7 @@ import Testing
         #expect(try await bench.deliveries().map(\.state) == [.done])
     }
 
-    @Test func `a clock that jumps past the lease of an attempt in flight does not start a second one beside it`() async throws {
+    @Test func `a clock that jumps past the lease of an attempt in flight does not start a second attempt`() async throws {
         let wall = WallClock()
         let bench = try Bench(clock: wall.steady, wall: wall)
         let gate = Gate()

@@ -4,11 +4,11 @@ import Testing
 
 @testable import BellhopEngine
 
-@Suite(.timeLimit(.minutes(5))) struct `Receivers that are paused` {
+@Suite(.timeLimit(.minutes(5))) struct `Paused receivers` {
     private static let gone = Failure(.goneOrHidden, .pauseReceiver, "chat answered 404.")
     private static let once = RetryPolicy(attempts: 1, base: .seconds(1), cap: .seconds(1))
 
-    @Test func `a refusal pauses the receiver over a restart, costs no attempt, and is reported once to another receiver`()
+    @Test func `a refusal pauses the receiver across restarts, counts no attempt, and alerts another receiver once`()
         async throws
     {
         let bench = try Bench()
@@ -36,7 +36,7 @@ import Testing
         #expect(action.performed.count { $0.delivery.id.receiver == "chat" } == met)
     }
 
-    @Test func `a resumed receiver gets what waited, except what has expired`() async throws {
+    @Test func `a resumed receiver gets the waiting deliveries, except expired ones`() async throws {
         let bench = try Bench()
         let action = ScriptedAction()
         let stop = ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, why: "holiday")
@@ -80,7 +80,7 @@ import Testing
         await loop.value
     }
 
-    @Test func `a refusal that an attempt in flight meets after the resumption does not pause the receiver again`() async throws {
+    @Test func `a refusal of an attempt that began before the resumption does not pause the receiver again`() async throws {
         let bench = try Bench()
         let gate = Gate()
         let resumed = bench.now + .seconds(10)
@@ -108,7 +108,7 @@ import Testing
         #expect(try await bench.deliveries(.done).allSatisfy { $0.attempts == 1 })
     }
 
-    @Test func `a resumption that the store does not accept leaves the receiver paused`() async throws {
+    @Test func `a resumption that cannot be stored leaves the receiver paused`() async throws {
         let bench = try Bench()
         let action = ScriptedAction()
         let stop = ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, why: "repair")
@@ -126,7 +126,7 @@ import Testing
         #expect(try await dispatcher.dispatchPending() == 1)
     }
 
-    @Test func `a pause that the store did not accept is stored with the next refusal`() async throws {
+    @Test func `a pause that could not be stored is stored with the next refusal`() async throws {
         let bench = try Bench()
         let action = ScriptedAction { _, _ throws(Failure) in throw Self.gone }
         try await bench.enqueue([TestDelivery("1", retry: Self.once)])

@@ -6,7 +6,7 @@ import Testing
 @testable import BellhopEngine
 
 /// Receivers with a rate limit.
-@Suite(.timeLimit(.minutes(5))) struct `Receivers that ask for a rest` {
+@Suite(.timeLimit(.minutes(5))) struct `Rests of receivers` {
     /// Accepts one message a second and refuses others with that interval.
     private final class Chat: Sendable {
         struct State {
@@ -91,7 +91,7 @@ import Testing
         #expect(receivers.rest(of: "snow", at: now + .seconds(10))?.until == now + .seconds(3600))
     }
 
-    @Test(arguments: [true, false]) func `deliveries wait for a rest that a poll of their connection was given`(
+    @Test(arguments: [true, false]) func `deliveries wait for a rest that their connection asked a poll for`(
         _ isRestarted: Bool
     ) async throws {
         let bench = try Bench()
@@ -115,7 +115,7 @@ import Testing
         #expect(action.performed.allSatisfy { $0.attempt.number == 1 })
     }
 
-    @Test(arguments: [true, false]) func `polls wait for a rest that a delivery of their connection was given`(
+    @Test(arguments: [true, false]) func `polls wait for a rest that their connection asked a delivery for`(
         _ isRestarted: Bool
     ) async throws {
         let bench = try Bench()
@@ -146,7 +146,7 @@ import Testing
         #expect(action.performed.count { $0.delivery.id.receiver == "busy" } <= 3)
     }
 
-    @Test func `waiting for a receiver's turn is not an attempt, and a stop leaves the delivery as it is`() async throws {
+    @Test func `waiting for a busy receiver is not an attempt, and a stop leaves the delivery available`() async throws {
         let bench = try Bench()
         let gate = Gate()
         let action = ScriptedAction { _, _ in

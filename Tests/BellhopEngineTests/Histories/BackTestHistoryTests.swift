@@ -6,7 +6,7 @@ import Testing
 
 /// Random histories of an agent that runs all the time, with silences and failures of its source: a back-test of its rules over the
 /// stored events makes its deliveries.
-@Suite(.timeLimit(.minutes(10))) struct `Histories and their back-tests` {
+@Suite(.timeLimit(.minutes(10))) struct `Back-tests of random histories` {
     private static let rules =
         WaitingModel.rules + "\n" + """
             ---
@@ -43,7 +43,7 @@ import Testing
             """
 
     @Test(arguments: 0..<UInt64(RandomRuns.count(20)))
-    func `a back-test of the rules in force makes exactly the deliveries that were made`(_ seed: UInt64) async throws {
+    func `a back-test of the present rules makes exactly the real deliveries`(_ seed: UInt64) async throws {
         var random = SeededRandom(seed: RandomRuns.seed(seed))
         let sources = ScriptedSource(clock: TestClock())
         let book = try RuleBook.test(Self.rules, sources: [sources])

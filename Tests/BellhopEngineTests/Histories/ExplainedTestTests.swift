@@ -4,7 +4,7 @@ import BellhopTesting
 import Testing
 
 /// What `bellhop explain --as-test` makes of what an agent did.
-@Suite struct `Cases made of what happened` {
+@Suite struct `Tests generated from history` {
     /// Rules with a story in which they run and are stopped.
     enum Story: String, CaseIterable, CustomTestStringConvertible {
         case plain, once, throttled, waits, ends, counts, gathers, shadow, emits, escalates
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `only a text that differs in the test is not expected`() async throws {
+    @Test func `a generated test leaves out a text that would differ`() async throws {
         let rules = "rule: r\non: task_created\ndo: [{log: \"known ${{ task.id }}\"}, {log: \"of ${{ size(tasks) }}\"}]"
         // The task that was there before is in no event.
         let agent = try await TestAgent(rules, [task("z", "x")])
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: Story.allCases)
-    func `a test made of each event and each task passes with the present rules, and expects the recorded actions`(
+    func `a test generated from each event and each task passes with the present rules`(
         _ story: Story
     ) async throws {
         let agent = try await TestAgent(story.rules)
@@ -119,7 +119,7 @@ import Testing
             of: event, in: [ExplanationFacts(history)], rule: rule, by: book, files: files, surroundings: surroundings)
     }
 
-    @Test func `a case is of the rules that came into question, if those beside them would do more in the test`() async throws {
+    @Test func `a generated case names its rules if other rules would do more in the test`() async throws {
         let deadMan = "rule: silence\non: {none: task_created, within: 2m, by: source}\ndo: [{log: silent}]"
         let hourly = "rule: hourly\non: {every: 1m}\ndo: [{log: tick}]"
         let rules = [Story.waits.rules, deadMan, hourly].joined(separator: "\n---\n")
@@ -132,7 +132,7 @@ import Testing
         #expect(!test.text.contains("hourly"), "\(test.text)")
     }
 
-    @Test func `a case of a silence has its run, and a case of a message that a quiet time dropped does not expect it`()
+    @Test func `a generated case expects the run of a silence, and not a message that a quiet time dropped`()
         async throws
     {
         let rules = """
@@ -155,7 +155,7 @@ import Testing
             dropped.problems == [] && dropped.text.contains("made") && !dropped.text.contains("title: New"), "\(dropped.text)")
     }
 
-    @Test func `a case has the other tasks' events only if they are needed`() async throws {
+    @Test func `a generated case has the events of other tasks only if they are needed`() async throws {
         for (story, others) in [(Story.throttled, true), (.counts, true), (.plain, false), (.waits, false)] {
             let agent = try await TestAgent(story.rules)
             try await story.play(to: agent)
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func `a case of what a silence kept back has the silence, until a person ended it, and passes`() async throws {
+    @Test func `a generated case of a silenced delivery has the silence, and a later case does not`() async throws {
         let rules = "rule: r\non: task_created\ndo: [{notify: {to: chat, title: \"${{ task.title }}\"}}]\n"
         let agent = try await TestAgent(rules)
         let silence = Silence(
@@ -204,8 +204,7 @@ import Testing
         #expect(later.problems == [] && !later.text.contains("silences"), "\(later.text)")
     }
 
-    @Test func `a case of a wait that was ended has what ended it, and goes on until the wait would have been over`() async throws
-    {
+    @Test func `a generated case of a wait that ended early has its ending event and lasts until the wait's end`() async throws {
         let agent = try await TestAgent(Story.ends.rules)
         try await Story.ends.play(to: agent)
         let store = agent.bench.store
@@ -222,7 +221,7 @@ import Testing
             test.text.contains("task_changed") && test.text.contains((event.event.time + .seconds(300)).rfc3339), "\(test.text)")
     }
 
-    @Test func `an event that tests cannot give is refused with a way out`() async throws {
+    @Test func `a case of an event that tests cannot give is refused`() async throws {
         let rules = "rule: r\non: {every: 5m}\ndo: [{log: x}]"
         let agent = try await TestAgent(rules)
         try await agent.wait(6)

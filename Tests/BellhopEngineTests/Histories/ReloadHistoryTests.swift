@@ -5,7 +5,7 @@ import Testing
 
 /// Random histories of tasks, looks, pauses, failures of the store, reloads and steps of the clock: rules that wait do what the model
 /// says, each run once.
-@Suite(.timeLimit(.minutes(10))) struct `Histories of rules that wait and are reloaded` {
+@Suite(.timeLimit(.minutes(10))) struct `Random histories of waiting rules with reloads` {
     @Test(arguments: 0..<UInt64(RandomRuns.count(120)))
     func `each history makes the runs of the model`(_ seed: UInt64) async throws {
         var random = SeededRandom(seed: RandomRuns.seed(seed))

@@ -5,7 +5,7 @@ import Testing
 
 /// Random histories of tasks, looks, pauses, failures of the source and of the store, reloads and steps of the clock: rules with
 /// schedules, and rules that remember, do what the model says, each run once.
-@Suite(.timeLimit(.minutes(10))) struct `Histories of schedules and of what rules remember` {
+@Suite(.timeLimit(.minutes(10))) struct `Random histories of schedules and rule state` {
     @Test(arguments: 0..<UInt64(RandomRuns.count(200)))
     func `each history makes the runs of the model`(_ seed: UInt64) async throws {
         var random = SeededRandom(seed: RandomRuns.seed(seed))

@@ -13,7 +13,7 @@ import Testing
     ]
 
     @Test(arguments: 0..<UInt64(RandomRuns.count(20)))
-    func `a trial loses the keys, and stops the rules, that the store does`(_ seed: UInt64) async throws {
+    func `a trial drops the same keys and stops the same rules as the store`(_ seed: UInt64) async throws {
         var random = SeededRandom(seed: RandomRuns.seed(seed))
         let most = Int.random(in: 2...6, using: &random)
         let (store, start) = (try Stores.inMemory(), Timestamp(seconds: 1_767_603_600))

@@ -4,7 +4,7 @@ import BellhopTesting
 import Testing
 
 /// Random histories of tasks, looks, pauses and failures of the store: rules that wait do what the model says, each run once.
-@Suite(.timeLimit(.minutes(10))) struct `Histories of rules that wait` {
+@Suite(.timeLimit(.minutes(10))) struct `Random histories of rules that wait` {
     @Test(arguments: 0..<UInt64(RandomRuns.count(120)))
     func `each history makes the runs of the model`(_ seed: UInt64) async throws {
         var random = SeededRandom(seed: RandomRuns.seed(seed))

@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: RemovalReason.allCases)
-    func `a task that leaves is removed, with the reason given by the source`(_ reason: RemovalReason) async throws {
+    func `a task that leaves is reported as removed, with the source's reason`(_ reason: RemovalReason) async throws {
         let bench = try Bench()
         let source = bench.source([task("a"), task("b")])
         var poller = bench.poller(source)
@@ -90,7 +90,7 @@ import Testing
         #expect(try await bench.eventLines() == ["task_removed a \(reason.rawValue)"])
     }
 
-    @Test func `a task that comes back has returned, and every return is reported`() async throws {
+    @Test func `every return of a removed task is reported`() async throws {
         let bench = try Bench()
         let source = bench.source([task("a"), task("b")])
         var poller = bench.poller(source)
@@ -126,7 +126,7 @@ import Testing
         #expect(try await bench.eventLines() == ["task_created new", "task_removed t0 closed", "task_returned t0"])
     }
 
-    @Test func `another instance, user or query starts with a new baseline`() async throws {
+    @Test func `another instance starts with a new baseline`() async throws {
         let bench = try Bench()
         var poller = bench.poller(bench.source(tasks(0..<3)))
         _ = try await poller.pollOnce()
@@ -172,7 +172,7 @@ import Testing
         #expect(try await bench.eventLines() == ["task_created a"])
     }
 
-    @Test func `losing and regaining the right to read details is not a change, and stored details stay`()
+    @Test func `losing and regaining the right to read details causes no event and keeps the stored details`()
         async throws
     {
         let bench = try Bench()
@@ -216,7 +216,7 @@ import Testing
         #expect(bench.recorder.count("source.notice") == 1)
     }
 
-    @Test func `a notice with other numbers, or a poll without details, does not repeat it`() async throws {
+    @Test func `a notice that differs only in its numbers is not reported again`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         var poller = bench.poller(
@@ -253,7 +253,7 @@ import Testing
         #expect(try await bench.store.events(EventQuery()).map(\.event.hop) == [3, 0, 0])
     }
 
-    @Test func `a change by others beside our own write is a separate event, with hop 0`() async throws {
+    @Test func `a change by others in the same poll as our own write is a separate event with hop 0`() async throws {
         let bench = try Bench()
         func fields(_ state: Int64, _ assignee: String = "", _ user: String = "bob", _ updates: Int64 = 3) -> JSON.Object {
             [
@@ -287,7 +287,7 @@ import Testing
         #expect(Set(try await bench.store.events(EventQuery()).map(\.event.id)).count == 5)
     }
 
-    @Test func `a change beside our own write counts as our own if the task does not say who changed it`() async throws {
+    @Test func `a change after our own write counts as our own if the task does not say who changed it`() async throws {
         let bench = try Bench()
         let source = bench.source([task("a", fields: ["state": 1])])
         var poller = bench.poller(source)
@@ -300,7 +300,9 @@ import Testing
     }
 
     @Test(arguments: [("ada", 1, 1), ("ada", 2, 0), ("bob", 1, 0)])
-    func `a change is our own if the task says that nobody else changed it`(_ user: String, _ updates: Int64, _ hop: Int)
+    func `a change is our own if the task's update count and author show no other change`(
+        _ user: String, _ updates: Int64, _ hop: Int
+    )
         async throws
     {
         let bench = try Bench()

@@ -39,7 +39,7 @@ import Testing
             ])
     }
 
-    @Test func `a person's comment in the same look as one of ours has hop 0`() async throws {
+    @Test func `a person's comment in the same poll as one of ours has hop 0`() async throws {
         let bench = try Bench()
         let source = bench.source([task("a")])
         var poller = bench.poller(source)

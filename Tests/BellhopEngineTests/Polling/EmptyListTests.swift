@@ -4,7 +4,7 @@ import BellhopTesting
 import Testing
 
 /// Empty lists of sources whose tasks still exist.
-@Suite struct `A falsely empty list` {
+@Suite struct `Falsely empty lists` {
     private func baseline(_ bench: Bench, _ count: Int) async throws -> (ScriptedSource, Poller) {
         let source = bench.source(tasks(0..<count))
         var poller = bench.poller(source)

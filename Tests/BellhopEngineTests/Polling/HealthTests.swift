@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: [Failure.Remedy.giveUp, .pauseConnection])
-    func `a failure that waiting cannot solve is reported at once`(_ remedy: Failure.Remedy) async throws {
+    func `a failure that needs a person is reported at once`(_ remedy: Failure.Remedy) async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         source.edit { $0.lists = [.failure(Failure(.forbidden, remedy, "403"))] }
@@ -160,7 +160,7 @@ import Testing
         #expect(bench.recorder.count("source.baseline") == 1)
     }
 
-    @Test func `a failing store is tried again soon`() async throws {
+    @Test func `a failing store is retried after seconds`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         bench.store.fail { $0 == .open ? .before : nil }

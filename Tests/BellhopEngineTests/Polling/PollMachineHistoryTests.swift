@@ -6,7 +6,7 @@ import Testing
 
 /// What holds for a poll machine whatever its source, its store and its clock do.
 @Suite(.timeLimit(.minutes(5))) struct `Random histories of the poll machine` {
-    @Test(arguments: 0..<4) func `keep its contract`(_ part: Int) {
+    @Test(arguments: 0..<4) func `a random history keeps the contract of the poll machine`(_ part: Int) {
         for number in 0..<RandomRuns.count(60) {
             let seed = RandomRuns.seed(UInt64(part * 1_000_000 + number))
             var history = PollHistory(seed: seed)

@@ -79,7 +79,9 @@ import Testing
                 ["list", "details d", "store 1 failures", "end failed"]
             ),
         ] as [(String, [PollMachine.Result], [String])])
-    func `each result has its next step`(_ what: String, _ results: [PollMachine.Result], _ expected: [String]) {
+    func `the machine answers each result with the next step`(
+        _ what: String, _ results: [PollMachine.Result], _ expected: [String]
+    ) {
         var machine = Self.baseline(Self.some)
         var steps = [machine.begin(at: .init(now: Self.start))]
         for result in results { steps.append(machine.received(result, at: .init(now: Self.start))) }
@@ -88,7 +90,7 @@ import Testing
 
     private static let done = PollMachine.Result.committed(.committed(turn: 1, newEvents: 0))
 
-    @Test func `a suddenly empty list is read again, held, and accepted only when minutes later nothing contradicts it`() {
+    @Test func `a suddenly empty list is read again, held, and accepted after five minutes if nothing contradicts it`() {
         var machine = Self.baseline(Self.many)
         let (empty, gone) = (
             PollMachine.Result.listed(Answer(tasks: [])), "details " + Self.many.map(\.text).joined(separator: " ")
@@ -104,7 +106,7 @@ import Testing
         #expect(machine.memory.known.isEmpty)
     }
 
-    @Test func `a connection that rests is not asked before its time`() {
+    @Test func `a resting connection is not polled before its time`() {
         var machine = Self.baseline(Self.some)
         let rest = ReceiverStop(
             receiver: "snow", cause: .rest, since: Self.start, until: Self.start + .seconds(500), interval: .zero, why: "429")
@@ -113,7 +115,7 @@ import Testing
         #expect(machine.memory.health.failures == 0)
     }
 
-    @Test func `a store that fails is opened again, at once only before the first poll`() {
+    @Test func `a failing store is opened again after two seconds before the first poll, and after the interval otherwise`() {
         var machine = PollMachine(DeclaredSource(), plan: .minutely)
         _ = machine.begin(at: .init(now: Self.start))
         machine.forget(at: Self.start)
@@ -125,7 +127,7 @@ import Testing
         #expect(machine.begin(at: .init(now: Self.start)).words == "open")
     }
 
-    @Test func `old details are read again, those of unchanged tasks too`() {
+    @Test func `old details are read again, also of unchanged tasks`() {
         var machine = Self.baseline(Self.some, hidesChanges: true)
         let steps = Self.steps(&machine, .listed(Answer(tasks: Self.some)), .details(Details(tasks: Self.some)))
         #expect(steps == ["list", "details a b c", "end unchanged"])

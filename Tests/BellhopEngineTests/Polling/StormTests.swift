@@ -34,7 +34,7 @@ import Testing
         #expect(try await poller.pollOnce().events == Set(0..<30).symmetricDifference(next).count)
     }
 
-    @Test func `results with fewer than twenty tasks are accepted at once`() async throws {
+    @Test func `a result is accepted at once if fewer than twenty tasks are known`() async throws {
         let bench = try Bench()
         var (source, poller) = try await baseline(bench, 19)
         source.set(tasks(18..<30))
@@ -66,7 +66,7 @@ import Testing
         #expect(try await second.pollOnce().events == 25)
     }
 
-    @Test func `a failing poll between two equal results does not matter`() async throws {
+    @Test func `a failing poll between two equal results does not prevent the confirmation`() async throws {
         let bench = try Bench()
         var (source, poller) = try await baseline(bench)
         source.set(tasks(0..<5))
@@ -109,7 +109,7 @@ import Testing
         #expect(source.requests.lists.count == 6)
     }
 
-    @Test func `many missing tasks are held even if the second reading is empty too`() async throws {
+    @Test func `an empty list of many tasks is held even if its second reading is empty too`() async throws {
         let bench = try Bench()
         var (source, poller) = try await baseline(bench)
         source.edit { $0.reason = .closed }

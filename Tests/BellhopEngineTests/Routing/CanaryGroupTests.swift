@@ -6,7 +6,7 @@ import Testing
 @testable import BellhopEngine
 
 /// `mode: {canary: …}` beside `group`.
-@Suite(.timeLimit(.minutes(5))) struct `Canaries that gather` {
+@Suite(.timeLimit(.minutes(5))) struct `Groups of a canary rule` {
     private static let canary = Canary(percent: 50)
 
     /// Ids of tasks for which the rule is live, or in shadow mode.
@@ -28,7 +28,7 @@ import Testing
         try await agent.bench.deliveries(.shadow).map { $0.delivery.text }
     }
 
-    @Test func `live tasks and shadow tasks are gathered apart, whichever event is the latest`() async throws {
+    @Test func `a canary rule gathers live tasks and shadow tasks in separate groups`() async throws {
         let (live, shadow) = (Self.ids(true), Self.ids(false))
         let agent = try await TestAgent(Self.rule("by: task.priority, wait: 5m"))
         for id in [live[0], shadow[0], live[1], shadow[1]] { try await agent.put(id) }
@@ -38,7 +38,7 @@ import Testing
         #expect(try await agent.bench.store.nextTimer() == nil)
     }
 
-    @Test func `only live tasks fill a live group, and its pause applies only to it`() async throws {
+    @Test func `a live group counts only live tasks for its size and its interval`() async throws {
         let (live, shadow) = (Self.ids(true), Self.ids(false))
         let agent = try await TestAgent(Self.rule("wait: 1m, every: 1h, max: 2"))
         for id in [shadow[0], live[0], shadow[1], live[1], live[2]] { try await agent.put(id) }

@@ -14,7 +14,7 @@ import Testing
         """
     }
 
-    @Test func `each event is given to exactly one run, in the order of the bus`() async throws {
+    @Test func `a digest gives each event to exactly one run, in the order of the bus`() async throws {
         let agent = try await TestAgent(Self.digest(), [task("old")])
         try await agent.put("a")
         try await agent.put("a", priority: 2)
@@ -28,7 +28,7 @@ import Testing
             ])
     }
 
-    @Test func `changes during downtime are given to the run after the first poll`() async throws {
+    @Test func `changes during downtime are given to the digest after the first poll`() async throws {
         let agent = try await TestAgent(Self.digest())
         try await agent.put("a")
         await agent.bench.clock.advance(by: .days(3))
@@ -39,7 +39,7 @@ import Testing
         #expect(agent.texts.dropFirst() == ["; 0 more"])
     }
 
-    @Test func `a run that does not take place leaves its events to the next one`() async throws {
+    @Test func `a digest that is stopped leaves its events to the next one`() async throws {
         let agent = try await TestAgent(Self.digest("when: size(events) + events_more > 2"))
         try await agent.put("a")
         try await agent.put("b")
@@ -64,7 +64,7 @@ import Testing
         #expect(agent.texts == ["task_created a; 0 more", "; 0 more", "; 0 more"])
     }
 
-    @Test func `the first run begins with the load of the rule, or of the text that first reads events`() async throws {
+    @Test func `the first digest has the events since the rule first read events`() async throws {
         let agent = try await TestAgent(logRule(on: "task_removed"))
         try await agent.put("before")
         let silent = "rule: digest\non: {every: 10m}\ndo: [{log: tick}]"
@@ -81,7 +81,7 @@ import Testing
         #expect(agent.texts.last == "task_created later; 0 more")
     }
 
-    @Test func `more events than a run can have are counted, and the latest are given`() async throws {
+    @Test func `a digest has at most 1,000 events, the latest, and counts the others`() async throws {
         let rule = """
             rule: digest
             on: {every: 10m}
@@ -98,7 +98,7 @@ import Testing
         #expect(agent.texts.first == "1000 of 1003, t3 to t1002")
     }
 
-    @Test func `state that moved meanwhile is read again, so that no event is given twice`() async throws {
+    @Test func `whichever statement fails, a digest gives each event once`() async throws {
         // Each of the writes of a run fails once: the run is decided again, or comes after the next start.
         for failing in 1...12 {
             let agent = try await TestAgent(Self.digest())
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `a paused rule loses what happens meanwhile`() async throws {
+    @Test func `a paused digest misses the events of its pause`() async throws {
         let agent = try await TestAgent(Self.digest())
         try await agent.put("a")
         _ = try await agent.bench.store.pause(Pause(.rule("digest"), since: agent.bench.now, why: ""))

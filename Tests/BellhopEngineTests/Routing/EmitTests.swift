@@ -34,7 +34,7 @@ import Testing
         try await bench.deliveries().filter { $0.delivery.id.rule == "hear" }.map(\.delivery.text)
     }
 
-    @Test func `an emitted event is routed in its turn, and its delivery is done with the event's name`() async throws {
+    @Test func `an emitted event is routed after its cause, and the receipt of its delivery names it`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(Self.rules)
         try await bench.store.append(created(0..<2))

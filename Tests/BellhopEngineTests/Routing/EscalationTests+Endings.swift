@@ -37,7 +37,7 @@ extension `Escalations` {
         #expect(agent.texts.count == 6)
     }
 
-    @Test func `an answer within seven days after the last step closes, a later one does not`() async throws {
+    @Test func `an answer within seven days after the last step closes the page, a later one does not`() async throws {
         for (days, closes) in [(6, 2), (7, 0)] {
             let agent = try await TestAgent(Self.paging)
             try await agent.put("a")
@@ -48,7 +48,7 @@ extension `Escalations` {
         }
     }
 
-    @Test func `a task that leaves closes, a condition does not`() async throws {
+    @Test func `an escalation that ends with its task closes the page, one that ends by a condition does not`() async throws {
         let agent = try await TestAgent(Self.paging, [task("other", "x", ["priority": 3])])
         try await agent.put("a")
         try await agent.remove("a")
@@ -74,7 +74,7 @@ extension `Escalations` {
 
     // MARK: Shadow
 
-    @Test func `in shadow mode steps and ends are recorded only`() async throws {
+    @Test func `in shadow mode the steps and the end of an escalation are only recorded`() async throws {
         let agent = try await TestAgent(Self.paging + "\nmode: shadow")
         try await agent.put("a")
         try await agent.wait(20)
@@ -84,7 +84,7 @@ extension `Escalations` {
         #expect(states.count == 6 && Set(states) == [.shadow])
     }
 
-    @Test func `a live run is not stopped by an escalation that is only recorded`() async throws {
+    @Test func `an escalation in shadow mode does not stop a live run`() async throws {
         let rule = Self.paging.replacing("task_created", with: "[task_created, task_changed]")
             .replacing("until: answered", with: "until: task.state == 6")
         let agent = try await TestAgent(rule)
@@ -104,7 +104,7 @@ extension `Escalations` {
 
     // MARK: Reloads
 
-    @Test func `an escalation keeps the steps of its run when the rule changes, and later ones have the new`() async throws {
+    @Test func `a running escalation keeps its steps when the rule changes, and later ones use the new steps`() async throws {
         let let_ = "let: {greeting: \"'hello'\"}"
         let before = Self.rule(let_, steps: "  - {after: 10m, do: [{log: \"${{ greeting }} ${{ task.id }}\"}]}")
         let after = Self.rule(
@@ -117,7 +117,7 @@ extension `Escalations` {
         #expect(agent.texts == ["new a", "new b", "welcome b", "hello a"])
     }
 
-    @Test func `an escalation outlives its key in the rule, and is answered as before`() async throws {
+    @Test func `an escalation continues after escalate is removed from its rule, and an answer still ends it`() async throws {
         let agent = try await TestAgent(Self.rule())
         let without = String(Self.rule().split(separator: "escalate:")[0])
         for id in ["a", "b"] { try await agent.put(id) }
@@ -127,7 +127,7 @@ extension `Escalations` {
         #expect(agent.texts == ["new a", "new b", "remind a printer on fire"])
     }
 
-    @Test func `a removed rule ends its escalations and closes nothing, as does one that is turned off`() async throws {
+    @Test func `removing or disabling a rule ends its escalations and closes nothing`() async throws {
         let other = "rule: other\non: task_created\ndo: [{log: z}]"
         for next in [other, Self.paging + "\nenabled: false"] {
             let agent = try await TestAgent(Self.paging)
@@ -162,7 +162,7 @@ extension `Escalations` {
 
     // MARK: Failures
 
-    @Test func `whichever statement fails, each step and each end is made once`() async throws {
+    @Test func `whichever statement fails, each step and the end of an escalation are delivered once`() async throws {
         for statement in 1...60 {
             let bench = try Bench()
             let source = bench.source()

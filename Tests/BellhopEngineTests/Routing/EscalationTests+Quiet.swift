@@ -17,7 +17,7 @@ extension `Escalations` {
         """
     }
 
-    @Test func `a page that is still held when somebody answers is dropped, and nothing is closed`() async throws {
+    @Test func `an answer drops a page that is still held, and closes nothing`() async throws {
         let agent = try await TestAgent(Self.quiet("09:00-09:30"))
         try await agent.put("a")
         try await agent.wait(15)
@@ -30,7 +30,7 @@ extension `Escalations` {
         #expect(try await agent.bench.store.nextRelease() == nil)
     }
 
-    @Test func `a page that was held is closed by an answer after its release, with a thread and without`() async throws {
+    @Test func `an answer after the release of a held page closes it, with or without a thread`() async throws {
         let agent = try await TestAgent(Self.quiet("09:00-09:05"))
         try await agent.put("a")
         try await agent.wait(6)
@@ -47,7 +47,7 @@ extension `Escalations` {
         #expect(own.texts.dropFirst(2) == ["pager closes \(page.id.text)"])
     }
 
-    @Test func `a page that was sent is closed, though a later one of its thread is still held and is dropped`() async throws {
+    @Test func `an answer closes a sent page and drops a later one of its thread that is still held`() async throws {
         let agent = try await TestAgent(Self.quiet("09:05-09:30"))
         try await agent.put("a")
         try await agent.wait(12)
@@ -57,7 +57,7 @@ extension `Escalations` {
         #expect(agent.texts == ["pager: new a", "pager closes t-a"])
     }
 
-    @Test func `a rule with more escalations under way than it may remember stops, with a signal`() async throws {
+    @Test func `a rule with too many escalations is paused, with a signal`() async throws {
         let rule = Self.quiet("22:00-23:00")
         let agent = try await TestAgent(rule)
         func create(_ id: String) async throws {

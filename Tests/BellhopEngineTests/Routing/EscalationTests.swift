@@ -50,8 +50,7 @@ import Testing
 
     // MARK: Answers beside our own writes
 
-    @Test func `our own update does not count as an answer, a person's change in the same poll as our comment does`() async throws
-    {
+    @Test func `our own update is no answer, but a person's change in the same poll as our comment is`() async throws {
         let agent = try await TestAgent(Self.rule("until: answered"))
         func put(state: Int64, by user: String, _ updates: Int64) async throws {
             let fields: JSON.Object = [
@@ -73,7 +72,7 @@ import Testing
         #expect(agent.texts == ["new a"])
     }
 
-    @Test func `a person's comment in the same look as our own is an answer`() async throws {
+    @Test func `a person's comment in the same poll as our own is an answer`() async throws {
         let agent = try await TestAgent(Self.rule("until: answered"))
         try await agent.put("a")
         await agent.bench.clock.advance(by: .seconds(60))
@@ -90,7 +89,7 @@ import Testing
 
     // MARK: Steps
 
-    @Test func `each step comes when its time after the run is over, repeated as often as it says`() async throws {
+    @Test func `each step runs after its time since the run, as often as its repeat says`() async throws {
         let agent = try await TestAgent(Self.rule())
         try await agent.put("a")
         try await agent.wait(14)
@@ -107,7 +106,7 @@ import Testing
         #expect(try await agent.bench.store.state(for: [.init(rule: "", kind: .escalation, key: "my-work/a")]).isEmpty)
     }
 
-    @Test func `steps come by time, then by the list`() async throws {
+    @Test func `steps are ordered by time, then by their place in the list`() async throws {
         let steps = ["20m", "10m", "20m"].enumerated().map { "  - {after: \($1), do: [{log: \"\($0)\"}]}" }
         let agent = try await TestAgent(Self.rule(steps: steps.joined(separator: "\n")))
         try await agent.put("a")
@@ -115,7 +114,7 @@ import Testing
         #expect(agent.texts == ["new a", "1", "0", "2"])
     }
 
-    @Test func `a step sees the task as it is then, and the event of the run`() async throws {
+    @Test func `a step has the current task and the event of the run`() async throws {
         let agent = try await TestAgent(Self.rule("until: task.state == 6"))
         try await agent.put("a")
         try await agent.wait(10)
@@ -125,7 +124,7 @@ import Testing
             agent.texts == ["new a", "remind a printer burnt down", "call a task_created printer on fire"])
     }
 
-    @Test func `a run during an escalation begins no second one, a run after the last step does`() async throws {
+    @Test func `a run during an escalation begins no second one, but a run after the last step does`() async throws {
         let steps = "  - {after: 10m, do: [{log: \"step ${{ event.type }}\"}]}"
         let agent = try await TestAgent(Self.rule("until: task.state == 6", steps: steps).replacing("once: task.id", with: ""))
         try await agent.put("a")
@@ -138,7 +137,7 @@ import Testing
         #expect(agent.texts == ["new a", "new a", "step task_created", "new a", "step task_changed"])
     }
 
-    @Test func `working time alone counts with a calendar's steps, and days count with zones`() async throws {
+    @Test func `steps in days run after that many days`() async throws {
         let agent = try await TestAgent(Self.rule(steps: "  - {after: 3d, repeat: {every: 1d, times: 1}, do: [{log: late}]}"))
         try await agent.put("a")
         #expect(try await agent.bench.store.nextTimer() == agent.bench.now + .days(3))
@@ -220,7 +219,7 @@ import Testing
 
     // MARK: until
 
-    @Test func `a condition that no longer holds ends the escalation for good, at the next step`() async throws {
+    @Test func `a condition that is false at the next step ends the escalation for good`() async throws {
         let rule = Self.rule().replacing("task.priority == 1", with: "task.priority == 1 && !tasks.exists(t, t.title == 'storm')")
         let agent = try await TestAgent(rule)
         try await agent.put("a")
@@ -234,7 +233,7 @@ import Testing
         #expect(agent.texts == ["new a"])
     }
 
-    @Test func `an until in the rule replaces the default, and is judged at the steps`() async throws {
+    @Test func `an until in the rule replaces the default and is evaluated at each step`() async throws {
         let agent = try await TestAgent(Self.rule("until: task.state == 6"))
         try await agent.put("a")
         try await agent.put("a", "changed", priority: 3)
@@ -249,7 +248,7 @@ import Testing
         #expect(agent.texts.count == 2)
     }
 
-    @Test func `an until that uses answered is judged at each answer and at the steps after it`() async throws {
+    @Test func `an until with answered is evaluated at each answer and at the steps after it`() async throws {
         let agent = try await TestAgent(Self.rule("until: answered && task.state == 2"))
         for id in ["a", "b"] { try await agent.put(id) }
         try await agent.comment("a")
@@ -265,7 +264,7 @@ import Testing
         #expect(agent.texts.count == 3)
     }
 
-    @Test func `an until that fails or is unknown lets the escalation go on, and a failure is counted`() async throws {
+    @Test func `an until that fails or is unknown does not end the escalation, and a failure is counted`() async throws {
         let agent = try await TestAgent(Self.rule("until: 1 / (task.priority - 1) > 0 || task.state > 5"))
         try await agent.put("a")
         try await agent.wait(15)
@@ -276,7 +275,7 @@ import Testing
 
     // MARK: Downtime
 
-    @Test func `steps missed while away come once each in their order, of repetitions only one`() async throws {
+    @Test func `steps missed during downtime run once each, in order, with only one repetition`() async throws {
         let steps = Self.steps + "\n  - {after: 45m, do: [{log: last}]}"
         let agent = try await TestAgent(Self.rule(steps: steps))
         try await agent.put("a")
@@ -288,7 +287,7 @@ import Testing
         #expect(agent.texts.count == 4)
     }
 
-    @Test func `the repetitions that are still to come after downtime keep their times`() async throws {
+    @Test func `repetitions after downtime keep their times`() async throws {
         let agent = try await TestAgent(
             Self.rule(steps: "  - {after: 10m, repeat: {every: 10m, times: 4}, do: [{log: \"${{ string(now) }}\"}]}"))
         try await agent.put("a")
@@ -298,7 +297,7 @@ import Testing
         #expect(agent.texts.dropFirst() == ["2026-01-05T09:35:00Z", "2026-01-05T09:40:00Z", "2026-01-05T09:50:00Z"])
     }
 
-    @Test func `an answer that came between two polls prevents the step`() async throws {
+    @Test func `an answer found by the first poll after downtime prevents the due steps`() async throws {
         let agent = try await TestAgent(Self.rule())
         for id in ["a", "b"] { try await agent.put(id) }
         await agent.bench.clock.advance(by: .days(2))
@@ -308,7 +307,7 @@ import Testing
         #expect(agent.texts.count == 4)
     }
 
-    @Test func `steps that came due while away wait for a good poll, at most a quarter of an hour`() async throws {
+    @Test func `steps that came due during downtime wait for a good poll, at most 15 minutes`() async throws {
         for isGood in [true, false] {
             let agent = try await TestAgent(Self.rule())
             let bench = agent.bench
@@ -330,7 +329,7 @@ import Testing
         }
     }
 
-    @Test func `passes keep overdue steps back while the source fails, at most a quarter of an hour in all`() async throws {
+    @Test func `single passes delay overdue steps while the source fails, at most 15 minutes in all`() async throws {
         for isGood in [true, false] {
             let agent = try await TestAgent(Self.rule())
             let clock = agent.bench.clock
@@ -358,7 +357,7 @@ import Testing
 
     // MARK: Elements, groups, counts
 
-    @Test func `each element of a list escalates by itself`() async throws {
+    @Test func `each element of a list has its own escalation`() async throws {
         let rule = """
             rule: r
             on: {every: 5m}
@@ -398,7 +397,7 @@ import Testing
         #expect(try await agent.bench.store.state(for: [key]).isEmpty)
     }
 
-    @Test func `times count from the moment at which the wait before was over`() async throws {
+    @Test func `the steps after a wait count from the end of the wait`() async throws {
         let agent = try await TestAgent(Self.rule("for: 5m"))
         try await agent.put("a")
         try await agent.wait(19)
@@ -420,7 +419,7 @@ import Testing
             ])
     }
 
-    @Test func `an event asks for state only where a rule escalates the tasks of its source`() async throws {
+    @Test func `an event reads the state of escalations only if a rule escalates the tasks of its source`() async throws {
         for (from, calls) in [("", 1), ("from: my-work\n", 1), ("from: elsewhere\n", 0)] {
             let sources = [ScriptedSource("my-work", clock: TestClock()), ScriptedSource("elsewhere", clock: TestClock())]
             let book = try RuleBook.test(from + Self.rule(), sources: sources)

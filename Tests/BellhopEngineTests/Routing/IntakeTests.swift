@@ -67,7 +67,7 @@ import Testing
         #expect(try await bench.deliveries().count == 1)
     }
 
-    @Test func `if more than a thousand events wait, the oldest are dropped, and each of them is reported`() async throws {
+    @Test func `if more than a thousand events wait, the oldest are dropped and reported`() async throws {
         let bench = try Bench()
         let events = (0..<1002).map { login(true, at: bench.now + .seconds($0)) }
         Intake(bench.surroundings).retry(events, after: StoreError(.full, "The disk is full."))
@@ -97,7 +97,7 @@ import Testing
         do throws(StoreError) { try await intake.emit([event]) } catch { intake.retry([event], after: error) }
     }
 
-    @Test func `a login stored without waking the router is not lost`() async throws {
+    @Test func `a login is stored even if its waiting deliveries cannot be woken`() async throws {
         let bench = try Bench()
         bench.store.failOnce(.wake)
         try await Intake(bench.surroundings).emit([login(true, at: bench.now)])

@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `a message that was held by the routing is sent when its quiet time ends`() async throws {
+    @Test func `a held message is sent when its quiet time ends, although the answer of its routing was lost`() async throws {
         let loops = try await Loops(
             """
             rule: r
@@ -60,7 +60,7 @@ import Testing
         await loops.end()
     }
 
-    @Test func `a wait that was begun by the routing is over on time`() async throws {
+    @Test func `a wait ends on time, although the answer of the routing that began it was lost`() async throws {
         let loops = try await Loops("rule: r\non: task_created\nfor: 90s\ndo: [{log: x}]")
         let begin = loops.bench.now
         try await loops.create("a")
@@ -69,7 +69,7 @@ import Testing
         await loops.end()
     }
 
-    @Test func `an event that was made by a timer is routed at once`() async throws {
+    @Test func `the event of a timer is routed at once, although the answer of its routing was lost`() async throws {
         let loops = try await Loops("rule: r\non: {every: 1h}\ndo: [{log: x}]")
         loops.bench.store.failOnce(.route, .after)
         await loops.bench.run(until: loops.bench.now + .seconds(3603))
@@ -77,7 +77,9 @@ import Testing
         await loops.end()
     }
 
-    @Test func `a rule that routing pauses because it remembers too much gets no more events`() async throws {
+    @Test func `a rule that is paused for too many keys gets no more events, although the answer of the routing was lost`()
+        async throws
+    {
         let bench = try Bench()
         let source = bench.source()
         let shelf = try await bench.shelf(

@@ -5,7 +5,7 @@ import BellhopTesting
 import Testing
 
 /// What is due at a moment comes before the events of that moment, also if a poll has stored these first.
-@Suite(.timeLimit(.minutes(5))) struct `Timers and the events of their moment` {
+@Suite(.timeLimit(.minutes(5))) struct `Timers and events of the same moment` {
     private static func each(_ more: String = "") -> String {
         """
         rule: r
@@ -25,7 +25,7 @@ import Testing
         return agent
     }
 
-    @Test func `a list is read as it was before the events of the moment at which its schedule is due`() async throws {
+    @Test func `a schedule reads its list as it was before the events of the same moment`() async throws {
         let agent = try await agent(Self.each(), minutes: 4)
         agent.source.put(task("a", "printer on fire", ["priority": 2]))
         agent.source.put(task("b", "printer on fire", ["priority": 1]))
@@ -37,7 +37,7 @@ import Testing
         #expect(agent.texts.dropFirst(2).sorted() == ["b 10", "d 10"])
     }
 
-    @Test func `a wait of an element is judged on the list as it was before the events of the moment`() async throws {
+    @Test func `the wait of a list's element ends with the list as it was before the events of the same moment`() async throws {
         let agent = try await agent(Self.each("for: 2m"), minutes: 6)
         agent.source.put(task("a", "printer on fire", ["priority": 2]))
         agent.source.remove("c")
@@ -45,7 +45,7 @@ import Testing
         #expect(agent.texts.sorted() == ["a 7", "c 7"])
     }
 
-    @Test func `a schedule runs before the events of its moment`() async throws {
+    @Test func `a schedule runs before the events of the same moment`() async throws {
         let rule = """
             rule: r
             on: [{every: 5m}, task_changed]
@@ -84,7 +84,7 @@ import Testing
         #expect(agent.texts.sorted() == ["2 open", "gone"])
     }
 
-    @Test func `an event that no waiting rule can see does not wait for all the timers that are due`() async throws {
+    @Test func `an event that concerns no waiting rule is routed before all due timers have fired`() async throws {
         let bench = try Bench()
         let rules = """
             rule: waits
@@ -130,7 +130,7 @@ import Testing
     private static let ending = "\n---\nrule: other\non: task_changed\nwhen: task.title == \"x\"\nfor: 3m\ndo: [{log: over}]"
 
     @Test(arguments: [false, true])
-    func `with existing, the rule sees the tasks as they were when it was loaded, and later events as events`(
+    func `with existing, a rule takes the tasks as they were when it was loaded, and later events as events`(
         _ isBesideAWait: Bool
     ) async throws {
         let other = isBesideAWait ? Self.ending : "\n---\nrule: other\non: login_event\ndo: [{log: over}]"

@@ -16,7 +16,9 @@ import Testing
         """
     }
 
-    @Test func `all runs once each of its events came, in any order, and lists them in the order of the rule`() async throws {
+    @Test func `a rule with all runs when each of its events came, in any order, and lists them in the rule's order`()
+        async throws
+    {
         let agent = try await TestAgent(Self.all(), [task("old", "x", ["priority": 3, "state": 1])])
         try await agent.put("old", "changed")
         #expect(agent.texts == [])
@@ -25,7 +27,7 @@ import Testing
         #expect(agent.texts == ["1: new old, task_created new 2026-01-05T09:00:00Z"])
     }
 
-    @Test func `each event is used once, the oldest first, and the rest keeps waiting`() async throws {
+    @Test func `a rule with all uses each event once, the oldest first, and the others keep waiting`() async throws {
         let agent = try await TestAgent(Self.all(), [task("x", "x", ["priority": 3, "state": 1])])
         try await agent.put("a1")
         try await agent.put("a2")
@@ -35,7 +37,7 @@ import Testing
         #expect(agent.texts.map { $0.prefix(8) } == ["1: a1 x,", "1: a2 x,"])
     }
 
-    @Test func `events of different keys, or further apart than the time, do not meet`() async throws {
+    @Test func `events with different keys, or too far apart in time, do not complete a rule with all`() async throws {
         let agent = try await TestAgent(Self.all(), [task("x", "x", ["priority": 3, "state": 1])])
         try await agent.put("a")
         try await agent.put("b", state: 2)
@@ -47,7 +49,8 @@ import Testing
         #expect(agent.texts.map { $0.prefix(7) } == ["1: c x,"])
     }
 
-    @Test func `an event that fits two entries goes to the one with the fewest waiting, then to the first`() async throws {
+    @Test func `an event that fits two entries goes to the entry with the fewest waiting events, then to the first`() async throws
+    {
         let rule = """
             rule: r
             on: {all: [task_created, {type: task_created, when: task.priority == 1}, task_removed], within: 1h}
@@ -61,7 +64,7 @@ import Testing
         #expect(agent.texts == ["a b z true"])
     }
 
-    @Test func `when is asked once for the complete events, which are used up even if it is false`() async throws {
+    @Test func `the condition is evaluated once for complete events, which are used up even if it is false`() async throws {
         let agent = try await TestAgent(
             Self.all("when: events[0].task.title != \"no\""), [task("x", "x", ["priority": 3, "state": 1])])
         try await agent.put("a", "no")
@@ -81,7 +84,7 @@ import Testing
         do: [{log: "${{ events.map(e, e.type).join(' ') }} ${{ event.type }} ${{ string(since) }}"}]
         """
 
-    @Test func `a sequence runs when its events came one after the other, even with others between them`() async throws {
+    @Test func `a sequence runs when its events came in order, even with others between them`() async throws {
         let agent = try await TestAgent(Self.sequence, [task("z", "x")])
         try await agent.put("a", priority: 2)
         try await agent.wait(1)
@@ -93,8 +96,7 @@ import Testing
         #expect(agent.texts == ["task_created task_changed task_removed task_removed 2026-01-05T09:00:00Z"])
     }
 
-    @Test func `the time of a sequence counts from its first event, and events in another order are not a sequence`() async throws
-    {
+    @Test func `the time of a sequence counts from its first event, and another order does not complete it`() async throws {
         let agent = try await TestAgent(Self.sequence, [task("z", "x"), task("b", "x", ["priority": 3, "state": 1])])
         try await agent.put("a")
         try await agent.put("a", priority: 2)
@@ -105,7 +107,7 @@ import Testing
         #expect(agent.texts == [])
     }
 
-    @Test func `an event goes to the oldest sequence that waits for it, and later sequences of its key go on`() async throws {
+    @Test func `an event goes to the oldest sequence that waits for it, and later sequences of its key continue`() async throws {
         let rule = """
             rule: r
             on: {sequence: [task_created, task_changed, task_changed], within: 1h}
@@ -127,7 +129,7 @@ import Testing
         do: [{log: "${{ event.type }} ${{ task.id }} ${{ task.title }} ${{ string(since) }} ${{ key }}"}]
         """
 
-    @Test func `an absence runs the rule when nothing came in time, for the task as it is then`() async throws {
+    @Test func `an absence runs its rule when no event came in time, with the task's state at that time`() async throws {
         let agent = try await TestAgent(Self.unanswered, [task("z", "x")])
         try await agent.put("a")
         try await agent.put("b", priority: 3)
@@ -141,7 +143,7 @@ import Testing
         #expect(agent.texts.count == 1)
     }
 
-    @Test func `an absence ends with its event, with a task that leaves, and with a condition that is false when due`()
+    @Test func `an absence ends with its event, when its task leaves, or if its condition is false when due`()
         async throws
     {
         let agent = try await TestAgent(Self.unanswered, [task("z", "x")])
@@ -157,7 +159,7 @@ import Testing
         #expect(decisions.filter { $0 == .notTrueWhenDue }.count == 1)
     }
 
-    @Test func `another event of after during the wait changes nothing, and one after the run begins a new wait`() async throws {
+    @Test func `another event of after has no effect during the wait, and begins a new wait after the run`() async throws {
         let rule = """
             rule: r
             on: {none: task_removed, after: task_changed, within: 4m, by: task.state}
@@ -192,7 +194,7 @@ import Testing
         #expect(agent.texts == ["b"])
     }
 
-    @Test func `without by a task that leaves ends the absence that it began, and no other's`() async throws {
+    @Test func `without by, a task that leaves ends only the absence that it began`() async throws {
         let rule = """
             rule: r
             on: {none: task_commented, after: task_created, within: 4m}
@@ -212,7 +214,7 @@ import Testing
         #expect(agent.texts == ["c"])
     }
 
-    @Test func `a replay ends no absence, and does not begin a silence anew`() async throws {
+    @Test func `a replay ends no absence and does not restart a silence`() async throws {
         func changed(_ state: Int) -> String { "{type: task_changed, when: task.state == \(state)}" }
         let rule = """
             rule: u
@@ -240,7 +242,7 @@ import Testing
         do: [{log: "silent ${{ source }} ${{ event == null }} ${{ string(since) }} ${{ key }}"}]
         """
 
-    @Test func `without after an absence begins with the rule and with each event, and runs once per silence`() async throws {
+    @Test func `without after, an absence begins with the rule and with each event, and runs once per silence`() async throws {
         let agent = try await TestAgent(Self.silent, [task("z", "x")])
         try await agent.wait(4)
         try await agent.put("a")
@@ -255,7 +257,7 @@ import Testing
         #expect(agent.texts.count == 2)
     }
 
-    @Test func `two silences for the same time both run, as after the clock was set back`() async throws {
+    @Test func `two silences for the same time both run after the clock was set back`() async throws {
         let agent = try await TestAgent(Self.silent, [task("z", "x")])
         for id in ["a", "b"] {
             try await agent.put(id)
@@ -276,7 +278,7 @@ import Testing
         #expect(agent.texts.count == 2)
     }
 
-    @Test func `the first events after downtime come after the end of a silence that was over before`() async throws {
+    @Test func `the first events after downtime restart a silence that would have ended during it`() async throws {
         let agent = try await TestAgent(Self.silent, [task("z", "x")])
         await agent.bench.clock.advance(by: .seconds(3600))
         agent.source.put(task("a"))
@@ -309,7 +311,7 @@ import Testing
         #expect(try await agent.bench.store.nextTimer() == nil)
     }
 
-    @Test func `the wait of for is judged with the events that began it`() async throws {
+    @Test func `the condition of a rule with for is evaluated with the events that began the wait`() async throws {
         let rule = """
             rule: r
             on: {all: [task_created, task_changed], within: 10m, by: task.id}
@@ -349,7 +351,7 @@ import Testing
 
     // MARK: Changes
 
-    @Test func `a rule with a changed do keeps its waits, a changed entry of on ends them`() async throws {
+    @Test func `a changed do keeps the waits of a rule, a changed entry of on ends them`() async throws {
         let rule = Self.sequence.replacing(", task_removed]", with: "]")
         let agent = try await TestAgent(rule, [task("z", "x")])
         try await agent.put("a")
@@ -365,7 +367,7 @@ import Testing
         #expect(agent.texts.count == 1)
     }
 
-    @Test func `with a changed calendar the due times are computed again from the begin`() async throws {
+    @Test func `a changed calendar recomputes the due times from the beginning of each wait`() async throws {
         // It is nine o'clock; the office closes first at five past nine, then at three minutes past.
         let rule = """
             rule: r
@@ -390,7 +392,7 @@ import Testing
 
     // MARK: Bounds
 
-    @Test func `a rule with more keys than it may remember drops the oldest, with a signal`() async throws {
+    @Test func `a rule with too many keys drops the oldest, with a signal`() async throws {
         let rule = """
             rule: r
             on: {none: task_removed, after: task_created, within: 5m, by: task.id}
@@ -408,7 +410,7 @@ import Testing
         #expect(agent.texts.sorted() == ["b", "c"])
     }
 
-    @Test func `a throttle that stops a run uses its key, so that it is not dropped as the oldest`() async throws {
+    @Test func `a throttle that stops a run counts as a use of its key`() async throws {
         let rule = """
             rule: r
             on: task_changed
@@ -426,7 +428,7 @@ import Testing
         #expect(agent.texts == ["a 1", "b 2", "c 4", "b 6"])
     }
 
-    @Test func `a rule with too many keys of once stops, with a signal, until a person resumes it`() async throws {
+    @Test func `a rule with too many keys of once is paused, with a signal, until a person resumes it`() async throws {
         let rule = """
             rule: r
             on: task_created
@@ -446,7 +448,7 @@ import Testing
         #expect(agent.texts == ["a", "b", "c", "e"])
     }
 
-    @Test func `events that a rule waits with are kept, and expire with the time`() async throws {
+    @Test func `events that a rule waits with are not pruned`() async throws {
         let agent = try await TestAgent(Self.all(within: "100d"), [task("x", "x", ["priority": 3, "state": 1])])
         try await agent.put("a", "kept")
         await agent.bench.clock.advance(by: .days(60))

@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `held messages are released as one at the end, also after a restart`() async throws {
+    @Test func `held messages are released as one when the quiet time ends, also after a restart`() async throws {
         let bench = try Bench()
         let shelf = try await shelf(bench)
         try await route(1...3, bench, shelf)
@@ -48,7 +48,7 @@ import Testing
         #expect(try await available(bench) == ["t1 t2 t3"])
     }
 
-    @Test func `a running loop wakes for a message that is held after it fell asleep`() async throws {
+    @Test func `a sleeping loop wakes for the release of a message that was held meanwhile`() async throws {
         let bench = try Bench()
         let shelf = try await shelf(bench)
         let loop = Task { await TimerLoop(bench.surroundings, shelf: shelf).run() }
@@ -74,7 +74,7 @@ import Testing
         #expect(try await available(bench) == ["t1", "t2", "digest"])
     }
 
-    @Test func `a message that the connection still keeps back is released when that ends`() async throws {
+    @Test func `a message is released when the quiet time of its connection has ended too`() async throws {
         let bench = try Bench()
         let hours = try HoursWindow.list("17:00-18:00")
         let shelf = try await shelf(
@@ -90,7 +90,7 @@ import Testing
         #expect(try await available(bench) == ["t1 t2"])
     }
 
-    @Test func `a silence that ends while a release is decided keeps nothing back`() async throws {
+    @Test func `a silence that ends while a release is decided does not apply`() async throws {
         let bench = try Bench()
         let shelf = try await shelf(bench)
         try await route(1...2, bench, shelf)
@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test(arguments: FaultyStore.Moment.all)
-    func `an engine whose store fails around a release sends held messages once`(_ moment: FaultyStore.Moment) async throws {
+    func `an engine whose store fails during a release sends held messages once`(_ moment: FaultyStore.Moment) async throws {
         for call in [FaultyStore.Call.nextRelease, .released, .release, .remembered, .events] {
             let bench = try Bench()
             let shelf = try await shelf(bench)

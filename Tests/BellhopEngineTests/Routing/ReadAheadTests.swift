@@ -5,7 +5,7 @@ import Testing
 
 @testable import BellhopEngine
 
-@Suite struct `Facts read ahead for due timers` {
+@Suite struct `Facts read ahead for timers` {
     private static let now = TestClock().now
 
     private static func book() throws -> RuleBook {
@@ -32,7 +32,7 @@ import Testing
         return ahead
     }
 
-    @Test func `they are for the timers for which they were read, and for these once`() throws {
+    @Test func `facts read ahead serve the timers for which they were read, and only once`() throws {
         let book = try Self.book()
         let ahead = Self.ahead(["a", "b", "c"])
         let batch = book.match([Self.timer("a"), Self.timer("b")])
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: [("d", .hold), ("a", .existing), ("", .existing)] as [(String, RuleTimer.Kind)])
-    func `a timer that was set meanwhile needs newer facts`(_ key: String, _ kind: RuleTimer.Kind) throws {
+    func `a timer that was set meanwhile discards the facts`(_ key: String, _ kind: RuleTimer.Kind) throws {
         let book = try Self.book()
         let ahead = Self.ahead(["a", "b"])
         #expect(ahead.take(for: book.match([Self.timer("a"), Self.timer(key, kind: kind)]), by: book) == nil)
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: [EventType.taskChanged, .sessionExpired])
-    func `an event that can matter to timers discards them, another does not`(_ type: EventType) throws {
+    func `an event that can matter to timers discards the facts, another event does not`(_ type: EventType) throws {
         let book = try Self.book()
         let ahead = Self.ahead(["a"])
         #expect(ahead.take(for: book.match([Self.event(type)], since: [:]), by: book) == nil)

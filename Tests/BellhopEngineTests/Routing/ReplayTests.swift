@@ -34,7 +34,7 @@ import Testing
             .map { $0.delivery.id.rule + ($0.state == .available ? "" : " \($0.state.rawValue)") }
     }
 
-    @Test func `a replay is a new occasion, once, and once and throttle are asked as they are now`() async throws {
+    @Test func `a replay is one new occasion, to which the present once and throttle apply`() async throws {
         let (bench, _, router, event) = try await Self.routed()
         #expect(try await bench.deliveries().count == 4)
         try await bench.store.replay([event], rule: nil, isForced: false, at: bench.now)
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test
-    func `a replay of the event that began a group or a wait begins another from then on, which makes deliveries of its own`()
+    func `a replay of an event begins a group or a count of its own`()
         async throws
     {
         let (bench, shelf, router, event) = try await Self.routed(
@@ -77,14 +77,14 @@ import Testing
         }
     }
 
-    @Test func `a forced replay passes once and throttle, and a shadow rule stays in shadow mode`() async throws {
+    @Test func `a forced replay ignores once and throttle, but not shadow mode`() async throws {
         let (bench, _, router, event) = try await Self.routed()
         try await bench.store.replay([event], rule: nil, isForced: true, at: bench.now)
         try await router.routePending()
         #expect(try await Self.replayed(bench) == ["all", "once", "throttled", "shadow shadow"])
     }
 
-    @Test func `a replay for one rule is seen by no other, and by no paused rule`() async throws {
+    @Test func `a replay for one rule reaches no other rule, and no paused rule`() async throws {
         let (bench, shelf, router, event) = try await Self.routed()
         try await bench.store.replay([event], rule: "throttled", isForced: true, at: bench.now)
         try await router.routePending()
@@ -98,7 +98,7 @@ import Testing
         #expect(try await bench.store.replays(limit: 9).isEmpty)
     }
 
-    @Test func `a rule that was loaded after the event sees its replay`() async throws {
+    @Test func `a rule that was loaded after the event gets its replay`() async throws {
         let (bench, shelf, router, event) = try await Self.routed()
         let later = "rule: later\non: task_created\ndo: [{comment: later}]"
         let book = try await bench.shelf(later, sources: [bench.source()]).book
@@ -124,7 +124,7 @@ import Testing
         #expect(try await bench.store.replays(limit: 9).isEmpty)
     }
 
-    @Test func `a preview says what a replay will do, and stores nothing`() async throws {
+    @Test func `a preview shows the deliveries of a replay and stores nothing`() async throws {
         let (bench, shelf, router, event) = try await Self.routed()
         let before = try await bench.deliveries().count
         let replay = Replay(id: 0, event: event, at: bench.now)
@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test(arguments: ["when: task.title != ''\nfor: 10m", "none"])
-    func `a replay that finds a wait under way, and its preview, say since when and until when it goes on`(
+    func `a replay during a wait, and its preview, name the event that began the wait and its end`(
         _ part: String
     ) async throws {
         let none = "on: {none: task_commented, after: task_created, within: 10m, by: task.id}"
@@ -158,7 +158,7 @@ import Testing
         #expect(try await bench.store.nextTimer() == due)
     }
 
-    @Test func `a preview of several replays sees that one stops another, as they then do`() async throws {
+    @Test func `in a preview of several replays, one stops another as the replays do`() async throws {
         let rules = "rule: r\non: task_created\nonce: task.title\ndo: [{comment: seen}]"
         let (bench, shelf, router, _) = try await Self.routed("rule: other\non: task_removed\ndo: [{comment: x}]")
         try await bench.store.append((2...3).map { .created($0, at: bench.now) })

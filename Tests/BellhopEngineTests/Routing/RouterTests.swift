@@ -179,7 +179,7 @@ import Testing
         #expect(bench.recorder.count("router.routed") == 1)
     }
 
-    @Test func `a batch whose state changes every time is routed later, and the error is reported`() async throws {
+    @Test func `a batch whose state changes at each of five attempts fails, and is routed later`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(logRule(on: "task_created", as: "one", more: "throttle: {every: 1h}"))
         try await bench.store.append(created(0..<1))

@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `deliveries are kept back from the first moment of a silence to the last before its end`() async throws {
+    @Test func `deliveries are silenced from the first moment of a silence to the last before its end`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(Self.rule, sources: [bench.source()])
         try await bench.store.add(silence(bench, from: 60, to: 120), at: bench.now)
@@ -46,7 +46,7 @@ import Testing
         #expect(try await silenceEvents(bench) == ["silence_started 60", "silence_ended 120 2"])
     }
 
-    @Test func `a silence begins and ends on time by itself, and survives a restart`() async throws {
+    @Test func `a silence begins and ends on time without other events, also across a restart`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(Self.rule, sources: [bench.source()])
         try await bench.store.add(silence(bench, from: 60, to: 7200), at: bench.now)
@@ -63,7 +63,7 @@ import Testing
         await second.value
     }
 
-    @Test func `the end of a silence is on the bus before the schedules of the same moment`() async throws {
+    @Test func `the end of a silence comes before the schedules of the same moment`() async throws {
         let bench = try Bench()
         let rules = Self.rule + "\n---\nrule: digest\non: {schedule: \"30 9 * * *\"}\ndo: [{log: x}]"
         let shelf = try await bench.shelf(rules, sources: [bench.source()])
@@ -74,7 +74,7 @@ import Testing
             try await bench.store.events(EventQuery()).map(\.event.type) == [.silenceStarted, .silenceEnded, .scheduleDue])
     }
 
-    @Test func `a silence that ends while a batch is decided keeps nothing of it back`() async throws {
+    @Test func `a silence that ended in the store does not apply to the next batch`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(Self.rule, sources: [bench.source()])
         let silence = silence(bench, from: 0, to: 600)
@@ -90,7 +90,7 @@ import Testing
         #expect(try await silenceEvents(bench) == ["silence_started 0", "silence_ended 0 1"])
     }
 
-    @Test func `whichever statement fails, a silence is reported once and counts what it kept back`() async throws {
+    @Test func `whichever statement fails, a silence is reported once and counts its silenced deliveries`() async throws {
         var faults = 0
         for count in 1...200 {
             let bench = try Bench()
@@ -126,7 +126,7 @@ import Testing
 
     // MARK: Pauses
 
-    @Test func `the events of a paused rule are lost for it, and not for others`() async throws {
+    @Test func `a paused rule misses the events of its pause, and other rules do not`() async throws {
         let bench = try Bench()
         let rules = Self.rule + "\n---\n" + logRule(on: "task_created", as: "tell")
         var shelf = try await bench.shelf(rules, sources: [bench.source()])

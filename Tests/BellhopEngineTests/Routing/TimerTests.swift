@@ -38,7 +38,7 @@ import Testing
         #expect(times.first == bench.now - .days(3) + .seconds(1800))
     }
 
-    @Test func `an interval is counted from the loading of its rule`() async throws {
+    @Test func `an interval counts from the loading of its rule`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(digest("every: 7h"))
         try await run(bench, shelf, for: .days(1))
@@ -50,7 +50,9 @@ import Testing
         ("all", ["2026-01-05T09:30 0", "2026-01-06T09:30 0", "2026-01-07T09:30 0", "2026-01-08T09:30 0"]),
         ("skip", []),
     ])
-    func `times missed in three days are handled as the rule says`(_ missed: String, _ expected: [String]) async throws {
+    func `times missed in three days are handled as the rule's missed setting says`(_ missed: String, _ expected: [String])
+        async throws
+    {
         let bench = try Bench()
         let rules = digest("schedule: \"30 9 * * *\", missed: \(missed)")
         _ = try await bench.shelf(rules)
@@ -144,7 +146,7 @@ import Testing
         #expect(try await dueTimes(bench) == ["2026-01-05T09:10 0"])
     }
 
-    @Test func `a timer whose rule is not in force yet is left until it is`() async throws {
+    @Test func `a timer whose rule is not loaded yet does not fire`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(digest("every: 1d"))
         _ = try await bench.store.register(
@@ -153,7 +155,7 @@ import Testing
         #expect(try await bench.store.nextTimer() == bench.now)
     }
 
-    @Test func `many timers that are due at once are decided in batches, each once`() async throws {
+    @Test func `many timers that are due at once are decided in batches, each exactly once`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(digest("every: 1d"))
         let timers = (0..<1700).map { number in
@@ -185,7 +187,7 @@ import Testing
     }
 
     @Test(arguments: [FaultyStore.Call.dueTimers, .route, .nextTimer], [FaultyStore.Moment.before, .after])
-    func `a failing store makes no timer come due twice or not at all`(
+    func `with a failing store, each timer still fires exactly once`(
         _ call: FaultyStore.Call, _ moment: FaultyStore.Moment
     ) async throws {
         let bench = try Bench()

@@ -10,7 +10,7 @@ import Testing
         "rule: r\non: [task_created, task_changed]\n\(more)\ndo: [{log: \"\(log) ${{ task.id }}\"}]"
     }
 
-    @Test func `a changed do keeps waits, a changed condition restarts them, a removed rule ends them`() async throws {
+    @Test func `a changed for or a removed rule ends the waits of the rule`() async throws {
         let first = rule("when: task.priority == 1\nfor: 10m")
         let agent = try await TestAgent(first)
         try await agent.put("a")
@@ -26,7 +26,7 @@ import Testing
         #expect(agent.texts == [])
     }
 
-    @Test func `a let that the condition uses begins waits anew when it changes, another one does not`() async throws {
+    @Test func `a changed let restarts the waits only if the condition uses it`() async throws {
         func text(_ limit: Int, _ other: String) -> String {
             rule("let: {most: \(limit), limit: most + 1, other: \"'\(other)'\"}\nwhen: task.priority < limit\nfor: 10m")
         }
@@ -41,7 +41,7 @@ import Testing
         #expect(agent.texts == ["x a"])
     }
 
-    @Test func `with existing, tasks known when the rule is loaded count from then`() async throws {
+    @Test func `with existing, the waits of known tasks begin when the rule is loaded`() async throws {
         let agent = try await TestAgent(
             "rule: other\non: task_created\ndo: [{log: z}]",
             [
@@ -55,7 +55,7 @@ import Testing
         #expect(agent.texts == ["x a"])
     }
 
-    @Test func `with existing, tasks of a source's baseline count from then`() async throws {
+    @Test func `with existing, the waits of a baseline's tasks begin at the baseline`() async throws {
         let waiting = rule("when: task.priority == 1\nfor: {time: 10m, existing: true}", log: "${{ event == null }}")
         let agent = try await TestAgent(waiting, [task("a", "printer on fire", ["priority": 1])])
         try await agent.wait(9)
@@ -64,7 +64,7 @@ import Testing
         #expect(agent.texts == ["true a"])
     }
 
-    @Test func `a wait that is over at the moment of an event comes before the event`() async throws {
+    @Test func `a wait that ends at the moment of an event runs before the event`() async throws {
         let agent = try await TestAgent(rule("when: task.priority == 1\nfor: 10m"))
         try await agent.put("a")
         // A running agent: events of the moment at which the wait is over are on the bus before the timer has fired.
@@ -81,14 +81,14 @@ import Testing
         #expect(try await bench.store.nextTimer() == nil)
     }
 
-    @Test func `a wait of four hundred days is over after that time, across a leap day`() async throws {
+    @Test func `a wait of 400 days ends after 400 days, across a leap day`() async throws {
         let agent = try await TestAgent(rule("when: task.priority == 1\nfor: 400d", log: "${{ string(now) }}"))
         try await agent.bench.clock.jump(to: #require(Timestamp(rfc3339: "2027-12-11T09:00:00Z")))
         try await agent.put("a")
         #expect(try await agent.bench.store.nextTimer() == Timestamp(rfc3339: "2029-01-14T09:00:00Z"))
     }
 
-    @Test func `a rule that goes into shadow mode and back begins its waits and groups anew`() async throws {
+    @Test func `a rule that changes to shadow mode and back restarts its waits and groups`() async throws {
         for part in ["when: task.priority == 1\nfor: 10m", "group: {wait: 10m}"] {
             let agent = try await TestAgent(rule(part))
             try await agent.put("a")
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `a group has the last known state of a task that left, and the time since when it gathers`() async throws {
+    @Test func `a group has the last known state of a task that left, and the time of its first event`() async throws {
         let rule = """
             rule: r
             on: [task_created, task_changed]
@@ -117,7 +117,7 @@ import Testing
         #expect(agent.texts == ["y 2026-01-05T09:00:00Z"])
     }
 
-    @Test func `a group behind for gathers from the moment at which the wait was over`() async throws {
+    @Test func `a group after for gathers from the end of the wait`() async throws {
         let agent = try await TestAgent(rule("for: 5m\ngroup: {wait: 5m}", log: "${{ string(since) }}"))
         try await agent.put("a")
         try await agent.wait(10)
@@ -131,7 +131,7 @@ import Testing
         #expect(agent.texts == ["a"])
     }
 
-    @Test func `the status has what each rule waits for, has counted and has gathered`() async throws {
+    @Test func `the status counts the waits, counted events and groups of each rule`() async throws {
         let rules = ["for: 10m", "count: {at_least: 3, within: 1h}", "group: {by: task.priority, wait: 5m}"].enumerated().map {
             "rule: r\($0)\non: [task_created, task_changed]\n\($1)\ndo: [{log: x}]"
         }

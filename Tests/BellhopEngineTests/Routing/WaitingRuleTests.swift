@@ -16,7 +16,7 @@ import Testing
         do: [{log: "${{ event.type }} ${{ task.id }} ${{ task.title }} ${{ string(since) }} ${{ key }}"}]
         """
 
-    @Test func `a rule with for runs when its condition has held that long, for the task as it is then`() async throws {
+    @Test func `a rule with for runs after its condition was true for that time, with the task's current state`() async throws {
         let agent = try await TestAgent(Self.urgent)
         try await agent.put("a")
         try await agent.wait(5)
@@ -27,7 +27,7 @@ import Testing
         #expect(agent.texts == ["task_created a printer burnt down 2026-01-05T09:00:00Z a"])
     }
 
-    @Test func `a condition that ceases ends the wait, and it begins anew when the condition holds again`() async throws {
+    @Test func `a false condition ends the wait, which begins again when the condition is true again`() async throws {
         let agent = try await TestAgent(Self.urgent)
         try await agent.put("a")
         try await agent.wait(5)
@@ -49,7 +49,7 @@ import Testing
         #expect(agent.texts.count == 2)
     }
 
-    @Test func `a poll that stores a change while a wait ends comes after it`() async throws {
+    @Test func `a change that a poll stores while a wait ends comes after the run`() async throws {
         let agent = try await TestAgent(Self.urgent)
         try await agent.put("a")
         await agent.bench.clock.advance(by: .seconds(600))
@@ -117,7 +117,7 @@ import Testing
         #expect(agent.texts.map { $0.prefix(4) } == ["dead", "task"])
     }
 
-    @Test func `timers that came due before the first poll are judged on the tasks after it`() async throws {
+    @Test func `timers that came due during downtime use the tasks of the first poll`() async throws {
         let agent = try await TestAgent(Self.urgent)
         try await agent.put("a")
         try await agent.put("b")
@@ -127,7 +127,7 @@ import Testing
         #expect(agent.texts.map { $0.prefix(14) } == ["task_created a"])
     }
 
-    @Test func `a condition that other tasks have made false is judged once more when the time is over`() async throws {
+    @Test func `a condition that other tasks made false is evaluated again when the wait ends`() async throws {
         let rule = """
             rule: r
             on: [task_created, task_changed]
@@ -158,7 +158,7 @@ import Testing
         do: [{log: "${{ key }}: ${{ events.map(e, e.task.id).join(' ') }}"}]
         """
 
-    @Test func `a rule with count runs when that many events came within the time, and uses them up`() async throws {
+    @Test func `a rule with count runs when enough events came within the time, and uses them up`() async throws {
         let agent = try await TestAgent(Self.burst)
         for id in ["a", "b"] { try await agent.put(id) }
         try await agent.put("x", state: 2)
@@ -210,7 +210,7 @@ import Testing
         """
     }
 
-    @Test func `a group flushes when its first event has waited long enough, with the latest state of the task`() async throws {
+    @Test func `a group flushes when its first event has waited long enough, with the task's latest state`() async throws {
         let agent = try await TestAgent(Self.group("by: task.state, wait: 3m"))
         try await agent.put("a")
         try await agent.put("x", state: 2)
@@ -225,7 +225,7 @@ import Testing
         #expect(agent.texts.count == 2)
     }
 
-    @Test func `two flushes of a group keep their distance`() async throws {
+    @Test func `two flushes of a group are at least its interval apart`() async throws {
         let agent = try await TestAgent(Self.group("every: 5m"))
         try await agent.put("a")
         try await agent.runOnce()
@@ -266,7 +266,7 @@ import Testing
         """
     }
 
-    @Test func `a due schedule runs the rule for each element, which once and the condition see`() async throws {
+    @Test func `a due schedule runs the rule for each element that when and once let pass`() async throws {
         let agent = try await TestAgent(Self.each("when: task.state == 1\nonce: task.id"))
         try await agent.put("a")
         try await agent.put("b", priority: 2)
@@ -278,7 +278,7 @@ import Testing
         #expect(agent.texts.dropFirst() == ["c 2026-01-05T09:10:00Z"])
     }
 
-    @Test func `each and for together wait for each element that stays in the list`() async throws {
+    @Test func `a rule with each and for waits for each element that stays in the list`() async throws {
         let agent = try await TestAgent(Self.each("for: 12m"))
         try await agent.put("a")
         try await agent.put("b")

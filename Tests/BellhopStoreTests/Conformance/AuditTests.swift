@@ -15,8 +15,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `each attempt that ended is one row with its receiver, its content and its outcome`(_ kind: StoreUnderTest) async throws
-    {
+    func `each ended attempt is one audit row with its receiver and its outcome`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let nexts: [RetryPolicy.Next] = [
             .done(Receipt("201, work note")), .retry(at: bench.after(5), Sample.failure), .postponed(Sample.failure),
@@ -41,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `each act of a person that changes something is a row with the person, the time and the host`(
+    func `each act of a person that changes something is one audit row with the person, the host and the time`(
         _ kind: StoreUnderTest
     ) async throws {
         let bench = try kind.make()
@@ -82,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `old rows are deleted from the old end, and the chain still verifies`(_ kind: StoreUnderTest) async throws {
+    func `the oldest rows are pruned, and the chain still verifies`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let retention = Retention(audit: .seconds(100))
         func reload(_ revisions: ClosedRange<Int>) async throws {
@@ -110,7 +109,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `an export begins at a time`(_ kind: StoreUnderTest) async throws {
+    func `audit rows are found by time, by number and up to a limit`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await bench.store.register([RuleRegistration(name: "a", revision: "1")], at: bench.now)
         _ = try await bench.store.register([RuleRegistration(name: "a", revision: "2")], at: bench.after(60))
@@ -121,7 +120,7 @@ import Testing
 
     /// Each: the row, the audit, the end, the lane, its followers. All: `BEGIN`, the end of the audit, `COMMIT`.
     @Test(arguments: [1, 2, 5])
-    func `storing an outcome takes five statements, one of them for the audit, and its transaction three more`(
+    func `storing an outcome takes five statements, and its transaction three more`(
         _ deliveries: Int
     ) async throws {
         let bench = try StoreUnderTest.allCases[0].make()

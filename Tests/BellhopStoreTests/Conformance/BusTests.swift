@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a batch is refused whole if one of its events was routed meanwhile`(_ kind: StoreUnderTest) async throws {
+    func `a batch is refused as a whole if one of its events was routed meanwhile`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.append((1...3).map { Sample.event($0) })
         let places = try await bench.store.unrouted(limit: 3).map(\.sequence)
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `an event keeps its cause, in whatever way it is read`(_ kind: StoreUnderTest) async throws {
+    func `an event keeps its cause, whichever query reads it`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         var event = Sample.event(2)
         event.cause = Sample.event(1).id

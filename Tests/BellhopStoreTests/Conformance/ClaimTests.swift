@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a receiver gets as many attempts as it has room for, with the deliveries that follow`(_ kind: StoreUnderTest)
+    func `a claim takes as many deliveries of a receiver as it has room for, and names the next tasks`(_ kind: StoreUnderTest)
         async throws
     {
         let bench = try kind.make()
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `the longest waiting are claimed first, and busy receivers are skipped`(_ kind: StoreUnderTest) async throws {
+    func `the longest waiting deliveries are claimed first, and busy receivers are skipped`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let deliveries = (1...9).map { number in
             Sample.delivery(number, receiver: ["chat", "mail", "log"][number % 3], at: bench.after(-number))

@@ -16,7 +16,8 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `more waiting messages than the limit become one, whose name each of them has`(_ kind: StoreUnderTest) async throws {
+    func `more waiting messages than the limit become one, and the receipt of each names it`(_ kind: StoreUnderTest) async throws
+    {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: (1...40).map { Self.message($0) }))
         #expect(try await bench.store.coalesce(receiver: "chat", above: 40, at: bench.now) == 0)
@@ -40,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `other actions, and messages that have a thread or may have been sent, stay as they are`(_ kind: StoreUnderTest)
+    func `other actions, messages with a thread and possibly sent messages are not coalesced`(_ kind: StoreUnderTest)
         async throws
     {
         let bench = try kind.make()
@@ -63,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `messages that were tried, have expired, mention someone or are waited for stay as they are`(_ kind: StoreUnderTest)
+    func `messages that were tried, expired, mention people or have followers are not coalesced`(_ kind: StoreUnderTest)
         async throws
     {
         let bench = try kind.make()
@@ -90,8 +91,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `the messages of a lane are taken in their order, and not past one that is running`(_ kind: StoreUnderTest) async throws
-    {
+    func `the messages of a lane are coalesced only if none of the lane is running`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [Self.message(1, lane: "busy")]))
         let running = try #require(try await bench.claim().first)
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `the messages of one lane become one, and a single message stays as it is`(_ kind: StoreUnderTest) async throws {
+    func `the messages of one lane are coalesced, and a single message is not`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: (1...30).map { Self.message($0, lane: "rule") }))
         #expect(try await bench.store.coalesce(receiver: "chat", above: 20, at: bench.now) == 30)
@@ -128,7 +128,9 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `messages become one behind thousands of another rule that have a thread`(_ kind: StoreUnderTest) async throws {
+    func `messages are coalesced behind thousands of messages with a thread from another rule`(_ kind: StoreUnderTest)
+        async throws
+    {
         let bench = try kind.make()
         let others = (1...2000).map { number in
             var other = Self.message(number, thread: "INC\(number)")
@@ -140,7 +142,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `whichever statement fails, all messages become one or stay as they are`(_ kind: StoreUnderTest) async throws {
+    func `whichever statement fails, all messages are coalesced or none`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: (1...4).map { Self.message($0) }))
         let before = try await bench.tested.dump()

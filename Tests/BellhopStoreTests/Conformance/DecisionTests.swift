@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `an escalation that ends with its rule, or is forgotten, leaves a record at its run`(_ kind: StoreUnderTest) async throws
+    func `an escalation that is forgotten, or ends with its rule, leaves a record at its run`(_ kind: StoreUnderTest) async throws
     {
         let bench = try kind.make()
         let names = ["gone", "off", "forgotten", "over", "kept"]
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `too many records of one verdict are cut to the latest and a count, and no others are deleted`(
+    func `records of one verdict beyond the limit are deleted, the oldest first, and no others`(
         _ kind: StoreUnderTest
     ) async throws {
         let bench = try kind.make()

@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `an edit of arguments or of a state that moved meanwhile is refused`(_ kind: StoreUnderTest) async throws {
+    func `an edit is refused if the arguments or the state have changed meanwhile`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await failed(bench)
         #expect(try await bench.store.edit(edit(1, to: "one")))

@@ -299,7 +299,9 @@ struct Operation: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `pruning that fails half-way keeps the rows to keep, and continues the next time`(_ kind: StoreUnderTest) async throws {
+    func `pruning that fails half-way deletes no row that must stay, and continues the next time`(_ kind: StoreUnderTest)
+        async throws
+    {
         let retention = Retention(events: .zero, deliveries: .zero, forgotten: .zero)
         let bench = try kind.make()
         try await bench.store.append((1...2002).map { Sample.event($0) })

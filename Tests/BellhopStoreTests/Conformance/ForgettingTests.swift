@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `forgetting a task ends all that rules keep about it, and nothing about other tasks`(_ kind: StoreUnderTest) async throws
+    func `forgetting a task deletes the rules' state and timers of it, and of no other task`(_ kind: StoreUnderTest) async throws
     {
         let bench = try await bench(kind)
         let found = try await bench.store.tasks(named: "INC1001")
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a routing decided before the forgetting is refused, a later one is stored`(_ kind: StoreUnderTest) async throws {
+    func `a routing decided before a task was forgotten is refused, a later one is stored`(_ kind: StoreUnderTest) async throws {
         let bench = try await bench(kind)
         let id = Sample.key(1).text
         let timer = RuleTimer(.init(rule: "rule", kind: .hold, key: "tasks/\(id)"), due: bench.after(60))

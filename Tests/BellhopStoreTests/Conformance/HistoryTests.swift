@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct `The history of a task` {
     @Test(arguments: StoreUnderTest.allCases)
-    func `a history has the events of a task, why rules stopped, and the deliveries of timers`(_ kind: StoreUnderTest)
+    func `the history of an event has its decisions, those of its timers, and whether it is unrouted`(_ kind: StoreUnderTest)
         async throws
     {
         let bench = try kind.make()
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a history has the newest events up to its limit, and says that there are more`(_ kind: StoreUnderTest) async throws {
+    func `a history has the newest events up to its limit, and a flag if there are more`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.append((1...5).map { Sample.event($0) })
         let subject = Sample.event(1).subject
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a task's history has what a schedule's list did for it`(_ kind: StoreUnderTest) async throws {
+    func `the history of a task has the deliveries of a schedule's list for it`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let event = Sample.event(1)
         try await bench.store.append([event])
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a history up to a place has the events before it`(_ kind: StoreUnderTest) async throws {
+    func `a history up to a sequence number has the newest events up to it`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.append((1...9).map { Sample.event($0) })
         let history = try await bench.store.history(HistoryQuery(through: 7, limit: 3))

@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `beyond the bound the keys that were not written for the longest time are dropped and counted`(
+    func `keys beyond the limit are dropped and counted, the least recently written first`(
         _ kind: StoreUnderTest
     ) async throws {
         let bench = try kind.make()
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a window is one key, and is dropped with its timer and its task's records`(_ kind: StoreUnderTest) async throws {
+    func `a window counts as one key, and is dropped with its timer and its task's records`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await bench.store.register([rule(2)], at: bench.now)
         let began: JSON = ["source": "s", "task": "t"]
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `deleted and forgotten keys make room, and a rule that comes back counts its own again`(
+    func `deleted keys make room, and a rule that is added again counts its keys anew`(
         _ kind: StoreUnderTest
     ) async throws {
         let bench = try kind.make()
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `with a changed calendar the waits of a rule come due now, to compute their times again`(
+    func `a changed calendar makes the waits of a rule due at once, so that their times are recomputed`(
         _ kind: StoreUnderTest
     ) async throws {
         let bench = try kind.make()

@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `the status counts no event whose time is over, though it is not pruned yet`(_ kind: StoreUnderTest) async throws {
+    func `the status does not count expired events that are not pruned yet`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await bench.store.register([RuleRegistration(name: "r", revision: "1", waits: "w", mostKeys: 9)], at: bench.now)
         let writes = [StateKey.Kind.count, .match].flatMap { kind in
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `events are found by type, source, task, id and time, newest last`(_ kind: StoreUnderTest) async throws {
+    func `events are found by type, source, task, id and time, oldest first`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let events = [
             Sample.event(1), Sample.event(2), Sample.event(1, type: .taskChanged, source: "mine", at: bench.after(60)),
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `deliveries are found by state, rule, id and event, newest last`(_ kind: StoreUnderTest) async throws {
+    func `deliveries are found by state, rule, id and event, oldest first`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         var other = Sample.delivery(3)
         other.id.rule = "another"
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a digest is the newest selected events between two places, and the number of the others`(_ kind: StoreUnderTest)
+    func `a digest has the newest selected events between two places, and the number of the others`(_ kind: StoreUnderTest)
         async throws
     {
         let bench = try kind.make()

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct `Deliveries created while the clock was ahead` {
     @Test(arguments: StoreUnderTest.allCases)
-    func `a delivery due in the wrong future is due at the next start`(_ kind: StoreUnderTest) async throws {
+    func `a delivery created while the clock was ahead is due at the next start`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         var later = Sample.delivery(2)
         later.runAt = bench.after(30)
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a claim says whether more deliveries were due than its limit`(_ kind: StoreUnderTest) async throws {
+    func `a claim reports whether more deliveries were due than its limit`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: (1...3).map { Sample.delivery($0) }))
         for (limit, isCutShort) in [(2, true), (2, false)] {
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a postponed attempt does not count and keeps its place, and its rest is stored`(_ kind: StoreUnderTest)
+    func `a postponed attempt does not count, keeps its place and stores its rest`(_ kind: StoreUnderTest)
         async throws
     {
         let bench = try kind.make()
@@ -170,7 +170,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `each of several outcomes is accepted or refused on its own`(_ kind: StoreUnderTest) async throws {
+    func `each of several outcomes is accepted or refused separately`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Sample.delivery(2)]))
         let claims = try await bench.claim()
@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a person can retry a dead or held delivery, with all its attempts`(_ kind: StoreUnderTest) async throws {
+    func `a person can retry a dead or held delivery, with all its attempts again`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         var expiring = Sample.delivery(1)
         expiring.expires = bench.after(10)
@@ -268,7 +268,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `later messages of a conversation know its first one until it ends, each receiver by itself`(
+    func `later messages of a conversation know its first message until it ends, separately for each receiver`(
         _ kind: StoreUnderTest
     ) async throws {
         let bench = try kind.make()

@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `events that a digest has yet to show are kept until it has, or until they are stale`(_ kind: StoreUnderTest)
+    func `events that a digest has not shown yet are kept, unless they are stale`(_ kind: StoreUnderTest)
         async throws
     {
         let bench = try kind.make()
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `old ended deliveries are deleted, except those that a person must decide on`(_ kind: StoreUnderTest) async throws {
+    func `old ended deliveries are deleted, except held ones`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(
             Routing(deliveries: (1...5).map { Sample.delivery($0) } + [Sample.delivery(6, initial: .shadow)]))

@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a new rule gets only events stored after its first loading`(_ kind: StoreUnderTest) async throws {
+    func `a new rule gets only the events after its first loading`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         #expect(try await bench.store.register([rule("old")], at: bench.now) == ["old": 0])
         try await bench.store.append([Sample.event(1), Sample.event(2)])
@@ -92,7 +92,9 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `timers of one time come in the order of their rules, then as they were set`(_ kind: StoreUnderTest) async throws {
+    func `timers due at the same moment are ordered by their rules, then by when they were set`(_ kind: StoreUnderTest)
+        async throws
+    {
         let bench = try kind.make()
         _ = try await bench.store.register([rule("b"), rule("a")], at: bench.now)
         let keys = [("a", "2"), ("b", "1"), ("a", "1"), ("b", "2"), ("b", "3")]
@@ -111,7 +113,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `all timers of a rule end with it, and none is set afterwards`(_ kind: StoreUnderTest) async throws {
+    func `removing a rule ends all its timers and prevents new ones`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await bench.store.register([rule("a", "x", next: bench.after(5)), rule("b")], at: bench.now)
         try await bench.store.route(
@@ -161,7 +163,7 @@ import Testing
         #expect(try await bench.store.nextTimer() == nil)
     }
 
-    @Test func `a hundred thousand timers are read a batch at a time`() async throws {
+    @Test func `a hundred thousand due timers are read in batches, in order of time`() async throws {
         let bench = try StoreUnderTest.allCases[0].make()
         _ = try await bench.store.register([rule("a")], at: bench.now)
         let count = 100_000

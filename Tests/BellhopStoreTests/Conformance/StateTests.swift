@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a write that expects the stored value succeeds`(_ kind: StoreUnderTest) async throws {
+    func `a write that expects the stored value is stored`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         #expect(try await write(set(key, ["a": 1.0, "b": .null], expecting: .absent), to: bench) == .stored)
         #expect(try await write(set(key, 2, expecting: .value(["a": 1.0, "b": .null])), to: bench) == .stored)

@@ -3,7 +3,7 @@ import BellhopTesting
 import Testing
 
 /// The stops of receivers, and how the due deliveries of a receiver are shared among rules.
-@Suite struct `Stops and turns` {
+@Suite struct `Receiver stops and fair claiming` {
     private func pause(_ cause: ReceiverStop.Cause, at now: Timestamp) -> ReceiverPause {
         ReceiverPause(
             ReceiverStop(receiver: "chat", cause: cause, since: now, until: nil, why: "404."),
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a pause is stored even if the lease was lost, and never half`(_ kind: StoreUnderTest) async throws {
+    func `a pause is stored even if the lease was lost, completely or not at all`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1)]))
         let claim = try #require(try await bench.claim(for: 1).first)
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `resuming ends all pauses of a receiver, but no rest, and says so in an event`(_ kind: StoreUnderTest) async throws {
+    func `resuming ends all pauses of a receiver, but no rest, and emits an event`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         #expect(try await bench.store.pause(pause(.refusal, at: bench.now)))
         #expect(try await bench.store.pause(pause(.person, at: bench.now)))
@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `no claim leaves room unused while deliveries are due`(_ kind: StoreUnderTest) async throws {
+    func `a claim uses all its room while deliveries are due`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(
             Routing(

@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a dead delivery stops all deliveries behind it, visibly`(_ kind: StoreUnderTest) async throws {
+    func `a dead delivery drops all deliveries behind it, with the reason`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await owe(
             bench, Sample.delivery(1), Sample.delivery(2), Sample.delivery(3, after: [1, 2]), Sample.delivery(4, after: [3]),
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `retrying the dead deliveries completes the run`(_ kind: StoreUnderTest) async throws {
+    func `retrying all dead deliveries of a run completes it`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await owe(
             bench, Sample.delivery(1), Sample.delivery(2), Sample.delivery(3, after: [1, 2]), Sample.delivery(4, after: [3]))
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `dropping a delivery stops the deliveries behind it for good`(_ kind: StoreUnderTest) async throws {
+    func `dropping a delivery drops the deliveries behind it for good`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await owe(
             bench, Sample.delivery(1), Sample.delivery(2, after: [1]), Sample.delivery(3, after: [2]),
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a delivery's first state follows from those it waits for`(_ kind: StoreUnderTest) async throws {
+    func `the first state of a delivery depends on those it waits for`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await owe(
             bench, Sample.delivery(1, initial: .dead(Sample.failure)), Sample.delivery(2, after: [1]),
@@ -208,7 +208,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a delivery that cannot be read dies, and those behind it are stopped`(_ kind: StoreUnderTest) async throws {
+    func `an unreadable delivery is dead, and those behind it are dropped`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await owe(bench, Sample.delivery(1), Sample.delivery(2, after: [1]))
         try await bench.tested.spoil(Sample.delivery(1).id)

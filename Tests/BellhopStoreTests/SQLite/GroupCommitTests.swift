@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: SQLiteUnderTest.Place.allCases)
-    func `a failing write fails alone`(_ place: SQLiteUnderTest.Place) async throws {
+    func `a failing write does not fail the writes in the same transaction`(_ place: SQLiteUnderTest.Place) async throws {
         let bench = try SQLiteUnderTest(place)
         let gate = Gate()
         async let first: Void = bench.block(with: gate)
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: SQLiteUnderTest.Place.allCases)
-    func `a write whose caller is cancelled is completed, as are others`(_ place: SQLiteUnderTest.Place) async throws {
+    func `a write whose caller is cancelled is completed, and so are other writes`(_ place: SQLiteUnderTest.Place) async throws {
         let bench = try SQLiteUnderTest(place)
         let gate = Gate()
         async let first: Void = bench.block(with: gate)
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `the pages of a burst leave memory once nothing is written`() async throws {
+    @Test func `the page cache of a burst is released when writes stop`() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("burst.db")
         let connections = Connections(try Database(path: path, .writing), path: path, hasReaders: true)

@@ -90,7 +90,7 @@ import Testing
         try await first.close()
     }
 
-    @Test func `another name of the store, or a lock that was deleted, does not admit a second agent`() async throws {
+    @Test func `a link to the store, or a deleted lock file, does not admit a second agent`() async throws {
         let store = try SQLiteStore.open(path: path)
         let (symbolic, hard) = (folder.file("symbolic.db"), folder.file("hard.db"))
         try FileManager.default.createSymbolicLink(atPath: symbolic, withDestinationPath: path)
@@ -210,7 +210,7 @@ import Testing
         #expect(error?.message.contains(path) == true)
     }
 
-    @Test func `a missing folder, a folder in place of the store and a forbidden folder have messages of their own`() throws {
+    @Test func `a missing folder and a folder in place of the store have their own messages`() throws {
         let missing = try #require(refusal { _ = try SQLiteStore.open(path: folder.file("no/bellhop.db")) })
         #expect(missing.kind == .cannotOpen)
         #expect(missing.message.contains(folder.file("no")))
@@ -272,7 +272,7 @@ import Testing
         #expect(try await store.append([Sample.event(1)]) == 1)
     }
 
-    @Test func `a closed store throws`() async throws {
+    @Test func `a closed store throws for reads and writes`() async throws {
         let store = try SQLiteStore.open(path: path)
         try await store.close()
         await #expect(throws: StoreError.self) { try await store.append([Sample.event(1)]) }

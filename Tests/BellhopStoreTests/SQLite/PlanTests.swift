@@ -52,7 +52,7 @@ import Testing
     ]
 
     @Test(arguments: statements)
-    func `no statement on the path of a delivery scans a table`(_ statement: (name: String, sql: String, index: String))
+    func `no frequent statement scans a table`(_ statement: (name: String, sql: String, index: String))
         async throws
     {
         let bench = try SQLiteUnderTest()
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `claiming and coalescing take no more work if 100,000 deliveries wait`(_ isOneLane: Bool)
+    func `claiming and coalescing take no more work with 100,000 waiting deliveries`(_ isOneLane: Bool)
         async throws
     {
         let (few, many) = (
@@ -105,7 +105,7 @@ import Testing
         #expect(few.steps > 100)
     }
 
-    @Test func `reading due timers does not take more work if 20,000 are due at the same moment`() async throws {
+    @Test func `reading due timers takes no more work with 20,000 due at the same moment`() async throws {
         func work(_ count: Int) async throws -> Int {
             let bench = try SQLiteUnderTest()
             let rules = ["b", "a"].map { RuleRegistration(name: $0, revision: "1") }
@@ -149,7 +149,7 @@ import Testing
         #expect(many < few * 3 / 2 && few > 100, "\(few) \(many)")
     }
 
-    @Test func `the short key of a name equals the one in existing stores`() async throws {
+    @Test func `the key of a name equals the one in existing stores`() async throws {
         let key = try await SQLiteUnderTest().sqlite.read { session in
             var statement = try session.prepare("SELECT name_key('rule', 'hold', 'a')")
             return try statement.next() ? statement.int(0) : 0

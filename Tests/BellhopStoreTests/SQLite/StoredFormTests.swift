@@ -112,7 +112,7 @@ import Testing
         #expect(try Message(stored: JSON.parse(Array(#"{"title":[],"severity":"info"}"#.utf8))) == Message(title: []))
     }
 
-    @Test func `failures and the health of sources are read, those of other versions too`() throws {
+    @Test func `failures and the health of sources are read, also those of other versions`() throws {
         func failure(_ text: String) throws -> Failure { Failure(stored: try JSON.parse(Array(text.utf8))) }
         #expect(
             try failure(#"{"reason":"timeout","message":"It hung.","remedy":"retry","after":7000000}"#)

@@ -5,10 +5,10 @@ import Testing
 
 @testable import BellhopStore
 
-@Suite struct `Tasks that are kept decoded` {
+@Suite struct `The task cache` {
     /// Polls in which tasks come, change, leave and return; some of them by another process.
     @Test(arguments: 0..<20)
-    func `rules see the tasks of the store after any changes by polls, at any time`(_ seed: UInt64) async throws {
+    func `the cached tasks equal the stored ones after random polls`(_ seed: UInt64) async throws {
         let tested = try SQLiteUnderTest(.onDisk)
         let store = tested.store
         var random = SeededRandom(seed: seed)
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `a task that did not change is not read again`() async throws {
+    @Test func `an unchanged task is not read again`() async throws {
         let tested = try SQLiteUnderTest()
         let store = tested.store
         _ = try await store.open(Sample.scope, source: "tasks", at: Sample.now)
@@ -59,7 +59,7 @@ import Testing
         #expect(titles == ["printer on fire", "changed"])
     }
 
-    @Test func `tasks that no rule asks for any more are forgotten`() async throws {
+    @Test func `tasks that no rule reads any more leave the cache`() async throws {
         let tested = try SQLiteUnderTest()
         let store = tested.store
         _ = try await store.open(Sample.scope, source: "tasks", at: Sample.now)
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `without polls, tasks that no rule needed since memory was last given back are forgotten`() async throws {
+    @Test func `without polls, tasks that no rule read since the last release of memory leave the cache`() async throws {
         let tested = try SQLiteUnderTest()
         let store = tested.store
         _ = try await store.open(Sample.scope, source: "tasks", at: Sample.now)

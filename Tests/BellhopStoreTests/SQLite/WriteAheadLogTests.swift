@@ -13,7 +13,7 @@ import Testing
         try #require(FileManager.default.attributesOfItem(atPath: folder.file(name))[.size] as? Int)
     }
 
-    @Test func `a long write-ahead log is checkpointed before the next write, and a short one is left`() async throws {
+    @Test func `a long write-ahead log is checkpointed before the next write, a short one is not`() async throws {
         let store = try SQLiteStore.open(path: folder.file("store.db"))
         _ = try await store.open(Sample.scope, source: "tasks", at: Sample.now)
         let empty = try size("store.db")

@@ -3,7 +3,7 @@ import BellhopTesting
 import Testing
 
 /// Random histories of an agent that is restarted, is away, and reloads its rules: what is explained is what happened.
-@Suite(.timeLimit(.minutes(10))) struct `Histories and their explanations` {
+@Suite(.timeLimit(.minutes(10))) struct `Explanations of random histories` {
     @Test(arguments: 0..<UInt64(RandomRuns.count(40)))
     func `explain agrees with a model about rules that wait, count and gather`(_ seed: UInt64) async throws {
         var history = try await ExplainedHistory<WaitingExplanationModel>(seed: RandomRuns.seed(seed))
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: 0..<UInt64(RandomRuns.count(40)))
-    func `explain agrees with a model about events that people had routed again`(_ seed: UInt64) async throws {
+    func `explain agrees with a model about replayed events`(_ seed: UInt64) async throws {
         var history = try await ExplainedHistory<ReplayExplanationModel>(seed: RandomRuns.seed(seed))
         try await history.run(steps: 40)
     }
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: 0..<UInt64(RandomRuns.count(40)))
-    func `explain agrees with a model about what waited before it is counted, and about runs without a step`(
+    func `explain agrees with a model about counts and groups after waits, and about runs without a step`(
         _ seed: UInt64
     ) async throws {
         var history = try await ExplainedHistory<ChainExplanationModel>(seed: RandomRuns.seed(seed))
