@@ -47,9 +47,8 @@ import Testing
         var random = SeededRandom(seed: RandomRuns.seed(seed))
         let sources = ScriptedSource(clock: TestClock())
         let book = try RuleBook.test(Self.rules, sources: [sources])
-        let bench = try Bench()
-        let begin = bench.now
         let agent = try await TestAgent(Self.rules, [], isRunning: true)
+        let begin = agent.bench.now
         var silence: Silence?
         for number in 0..<60 {
             for _ in 0..<(random.oneIn(5) ? Int.random(in: 2...12, using: &random) : Int.random(in: 0...1, using: &random)) {

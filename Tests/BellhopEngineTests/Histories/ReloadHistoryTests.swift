@@ -6,6 +6,11 @@ import Testing
 /// Random histories of tasks, looks, pauses, failures of the store, reloads and steps of the clock: rules that wait do what the model
 /// says, each run once.
 @Suite(.timeLimit(.minutes(10))) struct `Random histories of waiting rules with reloads` {
+    /// The calls of the store that fail at random.
+    private static let calls: [FaultyStore.Call] = [
+        .commit, .route, .unrouted, .state, .nextTimer, .dueTimers, .register, .remembered,
+    ]
+
     @Test(arguments: 0..<UInt64(RandomRuns.count(120)))
     func `each history makes the runs of the model`(_ seed: UInt64) async throws {
         var random = SeededRandom(seed: RandomRuns.seed(seed))
@@ -66,7 +71,7 @@ import Testing
             }
             model.afterChanges(at: minute)
             story.append("\(minute): \(model.tasks.sorted { $0.key < $1.key }.map { "\($0.key)\($0.value)" })")
-            try await runAgent(agent, rules, &random)
+            try await agent.runOnce(with: rules, failingIn: Self.calls, using: &random)
             let (made, expected) = (agent.texts.sorted(), model.log.sorted())
             guard made == expected else {
                 let (lost, surplus) = (expected.difference(from: made).insertions, made.difference(from: expected).insertions)
@@ -78,17 +83,5 @@ import Testing
                 return
             }
         }
-    }
-
-    /// One run of the agent; sometimes it ends in the middle, as if it was killed, and another one follows.
-    private func runAgent(_ agent: TestAgent, _ rules: String, _ random: inout SeededRandom) async throws {
-        let calls: [FaultyStore.Call] = [.commit, .route, .unrouted, .state, .nextTimer, .dueTimers, .register, .remembered]
-        if random.oneIn(3) {
-            let call = calls[Int.random(in: 0..<calls.count, using: &random)]
-            agent.bench.store.failOnce(call, random.oneIn(2) ? .before : .after)
-            try? await agent.runOnce(with: rules)
-            agent.bench.store.stopFailing()
-        }
-        try await agent.runOnce(with: rules)
     }
 }

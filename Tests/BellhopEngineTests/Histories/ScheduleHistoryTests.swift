@@ -6,6 +6,11 @@ import Testing
 /// Random histories of tasks, looks, pauses, failures of the source and of the store, reloads and steps of the clock: rules with
 /// schedules, and rules that remember, do what the model says, each run once.
 @Suite(.timeLimit(.minutes(10))) struct `Random histories of schedules and rule state` {
+    /// The calls of the store that fail at random.
+    private static let calls: [FaultyStore.Call] = [
+        .commit, .route, .unrouted, .state, .nextTimer, .dueTimers, .register, .remembered, .tasks, .events,
+    ]
+
     @Test(arguments: 0..<UInt64(RandomRuns.count(200)))
     func `each history makes the runs of the model`(_ seed: UInt64) async throws {
         var random = SeededRandom(seed: RandomRuns.seed(seed))
@@ -51,7 +56,7 @@ import Testing
                 }
                 model.poll(at: minute, change)
                 story.append("\(minute): \(change.map { "\($0.kind) \($0.id) \($0.priority)" } ?? "nothing")")
-                try await runAgent(agent, rules.yaml, &random)
+                try await agent.runOnce(with: rules.yaml, failingIn: Self.calls, using: &random)
             }
             let (made, expected) = (agent.texts.sorted(), model.log.sorted())
             guard made == expected else {
@@ -75,18 +80,5 @@ import Testing
         return random.oneIn(4)
             ? ScheduleModel.Change(kind: .removed, id: id, priority: before)
             : ScheduleModel.Change(kind: .changed, id: id, priority: priority)
-    }
-
-    /// One run of the agent; sometimes it ends in the middle, as if it was killed, and another one follows.
-    private func runAgent(_ agent: TestAgent, _ rules: String, _ random: inout SeededRandom) async throws {
-        let calls: [FaultyStore.Call] = [
-            .commit, .route, .unrouted, .state, .nextTimer, .dueTimers, .register, .remembered, .tasks, .events,
-        ]
-        if random.oneIn(3), let call = calls.randomElement(using: &random) {
-            agent.bench.store.failOnce(call, random.oneIn(2) ? .before : .after)
-            try? await agent.runOnce(with: rules)
-            agent.bench.store.stopFailing()
-        }
-        try await agent.runOnce(with: rules)
     }
 }

@@ -102,6 +102,7 @@ import Testing
         bench.store.failOnce(.wake)
         try await Intake(bench.surroundings).emit([login(true, at: bench.now)])
         #expect(bench.recorder.names == ["event", "store.failed"])
+        #expect(try await bench.eventLines().count == 1)
     }
 
     @Test(arguments: [true, false]) func `a delivery resting on its connection is woken by a successful login`(

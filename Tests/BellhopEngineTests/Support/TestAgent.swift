@@ -47,6 +47,18 @@ struct TestAgent {
         .runOnce()
     }
 
+    /// Runs a pass. Sometimes one of these calls of the store fails first, as if the agent was killed there.
+    func runOnce(
+        with rules: String? = nil, failingIn calls: [FaultyStore.Call], using random: inout SeededRandom
+    ) async throws {
+        if random.oneIn(3), let call = calls.randomElement(using: &random) {
+            bench.store.failOnce(call, random.oneIn(2) ? .before : .after)
+            try? await runOnce(with: rules)
+            bench.store.stopFailing()
+        }
+        try await runOnce(with: rules)
+    }
+
     /// Lets time pass, with a pass each minute.
     func wait(_ minutes: Int, with rules: String? = nil, hours: String = "08:00-17:00") async throws {
         for _ in 0..<minutes {

@@ -43,7 +43,7 @@ import Testing
     func `an event that cannot be read is counted and does not block others`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.append((1...4).map { Sample.event($0) })
-        try await bench.tested.spoilEvents([1, 2, 4])
+        try await bench.tested.corruptEvents([1, 2, 4])
         #expect(try await bench.store.unrouted(limit: 2).map(\.sequence) == [3])
         #expect(try await bench.store.unrouted(limit: 2).map(\.sequence) == [3])
         try await bench.store.route(Routing(routed: [3]))

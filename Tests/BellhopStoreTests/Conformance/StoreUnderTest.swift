@@ -18,9 +18,9 @@ protocol TestedStore: Sendable {
     /// All that is stored, as text.
     func dump() async throws -> String
     /// Makes the data of these events unreadable.
-    func spoilEvents(_ places: [Int64]) async throws
+    func corruptEvents(_ places: [Int64]) async throws
     /// Makes the content of a delivery unreadable.
-    func spoil(_ delivery: Delivery.ID) async throws
+    func corrupt(_ delivery: Delivery.ID) async throws
     /// Forgets which scopes were opened, as the next process does.
     func forgetOpenScopes()
     /// Makes the n-th statement from now fail, once. Statements that only read count `ofReadings` only.

@@ -211,7 +211,7 @@ import Testing
     func `an unreadable delivery is dead, and those behind it are dropped`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await owe(bench, Sample.delivery(1), Sample.delivery(2, after: [1]))
-        try await bench.tested.spoil(Sample.delivery(1).id)
+        try await bench.tested.corrupt(Sample.delivery(1).id)
         #expect(try await claimed(bench) == [])
         #expect(try await bench.states() == [.dead, .dropped])
         let notice = try #require(try await bench.store.unrouted(limit: 9).first?.event)

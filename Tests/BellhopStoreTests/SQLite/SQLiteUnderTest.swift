@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopTesting
 import CSQLite
 import Synchronization
 import Testing
@@ -59,13 +60,13 @@ struct SQLiteUnderTest: TestedStore {
         }
     }
 
-    func spoilEvents(_ places: [Int64]) async throws {
+    func corruptEvents(_ places: [Int64]) async throws {
         try await sqlite.write { session in
             for place in places { try session.run("UPDATE event SET data = '{\"task\":' WHERE sequence = \(place)") }
         }
     }
 
-    func spoil(_ delivery: Delivery.ID) async throws { try await setBody(of: delivery, to: "{}") }
+    func corrupt(_ delivery: Delivery.ID) async throws { try await setBody(of: delivery, to: "{}") }
 
     func setBody(of delivery: Delivery.ID, to body: String) async throws {
         try await sqlite.write { session in
@@ -82,4 +83,8 @@ struct SQLiteUnderTest: TestedStore {
 
     @discardableResult
     func stopFailing() -> Bool { faults.stop().failed }
+}
+
+extension TemporaryFolder {
+    func file(_ name: String) -> String { path + "/" + name }
 }

@@ -7,7 +7,7 @@ import Testing
     func `events that cannot be read are skipped and counted`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.append((1...5).map { Sample.event($0) })
-        try await bench.tested.spoilEvents([2, 5])
+        try await bench.tested.corruptEvents([2, 5])
         let page = try await bench.store.events(EventQuery())
         #expect(page.map(\.sequence) == [1, 3, 4])
         #expect(page.unreadable == 2)
@@ -171,7 +171,7 @@ import Testing
         let all = try await bench.store.digest(DigestQuery(after: 1003, before: 2000, types: [.taskCreated], sources: []))
         #expect(all == Digest(events: try await bench.store.events(at: [1004, 1005, 1007]), more: 0))
         #expect(try await bench.store.digest(DigestQuery(after: 0, before: 9, types: [], sources: [])) == Digest(events: []))
-        try await bench.tested.spoilEvents([1005])
+        try await bench.tested.corruptEvents([1005])
         #expect(try await bench.store.digest(query).events.last?.sequence == 1003)
     }
 }
