@@ -75,7 +75,7 @@ import Testing
         let chain = Self.chain()
         #expect(Self.problem(of: chain.dropLast(2)) == nil)
         #expect(Self.problem(of: chain.dropLast(2), against: AuditCheckpoint(chain[8]))?.hasPrefix("The last rows") == true)
-        // All hashes were computed again, from a changed row on.
+        // All hashes after a changed row are recomputed.
         var forged = Array(chain.prefix(4))
         for row in chain[4...] {
             forged.append(Self.next(after: forged.last!, at: row.at, row.entry.replacing("ops4", with: "x")))

@@ -26,7 +26,7 @@ import Testing
             bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { _ in ScriptedAction() })
         let running = Task { try await engine.run() }
         try await bench.clock.run(until: bench.now + .seconds(3600), awaiting: 3)
-        // A loop that has just been rung may be in the middle of a turn; one that waits and counts as hanging never stops doing so.
+        // A loop that was just woken may be in the middle of a turn. A waiting loop that counts as hanging would stay so.
         try await waitUntil { engine.hangingLoops == [] }
         running.cancel()
         _ = await running.result

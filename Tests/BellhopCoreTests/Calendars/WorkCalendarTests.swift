@@ -91,7 +91,7 @@ import Testing
 
     @Test func `random calendars agree with a minute-by-minute count`() throws {
         var random = SeededRandom(seed: 12)
-        // Without changes of the clock, a minute is open if one of the hours contains it and the day on which they begin is no holiday.
+        // In a zone without clock changes, a minute is open if one of the hours contains it and their first day is no holiday.
         let zone = try zone("Asia/Kolkata")
         let start: Timestamp = "2026-01-05T00:00Z"
         for _ in 0..<60 {

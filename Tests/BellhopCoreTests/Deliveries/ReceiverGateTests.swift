@@ -5,7 +5,7 @@ import Testing
 @Suite struct `Receiver gate` {
     private let start = Timestamp(seconds: 1_767_603_600)
 
-    private static let trouble = Outcome.failed(Failure(.timeout, .retry(after: nil), "Silence."))
+    private static let timeout = Outcome.failed(Failure(.timeout, .retry(after: nil), "Silence."))
     private static let refused = Outcome.failed(Failure(.refused, .giveUp, "400"))
 
     private func room(_ gate: inout ReceiverGate, _ seconds: Int, inFlight: Int = 0) -> (attempts: Int, next: Timestamp?) {
@@ -17,7 +17,7 @@ import Testing
         var gate = ReceiverGate("ops")
         for second in 0..<count {
             gate.began(at: start + .seconds(second))
-            _ = gate.ended(Self.trouble, began: start + .seconds(second), at: start + .seconds(second))
+            _ = gate.ended(Self.timeout, began: start + .seconds(second), at: start + .seconds(second))
         }
         return gate
     }
@@ -44,7 +44,7 @@ import Testing
             #expect(next == now + .seconds(wait))
             now = next ?? now
             gate.began(at: now)
-            let change = gate.ended(Self.trouble, began: now, at: now)
+            let change = gate.ended(Self.timeout, began: now, at: now)
             #expect(change.opened != nil && change.stops == [change.opened])
         }
     }
@@ -69,9 +69,9 @@ import Testing
         let free = room(&gate, 10)
         #expect(free.attempts > 1)
         // The next failures are counted anew.
-        let changes = (1...4).map { _ in gate.ended(Self.trouble, began: now, at: now) }
+        let changes = (1...4).map { _ in gate.ended(Self.timeout, began: now, at: now) }
         #expect(changes.allSatisfy { $0.opened == nil })
-        // A later run knows that it was closed.
+        // A later run knows that the breaker was closed.
         var restored = ReceiverGate("ops")
         for stop in change.stops { restored.restore(stop, at: now) }
         #expect(restored.isFresh(at: now))
@@ -81,10 +81,10 @@ import Testing
         var gate = failing(4)
         _ = gate.ended(Self.refused, began: start, at: start)
         let own = Outcome.failed(Failure(.badArguments, .giveUp, ""))
-        let outcomes = Array(repeating: Self.trouble, count: 4) + [.interrupted, own, .interrupted, own]
+        let outcomes = Array(repeating: Self.timeout, count: 4) + [.interrupted, own, .interrupted, own]
         let changes = outcomes.map { gate.ended($0, began: start, at: start) }
         #expect(changes.allSatisfy { $0.opened == nil })
-        let last = gate.ended(Self.trouble, began: start, at: start)
+        let last = gate.ended(Self.timeout, began: start, at: start)
         #expect(last.opened != nil)
     }
 
@@ -117,7 +117,7 @@ import Testing
         #expect(between == ReceiverGate.Change() && late == ReceiverGate.Change())
         let free = room(&gate, 11)
         #expect(free.attempts > 0)
-        // The store's answer about the pause was on its way.
+        // The store's answer about the pause arrives late.
         gate.restore(ReceiverStop(receiver: "ops", cause: .refusal, since: start, until: nil, why: "401"), at: start)
         let restored = room(&gate, 11)
         #expect(restored.attempts > 0)
@@ -128,26 +128,26 @@ import Testing
     @Test(arguments: 0..<200) func `the gate keeps its contract in a random history`(_ seed: UInt64) {
         var history = GateHistory(seed: seed, at: start)
         for _ in 0..<300 { history.step() }
-        #expect(history.complaints.isEmpty, "\(history.complaints)")
+        #expect(history.violations.isEmpty, "\(history.violations)")
     }
 }
 
-/// A random history of attempts at a receiver, with what the contract promises about each moment.
+/// A random history of attempts at a receiver, which checks the contract at each moment.
 private struct GateHistory {
     private var random: SeededRandom
     private var gate = ReceiverGate("ops")
     private var now: Timestamp
-    private var flying: [(began: Timestamp, isTrial: Bool)] = []
-    private(set) var complaints: [String] = []
+    private var inFlight: [(began: Timestamp, isTrial: Bool)] = []
+    private(set) var violations: [String] = []
 
-    // What the contract says, in its own words.
+    // The state that the contract describes.
     private var failuresInARow = 0
     private var restEnd = Timestamp.distantPast
     private var breaker: (since: Timestamp, end: Timestamp)?
     private var isPaused = false
     private var resumed = Timestamp.distantPast
     private var hasRested = false
-    /// What a later run would find.
+    /// The stops that a later run would find.
     private var stored: [ReceiverStop.Cause: ReceiverStop] = [:]
 
     init(seed: UInt64, at now: Timestamp) {
@@ -170,17 +170,17 @@ private struct GateHistory {
             } else {
                 gate.willResume(at: now)
                 resumed = now
-                // Attempts end before the store knows.
-                while Bool.random(using: &random), !flying.isEmpty { end() }
-                if gate.resume() != isPaused { complaints.append("resuming does not say whether it was paused") }
+                // Attempts end before the resumption is stored.
+                while Bool.random(using: &random), !inFlight.isEmpty { end() }
+                if gate.resume() != isPaused { violations.append("resuming does not say whether it was paused") }
                 stored = stored.filter { !$0.key.isPause }
                 isPaused = false
             }
         default:
-            // Another run, which knows only what is stored; attempts in flight are lost.
+            // A restart, which knows only the stored stops; attempts in flight are lost.
             gate = ReceiverGate("ops")
             for stop in stored.values { gate.restore(stop, at: now) }
-            flying = []
+            inFlight = []
             failuresInARow = breaker == nil ? 0 : failuresInARow
         }
     }
@@ -188,35 +188,35 @@ private struct GateHistory {
     private var stopEnd: Timestamp? { [restEnd, breaker?.end].compactMap(\.self).filter { $0 > now }.max() }
 
     private mutating func check() {
-        let room = gate.room(inFlight: flying.count, most: 8, at: now)
+        let room = gate.room(inFlight: inFlight.count, most: 8, at: now)
         if isPaused {
-            if room.attempts != 0 { complaints.append("a paused receiver is called") }
+            if room.attempts != 0 { violations.append("a paused receiver is called") }
         } else if let stopEnd {
-            if room.attempts != 0 { complaints.append("it is called during a rest or with an open breaker") }
+            if room.attempts != 0 { violations.append("it is called during a rest or with an open breaker") }
             if room.next != stopEnd {
-                complaints.append("the end of the stop is \(stopEnd), not \(room.next.map { "\($0)" } ?? "nil")")
+                violations.append("the end of the stop is \(stopEnd), not \(room.next.map { "\($0)" } ?? "nil")")
             }
         } else if breaker != nil {
-            if room.attempts > 1 { complaints.append("a trial has more than one attempt") }
-            if !flying.isEmpty, room.attempts > 0 { complaints.append("a trial begins beside other attempts") }
-            if flying.isEmpty, room.attempts == 0, room.next == nil { complaints.append("a trial never begins") }
-        } else if flying.isEmpty, room.attempts == 0, !hasRested {
-            complaints.append("a receiver that is not stopped gets nothing")
+            if room.attempts > 1 { violations.append("a trial has more than one attempt") }
+            if !inFlight.isEmpty, room.attempts > 0 { violations.append("a trial begins beside other attempts") }
+            if inFlight.isEmpty, room.attempts == 0, room.next == nil { violations.append("a trial never begins") }
+        } else if inFlight.isEmpty, room.attempts == 0, !hasRested {
+            violations.append("a receiver that is not stopped gets nothing")
         }
-        if room.attempts + flying.count > max(8, flying.count) { complaints.append("more than eight are in flight") }
-        if flying.count(where: \.isTrial) > 1 { complaints.append("two trials") }
+        if room.attempts + inFlight.count > max(8, inFlight.count) { violations.append("more than eight are in flight") }
+        if inFlight.count(where: \.isTrial) > 1 { violations.append("two trials") }
     }
 
     private mutating func begin() {
-        guard gate.room(inFlight: flying.count, most: 8, at: now).attempts > 0 else { return }
+        guard gate.room(inFlight: inFlight.count, most: 8, at: now).attempts > 0 else { return }
         gate.began(at: now)
-        flying.append((now, breaker != nil))
+        inFlight.append((now, breaker != nil))
         now = now + .microseconds(1)
     }
 
     private mutating func end() {
-        guard let place = flying.indices.randomElement(using: &random) else { return }
-        let attempt = flying.remove(at: place)
+        guard let place = inFlight.indices.randomElement(using: &random) else { return }
+        let attempt = inFlight.remove(at: place)
         now = now + .milliseconds(Int.random(in: 1...300, using: &random))
         let outcome: Outcome
         switch Int.random(in: 0..<12, using: &random) {

@@ -7,7 +7,7 @@ import Testing
     private static let now = Timestamp(seconds: 1_767_603_600)
     private static let failure = Failure(.unreachable, .retry(after: nil), "No connection.")
 
-    /// What each constructor makes, with and without what is optional.
+    /// The contents that the constructors make, with and without optional members.
     private static let contents: [EventContent] = {
         let held = HeldResult(known: 40, listing: Listing(), comparison: Comparison(), at: now)
         let occasion = Occasion.event(Event.ID("e")).id

@@ -3,9 +3,9 @@ import BellhopRules
 import BellhopTesting
 import Testing
 
-/// What `bellhop explain --as-test` makes of what an agent did.
+/// The tests that `bellhop explain --as-test` generates.
 @Suite struct `Tests generated from history` {
-    /// Rules with a story in which they run and are stopped.
+    /// Rules with a history in which they run and are stopped.
     enum Story: String, CaseIterable, CustomTestStringConvertible {
         case plain, once, throttled, waits, ends, counts, gathers, shadow, emits, escalates
 
@@ -85,7 +85,7 @@ import Testing
         let book = try RuleBook.loadToExplain(files, surroundings: surroundings)
         var acted = 0
         func check(_ event: StoredEvent?, _ facts: [ExplanationFacts]) throws {
-            // Without a rule's name there is no case if no rule came into question.
+            // Without the name of a rule, no case is generated if the event fits no rule.
             let all = try? ExplainedTest(of: event, in: facts, by: book, files: files, surroundings: surroundings)
             let test = try ExplainedTest(of: event, in: facts, rule: "r", by: book, files: files, surroundings: surroundings)
             #expect(all?.problems ?? [] == [] && test.problems == [], "\(all?.text ?? "")\(test.text)")

@@ -1,8 +1,8 @@
 import BellhopCore
 
-/// What escalations must do while their rules are reloaded and the clock is set back: the part of `ReloadModel` for `escalate`.
+/// The part of `ReloadModel` for `escalate`.
 ///
-/// Each step logs how its rule was written when it ran: an escalation keeps the steps of its run.
+/// Each step logs the version of its rule at the run: an escalation keeps the steps of its run.
 struct ReloadEscalations {
     /// The rules by their letters, in YAML.
     static let rules = [
@@ -28,7 +28,7 @@ struct ReloadEscalations {
     ]
 
     private struct Escalation {
-        /// What each step logs, with the minutes at which it comes.
+        /// The line of each step, with the minutes at which it runs.
         var steps: [(text: String, times: [Int])]
 
         var isOver: Bool { steps.allSatisfy(\.times.isEmpty) }
@@ -37,7 +37,7 @@ struct ReloadEscalations {
             steps.indices.compactMap { place in steps[place].times.first.map { (place, $0) } }.min { $0.1 < $1.1 }
         }
 
-        /// Makes the step. Of repetitions that were missed, one comes.
+        /// Runs the step. Of missed repetitions, one runs.
         mutating func take(_ place: Int, at now: Int) -> String {
             steps[place].times.removeFirst()
             while let due = steps[place].times.first, due <= now { steps[place].times.removeFirst() }
@@ -45,12 +45,12 @@ struct ReloadEscalations {
         }
     }
 
-    /// By rule and task; those of e stay after their last step, because an answer closes what they opened.
+    /// By rule and task. Those of e stay after their last step, because an answer closes their pages.
     private var escalations: [String: [String: Escalation]] = [:]
-    /// How the `do` of each rule that is in the file is written.
+    /// The version of the `do` of each present rule.
     private var actions = ["e": 0, "f": 0]
 
-    /// The rules are loaded again. Escalations go on as they began; only those of a rule that is gone end, without closing anything.
+    /// Reloads the rules. Escalations keep their steps; those of a removed rule end and close nothing.
     mutating func load(_ writings: [String: ReloadModel.Writing]) {
         for rule in Self.rules.keys {
             let writing = writings[rule] ?? ReloadModel.Writing()
@@ -59,7 +59,7 @@ struct ReloadEscalations {
         }
     }
 
-    /// What an event means to escalations: it ends them first, then it may begin new ones. Returns what is logged at once.
+    /// Applies an event: it ends escalations first, then may begin new ones. Returns the logged lines.
     mutating func apply(_ kind: ReloadModel.Kind, _ id: String, _ priority: Int, at now: Int) -> [String] {
         var log: [String] = []
         if kind == .removed || kind == .changed, escalations["e"]?.removeValue(forKey: id) != nil {
@@ -82,7 +82,7 @@ struct ReloadEscalations {
         return log
     }
 
-    /// Makes the steps whose time has come, in their order, as long as the next is due. Returns what is logged.
+    /// Runs the due steps in their order. Returns the logged lines.
     ///
     /// - Parameter tasks: the tasks' priorities.
     mutating func fire(_ tasks: [String: Int], at now: Int, _ isDue: (Int) -> Bool) -> [String] {

@@ -3,8 +3,8 @@ import BellhopEngine
 import BellhopTesting
 import Testing
 
-/// Random histories of tasks, looks, pauses, failures of the store, reloads and steps of the clock: rules that wait do what the model
-/// says, each run once.
+/// Random histories of tasks, passes, downtime, store failures, reloads and clock changes: rules that wait make the runs of a model,
+/// each once.
 @Suite(.timeLimit(.minutes(10))) struct `Random histories of waiting rules with reloads` {
     /// The calls of the store that fail at random.
     private static let calls: [FaultyStore.Call] = [
@@ -28,7 +28,7 @@ import Testing
                 minute += pause
                 await agent.bench.clock.advance(by: .seconds(60 * pause))
             } else if random.oneIn(8) {
-                // The clock is set back: what was due is not due again, and due times stay as they are.
+                // The clock is set back: timers that have fired are not due again, and due times stay as they are.
                 let step = Int.random(in: 1...6, using: &random)
                 minute -= step
                 await agent.bench.clock.jump(to: agent.bench.now - .seconds(60 * step))

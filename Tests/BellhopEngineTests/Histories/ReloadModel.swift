@@ -1,13 +1,13 @@
 import BellhopCore
 
-/// What rules that wait, count and gather must do, written from what the format says of them, not from the program.
+/// A model of rules that wait, count and gather, written from the documentation of the format, not from the program.
 ///
 /// Each rule logs its letter and the ids of the tasks whose events led to the run.
 struct ReloadModel {
     /// The rules' letters, in the order of the file.
     static let letters = ["h", "c", "d", "g", "x"] + ReloadPatterns.rules.keys.sorted() + ReloadEscalations.rules.keys.sorted()
 
-    /// How a rule is written at the moment. What its condition and its `do` say is always the same; their text changes.
+    /// The present text of a rule. The meaning of its condition and its `do` is always the same; their text changes.
     struct Writing {
         var (condition, action) = (0, 0)
         var isThere = true
@@ -75,23 +75,23 @@ struct ReloadModel {
 
     private struct Waits {
         var due: Int
-        /// Counts the waits: those of one moment come in the order in which they began.
+        /// The number of the wait: waits of one moment end in the order in which they began.
         var number: Int
         var hasRun = false
     }
 
-    /// What a rule has counted or gathered: the tasks and the minutes of their events.
+    /// The counted or gathered events of a rule: their tasks and minutes.
     private typealias Window = [(id: String, at: Int)]
 
     private struct Group {
         var events: Window = []
         var due = 0
         var last: Int?
-        /// Its place among the waits of the same moment: what was set first comes first.
+        /// Its place among the timers of the same moment: the one set first comes first.
         var number = 0
     }
 
-    /// The tasks' priorities as they were last seen.
+    /// The last known priorities of the tasks.
     private(set) var tasks: [String: Int] = [:]
     private var (hold, chainHold): ([String: Waits], [String: Waits]) = ([:], [:])
     private var created: [Int: Window] = [:]
@@ -106,8 +106,7 @@ struct ReloadModel {
     private var absent: Set<String> = []
     private(set) var log: [String] = []
 
-    /// The rules are loaded again. One whose condition has changed begins anew, and one that is gone ends what it had; a changed `do`
-    /// changes nothing of that.
+    /// Reloads the rules. A changed condition or a removed rule drops the rule's state; a changed `do` does not.
     mutating func load(_ writings: [String: Writing], anew: Set<String>, at now: Int) {
         let absent = Set(writings.filter { !$0.value.isThere }.keys)
         escalations.load(writings)
@@ -121,8 +120,8 @@ struct ReloadModel {
         self.absent = absent
     }
 
-    /// The first events of a moment are about to come. Groups that are due, and waits that are over at this very moment, come before
-    /// them; waits that were over while nobody looked come after them.
+    /// Fires the timers that come before the events of a moment: due groups, and waits that end at this moment. Waits that ended during
+    /// downtime come after the events.
     mutating func beforeChanges(at now: Int) {
         fireGroups(until: now)
         fireHolds(at: now)
@@ -130,14 +129,14 @@ struct ReloadModel {
         log += escalations.fire(tasks, at: now) { $0 == now }
     }
 
-    /// The look is over.
+    /// Fires the timers that come after the events of a moment.
     mutating func afterChanges(at now: Int) {
         fireHolds(until: now)
         fireGroups(until: now)
         log += escalations.fire(tasks, at: now) { $0 <= now }
     }
 
-    /// An event of a task with this priority; for a removed task as it was last seen.
+    /// Applies an event of a task with this priority; for a removed task, its last known one.
     mutating func apply(_ kind: Kind, _ id: String, _ priority: Int, at now: Int) {
         // h and x
         let (holds, begins) = (priority == 1, kind == .created || kind == .changed)

@@ -1,7 +1,6 @@
 import BellhopCore
 
-/// What rules for several events must do while they are reloaded and the clock is set back: the part of `ReloadModel` for `on` with
-/// `all`, `sequence` and `none`.
+/// The part of `ReloadModel` for rules for several events: `on` with `all`, `sequence` and `none`.
 struct ReloadPatterns {
     /// The rules by their letters, in YAML.
     static let rules = [
@@ -44,25 +43,25 @@ struct ReloadPatterns {
         """,
     ]
 
-    /// Writes a time as the minutes after the begin of the history.
+    /// Writes a time as the minutes after the start of the history.
     private static func minute(_ time: String) -> String {
         "${{ (\(time) - timestamp('2026-01-05T09:00:00Z')).getMinutes() }}"
     }
 
-    /// What waits for the other event of `p`, by entry; the sequences of `q`, each from its begin on.
+    /// The events of `p` that wait for the other entry, by entry; the sequences of `q`, each with its start.
     private var together: [[(id: String, at: Int)]] = [[], []]
     private var sequences: [String: [(start: Int, count: Int)]] = [:]
-    /// The absences of `n` by task and of `m` by priority: who began them, and when.
+    /// The absences of `n` by task and of `m` by priority, with the task that began them and the minute.
     private var unchanged: [String: Int] = [:]
     private var untouched: [Int: (id: String, at: Int)] = [:]
-    /// The begin of the silence, until it was reported.
+    /// The start of the silence, until it is reported.
     private var silence: Int? = 0
-    /// What waits for the other event of `t`, and when the waits of `t` are over: nil when they have been.
+    /// The events of `t` that wait for the other entry, and the ends of the waits of `t`: nil after the end.
     private var pairs: [String: [[Int]]] = [:]
     private var pairHold: [String: Int?] = [:]
     private var absent: Set<String> = []
 
-    /// The rules are loaded again: those of `anew` begin anew, and the absent ones end what they had.
+    /// Reloads the rules: those of `anew` and the absent ones lose their state.
     mutating func load(anew: Set<String>, without absent: Set<String>, at now: Int) {
         let ended = anew.union(absent)
         if ended.contains("p") { together = [[], []] }
@@ -70,7 +69,7 @@ struct ReloadPatterns {
         if ended.contains("n") { unchanged = [:] }
         if ended.contains("m") { untouched = [:] }
         if ended.contains("t") { (pairs, pairHold) = ([:], [:]) }
-        // A silence begins when its rule is loaded, also when it comes back.
+        // A silence begins when its rule is loaded, also when it is added again.
         if absent.contains("s") {
             silence = nil
         } else if anew.contains("s") || self.absent.contains("s") {
@@ -79,7 +78,7 @@ struct ReloadPatterns {
         self.absent = absent
     }
 
-    /// An event of a task with this priority. Returns what is logged at once.
+    /// Applies an event of a task with this priority. Returns the logged lines.
     mutating func apply(_ kind: ReloadModel.Kind, _ id: String, _ priority: Int, at now: Int) -> [String] {
         var log: [String] = []
         if !absent.contains("p") { log += applyToAll(kind, id, priority, at: now) }
@@ -104,7 +103,7 @@ struct ReloadPatterns {
     private mutating func applyToAll(_ kind: ReloadModel.Kind, _ id: String, _ priority: Int, at now: Int) -> [String] {
         let fits = [kind == .created, (kind == .created || kind == .changed) && priority == 1]
         guard fits.contains(true) else { return [] }
-        // What was too late for an event that fits is gone, also when the clock is set back.
+        // Events that were too old for a fitting event are gone, also when the clock is set back.
         together = together.map { $0.filter { now < $0.at + 4 } }
         guard let entry = [0, 1].filter({ fits[$0] }).min(by: { together[$0].count < together[$1].count }) else { return [] }
         together[entry].append((id, now))
@@ -153,7 +152,7 @@ struct ReloadPatterns {
         }
     }
 
-    /// Ends the waits that are due. Returns what is logged.
+    /// Ends the due waits. Returns the logged lines.
     mutating func fire(_ isDue: (Int) -> Bool) -> [String] {
         var log: [String] = []
         for (id, begin) in unchanged where isDue(begin + 3) {

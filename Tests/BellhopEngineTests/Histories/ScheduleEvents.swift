@@ -1,12 +1,12 @@
 import BellhopCore
 
-/// The rules for events: `i` waits with urgent tasks, also with those that are known already, `o` runs once for each that comes, `w` at
-/// most every five minutes for each priority, and `k` for a share of the tasks. A run that lies ahead, because the clock was set back,
-/// holds nothing up.
+/// The rules for events: `i` waits with urgent tasks, also with known ones, `o` runs once for each new task, `w` at most every five
+/// minutes for each priority, and `k` is a canary. An earlier run that lies in the future, because the clock was set back, throttles
+/// nothing.
 struct ScheduleEvents {
     private struct Wait {
         var due: Int
-        /// Whether an event began it.
+        /// Whether the task was known when the rule was loaded, so that no event began the wait.
         var isKnown: Bool
         var hasRun = false
     }
@@ -15,7 +15,7 @@ struct ScheduleEvents {
     private var once: Set<String> = []
     private var latest: [Int: Int] = [:]
 
-    /// `i` is loaded, or its condition has changed: tasks that are known count from now.
+    /// `i` is loaded, or its condition has changed: the waits of known tasks begin now.
     mutating func load(_ tasks: [String: Int], at now: Int) {
         waits = tasks.filter { $0.value == 1 }.mapValues { _ in Wait(due: now + 4, isKnown: true) }
     }

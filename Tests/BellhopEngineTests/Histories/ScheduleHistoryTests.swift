@@ -3,8 +3,8 @@ import BellhopEngine
 import BellhopTesting
 import Testing
 
-/// Random histories of tasks, looks, pauses, failures of the source and of the store, reloads and steps of the clock: rules with
-/// schedules, and rules that remember, do what the model says, each run once.
+/// Random histories of tasks, passes, downtime, failures of source and store, reloads and clock changes: rules with schedules or
+/// state make the runs of a model, each once.
 @Suite(.timeLimit(.minutes(10))) struct `Random histories of schedules and rule state` {
     /// The calls of the store that fail at random.
     private static let calls: [FaultyStore.Call] = [

@@ -1,21 +1,21 @@
-/// The rules with schedules: `v` waits with each urgent task, `u` runs once for each, `y` at most every nine minutes, and `l` tells
-/// what happened.
+/// The rules with schedules: `v` waits with each urgent task, `u` runs once for each, `y` at most every nine minutes, and `l` is a
+/// digest.
 struct ScheduleLists {
     private struct Wait {
         var due: Int
         var hasRun = false
     }
 
-    /// When each is due next, and how often.
+    /// The next due time and the interval of each rule.
     private var schedules = ["v": (due: 5, every: 5), "u": (due: 3, every: 3), "y": (due: 4, every: 4), "l": (due: 7, every: 7)]
-    /// The times at which each was due: after the clock was set back, these are not due again.
+    /// The times at which each rule was due: they are not due again after the clock was set back.
     private var times: [String: Set<Int>] = [:]
     private var waits: [String: Wait] = [:]
     private var once: Set<String> = []
     private var latest: [String: Int] = [:]
-    private var untold: [String] = []
+    private var undigested: [String] = []
 
-    /// `v` comes back: its interval counts from its loading.
+    /// `v` is added again: its interval counts from its loading.
     mutating func load(at now: Int) { schedules["v"]?.due = now + 5 }
 
     mutating func forgetWaits() { waits = [:] }
@@ -25,9 +25,9 @@ struct ScheduleLists {
         for (rule, schedule) in schedules { schedules[rule]?.due = min(schedule.due, now + schedule.every) }
     }
 
-    mutating func apply(_ change: ScheduleModel.Change) { untold.append("\(change.kind.rawValue) \(change.id)") }
+    mutating func apply(_ change: ScheduleModel.Change) { undigested.append("\(change.kind.rawValue) \(change.id)") }
 
-    /// Waits that are over, for elements that are still in the list.
+    /// Ends the due waits of elements that are still in the list.
     mutating func fire(_ tasks: [String: Int], _ isDue: (Int) -> Bool) -> [String] {
         var log: [String] = []
         for (id, wait) in waits where !wait.hasRun && isDue(wait.due) {
@@ -42,7 +42,7 @@ struct ScheduleLists {
         return log
     }
 
-    /// Runs the rules whose schedules are due. Of times that were missed, one run comes.
+    /// Runs the rules whose schedules are due. Missed times make one run.
     mutating func run(_ tasks: [String: Int], at now: Int, without removed: Set<String>, _ isDue: (Int) -> Bool) -> [String] {
         var log: [String] = []
         let urgent = Set(tasks.filter { $0.value == 1 }.keys)
@@ -62,11 +62,11 @@ struct ScheduleLists {
         return log
     }
 
-    /// Tells what happened since it last did, if it is time.
-    mutating func tell(at now: Int) -> [String] {
-        guard take("l", at: now, { $0 <= now }), !untold.isEmpty else { return [] }
-        defer { untold = [] }
-        return ["l " + untold.joined(separator: " ")]
+    /// Runs the digest of the changes since the last one, if it is due.
+    mutating func digest(at now: Int) -> [String] {
+        guard take("l", at: now, { $0 <= now }), !undigested.isEmpty else { return [] }
+        defer { undigested = [] }
+        return ["l " + undigested.joined(separator: " ")]
     }
 
     private mutating func take(_ rule: String, at now: Int, _ isDue: (Int) -> Bool) -> Bool {

@@ -1,9 +1,9 @@
 import BellhopCore
 
-/// What rules with schedules and lists, with `existing`, `once`, `throttle` and a share of the tasks must do, written from what the
-/// format and the guide say of them, not from the program.
+/// A model of rules with schedules, lists, `existing`, `once`, `throttle` or a canary, written from the documentation of the format,
+/// not from the program.
 ///
-/// Each rule logs its letter and the ids of its tasks. A look at the source shows at most one change.
+/// Each rule logs its letter and the ids of its tasks. A poll shows at most one change.
 struct ScheduleModel {
     enum Kind: String {
         case created = "task_created"
@@ -15,17 +15,17 @@ struct ScheduleModel {
     struct Change {
         var kind: Kind
         var id: String
-        /// For a removed task as it was last seen.
+        /// For a removed task, its last known one.
         var priority: Int
     }
 
-    /// The tasks' priorities as they were last seen.
+    /// The last known priorities of the tasks.
     private(set) var tasks: [String: Int]
     var log: [String] = []
     var lists = ScheduleLists()
     var events = ScheduleEvents()
     private var removed: Set<String> = []
-    /// When the source failed first, of the latest looks in a row.
+    /// The time of the first of the latest failed polls in a row.
     private var failingSince: Int?
     var isFailing: Bool { failingSince != nil }
 
@@ -34,7 +34,7 @@ struct ScheduleModel {
         events.load(tasks, at: 0)
     }
 
-    /// A new text of a rule takes effect; what follows from it happens with the next look.
+    /// Loads a changed rule. Its effects come with the next poll.
     mutating func load(_ writing: ScheduleRules.Change, at now: Int) {
         switch writing {
         case .action: return
@@ -52,8 +52,8 @@ struct ScheduleModel {
         }
     }
 
-    /// The agent starts, looks at its source, and does what is due. What is due at this very moment comes before the change that the look
-    /// shows; what came due while nobody looked comes after it.
+    /// The agent starts, polls its source and fires due timers. Timers of this very moment come before the polled change; timers that
+    /// came due during downtime come after it.
     mutating func poll(at now: Int, _ change: Change?) {
         failingSince = nil
         lists.bringForward(to: now)
@@ -69,11 +69,11 @@ struct ScheduleModel {
         log += events.fire(tasks) { $0 <= now }
         if !removed.contains("v") { log += lists.fire(tasks) { $0 <= now } }
         log += lists.run(tasks, at: now, without: removed) { $0 < now }
-        // What the look has shown is on the bus before the schedule's event.
-        log += lists.tell(at: now)
+        // The polled change is on the bus before the schedule's event.
+        log += lists.digest(at: now)
     }
 
-    /// The agent starts, and its source fails. Rules that wait are kept back for a quarter of an hour of failures, schedules are not.
+    /// The agent starts, and its source fails. Waits are delayed for 15 minutes of failures, schedules are not.
     mutating func fail(at now: Int) {
         let since = failingSince ?? now
         failingSince = since
@@ -83,6 +83,6 @@ struct ScheduleModel {
             if !removed.contains("v") { log += lists.fire(tasks) { $0 <= now } }
         }
         log += lists.run(tasks, at: now, without: removed) { $0 <= now }
-        log += lists.tell(at: now)
+        log += lists.digest(at: now)
     }
 }

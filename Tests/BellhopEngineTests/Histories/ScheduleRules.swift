@@ -1,10 +1,10 @@
-/// The rules of the histories of schedules, as they are written at the moment.
+/// The present text of the rules of the histories of schedules.
 struct ScheduleRules {
-    /// What becomes of the text of a rule.
+    /// A change of the text of a rule.
     enum Change {
-        /// Its `do` changes: it goes on.
+        /// Its `do` changes: its state stays.
         case action(String)
-        /// Its condition changes, but says the same: it begins anew.
+        /// The text of its condition changes, with the same meaning: its state is dropped.
         case condition(String)
         case absence(String)
         case presence(String)
@@ -16,8 +16,8 @@ struct ScheduleRules {
     }
 
     static let letters = ["v", "u", "y", "l", "i", "o", "w", "k"]
-    /// Rules that may be taken away and come back.
-    private static let passing = ["v", "i"]
+    /// Rules that may be removed and added again.
+    private static let removable = ["v", "i"]
 
     private var writings: [String: Writing] = [:]
 
@@ -26,11 +26,11 @@ struct ScheduleRules {
         var writing = writings[letter] ?? Writing()
         defer { writings[letter] = writing }
         switch choice {
-        // What a digest has been given is kept only if its condition stays.
+        // A digest keeps its place only if its condition stays.
         case 0 where letter != "l" && writing.isThere:
             writing.condition += 1
             return .condition(letter)
-        case 1 where Self.passing.contains(letter):
+        case 1 where Self.removable.contains(letter):
             writing.isThere.toggle()
             return writing.isThere ? .presence(letter) : .absence(letter)
         default:

@@ -5,7 +5,7 @@ import Testing
 @testable import BellhopRules
 @testable import BellhopStore
 
-/// Random changes of what rules remember, in the store and in a trial.
+/// Random changes of rule state, in the store and in a trial.
 @Suite struct `The keys of rules in a trial` {
     private static let rules = ["r", "s"]
     private static let kinds: [StateKey.Kind] = [
@@ -23,7 +23,7 @@ import Testing
         var (dropped, now) = (0, start)
         for number in 0..<200 {
             if !random.oneIn(3) { now += .seconds(Int.random(in: 1...900, using: &random)) }
-            // As the agent does each hour, before what comes next.
+            // The agent prunes each hour.
             let hour = start + .seconds((now - start).components.seconds / 3600 * 3600)
             _ = try await store.prune(Retention(), at: hour)
             var writes: [StateWrite] = []

@@ -3,7 +3,7 @@ import BellhopEngine
 import BellhopTesting
 import Testing
 
-/// Random histories of tasks, looks, pauses and failures of the store: rules that wait do what the model says, each run once.
+/// Random histories of tasks, passes, downtime and store failures: rules that wait make the runs of a model, each once.
 @Suite(.timeLimit(.minutes(10))) struct `Random histories of rules that wait` {
     /// The calls of the store that fail at random.
     private static let calls: [FaultyStore.Call] = [
@@ -13,7 +13,7 @@ import Testing
     @Test(arguments: 0..<UInt64(RandomRuns.count(120)))
     func `each history makes the runs of the model`(_ seed: UInt64) async throws {
         var random = SeededRandom(seed: RandomRuns.seed(seed))
-        // In half of them a batch has two timers, and what the next ones need is read while these are stored.
+        // In half of them a batch has two timers, and the facts of the next batch are read while these are stored.
         let agent = try await TestAgent(
             WaitingModel.rules, [task("always", "x", ["priority": 9])], timersAtOnce: seed.isMultiple(of: 2) ? 1000 : 2)
         var model = WaitingModel()

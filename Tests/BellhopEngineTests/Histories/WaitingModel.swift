@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// What rules that wait, count and gather must do, written from what the format says of them, not from the program.
+/// A model of rules that wait, count and gather, written from the documentation of the format, not from the program.
 ///
 /// Each rule logs its letter and the ids of the tasks whose events led to the run.
 struct WaitingModel {
@@ -93,23 +93,23 @@ struct WaitingModel {
 
     private struct Waits {
         var due: Int
-        /// Counts the waits: those of one moment come in the order in which they began.
+        /// The number of the wait: waits of one moment end in the order in which they began.
         var number: Int
         var hasRun = false
     }
 
-    /// What a rule has counted or gathered: the tasks and the minutes of their events.
+    /// The counted or gathered events of a rule: their tasks and minutes.
     private typealias Window = [(id: String, at: Int)]
 
     private struct Group {
         var events: Window = []
         var due = 0
         var last: Int?
-        /// Its place among the waits of the same moment: what was set first comes first.
+        /// Its place among the timers of the same moment: the one set first comes first.
         var number = 0
     }
 
-    /// The tasks' priorities as they were last seen.
+    /// The last known priorities of the tasks.
     private(set) var tasks: [String: Int] = [:]
     private var (hold, chainHold): ([String: Waits], [String: Waits]) = ([:], [:])
     private var created: [Int: Window] = [:]
@@ -117,26 +117,26 @@ struct WaitingModel {
     private var chainCount: Window = []
     private var groups: [Int: Group] = [:]
     private var chainGroup = Group()
-    /// By rule and task; those of e stay after their last step, because an answer closes what they opened.
+    /// By rule and task. Those of e stay after their last step, because an answer closes their pages.
     private var escalations: [String: [String: Escalation]] = [:]
     private var begun = 0
-    /// What waits for the other event of `p`, by entry; the sequences of `q`, each from its begin on.
+    /// The events of `p` that wait for the other entry, by entry; the sequences of `q`, each with its start.
     private var together: [Window] = [[], []]
     private var sequences: [String: [(start: Int, count: Int)]] = [:]
-    /// The absences of `n` by task and of `m` by priority: who began them, and when.
+    /// The absences of `n` by task and of `m` by priority, with the task that began them and the minute.
     private var unchanged: [String: Int] = [:]
     private var untouched: [Int: (id: String, at: Int)] = [:]
-    /// The begin of the silence, until it was reported.
+    /// The start of the silence, until it is reported.
     private var silence: Int? = 0
-    /// What waits for the other event of `t`, and the waits of `t`.
+    /// The events of `t` that wait for the other entry, and the waits of `t`.
     private var pairs: [String: [[Int]]] = [:]
     private var pairHold: [String: Waits] = [:]
     /// The tasks of the messages of `z` that are kept back.
     private var keptBack: [String] = []
     private(set) var log: [String] = []
 
-    /// The first events of a moment are about to come. Groups that are due, and waits that are over at this very moment, come before
-    /// them; waits that were over while nobody looked come after them.
+    /// Fires the timers that come before the events of a moment: due groups, and waits that end at this moment. Waits that ended during
+    /// downtime come after the events.
     mutating func beforeChanges(at now: Int) {
         fireGroups(until: now)
         fireHolds(at: now)
@@ -144,7 +144,7 @@ struct WaitingModel {
         escalate(now) { $0 == now }
     }
 
-    /// The look is over.
+    /// Fires the timers that come after the events of a moment.
     mutating func afterChanges(at now: Int) {
         fireHolds(until: now)
         fireGroups(until: now)
@@ -157,7 +157,7 @@ struct WaitingModel {
 
     private static func isQuiet(_ minute: Int) -> Bool { quiet.contains { $0.contains(minute) } }
 
-    /// An event of a task with this priority; for a removed task as it was last seen.
+    /// Applies an event of a task with this priority; for a removed task, its last known one.
     mutating func apply(_ kind: Kind, _ id: String, _ priority: Int, at now: Int) {
         // h and x
         let (holds, begins) = (priority == 1, kind == .created || kind == .changed)
@@ -308,14 +308,14 @@ struct WaitingModel {
             (chainGroup.due, chainGroup.number) = (due + 1, begun)
             begun += 1
         }
-        // Waits that were over while nobody looked may join after later ones.
+        // Waits that ended during downtime may join after later ones.
         chainGroup.events = (chainGroup.events + chainCount).sorted { $0.at < $1.at }
         chainCount = []
     }
 
     // MARK: e and f
 
-    /// What an event means to escalations: it ends them first, then it may begin new ones.
+    /// Applies an event to the escalations: it ends them first, then may begin new ones.
     private mutating func escalate(_ kind: Kind, _ id: String, begins: Bool, at now: Int) {
         if kind == .removed || kind == .changed, escalations["e"]?.removeValue(forKey: id) != nil {
             log.append("pager closes \(id)")
@@ -330,7 +330,7 @@ struct WaitingModel {
         }
     }
 
-    /// Makes the steps whose time has come, in their order, as long as the next is due. Of repetitions that were missed, one comes.
+    /// Runs the due steps in their order. Of missed repetitions, one runs.
     private mutating func escalate(_ now: Int, _ isDue: (Int) -> Bool) {
         for (rule, ofRule) in escalations {
             for id in ofRule.keys {

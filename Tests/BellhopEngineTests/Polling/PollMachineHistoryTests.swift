@@ -4,7 +4,7 @@ import Testing
 
 @testable import BellhopEngine
 
-/// What holds for a poll machine whatever its source, its store and its clock do.
+/// The contract of a poll machine, with random behaviour of its source, its store and its clock.
 @Suite(.timeLimit(.minutes(5))) struct `Random histories of the poll machine` {
     @Test(arguments: 0..<4) func `a random history keeps the contract of the poll machine`(_ part: Int) {
         for number in 0..<RandomRuns.count(60) {
@@ -16,7 +16,7 @@ import Testing
     }
 }
 
-/// One random course of polls against a model of the source and of the store, which notes where the contract is broken.
+/// One random history of polls against a model of the source and of the store, which records breaches of the contract.
 private struct PollHistory {
     private(set) var faults: [String] = []
     private var random: SeededRandom
@@ -24,8 +24,8 @@ private struct PollHistory {
     private var machine: PollMachine
     private var now = Timestamp(seconds: 1_767_603_600)
     private var isCalm = false
-    /// The tasks that there are, with their versions.
-    private var world: [TaskKey: Int] = [:]
+    /// The tasks of the source, with their versions.
+    private var tasks: [TaskKey: Int] = [:]
     private var version = 0
 
     // The store.
@@ -35,10 +35,10 @@ private struct PollHistory {
     /// The tasks according to the baseline and the events since.
     private var reported: Set<TaskKey> = []
 
-    // What must be true of the health.
+    // The expected health.
     private var failures = 0
     private var failingSince: Timestamp?
-    /// When the source may be asked again, as it said itself; and until when its connection rests, which nothing may cut short.
+    /// The earliest time of the next request that the source named, and the end of its connection's rest, which applies to all polls.
     private var notBefore = Timestamp.distantPast
     private var restUntil = Timestamp.distantPast
 
@@ -46,7 +46,7 @@ private struct PollHistory {
         random = SeededRandom(seed: seed)
         source = DeclaredSource(hidesChanges: random.oneIn(2), mostDepartures: random.oneIn(2) ? 7 : .max)
         machine = PollMachine(source, plan: .minutely)
-        for number in 0..<random.number(60) { world[TaskKey("t\(number)")] = 0 }
+        for number in 0..<random.number(60) { tasks[TaskKey("t\(number)")] = 0 }
     }
 
     mutating func run(polls: Int) {
@@ -62,8 +62,8 @@ private struct PollHistory {
             poll()
             now = machine.nextPoll(after: now, jitter: 0.5)
         }
-        expect(Set(memory.known.map(\.key)) == Set(world.keys), "the tasks are not known as they are")
-        expect(reported == Set(world.keys), "the events do not tell what there is")
+        expect(Set(memory.known.map(\.key)) == Set(tasks.keys), "the known tasks differ from the source's")
+        expect(reported == Set(tasks.keys), "the reported tasks differ from the source's")
         expect(memory.health.failures == 0 && memory.health.held == nil, "it does not recover")
     }
 
@@ -71,16 +71,16 @@ private struct PollHistory {
         if !isTrue { faults.append(fault()) }
     }
 
-    // MARK: The world
+    // MARK: The tasks
 
     private mutating func changeTasks() {
         if random.oneIn(12) {  // most tasks leave at once
-            for key in world.keys.sorted(by: { $0.text < $1.text }) where !random.oneIn(4) { world[key] = nil }
+            for key in tasks.keys.sorted(by: { $0.text < $1.text }) where !random.oneIn(4) { tasks[key] = nil }
         }
         for _ in 0..<(random.oneIn(8) ? 40 : random.number(4)) {
             let key = TaskKey("t\(random.number(60))")
             version += 1
-            if world[key] != nil, random.oneIn(2) { world[key] = nil } else { world[key] = version }
+            if tasks[key] != nil, random.oneIn(2) { tasks[key] = nil } else { tasks[key] = version }
         }
     }
 
@@ -94,7 +94,7 @@ private struct PollHistory {
             if random.oneIn(2) { now = now - .seconds(random.number(3600)) }
             machine = PollMachine(source, plan: .minutely)
             notBefore = .distantPast
-        case 1: now = now + .seconds(1)  // somebody rings
+        case 1: now = now + .seconds(1)  // a push
         default: now = next
         }
     }
@@ -111,7 +111,7 @@ private struct PollHistory {
         var step = machine.begin(at: moment)
         for _ in 0..<20 {
             if case .end(let outcome) = step { return check(outcome, began: began, wasResting: isResting) }
-            if isResting, case .list = step { expect(false, "it asks a connection that rests") }
+            if isResting, case .list = step { expect(false, "it calls a resting connection") }
             guard let result = perform(step, wasHeld: wasHeld) else {
                 (failures, failingSince, notBefore) = (memory.health.failures, memory.health.failingSince, .distantPast)
                 return machine.forget(at: now)
@@ -158,10 +158,12 @@ private struct PollHistory {
     }
 
     private mutating func list(_ lastPoll: LastPoll) -> PollMachine.Result {
-        expect(lastPoll.cursor == memory.cursor && lastPoll.known.count == memory.known.count, "it lists from elsewhere")
+        expect(
+            lastPoll.cursor == memory.cursor && lastPoll.known.count == memory.known.count,
+            "it lists with another cursor or other known tasks")
         version += 1
         let cursor = Cursor(.int(Int64(random.oneIn(2) ? 0 : version)))
-        var keys = world.keys.sorted()
+        var keys = tasks.keys.sorted()
         var coverage = Answer.Coverage.whole
         switch isCalm ? 9 : random.number(14) {
         case 0: return fail(.retry(after: nil))
@@ -173,7 +175,7 @@ private struct PollHistory {
         case 6: (keys, coverage) = (keys.filter { _ in !random.oneIn(3) }, .part)
         default: break
         }
-        var answer = Answer(tasks: keys, coverage: coverage, title: { "title \(world[$0] ?? 0)" }, cursor: cursor)
+        var answer = Answer(tasks: keys, coverage: coverage, title: { "title \(tasks[$0] ?? 0)" }, cursor: cursor)
         if lastPoll.answer == answer.fingerprint, coverage == .whole, lastPoll.known.count == keys.count {
             (answer.listing, answer.coverage) = (Listing(), .same)
         }
@@ -193,9 +195,9 @@ private struct PollHistory {
         let listed = Set(listing.entries.map(\.key))
         var details = Details()
         for key in keys {
-            if let version = world[key], listed.contains(key) {
+            if let version = tasks[key], listed.contains(key) {
                 if isCalm || !random.oneIn(20) { details.snapshots[key] = snapshot(key, version) }
-            } else if world[key] != nil {
+            } else if tasks[key] != nil {
                 details.remaining.insert(key)
             } else {
                 details.departures[key] = .gone
@@ -253,7 +255,7 @@ private struct PollHistory {
             failures += 1
             failingSince = failingSince ?? health.failingSince
             expect(health.failures == failures, "failures are counted wrongly")
-            expect(health.failingSince == failingSince, "it fails since another time")
+            expect(health.failingSince == failingSince, "failingSince is wrong")
             expect(health.announced || failures < 3, "many failures are not announced")
         case .unchanged, .baseline, .changed, .held:
             (failures, failingSince) = (0, nil)
@@ -262,7 +264,7 @@ private struct PollHistory {
             if case .held = outcome {
                 expect(health.held != nil, "nothing is held")
             } else {
-                expect(health.lastSuccess ?? .distantPast >= began, "the success has another time")
+                expect(health.lastSuccess ?? .distantPast >= began, "lastSuccess is wrong")
             }
         case .superseded:
             (failures, failingSince, notBefore) = (memory.health.failures, memory.health.failingSince, .distantPast)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BellhopEngine
 
-/// What a poll does next, step by step.
+/// The steps of polls.
 @Suite struct `The poll machine` {
     private static let start = Timestamp(seconds: 1_767_603_600)
     private static let failure = Failure(.gateway, .retry(after: nil), "502")
@@ -134,7 +134,7 @@ import Testing
     }
 }
 
-/// A source that says what it is, and must not be asked.
+/// A source with a declaration only: a machine must not call it.
 struct DeclaredSource: Source {
     let name = "my-work"
     let scope = Scope(instance: "https://acme.example", user: "ada", kind: "declared")
@@ -142,10 +142,10 @@ struct DeclaredSource: Source {
     var hidesChanges = false
     var mostDepartures = Int.max
 
-    func list(from lastPoll: LastPoll) async throws(Failure) -> Answer { preconditionFailure("a machine asks nothing") }
+    func list(from lastPoll: LastPoll) async throws(Failure) -> Answer { preconditionFailure("a machine calls no source") }
 
     func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
-        preconditionFailure("a machine asks nothing")
+        preconditionFailure("a machine calls no source")
     }
 }
 

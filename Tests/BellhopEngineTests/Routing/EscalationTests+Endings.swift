@@ -5,7 +5,7 @@ import Testing
 
 @testable import BellhopEngine
 
-/// What escalations close and what ends them from outside: pagers, modes, reloads, failures of the store.
+/// Escalations with pagers, in shadow mode, over reloads and with store failures.
 extension `Escalations` {
     // MARK: Pagers
 
@@ -24,7 +24,7 @@ extension `Escalations` {
         let agent = try await TestAgent(Self.paging)
         try await agent.put("a")
         try await agent.wait(20)
-        // The receivers of one step get it in no order.
+        // The receivers of one step have no order.
         #expect(agent.texts.prefix(2).sorted() == ["chat: new a", "pager: new a"])
         #expect(agent.texts.dropFirst(2) == ["pager: late", "pager: kept"])
         let late = try #require(agent.action.performed.first { $0.delivery.text == "pager: late" }).delivery
@@ -97,7 +97,7 @@ extension `Escalations` {
         #expect(agent.texts.sorted() == ["chat: new a", "pager: new a"])
         try await agent.wait(1)
         #expect(agent.texts.last == "pager: late")
-        // A rule in shadow mode calls no one.
+        // A rule in shadow mode pages no one.
         try await agent.wait(20, with: rule + "\nmode: shadow")
         #expect(agent.texts.count == 3)
     }

@@ -1,7 +1,7 @@
 import BellhopCore
 import Testing
 
-/// Pages that quiet times hold, and escalations beyond the bound of what a rule remembers. The clock begins at nine on a Monday.
+/// Escalations with held pages, and more escalations than a rule may have. The clock starts at nine on a Monday.
 extension `Escalations` {
     private static func quiet(_ hours: String, page: String = "title: \"new ${{ task.id }}\", thread: \"t-${{ task.id }}\"")
         -> String

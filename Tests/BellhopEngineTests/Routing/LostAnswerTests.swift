@@ -4,7 +4,7 @@ import BellhopRules
 import BellhopTesting
 import Testing
 
-/// The store stores a routing, but its answer is lost. The loops know nothing of what it stored, and nothing else happens.
+/// The store stores a routing, but its answer is lost: the loops must find the stored changes themselves.
 @Suite(.timeLimit(.minutes(5))) struct `A lost answer of the store` {
     private struct Loops {
         let bench: Bench
@@ -28,7 +28,7 @@ import Testing
             await bench.settle()
         }
 
-        /// A poll sees a new task; the answer to the routing of its event is lost.
+        /// Polls a new task, and loses the answer to the routing of its event.
         func create(_ id: String) async throws {
             bench.store.failOnce(.route, .after)
             source.put(task(id))

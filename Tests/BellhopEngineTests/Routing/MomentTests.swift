@@ -4,7 +4,7 @@ import BellhopRules
 import BellhopTesting
 import Testing
 
-/// What is due at a moment comes before the events of that moment, also if a poll has stored these first.
+/// Timers that are due at a moment come before the events of that moment, even if a poll stored these first.
 @Suite(.timeLimit(.minutes(5))) struct `Timers and events of the same moment` {
     private static func each(_ more: String = "") -> String {
         """
@@ -16,7 +16,7 @@ import Testing
         """
     }
 
-    /// A task that is urgent, one that is not, and a time that passes without looks.
+    /// An agent with two urgent tasks and another, one minute before its next pass.
     private func agent(_ rules: String, minutes: Int) async throws -> TestAgent {
         let agent = try await TestAgent(
             rules, [task("a", fields: ["priority": 1]), task("b", fields: ["priority": 2]), task("c", fields: ["priority": 1])])
@@ -103,7 +103,7 @@ import Testing
         var poller = bench.poller(source)
         _ = try await poller.pollOnce()
         source.set([task("old")] + (0..<6000).map { task("t\($0)") })
-        // So many at once are held until the next poll confirms them.
+        // So many new tasks are held until the next poll confirms them.
         for _ in 0..<2 {
             await bench.clock.advance(by: .seconds(60))
             _ = try await poller.pollOnce()
@@ -126,7 +126,7 @@ import Testing
         #expect(try await bench.deliveries().count == 6001)
     }
 
-    /// A wait that is over at the moment at which the tasks that are known already are taken up.
+    /// A rule whose wait ends at the moment at which `existing` takes up the known tasks.
     private static let ending = "\n---\nrule: other\non: task_changed\nwhen: task.title == \"x\"\nfor: 3m\ndo: [{log: over}]"
 
     @Test(arguments: [false, true])

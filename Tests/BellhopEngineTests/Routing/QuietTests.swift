@@ -4,7 +4,7 @@ import BellhopRules
 import BellhopTesting
 import Testing
 
-/// Quiet times in the running engine. The clock begins at nine on a Monday.
+/// Quiet times in the running engine. The clock starts at nine on a Monday.
 @Suite(.timeLimit(.minutes(5))) struct `Quiet times in the engine` {
     private static let rule = """
         rule: tell
@@ -24,7 +24,7 @@ import Testing
         try await Router(bench.surroundings, shelf: shelf).routePending()
     }
 
-    /// The messages to be sent: a title, or for one that stands for several, theirs.
+    /// The titles of the available messages; a coalesced message has those of its list.
     private func available(_ bench: Bench) async throws -> [String] {
         try await bench.deliveries(.available).compactMap { record in
             guard case .message(let message) = record.delivery.arguments else { return nil }
@@ -101,7 +101,7 @@ import Testing
         await bench.clock.advance(by: .seconds(7 * 3600))
         let timers = TimerLoop(bench.surroundings, shelf: shelf)
         try await timers.fireDue()
-        // Unknown to the engine, as another program's change is.
+        // Ended by another program: the engine does not know it.
         _ = try await bench.store.endSilence(silence.id, at: bench.now)
         await bench.clock.advance(by: .seconds(3600))
         try await timers.fireDue()

@@ -82,7 +82,7 @@ import Testing
         let router = Router(bench.surroundings, shelf: shelf)
         try await bench.store.append([.created(1, at: bench.now)])
         try await router.routePending()
-        // Unknown to the engine, as another program's change is.
+        // Ended by another program: the engine does not know it.
         _ = try await bench.store.endSilence(silence.id, at: bench.now)
         try await bench.store.append([.created(2, at: bench.now)])
         try await router.routePending()

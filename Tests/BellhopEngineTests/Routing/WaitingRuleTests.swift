@@ -78,7 +78,7 @@ import Testing
         var wait = try #require(try await store.state(for: [key])[key]?.asObject)
         wait["subject"] = "https://elsewhere.example"
         let changed = StateWrite(key, .set(.object(wait), expires: nil))
-        // The first timer is stored, then the second: what it needs was read by then.
+        // The facts of the second timer were read before the first was stored.
         store.interrupt(.route) {
             store.interrupt(.route) { _ = try? await store.route(Routing(state: [changed])) }
         }

@@ -8,7 +8,7 @@ import ServiceLifecycle
 
 @testable import BellhopStore
 
-/// A new store and what the engine needs around it, in virtual time.
+/// A new store and the surroundings of an engine, in virtual time.
 struct Bench: Sendable {
     let store: FaultyStore
     private let faults: StatementFaults

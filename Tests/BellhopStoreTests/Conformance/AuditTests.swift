@@ -100,7 +100,7 @@ import Testing
         #expect(rows.map(\.number) == [1500, 1501, 1502, 1503, 1504, 1505])
         #expect(rows.map(\.isAnchor) == [true, false, false, false, false, false])
         try await Self.verify(bench)
-        // What is new continues the chain; the last row always stays.
+        // New rows continue the chain; the last row always stays.
         try await reload(1504...1504)
         _ = try await bench.store.prune(retention, at: bench.after(9000))
         _ = try await bench.store.prune(retention, at: bench.after(99000))

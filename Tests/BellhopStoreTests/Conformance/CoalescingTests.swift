@@ -1,7 +1,7 @@
 import BellhopCore
 import Testing
 
-/// Many waiting messages that become one.
+/// Coalescing many waiting messages into one.
 @Suite struct `Coalescing` {
     private static func message(_ number: Int, thread: String? = nil, lane: String? = nil, at now: Timestamp = Sample.now)
         -> Delivery
@@ -118,7 +118,7 @@ import Testing
         }
         #expect(message.list?.items.map(\.plainText).first?.hasPrefix("Task 1 ") == true)
         try await bench.finish(claims[0], .done(Sample.receipt))
-        // One message before something that stays by itself, and others behind that.
+        // One message before a message with a thread, and others behind it.
         try await bench.store.route(
             Routing(
                 deliveries: [Self.message(41, lane: "rule"), Self.message(42, thread: "INC1", lane: "rule")]

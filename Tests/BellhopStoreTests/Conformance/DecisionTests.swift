@@ -45,7 +45,7 @@ import Testing
                 "run": .string(Occasion.event(Sample.event(number).id).id.text), "event": .int(Int64(number)), "at": 0,
                 "subject": .string(name == "forgotten" ? Sample.subject(1) : Sample.subject(2)),
             ]
-            // All its steps are done; an answer only closes what they opened.
+            // All its steps are done; an answer only closes its pages.
             if name == "over" { value["closes"] = 9 }
             let key = StateKey(rule: "", kind: .escalation, key: "s/\(number)", element: name)
             return StateWrite(key, .set(.object(value), expires: nil))

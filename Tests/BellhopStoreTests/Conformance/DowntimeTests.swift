@@ -1,7 +1,7 @@
 import BellhopCore
 import Testing
 
-/// The period that an attempt must search, because the store has no record of it: as after restoring a backup.
+/// The period of which the store has no record, as after restoring a backup: an attempt must look for earlier results in it.
 @Suite struct `Periods without records` {
     private func start(_ bench: Bench) async throws { try await bench.store.start(.only, at: bench.now) }
 

@@ -2,7 +2,7 @@ import BellhopCore
 import BellhopTesting
 import Testing
 
-/// What people do with deliveries that failed: find, count and edit them.
+/// Finding, counting and editing deliveries that failed.
 @Suite struct `Deliveries that need a person` {
     private func edit(_ number: Int, to text: String, from before: String? = nil, at time: Timestamp = Sample.now) -> DeliveryEdit
     {
@@ -11,7 +11,7 @@ import Testing
             after: .values(["text": .string(text)]), edit: Delivery.Edit(by: "ada", at: time))
     }
 
-    /// A dead delivery, a held one, and one that is available.
+    /// Creates a dead, a held and an available delivery.
     private func failed(_ bench: Bench) async throws {
         try await bench.store.route(Routing(deliveries: (1...3).map { Sample.delivery($0) }))
         let claims = try await bench.claim(2)

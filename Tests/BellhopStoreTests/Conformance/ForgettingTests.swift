@@ -6,14 +6,14 @@ import Testing
     private static let named = NamedTask(
         subject: Sample.subject(1), key: Sample.key(1), number: "INC1001", title: "printer on fire")
 
-    /// What a rule keeps about a task, or the key of an element of it.
+    /// The state of a rule about a task.
     private static func about(_ number: Int) -> JSON { ["subject": .string(Sample.subject(number)), "event": 1] }
 
     private static func key(_ kind: StateKey.Kind, _ key: String, _ element: String = "", rule: String = "rule") -> StateKey {
         StateKey(rule: rule, kind: kind, key: key, element: element)
     }
 
-    /// A store in which a rule waits for two tasks, has counted and gathered both, and remembers them.
+    /// A store with waits, counts, groups and keys of rules for two tasks.
     private func bench(_ kind: StoreUnderTest) async throws -> Bench {
         let bench = try kind.make()
         _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
@@ -106,7 +106,7 @@ import Testing
         for name in ["", "INC", "INC100", "/", "elsewhere/\(Sample.key(1).text)"] {
             #expect(try await bench.store.tasks(named: name) == [], "\(name)")
         }
-        // Known to a rule alone.
+        // Known only to a rule.
         let gone = StateWrite(Self.key(.hold, "x"), .set(["subject": "test/a1"], expires: nil))
         try await bench.store.route(Routing(state: [gone]))
         #expect(

@@ -49,7 +49,7 @@ import Testing
         finishes[1].lease.token -= 1
         let request = ClaimRequest(limit: 10, room: [:], others: 10, by: .only, until: bench.after(60), at: bench.now)
         let (kept, claimed) = try await bench.store.finish(finishes, claiming: request)
-        // The end of the first lets the second go; an end without its lease changes nothing.
+        // The end of the first frees the second; an end without its lease changes nothing.
         #expect(kept == [true, false])
         #expect(claimed.claims.map(\.delivery.id) == [Sample.delivery(2).id])
         #expect(!claimed.isCutShort)

@@ -32,7 +32,7 @@ import Testing
         try await bench.store.route(Routing(routed: Array(1...7)))
         #expect(try await bench.store.prune(retention, at: bench.after(500)) == 2)
         #expect(try await bench.store.events(EventQuery()).map(\.sequence) == [3, 4, 5, 6, 7])
-        // The run has shown up to the fifth.
+        // The digest has shown the events up to the fifth.
         let key = StateKey(rule: "digest", kind: .digest, key: "")
         try await bench.store.route(
             Routing(state: [StateWrite(key, .set(["event": 5], expires: nil), expecting: .value(["event": 3]))]))
@@ -40,7 +40,7 @@ import Testing
         #expect(try await bench.store.events(EventQuery()).map(\.sequence) == [5, 6, 7])
         #expect(try await bench.store.prune(retention, at: bench.after(1001)) == 1)
         #expect(try await bench.store.events(EventQuery()).map(\.sequence) == [5, 7])
-        // A rule that reads no events any more keeps none.
+        // A rule that no longer reads events keeps none.
         _ = try await bench.store.register([RuleRegistration(name: "digest", revision: "2")], at: bench.now)
         #expect(try await bench.store.prune(retention, at: bench.after(1001)) == 1)
     }

@@ -1,7 +1,7 @@
 import BellhopCore
 import Testing
 
-/// Silences in the store: each begins and ends once, and its count is that of what it kept back.
+/// Silences in the store: each begins and ends once, and counts its silenced deliveries.
 @Suite struct `Stored silences` {
     private static func silence(_ reason: String, from start: Int = 0, to end: Int = 600) -> Silence {
         Silence(starts: Sample.now + .seconds(start), ends: Sample.now + .seconds(end), reason: reason, by: "ann").identified
@@ -13,8 +13,8 @@ import Testing
             times: .recurring(try CronSchedule("*/10 * * * *"), .utc, zone: "UTC", lasting: .seconds(120)))
     }
 
-    /// The events of silences, as type and reason, with the count of what was kept back.
-    private func happened(_ bench: Bench) async throws -> [String] {
+    /// The events of silences: type, reason and the count of silenced deliveries.
+    private func silenceEvents(_ bench: Bench) async throws -> [String] {
         try await bench.store.events(EventQuery(types: [.silenceStarted, .silenceEnded])).map { stored in
             let silence = stored.event.data["silence"]
             #expect(stored.event.source == "bellhop")
@@ -31,7 +31,7 @@ import Testing
         var seen: [Int: [String]] = [:]
         for second in 0...25 {
             for _ in 1...2 { _ = try await bench.store.turnSilences([], at: bench.now) }
-            seen[second] = try await happened(bench)
+            seen[second] = try await silenceEvents(bench)
             await bench.clock.pass(1)
         }
         #expect(seen[9] == [])
@@ -47,7 +47,7 @@ import Testing
         try await bench.store.add(Self.silence("past", from: 10, to: 20), at: bench.now)
         await bench.clock.pass(3600)
         for _ in 1...2 { _ = try await bench.store.turnSilences([], at: bench.now) }
-        #expect(try await happened(bench) == ["started past", "ended past 0"])
+        #expect(try await silenceEvents(bench) == ["started past", "ended past 0"])
     }
 
     @Test(arguments: StoreUnderTest.allCases)
@@ -63,7 +63,7 @@ import Testing
         #expect(records.map(\.delivery.initial) == Array(repeating: .silenced(by: silence.id), count: 3))
         #expect(try await bench.store.apply(.retry, to: kept.map(\.id), at: bench.now) == 0)
         #expect(try await bench.store.endSilence(silence.id, at: bench.now)?.kept == 3)
-        #expect(try await happened(bench) == ["started now", "ended now 3"])
+        #expect(try await silenceEvents(bench) == ["started now", "ended now 3"])
         await bench.clock.pass(31 * 86_400)
         try await bench.store.prune(Retention(), at: bench.now)
         #expect(try await bench.states() == [.running])
@@ -92,12 +92,12 @@ import Testing
             await bench.clock.pass(60)
         }
         let one = ["started cleaning", "ended cleaning 0"]
-        #expect(try await happened(bench) == one + one + one)
+        #expect(try await silenceEvents(bench) == one + one + one)
         await bench.clock.pass(5 * 60)
         _ = try await bench.store.turnSilences(entries, at: bench.now)
-        #expect(try await happened(bench).suffix(1) == ["started cleaning"])
+        #expect(try await silenceEvents(bench).suffix(1) == ["started cleaning"])
         _ = try await bench.store.turnSilences([], at: bench.now)
-        #expect(try await happened(bench).suffix(1) == ["ended cleaning 0"])
+        #expect(try await silenceEvents(bench).suffix(1) == ["ended cleaning 0"])
         #expect(try await bench.store.silences().allSatisfy { $0.ended != nil })
     }
 
@@ -111,10 +111,10 @@ import Testing
         _ = try await bench.store.endSilence(active.silence.id, at: bench.now)
         await bench.clock.pass(30)
         _ = try await bench.store.turnSilences(entries, at: bench.now)
-        #expect(try await happened(bench) == ["started cleaning", "ended cleaning 0"])
+        #expect(try await silenceEvents(bench) == ["started cleaning", "ended cleaning 0"])
         await bench.clock.pass(600)
         _ = try await bench.store.turnSilences(entries, at: bench.now)
-        #expect(try await happened(bench).count == 3)
+        #expect(try await silenceEvents(bench).count == 3)
     }
 
     @Test(arguments: StoreUnderTest.allCases)
@@ -124,6 +124,6 @@ import Testing
         for second in [0, 61, 30, 61, 0, 90] {
             _ = try await bench.store.turnSilences([], at: Sample.now + .seconds(second))
         }
-        #expect(try await happened(bench) == ["started once", "ended once 0"])
+        #expect(try await silenceEvents(bench) == ["started once", "ended once 0"])
     }
 }

@@ -12,7 +12,7 @@ struct StoreUnderTest: Sendable, CustomTestStringConvertible {
     func make() throws -> Bench { Bench(tested: try makeStore()) }
 }
 
-/// A new store, and what tests do to one from outside.
+/// A new store that tests can inspect and damage.
 protocol TestedStore: Sendable {
     var store: any Store { get }
     /// All that is stored, as text.
@@ -21,7 +21,7 @@ protocol TestedStore: Sendable {
     func corruptEvents(_ places: [Int64]) async throws
     /// Makes the content of a delivery unreadable.
     func corrupt(_ delivery: Delivery.ID) async throws
-    /// Forgets which scopes were opened, as the next process does.
+    /// Forgets which scopes were opened, like the next process.
     func forgetOpenScopes()
     /// Makes the n-th statement from now fail, once. Statements that only read count `ofReadings` only.
     func fail(statement count: Int, ofReadings: Bool)
@@ -30,7 +30,7 @@ protocol TestedStore: Sendable {
     func stopFailing() -> Bool
 }
 
-/// A new store with what a test needs beside it.
+/// A new store with a clock.
 struct Bench {
     let tested: any TestedStore
     let clock = TestClock()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BellhopStore
 
-/// A new store on SQLite with what tests do to it.
+/// A new store on SQLite that tests can inspect and damage.
 struct SQLiteUnderTest: TestedStore {
     enum Place: String, CaseIterable, CustomTestStringConvertible {
         case inMemory = "SQLite in memory"

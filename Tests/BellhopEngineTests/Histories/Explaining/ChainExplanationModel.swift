@@ -1,6 +1,6 @@
 import BellhopRules
 
-/// Rules that count and gather what has waited, and runs whose steps have nothing to do.
+/// Rules that count or gather after a wait, and runs without a step.
 struct ChainExplanationModel: ExplanationModel {
     static func rules(_ version: Int) -> String {
         let steps = "do: [{log: \"made\(version)\", if: task.state > 0}]"
@@ -74,7 +74,7 @@ struct ChainExplanationModel: ExplanationModel {
     private var escalations: [String: Wait] = [:]
     /// The groups, by rule and key.
     private var groups: [[String]: Group] = [:]
-    /// What has waited and is counted, with when its wait was over.
+    /// The counted events after their waits, with the ends of the waits.
     private var held: [(event: TaskChange, at: Int)] = []
     private var counted: [Int: [TaskChange]] = [:]
     private var place = 0
@@ -182,7 +182,7 @@ struct ChainExplanationModel: ExplanationModel {
 
     mutating func apply(_ event: TaskChange) {
         let (id, now, fields) = (event.id, event.minute, event.fields)
-        // Groups that are due, and waits that are over at this very moment, come before the event.
+        // Due groups, and waits that end at this very moment, come before the event.
         fire(at: now) { $0 == now }
         tasks[id] = event.kind == .removed ? nil : fields
         let rules = ["counted", "gathered", "for", "count", "group", "none", "escalate"]

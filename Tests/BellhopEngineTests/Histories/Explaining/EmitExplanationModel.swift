@@ -51,7 +51,7 @@ struct EmitExplanationModel: ExplanationModel {
     private var lastUrgent: TaskChange?
     /// The number of the ping for which `once` ran.
     private var heard: [String: Int] = [:]
-    /// Those that are counted: their places among the pings, or among the changes.
+    /// The counted events: their places among the pings or among the changes.
     private var counted: [(at: Int, ping: Int?, change: Int?)] = []
 
     mutating func apply(_ event: TaskChange) {
@@ -75,7 +75,7 @@ struct EmitExplanationModel: ExplanationModel {
         }
         if event.kind == .removed { expected["both"] = count(at: event.minute, change: event.number) }
         self.expected.append(expected)
-        // Each event comes after those that were there when it was emitted.
+        // An emitted event comes after the events that were already there.
         while !pings.isEmpty {
             let ping = pings.removeFirst()
             if hear(ping, at: event.minute) { pings.append(Ping(task: ping.task, hop: ping.hop + 1)) }

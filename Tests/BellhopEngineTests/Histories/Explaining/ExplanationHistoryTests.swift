@@ -2,7 +2,7 @@ import BellhopRules
 import BellhopTesting
 import Testing
 
-/// Random histories of an agent that is restarted, is away, and reloads its rules: what is explained is what happened.
+/// Random histories of an agent with restarts, downtime and reloads: explanations agree with models.
 @Suite(.timeLimit(.minutes(10))) struct `Explanations of random histories` {
     @Test(arguments: 0..<UInt64(RandomRuns.count(40)))
     func `explain agrees with a model about rules that wait, count and gather`(_ seed: UInt64) async throws {

@@ -26,7 +26,7 @@ struct ListWaitExplanationModel: ExplanationModel {
     }
 
     private(set) var expected: [[String: Expected]] = []
-    /// Those of the silence that begins with the history.
+    /// Those of the silence that starts with the history.
     private(set) var deliveriesWithoutEvent = 0
     private var ticks: [Tick] = []
     private var tasks: [String: Int] = [:]
@@ -48,8 +48,7 @@ struct ListWaitExplanationModel: ExplanationModel {
 
     mutating func afterChanges(at now: Int) { fire(at: now) { $0 <= now } }
 
-    /// What is due at this very moment comes before the event, and what was due earlier comes after it. Without an event, all come in
-    /// the order in which they were due.
+    /// Timers of this very moment fire before the event, earlier ones after it. Without an event, all fire in the order of their times.
     mutating func apply(_ event: TaskChange) {
         fire(at: event.minute) { $0 == event.minute }
         tasks[event.id] = event.kind == .removed ? nil : event.fields.priority

@@ -56,7 +56,7 @@ struct PatternExplanationModel: ExplanationModel {
 
         var next: Int? { steps.compactMap(\.first).min() }
 
-        /// Of repetitions that were missed, one comes.
+        /// Of missed repetitions, one runs.
         mutating func take(at now: Int) {
             guard let next, let place = steps.firstIndex(where: { $0.first == next }) else { return }
             steps[place].removeFirst()
@@ -110,7 +110,7 @@ struct PatternExplanationModel: ExplanationModel {
         return isComplete
     }
 
-    /// The events of a run that another one of them completes are a part of it.
+    /// The events that the last one of a run uses up.
     private mutating func use(_ events: [TaskChange], _ rule: String, in run: TaskChange, _ reason: String) {
         for event in events where event.number != run.number {
             expected[event.number][rule] = Expected(.usedUp, names: run.number, reason)
@@ -135,7 +135,7 @@ struct PatternExplanationModel: ExplanationModel {
             let hold = holds.removeValue(forKey: event.id)
             let isHeld = hold.map { !$0.hasRun } ?? false
             if let hold, isHeld { expected[hold.event]["held"] = Expected(.endedEarly, names: event.number, "the wait of `for`") }
-            // One that waits for the next of its pair may end the wait of the pair before.
+            // An event that waits for the other of its pair may end the wait of the pair before.
             let ended = isHeld ? "ended the wait of `for`" : ""
             return switch isComplete {
             case nil: Expected(isHeld ? .cancelled : .type)

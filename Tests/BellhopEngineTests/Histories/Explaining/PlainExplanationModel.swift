@@ -1,7 +1,7 @@
 import BellhopCore
 import BellhopRules
 
-/// Rules without parts that wait: what they are for, their conditions, `throttle`, `once`, `limit`, modes, silences and quiet times.
+/// Rules without waits: their events, sources and conditions, `throttle`, `once`, `limit`, modes, silences and quiet times.
 struct PlainExplanationModel: ExplanationModel {
     static func rules(_ version: Int) -> String {
         """
@@ -100,13 +100,13 @@ struct PlainExplanationModel: ExplanationModel {
     private var runs: [[String]: TaskChange] = [:]
     /// The minutes of writes to a task.
     private var writes: [String: [Int]] = [:]
-    /// The messages that the quiet time keeps back, and when it ends.
+    /// The messages that the quiet time holds, and its end.
     private var kept: [(event: Int, until: Int)] = []
 
     mutating func afterChanges(at now: Int) {
         let released = kept.filter { $0.until <= now }
         for (place, message) in released.enumerated() {
-            // Several come as one message, which belongs to the first of them.
+            // Several are coalesced into one message, which belongs to the first of them.
             expected[message.event]["quiet"] = Expected(.ran, deliveries: place == 0 && released.count > 1 ? 2 : 1)
         }
         kept.removeAll { $0.until <= now }
@@ -149,7 +149,7 @@ struct PlainExplanationModel: ExplanationModel {
         self.expected.append(expected)
     }
 
-    /// Ran, if the rule has not run for the key. Its run is not remembered if the event does not fit.
+    /// Ran, if the rule has not run for the key. The run is not recorded if the event does not fit.
     private mutating func once(_ rule: String, _ key: String, _ event: TaskChange) -> Expected {
         if event.kind == .removed || rule == "shadow" && event.kind != .changed { return Expected(.type) }
         if let earlier = runs[[rule, key]] { return Expected(.once, names: earlier.number, "\"\(key)\"") }
@@ -166,7 +166,7 @@ struct PlainExplanationModel: ExplanationModel {
         return Expected(.ran)
     }
 
-    /// `throttle` is asked first; a run that `once` stops is not one for `throttle`.
+    /// `throttle` is evaluated first; a run that `once` stops does not count for `throttle`.
     private mutating func both(_ event: TaskChange) -> Expected {
         if event.kind == .returned { return Expected(.type) }
         if event.fields.priority != 1 { return Expected(.conditionFalse) }
@@ -180,7 +180,7 @@ struct PlainExplanationModel: ExplanationModel {
         return Expected(.ran, deliveries: event.fields.state == 1 ? 2 : 1)
     }
 
-    /// What is live and what is only recorded have a `throttle` each.
+    /// Live runs and recorded runs have separate throttles.
     private mutating func canary(_ event: TaskChange) -> Expected {
         guard event.kind == .changed else { return Expected(.type) }
         let isLive = Canary(percent: 50).includes(event.id, of: "canary")

@@ -12,7 +12,7 @@ struct ReloadExplanationModel: ExplanationModel {
 
     private static let names = ["hold", "plain", "pair", "none", "off", "count", "group", "escalate", "late"]
 
-    /// How the rules are in this version: some reloads change only what they do.
+    /// The variant of the rules in this version; some reloads change only the steps.
     private static func shape(_ version: Int) -> Int { [0, 0, 1, 2, 2, 0, 1, 1][version % 8] }
 
     /// The parts of a rule that decide; nil in a version without it.

@@ -46,7 +46,7 @@ struct ReplayExplanationModel: ExplanationModel {
 
     mutating func afterChanges(at now: Int) { end { $0 <= now } }
 
-    /// The condition is judged for the task as it is when the time is over: only a replay waits for one that is another now.
+    /// The condition is evaluated with the task's state at the end. Only the wait of a replay can have a task that has changed.
     private mutating func end(_ isDue: (Int) -> Bool) {
         for (id, wait) in holds where !wait.hasRun && isDue(wait.due) {
             let holds = tasks[id] == 1
@@ -97,7 +97,7 @@ struct ReplayExplanationModel: ExplanationModel {
         self.expected.append(expected)
     }
 
-    /// It is asked like an event of now, and ends no wait.
+    /// A replay is treated like an event of now, and ends no wait.
     mutating func replay(_ event: TaskChange, isForced: Bool, at now: Int) {
         guard event.isCreatedOrChanged else { return }
         if event.fields.priority == 1 { note(event.number, "plain", now, "it ran", deliveries: 1) }

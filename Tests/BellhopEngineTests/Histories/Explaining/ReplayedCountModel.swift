@@ -1,6 +1,6 @@
 import BellhopRules
 
-/// Rules that count and gather events which people have routed again: a replay counts by itself, from its own time.
+/// Rules that count and gather replayed events: a replay counts by itself, from its own time.
 struct ReplayedCountModel: ExplanationModel {
     static func rules(_ version: Int) -> String {
         """
@@ -40,7 +40,7 @@ struct ReplayedCountModel: ExplanationModel {
     private var distinct: [Run] = []
     private var groups: [Int: Group] = [:]
 
-    /// A group that is due at this very moment comes before the events of the moment.
+    /// A due group flushes before the events of the moment.
     mutating func beforeChanges(at now: Int) { flush(at: now) }
 
     mutating func afterChanges(at now: Int) { flush(at: now) }
@@ -59,13 +59,13 @@ struct ReplayedCountModel: ExplanationModel {
         let window = counted[priority, default: []].filter { now < $0.at + 6 } + [run]
         counted[priority] = window.count == 3 ? [] : window
         let counts = Expected(.counting, "`count` has \(window.count) of 3").until(now + 6, "`count` did not reach 3")
-        tell(run, "count", window.count == 3 ? nil : counts)
+        record(run, "count", window.count == 3 ? nil : counts)
         if window.count == 3 { use(window.dropLast(), "count", in: run, "`count` had enough", at: now) }
 
         // A value counts once, by its latest run.
         distinct = distinct.filter { now < $0.at + 5 && $0.event.id != run.event.id } + [run]
         let countsValue = Expected(.counting, "`count` has 1 of 2").until(now + 5, "`count` did not reach 2")
-        tell(run, "distinct", distinct.count == 2 ? nil : countsValue)
+        record(run, "distinct", distinct.count == 2 ? nil : countsValue)
         if distinct.count == 2 {
             use(distinct.dropLast(), "distinct", in: run, "`count` had enough", at: now)
             distinct = []
@@ -75,7 +75,7 @@ struct ReplayedCountModel: ExplanationModel {
         group.runs.append(run)
         groups[priority] = group.runs.count == 3 ? nil : group
         let gathered = "`group` has gathered \(group.runs.count)"
-        tell(run, "group", group.runs.count == 3 ? nil : Expected(.gathering, gathered))
+        record(run, "group", group.runs.count == 3 ? nil : Expected(.gathering, gathered))
         if group.runs.count == 3 { use(group.runs.dropLast(), "group", in: run, "`group` passed it on", at: now) }
     }
 
@@ -87,25 +87,25 @@ struct ReplayedCountModel: ExplanationModel {
             let own = [oldest.event.number, oldest.at, oldest.isReplay ? 1 : 0]
             let others = group.runs.filter { [$0.event.number, $0.at, $0.isReplay ? 1 : 0] != own }
             use(others, "group", in: oldest, "`group` passed it on", at: now)
-            tell(oldest, "group", nil)
+            record(oldest, "group", nil)
             groups[priority] = nil
         }
     }
 
-    /// These runs are a part of another one.
+    /// These runs are used up by another run.
     private mutating func use(_ runs: [Run], _ rule: String, in other: Run, _ reason: String, at now: Int) {
-        for run in runs { tell(run, rule, Expected(.usedUp, names: run.isReplay ? nil : other.event.number, at: now, reason)) }
+        for run in runs { record(run, rule, Expected(.usedUp, names: run.isReplay ? nil : other.event.number, at: now, reason)) }
     }
 
     /// - Parameter stop: nil if it ran.
-    private mutating func tell(_ run: Run, _ rule: String, _ stop: Expected?) {
+    private mutating func record(_ run: Run, _ rule: String, _ stop: Expected?) {
         let number = run.event.number
         if run.isReplay {
             let at = run.at
             let time = "2026-01-05T\(at < 60 ? "09" : at < 120 ? "10" : "11"):\(at % 60 < 10 ? "0" : "")\(at % 60)"
-            let said = "replayed at \(time):00Z: "
-            expected[number][rule]?.note = said + (stop?.reason ?? "it ran")
-            expected[number][rule]?.noteLimit = stop?.limit.map { .init(minute: $0.minute, reason: said + $0.reason) }
+            let prefix = "replayed at \(time):00Z: "
+            expected[number][rule]?.note = prefix + (stop?.reason ?? "it ran")
+            expected[number][rule]?.noteLimit = stop?.limit.map { .init(minute: $0.minute, reason: prefix + $0.reason) }
         } else if var stop {
             // Its replays may have run: they stay in the note.
             stop.deliveries = expected[number][rule]?.deliveries ?? 0

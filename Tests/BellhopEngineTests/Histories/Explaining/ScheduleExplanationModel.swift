@@ -1,7 +1,7 @@
 import BellhopCore
 import BellhopRules
 
-/// Rules that schedules start, with and without a list. The history begins on the hour.
+/// Rules with schedules, with and without a list. The history starts on the hour.
 struct ScheduleExplanationModel: ExplanationModel {
     static func rules(_ version: Int) -> String {
         """
@@ -35,7 +35,7 @@ struct ScheduleExplanationModel: ExplanationModel {
     static let own: EventType? = .scheduleDue
 
     private(set) var expected: [[String: Expected]] = []
-    /// Of each schedule by itself: in which order different schedules come after a downtime does not matter here.
+    /// Sorted by schedule, because the order of different schedules after downtime is not compared.
     var expectedOfOwn: [[String: Expected]] { Self.schedules.sorted().flatMap { expectedOf[$0] ?? [] } }
     private var expectedOf: [String: [[String: Expected]]] = [:]
     private var tasks: [String: Int] = [:]
@@ -45,7 +45,7 @@ struct ScheduleExplanationModel: ExplanationModel {
     private var seen: Set<String> = []
     private static let schedules = ["every", "cron", "all", "list", "once"]
 
-    /// Schedules do not wait for the look, except those that read tasks, if nobody looked when they came due.
+    /// Schedules come before the polled changes, except those that read tasks and came due during downtime.
     mutating func beforeChanges(at now: Int) {
         fire(at: now) { $0 == now || !["list", "once"].contains($1) && $0 <= now }
     }
@@ -58,7 +58,7 @@ struct ScheduleExplanationModel: ExplanationModel {
     }
 
     private mutating func fire(at now: Int, _ isDue: (Int, String) -> Bool) {
-        // Timers come in the order of their due times, those of one time in the order of the rules.
+        // Timers fire in the order of their due times, those of one time in the order of the rules.
         var firing: [(due: Int, rule: Int)] = []
         for (place, name) in Self.schedules.enumerated() {
             if let due = due[name], isDue(due, name) { firing.append((due, place)) }
@@ -71,7 +71,7 @@ struct ScheduleExplanationModel: ExplanationModel {
             due[name] = one.due + times.count * every
             switch name {
             case "all": events += times.map { _ in name }
-            // A time that is missed is left out, and one that is at most a minute old is not.
+            // A time that is more than a minute old counts as missed and is skipped.
             case "cron": events += now - (times.last ?? 0) <= 1 ? [name] : []
             default: events.append(name)
             }

@@ -43,7 +43,7 @@ struct WaitingExplanationModel: ExplanationModel {
     private var distinct: [TaskChange] = []
     private var groups: [Int: (due: Int, events: [Int])] = [:]
 
-    /// Groups that are due, and waits that are over at this very moment, come before the events of a look.
+    /// Due groups, and waits that end at this very moment, come before the events of a poll.
     mutating func beforeChanges(at now: Int) {
         flush(at: now)
         end { $0 == now }
