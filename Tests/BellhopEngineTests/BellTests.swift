@@ -27,8 +27,7 @@ import Testing
         for deadline in [nil, clock.now + .seconds(5)] {
             let task = Task { await bell.wait(until: deadline, on: clock) }
             await clock.settle()
-            task.cancel()
-            await task.value
+            await task.stop()
         }
     }
 
@@ -46,8 +45,7 @@ import Testing
         await bell.wait(after: seen, until: nil, on: clock)
         let task = Task { await bell.wait(after: seen + 1, until: nil, on: clock) }
         await clock.settle()
-        task.cancel()
-        await task.value
+        await task.stop()
     }
 
     @Test func `no ring is lost between checking for work and waiting`() async {

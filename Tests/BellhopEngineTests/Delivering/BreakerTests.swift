@@ -30,8 +30,7 @@ import Testing
         #expect(bench.recorder.count("receiver.breaker_trial") >= 5)
         isUp.withLock { $0 = true }
         await bench.run(until: start + .seconds(1200))
-        loop.cancel()
-        await loop.value
+        await loop.stop()
         #expect(try await bench.deliveries(.done).count == 40)
         #expect(bench.recorder.count("receiver.breaker_closed") == 1)
         #expect(try await bench.store.stops().allSatisfy { !$0.lasts(at: bench.now) })

@@ -20,8 +20,7 @@ import Testing
         // By the clock as it is now, the next attempt is due three days and ten minutes from now.
         wall.set(by: .days(-3))
         await bench.run(until: bench.now + .seconds(300))
-        loop.cancel()
-        await loop.value
+        await loop.stop()
         #expect(action.count == 2)
         #expect(try await bench.deliveries().map(\.state) == [.done])
     }
@@ -36,8 +35,7 @@ import Testing
         #expect(bench.jumps == [], "normal time is not a jump")
         wall.set(by: jump)
         await bench.run(until: bench.now + .seconds(600))
-        loop.cancel()
-        await loop.value
+        await loop.stop()
         #expect(bench.jumps == [jump])
     }
 }
@@ -58,14 +56,12 @@ import Testing
         var loop = Task { await Maintenance(surroundings, retention: retention).run() }
         await bench.run(until: bench.now + .seconds(600))
         if restarting {
-            loop.cancel()
-            await loop.value
+            await loop.stop()
         }
         wall.set(by: jump)
         if restarting { loop = Task { await Maintenance(surroundings, retention: retention).run() } }
         await bench.run(until: bench.now + time)
-        loop.cancel()
-        await loop.value
+        await loop.stop()
         return try await bench.store.events(EventQuery()).count
     }
 

@@ -32,8 +32,7 @@ import Testing
         await bench.run(until: start + .seconds(60))
         try await Self.enqueue(bench, 102..<202)
         await bench.run(until: end + .seconds(400))
-        loop.cancel()
-        await loop.value
+        await loop.stop()
         let sent = action.performed.filter { $0.attempt.now >= end }
         #expect(sent.count == (above == nil ? 102 : 1))
         #expect(bench.recorder.count("delivery.coalesced") == (above == nil ? 0 : 1))
@@ -65,8 +64,7 @@ import Testing
         // More that waits meanwhile begins another message: this one was tried.
         try await Self.enqueue(bench, 121..<122)
         await bench.run(until: bench.now + .seconds(600))
-        loop.cancel()
-        await loop.value
+        await loop.stop()
         let dead = try await bench.deliveries(.dead)
         let record = try #require(dead.first { $0.delivery.id == joined.first?.delivery.id })
         guard case .message(let message) = record.delivery.arguments, let list = message.list else {

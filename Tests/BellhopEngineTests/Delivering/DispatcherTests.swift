@@ -16,8 +16,7 @@ import Testing
         let (surroundings, start) = (bench.surroundings, bench.now)
         let loop = Task { await Dispatcher(surroundings, limits: limits, actions: { _ in action }).run() }
         await bench.run(until: start + time)
-        loop.cancel()
-        await loop.value
+        await loop.stop()
         return action.performed.map { ($0.attempt.now - start) / .seconds(1) }
     }
 
@@ -207,8 +206,7 @@ import Testing
             let surroundings = bench.surroundings
             let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }
             await bench.run(until: bench.now + .seconds(600))
-            loop.cancel()
-            await loop.value
+            await loop.stop()
             #expect(action.count == 2, "statement \(count)")
             #expect(try await bench.deliveries().map(\.state) == [.done, .done], "statement \(count)")
             if !bench.stopFailing() { return #expect(count > 10) }

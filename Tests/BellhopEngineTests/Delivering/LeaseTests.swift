@@ -51,8 +51,7 @@ import Testing
         let surroundings = bench.surroundings
         let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }
         try await waitUntil { action.count != 0 }
-        loop.cancel()
-        await loop.value
+        await loop.stop()
         #expect(try await bench.deliveries().map(\.state) == [.available])
         await bench.clock.advance(by: .seconds(5))
         try await Dispatcher(surroundings, actions: { _ in action }).dispatchPending()

@@ -19,8 +19,7 @@ import Testing
         let surroundings = bench.surroundings
         let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }
         await bench.run(until: bench.now + .seconds(600))
-        loop.cancel()
-        await loop.value
+        await loop.stop()
         for lane in ["x", "y"] {
             let order = action.texts.filter { $0.hasPrefix(lane) }
             #expect(order == ["0", "1", "1", "1", "2", "3"].map { lane + $0 })
@@ -45,8 +44,7 @@ import Testing
         #expect((4...9).contains(action.performed.count { $0.delivery.id.receiver == "slow" }))
         gate.open()
         try await waitUntil { try await bench.deliveries(.done).count >= 80 }
-        loop.cancel()
-        await loop.value
+        await loop.stop()
         #expect(action.count == 80)
         #expect(action.mostAtOnce.values.allSatisfy { $0 <= 8 })
     }
@@ -66,8 +64,7 @@ import Testing
             #expect(dispatcher.inFlight <= inFlight)
             await Task.yield()
         }
-        loop.cancel()
-        await loop.value
+        await loop.stop()
         #expect(action.mostAtOnce.values.allSatisfy { $0 <= perReceiver })
         #expect(action.count == 60)
         #expect(dispatcher.inFlight == 0)
@@ -92,8 +89,7 @@ import Testing
         await bench.run(until: start + .seconds(60))
         let later = action.performed.first { $0.delivery.text == "later" }
         #expect(later.map { $0.attempt.now <= start + .seconds(21) } == true)
-        loop.cancel()
-        await loop.value
+        await loop.stop()
     }
 
     @Test func `a delivery that is created while the dispatcher sleeps is performed at once`() async throws {

@@ -76,8 +76,7 @@ import Testing
         #expect(action.count == 3)
         #expect(try await engine.resume("chat"))
         try await waitUntil { try await bench.deliveries(.done).count == 10 }
-        loop.cancel()
-        await loop.value
+        await loop.stop()
     }
 
     @Test func `a refusal of an attempt that began before the resumption does not pause the receiver again`() async throws {
@@ -101,8 +100,7 @@ import Testing
         #expect(try await engine.resume("chat"))
         gate.open()
         try await waitUntil { try await bench.deliveries(.done).count == 3 }
-        loop.cancel()
-        await loop.value
+        await loop.stop()
         #expect(action.count == 6)
         #expect(try await bench.store.stops().isEmpty)
         #expect(try await bench.deliveries(.done).allSatisfy { $0.attempts == 1 })

@@ -44,8 +44,7 @@ import Testing
         for round in 1...5 where chat.state.withLock({ $0.taken.count }) < count {
             await bench.run(until: start + .seconds(seconds * round))
         }
-        loop.cancel()
-        await loop.value
+        await loop.stop()
         let (made, taken) = chat.state.withLock { ($0.posts, $0.taken.map(\.text)) }
         #expect(taken.count == count)
         #expect(made <= posts, "\(made) posts")
@@ -74,8 +73,7 @@ import Testing
         #expect(action.count == refused)
         #expect(try await bench.deliveries().allSatisfy { $0.state == .available && $0.attempts == 0 })
         await bench.run(until: start + .seconds(660))
-        loop.cancel()
-        await loop.value
+        await loop.stop()
         #expect(try await bench.deliveries(.done).count == 10)
         #expect(action.performed.allSatisfy { $0.attempt.number == 1 })
         #expect(action.texts.suffix(10).elementsEqual(action.texts.suffix(10).sorted()))

@@ -39,8 +39,7 @@ import Testing
         await bench.settle()
         #expect(try await states(bench) == [.done, .available, .waiting, .waiting, .waiting])
         await bench.run(until: bench.now + .seconds(600))
-        loop.cancel()
-        await loop.value
+        await loop.stop()
         #expect(try await states(bench) == [.done, .done, .done, .done, .done])
         #expect(Set(action.texts[..<2]) == ["first", "second"])
         #expect(action.texts[2..<4] == ["second", "second"])

@@ -97,8 +97,7 @@ struct History {
             ended.raise()
         }
         while !ended.isUp, bench.recorder.count("store.failed") == failures { await Task.yield() }
-        dying.cancel()
-        await dying.value
+        await dying.stop()
         endFaults()
         try await restart()
     }

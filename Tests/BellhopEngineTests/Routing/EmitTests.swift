@@ -112,8 +112,7 @@ import Testing
         let surroundings = bench.surroundings
         let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }
         await bench.run(until: bench.now + .seconds(3600))
-        loop.cancel()
-        await loop.value
+        await loop.stop()
         try await Router(bench.surroundings, shelf: shelf).routePending()
         #expect(try await pings(bench).count == 1)
         #expect(try await heard(bench) == ["t0 from tell"])

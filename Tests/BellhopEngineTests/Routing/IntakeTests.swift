@@ -61,8 +61,7 @@ import Testing
         #expect(try await bench.eventLines() == [])
         bench.store.stopFailing()
         await bench.run(until: bench.now + .seconds(10))
-        loop.cancel()
-        await loop.value
+        await loop.stop()
         #expect(try await bench.eventLines().count == 1)
         #expect(try await bench.deliveries().count == 1)
     }
@@ -131,7 +130,6 @@ import Testing
             await bench.clock.advance(by: .seconds(11))
             try await waitUntil { bench.recorder.count("delivery.done") != 0 }
         }
-        loop.cancel()
-        await loop.value
+        await loop.stop()
     }
 }

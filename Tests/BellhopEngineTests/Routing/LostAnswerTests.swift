@@ -38,8 +38,7 @@ import Testing
         }
 
         func end() async {
-            running.cancel()
-            await running.value
+            await running.stop()
         }
     }
 

@@ -39,12 +39,10 @@ import Testing
         let loop = Task { await TimerLoop(bench.surroundings, shelf: shelf).run() }
         await bench.run(until: bench.now + .seconds(8 * 3600 - 1))
         #expect(try await available(bench) == [])
-        loop.cancel()
-        await loop.value
+        await loop.stop()
         let again = Task { await TimerLoop(bench.restarted, shelf: shelf).run() }
         await bench.run(until: bench.now + .seconds(2))
-        again.cancel()
-        await again.value
+        await again.stop()
         #expect(try await available(bench) == ["t1 t2 t3"])
     }
 
@@ -55,8 +53,7 @@ import Testing
         await bench.settle()
         try await route(1...1, bench, shelf)
         await bench.run(until: bench.now + .seconds(8 * 3600))
-        loop.cancel()
-        await loop.value
+        await loop.stop()
         #expect(try await available(bench) == ["t1"])
     }
 

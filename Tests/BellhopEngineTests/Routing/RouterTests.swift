@@ -89,8 +89,7 @@ import Testing
         bench.store.stopFailing()
         await bench.clock.advance(by: .seconds(2))
         try await waitUntil { try await bench.deliveries().count >= 6 }
-        routing.cancel()
-        await routing.value
+        await routing.stop()
         #expect(try await texts(bench) == expected(0..<3, "one", "two"))
     }
 

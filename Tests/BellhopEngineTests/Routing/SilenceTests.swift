@@ -53,14 +53,12 @@ import Testing
         let loop = Task { await TimerLoop(bench.surroundings, shelf: shelf).run() }
         await bench.run(until: bench.now + .seconds(90))
         #expect(try await silenceEvents(bench) == ["silence_started 60"])
-        loop.cancel()
-        await loop.value
+        await loop.stop()
         let again = TimerLoop(bench.restarted, shelf: shelf)
         let second = Task { await again.run() }
         await bench.run(until: TestClock().now + .seconds(7300))
         #expect(try await silenceEvents(bench) == ["silence_started 60", "silence_ended 7200 0"])
-        second.cancel()
-        await second.value
+        await second.stop()
     }
 
     @Test func `the end of a silence comes before the schedules of the same moment`() async throws {

@@ -25,8 +25,7 @@ import Testing
         let loop = Task { await TimerLoop(surroundings, shelf: shelf).run() }
         try await bench.clock.run(until: end, awaiting: 1)
         try await bench.clock.waitForSleepers(1)
-        loop.cancel()
-        await loop.value
+        await loop.stop()
     }
 
     @Test func `a schedule comes due on time, every time`() async throws {
@@ -109,8 +108,7 @@ import Testing
         wall.set(by: .days(-3))
         try await wall.steady.run(until: bench.now + .days(1), awaiting: 1)
         await bench.settle()
-        loop.cancel()
-        await loop.value
+        await loop.stop()
         #expect(try await dueTimes(bench) == ["2026-01-05T09:30 0", "2026-01-03T09:30 0"])
     }
 
@@ -126,8 +124,7 @@ import Testing
         // The removed rule would have been due first.
         try await waitUntil { try await !bench.store.events(EventQuery()).isEmpty }
         await bench.settle()
-        loop.cancel()
-        await loop.value
+        await loop.stop()
         #expect(try await bench.store.events(EventQuery()).map(\.event.source) == ["other"])
     }
 
@@ -141,8 +138,7 @@ import Testing
         try await waitUntil { try await bench.store.nextTimer() == bench.now + .seconds(600) }
         await bench.settle()
         try await bench.clock.run(until: bench.now + .seconds(660), awaiting: 1)
-        loop.cancel()
-        await loop.value
+        await loop.stop()
         #expect(try await dueTimes(bench) == ["2026-01-05T09:10 0"])
     }
 

@@ -87,8 +87,7 @@ struct Bench: Sendable {
             await poller.run()
         }
         try await work()
-        polling.cancel()
-        await polling.value
+        await polling.stop()
     }
 
     /// Installs rules.
@@ -117,6 +116,14 @@ func waitUntil(_ condition: () async throws -> Bool) async throws {
     while try await !condition() {
         try Task.checkCancellation()
         await Task.yield()
+    }
+}
+
+extension Task<Void, Never> {
+    /// Cancels a loop and waits for its end.
+    func stop() async {
+        cancel()
+        await value
     }
 }
 
