@@ -61,13 +61,8 @@ import Testing
         // The task that was there before is in no event.
         let agent = try await TestAgent(rules, [task("z", "x")])
         try await agent.put("a")
-        let history = try await agent.bench.store.history(HistoryQuery(through: .max / 2, limit: .max / 2))
-        let surroundings = try RuleSurroundings.test(sources: [agent.source])
-        let files = [RuleFile.test(rules)]
-        let test = try ExplainedTest(
-            of: nil, in: [ExplanationFacts(history)], by: try RuleBook.loadToExplain(files, surroundings: surroundings),
-            files: files,
-            surroundings: surroundings)
+        let generator = try TestGenerator(rules, for: agent)
+        let test = try generator.test(of: nil, in: [try await generator.facts()])
         #expect(test.problems == [])
         #expect(test.text.contains("known a") && !test.text.contains("of 2") && test.text.contains("log: {}"), "\(test.text)")
     }
@@ -78,30 +73,26 @@ import Testing
     ) async throws {
         let agent = try await TestAgent(story.rules)
         try await story.play(to: agent)
-        let store = agent.bench.store
-        let bus = ExplanationFacts(try await store.history(HistoryQuery(through: .max / 2, limit: .max / 2)))
-        let surroundings = try RuleSurroundings.test(sources: [agent.source])
-        let files = [RuleFile.test(story.rules)]
-        let book = try RuleBook.loadToExplain(files, surroundings: surroundings)
+        let generator = try TestGenerator(story.rules, for: agent)
+        let bus = try await generator.facts()
         var acted = 0
         func check(_ event: StoredEvent?, _ facts: [ExplanationFacts]) throws {
             // Without the name of a rule, no case is generated if the event fits no rule.
-            let all = try? ExplainedTest(of: event, in: facts, by: book, files: files, surroundings: surroundings)
-            let test = try ExplainedTest(of: event, in: facts, rule: "r", by: book, files: files, surroundings: surroundings)
+            let all = try? generator.test(of: event, in: facts)
+            let test = try generator.test(of: event, in: facts, rule: "r")
             #expect(all?.problems ?? [] == [] && test.problems == [], "\(all?.text ?? "")\(test.text)")
             #expect(all != nil || event?.event.type == .taskRemoved)
-            let nothing = try ExplainedTest(
-                of: event, in: facts, rule: "r", expectsNothing: true, by: book, files: files, surroundings: surroundings)
+            let nothing = try generator.test(of: event, in: facts, rule: "r", expectsNothing: true)
             let file = RuleFile(path: "rules/nothing.test.yaml", bytes: Array(nothing.text.utf8))
-            let results = try RuleTests.run([file], rules: files, surroundings: surroundings)
+            let results = try RuleTests.run([file], rules: generator.rules, surroundings: generator.surroundings)
             #expect(results.count == 1 && results[0].problems.isEmpty == test.text.contains("expect: []"), "\(nothing.text)")
             if !test.text.contains("expect: []") { acted += 1 }
         }
         let events = bus.events.filter { $0.event.task != nil }
         #expect(events.count == 5)
         for event in events {
-            let own = ExplanationFacts(try await store.history(HistoryQuery(event: event.event.id.text)))
-            let task = ExplanationFacts(try await store.history(HistoryQuery(task: event.event.subject)))
+            let own = try await generator.facts(HistoryQuery(event: event.event.id.text))
+            let task = try await generator.facts(HistoryQuery(task: event.event.subject))
             try check(event, [own, task, bus])
             try check(nil, [task, bus])
         }
@@ -110,13 +101,10 @@ import Testing
 
     /// The case of the last task that was created.
     private func caseOfLastTask(in agent: TestAgent, by rules: String, rule: String? = nil) async throws -> ExplainedTest {
-        let history = try await agent.bench.store.history(HistoryQuery(through: .max / 2, limit: .max / 2))
-        let surroundings = try RuleSurroundings.test(sources: [agent.source])
-        let files = [RuleFile.test(rules)]
-        let book = try RuleBook.loadToExplain(files, surroundings: surroundings)
-        let event = try #require(history.events.last { $0.event.type == .taskCreated })
-        return try ExplainedTest(
-            of: event, in: [ExplanationFacts(history)], rule: rule, by: book, files: files, surroundings: surroundings)
+        let generator = try TestGenerator(rules, for: agent)
+        let facts = try await generator.facts()
+        let event = try #require(facts.events.last { $0.event.type == .taskCreated })
+        return try generator.test(of: event, in: [facts], rule: rule)
     }
 
     @Test func `a generated case names its rules if other rules would do more in the test`() async throws {
@@ -159,16 +147,12 @@ import Testing
         for (story, others) in [(Story.throttled, true), (.counts, true), (.plain, false), (.waits, false)] {
             let agent = try await TestAgent(story.rules)
             try await story.play(to: agent)
-            let store = agent.bench.store
-            let bus = ExplanationFacts(try await store.history(HistoryQuery(through: .max / 2, limit: .max / 2)))
+            let generator = try TestGenerator(story.rules, for: agent)
+            let bus = try await generator.facts()
             let event = try #require(
                 bus.events.last { $0.event.task?.key.text == (story == .counts ? "a" : "b") && $0.event.type != .taskRemoved })
-            let own = ExplanationFacts(try await store.history(HistoryQuery(event: event.event.id.text)))
-            let surroundings = try RuleSurroundings.test(sources: [agent.source])
-            let files = [RuleFile.test(story.rules)]
-            let test = try ExplainedTest(
-                of: event, in: [own, bus], rule: "r", by: RuleBook.loadToExplain(files, surroundings: surroundings), files: files,
-                surroundings: surroundings)
+            let own = try await generator.facts(HistoryQuery(event: event.event.id.text))
+            let test = try generator.test(of: event, in: [own, bus], rule: "r")
             #expect(test.problems == [] && (test.text.contains("INC-a") && test.text.contains("INC-b")) == others, "\(test.text)")
         }
     }
@@ -185,19 +169,14 @@ import Testing
         _ = try await agent.bench.store.endSilence(silence.id, at: agent.bench.now)
         try await agent.wait(1)
         try await agent.put("b")
-        let store = agent.bench.store
-        var facts = ExplanationFacts(try await store.history(HistoryQuery(through: .max / 2, limit: .max / 2)))
-        let files = [RuleFile.test(rules)]
-        let surroundings = try RuleSurroundings.test(sources: [agent.source])
-        let book = try RuleBook.loadToExplain(files, surroundings: surroundings)
+        let generator = try TestGenerator(rules, for: agent)
+        var facts = try await generator.facts()
         let events = facts.events.filter { $0.event.task != nil }
         #expect(events.count == 2)
-        func test(_ event: StoredEvent) throws -> ExplainedTest {
-            try ExplainedTest(of: event, in: [facts], rule: "r", by: book, files: files, surroundings: surroundings)
-        }
-        #expect(try !test(events[0]).problems.isEmpty)
-        facts.silences = try await store.silences()
-        let (silenced, later) = (try test(events[0]), try test(events[1]))
+        #expect(try !generator.test(of: events[0], in: [facts], rule: "r").problems.isEmpty)
+        facts.silences = try await agent.bench.store.silences()
+        let silenced = try generator.test(of: events[0], in: [facts], rule: "r")
+        let later = try generator.test(of: events[1], in: [facts], rule: "r")
         #expect(
             silenced.problems == [] && silenced.text.contains("silences") && silenced.text.contains("expect: []"),
             "\(silenced.text)")
@@ -207,15 +186,11 @@ import Testing
     @Test func `a generated case of a wait that ended early has its ending event and lasts until the wait's end`() async throws {
         let agent = try await TestAgent(Story.ends.rules)
         try await Story.ends.play(to: agent)
-        let store = agent.bench.store
-        let facts = ExplanationFacts(try await store.history(HistoryQuery(task: "a")))
+        let generator = try TestGenerator(Story.ends.rules, for: agent)
+        let facts = try await generator.facts(HistoryQuery(task: "a"))
         let event = try #require(facts.events.first)
-        let own = ExplanationFacts(try await store.history(HistoryQuery(event: event.event.id.text)))
-        let files = [RuleFile.test(Story.ends.rules)]
-        let surroundings = try RuleSurroundings.test(sources: [agent.source])
-        let test = try ExplainedTest(
-            of: event, in: [own, facts], by: RuleBook.loadToExplain(files, surroundings: surroundings), files: files,
-            surroundings: surroundings)
+        let own = try await generator.facts(HistoryQuery(event: event.event.id.text))
+        let test = try generator.test(of: event, in: [own, facts])
         #expect(test.problems == [] && test.text.contains("expect: []"))
         #expect(
             test.text.contains("task_changed") && test.text.contains((event.event.time + .seconds(300)).rfc3339), "\(test.text)")
@@ -225,14 +200,40 @@ import Testing
         let rules = "rule: r\non: {every: 5m}\ndo: [{log: x}]"
         let agent = try await TestAgent(rules)
         try await agent.wait(6)
-        let facts = ExplanationFacts(try await agent.bench.store.history(HistoryQuery(through: .max / 2, limit: .max / 2)))
+        let generator = try TestGenerator(rules, for: agent)
+        let facts = try await generator.facts()
         let event = try #require(facts.events.last { $0.event.type == .scheduleDue })
-        let surroundings = try RuleSurroundings.test(sources: [agent.source])
-        let book = try RuleBook.loadToExplain([.test(rules)], surroundings: surroundings)
         #expect {
-            try ExplainedTest(of: event, in: [facts], by: book, files: [.test(rules)], surroundings: surroundings)
+            try generator.test(of: event, in: [facts])
         } throws: { error in
             (error as? Diagnostics)?.all.map(\.code) == ["no-test"]
         }
+    }
+}
+
+/// Generates tests by the rules of an agent, from its history.
+private struct TestGenerator {
+    let rules: [RuleFile]
+    let surroundings: RuleSurroundings
+    private let book: RuleBook
+    private let store: FaultyStore
+
+    init(_ text: String, for agent: TestAgent) throws {
+        rules = [RuleFile.test(text)]
+        surroundings = try RuleSurroundings.test(sources: [agent.source])
+        book = try RuleBook.loadToExplain(rules, surroundings: surroundings)
+        store = agent.bench.store
+    }
+
+    /// The facts of a query; by default, of the whole history.
+    func facts(_ query: HistoryQuery = HistoryQuery(through: .max / 2, limit: .max / 2)) async throws -> ExplanationFacts {
+        ExplanationFacts(try await store.history(query))
+    }
+
+    func test(
+        of event: StoredEvent?, in facts: [ExplanationFacts], rule: String? = nil, expectsNothing: Bool = false
+    ) throws -> ExplainedTest {
+        try ExplainedTest(
+            of: event, in: facts, rule: rule, expectsNothing: expectsNothing, by: book, files: rules, surroundings: surroundings)
     }
 }
