@@ -8,7 +8,7 @@ import Testing
 /// stored events makes its deliveries.
 @Suite(.timeLimit(.minutes(10))) struct `Back-tests of random histories` {
     private static let rules =
-        WaitingModel.rules + "\n" + """
+        WaitingModel.plainRules + "\n" + """
             ---
             rule: o
             on: [task_created, task_returned]

@@ -14,13 +14,13 @@ import Testing
     @Test(arguments: 0..<UInt64(RandomRuns.count(120)))
     func `each history makes the runs of the model`(_ seed: UInt64) async throws {
         var random = SeededRandom(seed: RandomRuns.seed(seed))
-        let agent = try await TestAgent(ReloadModel.rules(), [task("always", "x", ["priority": 9])])
-        var model = ReloadModel()
+        let agent = try await TestAgent(WaitingModel.rules(), [task("always", "x", ["priority": 9])])
+        var model = WaitingModel()
         var gone: Set<String> = []
         let start = agent.bench.now
         var minute = 0
-        var rules = ReloadModel.rules()
-        var writings: [String: ReloadModel.Writing] = [:]
+        var rules = WaitingModel.rules()
+        var versions: [String: WaitingModel.Version] = [:]
         var story: [String] = []
         for _ in 0..<40 {
             let pause = random.oneIn(5) ? Int.random(in: 2...12, using: &random) : Int.random(in: 0...1, using: &random)
@@ -35,39 +35,24 @@ import Testing
                 story.append("the clock is set back by \(step)")
             }
             if random.oneIn(6) {
-                let letter = ReloadModel.letters[Int.random(in: 0..<ReloadModel.letters.count, using: &random)]
-                var writing = writings[letter] ?? ReloadModel.Writing()
-                var anew: Set<String> = []
+                let letter = WaitingModel.letters[Int.random(in: 0..<WaitingModel.letters.count, using: &random)]
+                var version = versions[letter] ?? WaitingModel.Version()
+                var restarted: Set<String> = []
                 switch Int.random(in: 0...3, using: &random) {
-                case 0, 1: writing.action += 1
+                case 0, 1: version.action += 1
                 case 2:
-                    writing.condition += 1
-                    anew = [letter]
-                default: writing.isThere.toggle()
+                    version.condition += 1
+                    restarted = [letter]
+                default: version.isPresent.toggle()
                 }
-                writings[letter] = writing
-                rules = ReloadModel.rules(writings)
-                model.load(writings, anew: anew, at: minute)
-                story.append("\(letter) is now \(writing)")
+                versions[letter] = version
+                rules = WaitingModel.rules(versions)
+                model.load(versions, restarted: restarted, at: minute)
+                story.append("\(letter) is now \(version)")
             }
-            let id = ["a", "b", "c", "d"][Int.random(in: 0..<4, using: &random)]
-            let priority = Int.random(in: 1...2, using: &random)
-            if let before = model.tasks[id] {
-                if random.oneIn(4) {
-                    agent.source.remove(TaskKey(id))
-                    model.beforeChanges(at: minute)
-                    model.apply(.removed, id, before, at: minute)
-                    gone.insert(id)
-                } else if !random.oneIn(3) {
-                    // A title that was never there makes it a change.
-                    agent.source.put(task(id, "title \(story.count)", ["priority": .int(Int64(priority))]))
-                    model.beforeChanges(at: minute)
-                    model.apply(.changed, id, priority, at: minute)
-                }
-            } else if !random.oneIn(3) {
-                agent.source.put(task(id, "title \(story.count)", ["priority": .int(Int64(priority))]))
+            if let (kind, id, priority) = agent.changeRandomTask(of: model.tasks, gone: &gone, "title \(story.count)", &random) {
                 model.beforeChanges(at: minute)
-                model.apply(gone.contains(id) ? .returned : .created, id, priority, at: minute)
+                model.apply(kind, id, priority, at: minute)
             }
             model.afterChanges(at: minute)
             story.append("\(minute): \(model.tasks.sorted { $0.key < $1.key }.map { "\($0.key)\($0.value)" })")

@@ -15,8 +15,8 @@ import Testing
         var random = SeededRandom(seed: RandomRuns.seed(seed))
         // In half of them a batch has two timers, and the facts of the next batch are read while these are stored.
         let agent = try await TestAgent(
-            WaitingModel.rules, [task("always", "x", ["priority": 9])], timersAtOnce: seed.isMultiple(of: 2) ? 1000 : 2)
-        var model = WaitingModel()
+            WaitingModel.plainRules, [task("always", "x", ["priority": 9])], timersAtOnce: seed.isMultiple(of: 2) ? 1000 : 2)
+        var (model, quiet) = (WaitingModel(), QuietModel())
         var gone: Set<String> = []
         var minute = 0
         var story: [String] = []
@@ -26,29 +26,16 @@ import Testing
                 minute += pause
                 await agent.bench.clock.advance(by: .seconds(60 * pause))
             }
-            let id = ["a", "b", "c", "d"][Int.random(in: 0..<4, using: &random)]
-            let priority = Int.random(in: 1...2, using: &random)
-            if let before = model.tasks[id] {
-                if random.oneIn(4) {
-                    agent.source.remove(TaskKey(id))
-                    model.beforeChanges(at: minute)
-                    model.apply(.removed, id, before, at: minute)
-                    gone.insert(id)
-                } else if !random.oneIn(3) {
-                    // A title that was never there makes it a change.
-                    agent.source.put(task(id, "title \(story.count)", ["priority": .int(Int64(priority))]))
-                    model.beforeChanges(at: minute)
-                    model.apply(.changed, id, priority, at: minute)
-                }
-            } else if !random.oneIn(3) {
-                agent.source.put(task(id, "title \(story.count)", ["priority": .int(Int64(priority))]))
+            if let (kind, id, priority) = agent.changeRandomTask(of: model.tasks, gone: &gone, "title \(story.count)", &random) {
                 model.beforeChanges(at: minute)
-                model.apply(gone.contains(id) ? .returned : .created, id, priority, at: minute)
+                model.apply(kind, id, priority, at: minute)
+                quiet.apply(kind, id, priority, at: minute)
             }
             model.afterChanges(at: minute)
+            quiet.afterChanges(at: minute)
             story.append("\(minute): \(model.tasks.sorted { $0.key < $1.key }.map { "\($0.key)\($0.value)" })")
             try await agent.runOnce(failingIn: Self.calls, using: &random)
-            let (made, expected) = (agent.texts.sorted(), model.log.sorted())
+            let (made, expected) = (agent.texts.sorted(), (model.log + quiet.log).sorted())
             guard made == expected else {
                 let (lost, surplus) = (expected.difference(from: made).insertions, made.difference(from: expected).insertions)
                 let days = story.suffix(16).joined(separator: "\n")

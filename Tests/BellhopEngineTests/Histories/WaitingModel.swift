@@ -4,90 +4,81 @@ import BellhopCore
 ///
 /// Each rule logs its letter and the ids of the tasks whose events led to the run.
 struct WaitingModel {
-    /// The rules, in YAML.
-    static let rules = """
-        rule: h
-        on: [task_created, task_changed]
-        when: task.priority == 1
-        for: 3m
-        do: [{log: "h ${{ task.id }}"}]
-        ---
-        rule: c
-        on: task_created
-        count: {at_least: 3, within: 4m, by: task.priority}
-        do: [{log: "c ${{ events.map(e, e.task.id).join(' ') }}"}]
-        ---
-        rule: d
-        on: [task_created, task_changed]
-        count: {at_least: 2, within: 3m, distinct: task.id}
-        do: [{log: "d ${{ events.map(e, e.task.id).join(' ') }}"}]
-        ---
-        rule: g
-        on: [task_created, task_changed, task_removed, task_returned]
-        group: {by: task.priority, wait: 2m, every: 5m, max: 4}
-        do: [{log: "g ${{ key }} ${{ events.map(e, e.task.id).join(' ') }}"}]
-        ---
-        rule: x
-        on: [task_created, task_changed]
-        when: task.priority == 1
-        for: 2m
-        count: {at_least: 2, within: 6m}
-        group: {wait: 1m}
-        do: [{log: "x ${{ events.map(e, e.task.id).join(' ') }}"}]
-        ---
-        rule: p
-        on: {all: [task_created, {type: [task_created, task_changed], when: task.priority == 1}], within: 4m}
-        do: [{log: "p ${{ events.map(e, e.task.id).join(' ') }} ${{ task.id }}"}]
-        ---
-        rule: q
-        on: {sequence: [[task_created, task_returned], task_changed, task_removed], within: 9m, by: task.id}
-        do: [{log: "q ${{ key }} ${{ (since - timestamp('2026-01-05T09:00:00Z')).getMinutes() }}"}]
-        ---
-        rule: n
-        on: {none: {type: task_changed, when: task.priority == 2}, after: [task_created, task_changed], within: 3m, by: task.id}
-        when: task.priority == 1
-        do: [{log: "n ${{ task.id }} ${{ (since - timestamp('2026-01-05T09:00:00Z')).getMinutes() }}"}]
-        ---
-        rule: m
-        on: {none: task_changed, after: [task_created, task_returned], within: 5m, by: task.priority}
-        do: [{log: "m ${{ key }} ${{ task.id }}"}]
-        ---
-        rule: s
-        on: {none: [task_created, task_changed], within: 7m, by: source}
-        do: [{log: "s ${{ (since - timestamp('2026-01-05T09:00:00Z')).getMinutes() }}"}]
-        ---
-        rule: t
-        on: {all: [task_created, task_changed], within: 5m, by: task.id}
-        when: task.priority == 1
-        for: 2m
-        do: [{log: "t ${{ events.map(e, e.type).join(' ') }} ${{ task.id }}"}]
-        ---
-        rule: e
-        on: [task_created, task_changed]
-        when: task.priority == 1
-        do: [{notify: {to: pager, title: "e ${{ task.id }}", thread: "${{ task.id }}"}}]
-        escalate:
-          - {after: 5m, repeat: {every: 3m, times: 2}, do: [{log: "e1 ${{ task.id }}"}]}
-          - {after: 2m, do: [{log: "e0 ${{ task.id }}"}]}
-        ---
-        rule: f
-        on: [task_created, task_changed]
-        when: task.priority == 1
-        do: [{log: "f ${{ task.id }}"}]
-        until: task.priority == 2
-        escalate:
-          - {after: 3m, do: [{log: "f0 ${{ task.id }}"}]}
-          - {after: 9m, do: [{log: "f1 ${{ task.id }}"}]}
-        ---
-        rule: z
-        on: [task_created, task_changed]
-        when: task.priority == 2
-        quiet: {hours: "09:15-09:25,09:33-09:50,09:52-09:55"}
-        do: [{notify: {to: chat, title: "z ${{ task.id }}"}}]
-        """
+    /// The rules' letters, in the order of the file.
+    static let letters = ["h", "c", "d", "g", "x"] + WaitingPatterns.rules.keys.sorted() + WaitingEscalations.rules.keys.sorted()
 
-    /// The quiet times of `z`, in minutes after nine, when the histories begin.
-    private static let quiet = [15..<25, 33..<50, 52..<55]
+    /// The present text of a rule. The meaning of its condition and its `do` is always the same; their text changes.
+    struct Version {
+        var (condition, action) = (0, 0)
+        var isPresent = true
+    }
+
+    /// The rules, in YAML.
+    static func rules(_ versions: [String: Version] = [:]) -> String {
+        letters.compactMap { letter in
+            let version = versions[letter] ?? Version()
+            guard version.isPresent else { return nil }
+            return rule(letter).replacing("WHEN", with: "task.id != 'v\(version.condition)'")
+                .replacing("CONDITION", with: "\(version.condition)").replacing("ACTION", with: "\(version.action)")
+        }.joined(separator: "\n---\n")
+    }
+
+    /// The rules without the texts that reloads change, and with that of `QuietModel`.
+    static let plainRules = (letters.map(plainRule) + [QuietModel.rule]).joined(separator: "\n---\n")
+
+    private static func plainRule(_ letter: String) -> String {
+        rule(letter).replacing(" && WHEN", with: "").replacing("when: WHEN\n", with: "")
+            .replacing("when: source != 'vCONDITION'\n", with: "").replacing(", if: \"ACTION >= 0\"", with: "")
+            .replacing("ACTION", with: "0")
+    }
+
+    private static func rule(_ letter: String) -> String {
+        if let rule = WaitingPatterns.rules[letter] ?? WaitingEscalations.rules[letter] { return rule }
+        return switch letter {
+        case "h":
+            """
+            rule: h
+            on: [task_created, task_changed]
+            when: task.priority == 1 && WHEN
+            for: 3m
+            do: [{log: "h ${{ task.id }}", if: "ACTION >= 0"}]
+            """
+        case "c":
+            """
+            rule: c
+            on: task_created
+            when: WHEN
+            count: {at_least: 3, within: 4m, by: task.priority}
+            do: [{log: "c ${{ events.map(e, e.task.id).join(' ') }}", if: "ACTION >= 0"}]
+            """
+        case "d":
+            """
+            rule: d
+            on: [task_created, task_changed]
+            when: WHEN
+            count: {at_least: 2, within: 3m, distinct: task.id}
+            do: [{log: "d ${{ events.map(e, e.task.id).join(' ') }}", if: "ACTION >= 0"}]
+            """
+        case "g":
+            """
+            rule: g
+            on: [task_created, task_changed, task_removed, task_returned]
+            when: WHEN
+            group: {by: task.priority, wait: 2m, every: 5m, max: 4}
+            do: [{log: "g ${{ key }} ${{ events.map(e, e.task.id).join(' ') }}", if: "ACTION >= 0"}]
+            """
+        default:
+            """
+            rule: x
+            on: [task_created, task_changed]
+            when: task.priority == 1 && WHEN
+            for: 2m
+            count: {at_least: 2, within: 6m}
+            group: {wait: 1m}
+            do: [{log: "x ${{ events.map(e, e.task.id).join(' ') }}", if: "ACTION >= 0"}]
+            """
+        }
+    }
 
     enum Kind { case created, changed, removed, returned }
 
@@ -117,23 +108,26 @@ struct WaitingModel {
     private var chainCount: Window = []
     private var groups: [Int: Group] = [:]
     private var chainGroup = Group()
-    /// By rule and task. Those of e stay after their last step, because an answer closes their pages.
-    private var escalations: [String: [String: Escalation]] = [:]
+    private var patterns = WaitingPatterns()
+    private var escalations = WaitingEscalations()
     private var begun = 0
-    /// The events of `p` that wait for the other entry, by entry; the sequences of `q`, each with its start.
-    private var together: [Window] = [[], []]
-    private var sequences: [String: [(start: Int, count: Int)]] = [:]
-    /// The absences of `n` by task and of `m` by priority, with the task that began them and the minute.
-    private var unchanged: [String: Int] = [:]
-    private var untouched: [Int: (id: String, at: Int)] = [:]
-    /// The start of the silence, until it is reported.
-    private var silence: Int? = 0
-    /// The events of `t` that wait for the other entry, and the waits of `t`.
-    private var pairs: [String: [[Int]]] = [:]
-    private var pairHold: [String: Waits] = [:]
-    /// The tasks of the messages of `z` that are kept back.
-    private var keptBack: [String] = []
+    /// The rules that are not in the file.
+    private var absent: Set<String> = []
     private(set) var log: [String] = []
+
+    /// Reloads the rules. A changed condition or a removed rule drops the rule's state; a changed `do` does not.
+    mutating func load(_ versions: [String: Version], restarted: Set<String>, at now: Int) {
+        let absent = Set(versions.filter { !$0.value.isPresent }.keys)
+        escalations.load(versions)
+        let ended = restarted.union(absent)
+        if ended.contains("h") { hold = [:] }
+        if ended.contains("c") { created = [:] }
+        if ended.contains("d") { distinct = [] }
+        if ended.contains("g") { groups = [:] }
+        if ended.contains("x") { (chainHold, chainCount, chainGroup) = ([:], [], Group()) }
+        patterns.load(restarted: restarted, without: absent, at: now)
+        self.absent = absent
+    }
 
     /// Fires the timers that come before the events of a moment: due groups, and waits that end at this moment. Waits that ended during
     /// downtime come after the events.
@@ -141,28 +135,21 @@ struct WaitingModel {
         fireGroups(until: now)
         fireHolds(at: now)
         flushChain(until: now)
-        escalate(now) { $0 == now }
+        log += escalations.fire(tasks, at: now) { $0 == now }
     }
 
     /// Fires the timers that come after the events of a moment.
     mutating func afterChanges(at now: Int) {
         fireHolds(until: now)
         fireGroups(until: now)
-        escalate(now) { $0 <= now }
-        if !keptBack.isEmpty, !Self.isQuiet(now) {
-            log.append(keptBack.count == 1 ? "chat: z \(keptBack[0])" : "chat: \(keptBack.count) messages were kept back")
-            keptBack = []
-        }
+        log += escalations.fire(tasks, at: now) { $0 <= now }
     }
-
-    private static func isQuiet(_ minute: Int) -> Bool { quiet.contains { $0.contains(minute) } }
 
     /// Applies an event of a task with this priority; for a removed task, its last known one.
     mutating func apply(_ kind: Kind, _ id: String, _ priority: Int, at now: Int) {
         // h and x
         let (holds, begins) = (priority == 1, kind == .created || kind == .changed)
-        applyToPatterns(kind, id, priority, at: now)
-        for (waits, minutes) in [(\WaitingModel.hold, 3), (\.chainHold, 2)] {
+        for (rule, waits, minutes) in [("h", \WaitingModel.hold, 3), ("x", \.chainHold, 2)] where !absent.contains(rule) {
             if kind == .removed || !holds {
                 self[keyPath: waits][id] = nil
             } else if begins, self[keyPath: waits][id] == nil {
@@ -170,116 +157,48 @@ struct WaitingModel {
                 begun += 1
             }
         }
+        log += patterns.apply(kind, id, priority, at: now)
+        log += escalations.apply(kind, id, priority, at: now)
         tasks[id] = kind == .removed ? nil : priority
-        escalate(kind, id, begins: begins && holds, at: now)
-        // z
-        if begins, priority == 2 {
-            if Self.isQuiet(now) { keptBack.append(id) } else { log.append("chat: z \(id)") }
-        }
         // c
-        if kind == .created {
+        if kind == .created, !absent.contains("c") {
             var window = created[priority, default: []].filter { now < $0.at + 4 } + [(id, now)]
             if window.count >= 3 {
-                log.append("c " + window.map(\.id).joined(separator: " "))
+                log.append("c " + Self.ids(window))
                 window = []
             }
             created[priority] = window
         }
         // d
-        if begins {
+        if begins, !absent.contains("d") {
             distinct = distinct.filter { now < $0.at + 3 && $0.id != id } + [(id, now)]
             if distinct.count >= 2 {
-                log.append("d " + distinct.map(\.id).joined(separator: " "))
+                log.append("d " + Self.ids(distinct))
                 distinct = []
             }
         }
         // g
+        if absent.contains("g") { return }
         var group = groups[priority] ?? Group()
-        if group.events.isEmpty { group.due = max(now + 2, group.last.map { $0 + 5 } ?? 0) }
+        if group.events.isEmpty { group.due = max(now + 2, group.last.map { $0 + 5 } ?? .min) }
         group.events.append((id, now))
         if group.events.count >= 4 { flush(&group, "g \(priority) ", at: now) }
         groups[priority] = group
     }
 
-    /// The rules for several events.
-    private mutating func applyToPatterns(_ kind: Kind, _ id: String, _ priority: Int, at now: Int) {
-        // p: the oldest of each entry that is in time, each used once
-        together = together.map { $0.filter { now < $0.at + 4 } }
-        let fits = [kind == .created, (kind == .created || kind == .changed) && priority == 1]
-        if let entry = [0, 1].filter({ fits[$0] }).min(by: { together[$0].count < together[$1].count }) {
-            together[entry].append((id, now))
-            if !together[0].isEmpty, !together[1].isEmpty {
-                log.append("p \(together[0].removeFirst().id) \(together[1].removeFirst().id) \(id)")
-            }
-        }
-        // q: the oldest sequence that wants the event, else one begins
-        var open = sequences[id, default: []].filter { now < $0.start + 9 }
-        let place =
-            switch kind {
-            case .created, .returned: 0
-            case .changed: 1
-            case .removed: 2
-            }
-        if let wanting = open.firstIndex(where: { $0.count == place }) {
-            open[wanting].count += 1
-            if open[wanting].count == 3 { log.append("q \(id) \(open.remove(at: wanting).start)") }
-        } else if place == 0 {
-            open.append((now, 1))
-        }
-        sequences[id] = open
-        // n
-        if kind == .removed || kind == .changed && priority == 2 { unchanged[id] = nil }
-        if kind == .created || kind == .changed, priority == 1, unchanged[id] == nil { unchanged[id] = now }
-        // m: any change of the key ends it, and the task that began it when it leaves
-        if kind == .changed { untouched[priority] = nil }
-        if kind == .removed { untouched = untouched.filter { $0.value.id != id } }
-        if kind == .created || kind == .returned, untouched[priority] == nil { untouched[priority] = (id, now) }
-        // s
-        if kind == .created || kind == .changed { silence = now }
-        // t: begins when both came, ends by any event on which the condition does not hold
-        var waiting = pairs[id, default: [[], []]].map { $0.filter { now < $0 + 5 } }
-        if kind == .created || kind == .changed { waiting[kind == .created ? 0 : 1].append(now) }
-        let isComplete = !waiting[0].isEmpty && !waiting[1].isEmpty
-        if isComplete { for entry in [0, 1] { waiting[entry].removeFirst() } }
-        pairs[id] = waiting
-        if kind == .removed || priority != 1 {
-            pairHold[id] = nil
-        } else if isComplete, pairHold[id] == nil {
-            pairHold[id] = Waits(due: now + 2, number: 0)
-        }
-    }
-
-    private mutating func fireAbsences(_ isDue: (Int) -> Bool) {
-        for (id, begin) in unchanged where isDue(begin + 3) {
-            log.append("n \(id) \(begin)")
-            unchanged[id] = nil
-        }
-        for (priority, began) in untouched where isDue(began.at + 5) {
-            log.append("m \(priority) \(began.id)")
-            untouched[priority] = nil
-        }
-        if let begin = silence, isDue(begin + 7) {
-            log.append("s \(begin)")
-            silence = nil
-        }
-        for (id, wait) in pairHold where !wait.hasRun && isDue(wait.due) {
-            pairHold[id]?.hasRun = true
-            log.append("t task_created task_changed \(id)")
-        }
+    /// The ids by the time of their events; a clock that was set back makes a later event an earlier one.
+    private static func ids(_ window: Window) -> String {
+        window.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element.id)
+            .joined(separator: " ")
     }
 
     /// Waits that are over at this very moment come before its events.
-    private mutating func fireHolds(at now: Int) {
-        fireAbsences { $0 == now }
-        fireHolds { $0 == now }
-    }
+    private mutating func fireHolds(at now: Int) { fireHolds { $0 == now } }
 
-    private mutating func fireHolds(until now: Int) {
-        fireAbsences { $0 <= now }
-        fireHolds { $0 <= now }
-    }
+    private mutating func fireHolds(until now: Int) { fireHolds { $0 <= now } }
 
     private mutating func fireHolds(_ isDue: (Int) -> Bool) {
+        log += patterns.fire(isDue)
         func due(_ waits: [String: Waits]) -> [(id: String, due: Int, number: Int)] {
             waits.filter { !$0.value.hasRun && isDue($0.value.due) }
                 .sorted { ($0.value.due, $0.value.number) < ($1.value.due, $1.value.number) }.map {
@@ -308,57 +227,8 @@ struct WaitingModel {
             (chainGroup.due, chainGroup.number) = (due + 1, begun)
             begun += 1
         }
-        // Waits that ended during downtime may join after later ones.
-        chainGroup.events = (chainGroup.events + chainCount).sorted { $0.at < $1.at }
+        chainGroup.events += chainCount
         chainCount = []
-    }
-
-    // MARK: e and f
-
-    /// Applies an event to the escalations: it ends them first, then may begin new ones.
-    private mutating func escalate(_ kind: Kind, _ id: String, begins: Bool, at now: Int) {
-        if kind == .removed || kind == .changed, escalations["e"]?.removeValue(forKey: id) != nil {
-            log.append("pager closes \(id)")
-        }
-        if kind == .removed { escalations["f"]?[id] = nil }
-        guard begins else { return }
-        log += ["pager: e \(id)", "f \(id)"]
-        // The steps with the minutes at which they come.
-        escalations["e", default: [:]][id] = Escalation(steps: [("e0", [now + 2]), ("e1", [now + 5, now + 8, now + 11])])
-        if escalations["f"]?[id]?.isOver ?? true {
-            escalations["f", default: [:]][id] = Escalation(steps: [("f0", [now + 3]), ("f1", [now + 9])])
-        }
-    }
-
-    /// Runs the due steps in their order. Of missed repetitions, one runs.
-    private mutating func escalate(_ now: Int, _ isDue: (Int) -> Bool) {
-        for (rule, ofRule) in escalations {
-            for id in ofRule.keys {
-                while let next = escalations[rule]?[id]?.next, isDue(next.due) {
-                    if rule == "e" ? tasks[id] != 1 : tasks[id] == 2 {
-                        escalations[rule]?[id] = nil
-                        break
-                    }
-                    log.append("\(next.name) \(id)")
-                    escalations[rule]?[id]?.take(at: now)
-                }
-            }
-        }
-    }
-
-    private struct Escalation {
-        var steps: [(name: String, times: [Int])]
-
-        var isOver: Bool { steps.allSatisfy(\.times.isEmpty) }
-        var next: (name: String, due: Int)? {
-            steps.compactMap { step in step.times.first.map { (step.name, $0) } }.min { $0.1 < $1.1 }
-        }
-
-        mutating func take(at now: Int) {
-            guard let name = next?.name, let place = steps.firstIndex(where: { $0.name == name }) else { return }
-            steps[place].times.removeFirst()
-            while let due = steps[place].times.first, due <= now { steps[place].times.removeFirst() }
-        }
     }
 
     private mutating func fireGroups(until now: Int) {
@@ -380,8 +250,27 @@ struct WaitingModel {
     }
 
     private mutating func flush(_ group: inout Group, _ prefix: String, at now: Int) {
-        log.append(prefix + group.events.map(\.id).joined(separator: " "))
+        log.append(prefix + Self.ids(group.events))
         group.events = []
         group.last = now
+    }
+}
+
+extension TestAgent {
+    /// Creates, changes or removes a random task of those that a model knows, or does nothing. Returns the expected event.
+    func changeRandomTask(
+        of known: [String: Int], gone: inout Set<String>, _ title: String, _ random: inout SeededRandom
+    ) -> (kind: WaitingModel.Kind, id: String, priority: Int)? {
+        let id = ["a", "b", "c", "d"][Int.random(in: 0..<4, using: &random)]
+        let priority = Int.random(in: 1...2, using: &random)
+        if let before = known[id], random.oneIn(4) {
+            source.remove(TaskKey(id))
+            gone.insert(id)
+            return (.removed, id, before)
+        }
+        if random.oneIn(3) { return nil }
+        // A title that was never there makes it a change.
+        source.put(task(id, title, ["priority": .int(Int64(priority))]))
+        return (known[id] != nil ? .changed : gone.contains(id) ? .returned : .created, id, priority)
     }
 }

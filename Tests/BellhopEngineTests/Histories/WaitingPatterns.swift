@@ -1,7 +1,7 @@
 import BellhopCore
 
-/// The part of `ReloadModel` for rules for several events: `on` with `all`, `sequence` and `none`.
-struct ReloadPatterns {
+/// The part of `WaitingModel` for rules for several events: `on` with `all`, `sequence` and `none`.
+struct WaitingPatterns {
     /// The rules by their letters, in YAML.
     static let rules = [
         "p": """
@@ -61,9 +61,9 @@ struct ReloadPatterns {
     private var pairHold: [String: Int?] = [:]
     private var absent: Set<String> = []
 
-    /// Reloads the rules: those of `anew` and the absent ones lose their state.
-    mutating func load(anew: Set<String>, without absent: Set<String>, at now: Int) {
-        let ended = anew.union(absent)
+    /// Reloads the rules: the restarted and the absent ones lose their state.
+    mutating func load(restarted: Set<String>, without absent: Set<String>, at now: Int) {
+        let ended = restarted.union(absent)
         if ended.contains("p") { together = [[], []] }
         if ended.contains("q") { sequences = [:] }
         if ended.contains("n") { unchanged = [:] }
@@ -72,14 +72,14 @@ struct ReloadPatterns {
         // A silence begins when its rule is loaded, also when it is added again.
         if absent.contains("s") {
             silence = nil
-        } else if anew.contains("s") || self.absent.contains("s") {
+        } else if restarted.contains("s") || self.absent.contains("s") {
             silence = now
         }
         self.absent = absent
     }
 
     /// Applies an event of a task with this priority. Returns the logged lines.
-    mutating func apply(_ kind: ReloadModel.Kind, _ id: String, _ priority: Int, at now: Int) -> [String] {
+    mutating func apply(_ kind: WaitingModel.Kind, _ id: String, _ priority: Int, at now: Int) -> [String] {
         var log: [String] = []
         if !absent.contains("p") { log += applyToAll(kind, id, priority, at: now) }
         if !absent.contains("q") { log += applyToSequence(kind, id, at: now) }
@@ -100,7 +100,7 @@ struct ReloadPatterns {
     }
 
     /// p: the oldest of each entry that is in time, each used once. A clock that was set back makes a later event an older one.
-    private mutating func applyToAll(_ kind: ReloadModel.Kind, _ id: String, _ priority: Int, at now: Int) -> [String] {
+    private mutating func applyToAll(_ kind: WaitingModel.Kind, _ id: String, _ priority: Int, at now: Int) -> [String] {
         let fits = [kind == .created, (kind == .created || kind == .changed) && priority == 1]
         guard fits.contains(true) else { return [] }
         // Events that were too old for a fitting event are gone, also when the clock is set back.
@@ -117,7 +117,7 @@ struct ReloadPatterns {
     }
 
     /// q: the oldest sequence that wants the event, else one begins.
-    private mutating func applyToSequence(_ kind: ReloadModel.Kind, _ id: String, at now: Int) -> [String] {
+    private mutating func applyToSequence(_ kind: WaitingModel.Kind, _ id: String, at now: Int) -> [String] {
         var open = sequences[id, default: []].filter { now < $0.start + 9 }
         defer { sequences[id] = open }
         let place =
@@ -137,7 +137,7 @@ struct ReloadPatterns {
     }
 
     /// t: begins when both came, and ends by any event on which the condition does not hold.
-    private mutating func wait(_ kind: ReloadModel.Kind, _ id: String, _ priority: Int, at now: Int) {
+    private mutating func wait(_ kind: WaitingModel.Kind, _ id: String, _ priority: Int, at now: Int) {
         var isComplete = false
         if kind == .created || kind == .changed {
             var waiting = pairs[id, default: [[], []]].map { $0.filter { now < $0 + 5 } }

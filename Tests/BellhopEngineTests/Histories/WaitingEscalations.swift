@@ -1,9 +1,9 @@
 import BellhopCore
 
-/// The part of `ReloadModel` for `escalate`.
+/// The part of `WaitingModel` for `escalate`.
 ///
 /// Each step logs the version of its rule at the run: an escalation keeps the steps of its run.
-struct ReloadEscalations {
+struct WaitingEscalations {
     /// The rules by their letters, in YAML.
     static let rules = [
         "e": """
@@ -51,16 +51,16 @@ struct ReloadEscalations {
     private var actions = ["e": 0, "f": 0]
 
     /// Reloads the rules. Escalations keep their steps; those of a removed rule end and close nothing.
-    mutating func load(_ writings: [String: ReloadModel.Writing]) {
+    mutating func load(_ versions: [String: WaitingModel.Version]) {
         for rule in Self.rules.keys {
-            let writing = writings[rule] ?? ReloadModel.Writing()
-            actions[rule] = writing.isThere ? writing.action : nil
-            if !writing.isThere { escalations[rule] = nil }
+            let version = versions[rule] ?? WaitingModel.Version()
+            actions[rule] = version.isPresent ? version.action : nil
+            if !version.isPresent { escalations[rule] = nil }
         }
     }
 
     /// Applies an event: it ends escalations first, then may begin new ones. Returns the logged lines.
-    mutating func apply(_ kind: ReloadModel.Kind, _ id: String, _ priority: Int, at now: Int) -> [String] {
+    mutating func apply(_ kind: WaitingModel.Kind, _ id: String, _ priority: Int, at now: Int) -> [String] {
         var log: [String] = []
         if kind == .removed || kind == .changed, escalations["e"]?.removeValue(forKey: id) != nil {
             log.append("pager closes \(id)")
