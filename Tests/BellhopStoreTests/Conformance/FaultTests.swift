@@ -66,11 +66,11 @@ struct Operation: Sendable, CustomTestStringConvertible {
                         fired: [timer], timers: [.set(RuleTimer(timer.id, due: bench.after(60))), .cancel(other)],
                         events: [Sample.event(1)]))
             }),
-        Operation(testDescription: "claim", prepare: owing, run: { _ = try await $0.claim() }),
+        Operation(testDescription: "claim", prepare: enqueued, run: { _ = try await $0.claim() }),
         Operation(
             testDescription: "finish",
             prepare: { bench in
-                try await owing(bench)
+                try await enqueued(bench)
                 _ = try await bench.claim()
             },
             run: { bench in
@@ -88,11 +88,11 @@ struct Operation: Sendable, CustomTestStringConvertible {
         Operation(
             testDescription: "rescue",
             prepare: { bench in
-                try await owing(bench)
+                try await enqueued(bench)
                 _ = try await bench.claim()
             }, run: { try await $0.store.start(.only, at: $0.now) }),
         Operation(
-            testDescription: "apply", prepare: owing,
+            testDescription: "apply", prepare: enqueued,
             run: { bench in
                 try await bench.store.apply(.drop, to: (1...6).map { Sample.delivery($0).id }, at: bench.now)
             }),
@@ -224,7 +224,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
         try await bench.store.route(Routing(deliveries: deliveries + [Sample.delivery(10, lane: "a")]))
     }
 
-    @Sendable private static func owing(_ bench: Bench) async throws {
+    @Sendable private static func enqueued(_ bench: Bench) async throws {
         let deliveries = (1...5).map { Sample.delivery($0) } + [Sample.delivery(6, lane: "lane 1")]
         try await bench.store.route(Routing(deliveries: deliveries))
     }
