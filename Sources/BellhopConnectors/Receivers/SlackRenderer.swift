@@ -186,7 +186,8 @@ struct SlackRenderer: Sendable {
         if list.items.isEmpty, list.more == 0 {
             var section = SlackRichText(room: SlackLimits.item)
             section.add(list.empty)
-            return section.runs.isEmpty ? nil : Self.richText([section.section])
+            if section.runs.isEmpty { return nil }  // `? nil :` would be JSON's null
+            return Self.richText([section.section])
         }
         var left = room - 4 * SlackLimits.element
         var sections: [JSON] = []

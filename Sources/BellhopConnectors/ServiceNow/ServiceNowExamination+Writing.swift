@@ -116,7 +116,9 @@ extension ServiceNowExamination {
     /// A table and its ancestors, itself first.
     private mutating func chain(of table: String) async -> [String] {
         guard table != "task", FieldWrite.isName(table) else { return DictionaryReading.chain(of: table, nil) }
-        let row = try? await rows("sys_db_object", "name=\(table)", DictionaryReading.ancestors).rows.first
+        let found = try? await rows("sys_db_object", "name=\(table)", DictionaryReading.ancestors).rows
+        // A row whose name is hidden tells nothing.
+        let row = found?.first { $0.raw("name") == table }
         return DictionaryReading.chain(of: table, row)
     }
 
