@@ -30,7 +30,7 @@ import Testing
         return StoredEvent(sequence: Int64(number + 1), event: event)
     }
 
-    @Test func `a back-test keeps no more events and tasks of a long time than of a short one, and loses no run`() throws {
+    @Test func `a back-test's memory does not grow with the number of events, and no run is lost`() throws {
         var test = BackTest(try Fixture.book(Self.rules), from: Fixture.start)
         var most: (events: Int, tasks: Int) = (0, 0)
         var deliveries = 0
@@ -46,7 +46,7 @@ import Testing
         #expect(test.remembered.events < 4000 && test.remembered.tasks < 4000, "\(test.remembered)")
     }
 
-    @Test func `a back-test keeps no more keys of a rule than the store, and pauses a rule with too many keys of once`() throws {
+    @Test func `a back-test keeps as few keys of a rule as the store, and pauses a rule with too many keys of once`() throws {
         var surroundings = Fixture.surroundings()
         surroundings.mostKeys = 50
         let rules = Self.rules + "\n---\nrule: often\non: task_created\nthrottle: {every: 1d, by: task.id}\ndo: [{log: often}]"

@@ -14,7 +14,7 @@ import Testing
             createdAt: Timestamp(seconds: second), initial: initial)
     }
 
-    @Test func `equal deliveries are counted and forgotten, in whichever order they come`() {
+    @Test func `equal deliveries are counted and forgotten, whichever side comes first`() {
         var difference = DeliveryDifference()
         difference.add(before: [delivery("a")], after: [])
         #expect(!difference.isEmpty)
@@ -24,7 +24,7 @@ import Testing
         #expect(difference.isEmpty && difference.same == 3)
     }
 
-    @Test func `other contents, another action or another beginning is a change`() {
+    @Test func `a delivery with other contents, another action or another initial state is a change`() {
         for other in [delivery("a", text: "b"), delivery("a", action: "webhook"), delivery("a", initial: .shadow)] {
             var difference = DeliveryDifference()
             difference.add(before: [delivery("a")], after: [other])
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `deliveries that only one of them makes come or go, in the order of time and then of rule`() {
+    @Test func `deliveries of only one side are listed as coming or going, by time and then by rule`() {
         var difference = DeliveryDifference()
         difference.add(
             before: [delivery("x", at: 3), delivery("y", at: 1)],
@@ -42,7 +42,7 @@ import Testing
         #expect(difference.coming.first.map(\.rule) == ["r", "a", "b"])
     }
 
-    @Test func `a run of a timer is the same though the event that began it has another place on the bus`() {
+    @Test func `a timer's run is the same even if the event that began it has another place on the bus`() {
         func timer(_ place: Int64) -> Occasion.ID {
             Occasion.timer(.init(rule: "r", kind: .hold, key: "k/1-2"), due: Timestamp(seconds: -5), .event(place)).id
         }
@@ -59,7 +59,7 @@ import Testing
         #expect(step.withoutPlaces == Occasion.escalation(of: timer(8), step: 1, repetition: 2).id.withoutPlaces)
     }
 
-    @Test func `of many differences the first are kept and all are counted`() {
+    @Test func `only the first of many differences are kept, and all are counted`() {
         var difference = DeliveryDifference(most: 3)
         difference.add(before: [], after: (0..<10).map { delivery("n\($0)", at: Int64(10 - $0)) })
         difference.add(before: (0..<5).map { delivery("c\($0)") }, after: (0..<5).map { delivery("c\($0)", text: "b") })
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test
-    func `when very many wait for their counterparts, the older ones are given up in order, and the newer ones still compared`() {
+    func `with too many unmatched deliveries, the oldest count as differences and the newest are still compared`() {
         var difference = DeliveryDifference(most: 100, mostSingles: 10)
         difference.add(before: (0..<11).map { delivery("e\($0)", at: Int64($0)) }, after: [])
         difference.add(before: [], after: [delivery("e0", at: 0), delivery("e10", at: 10)])

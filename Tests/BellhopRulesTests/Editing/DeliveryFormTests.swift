@@ -104,7 +104,7 @@ import YAML
         #expect(try form(.values(values)).read(form(.values(values)).text).arguments == .values(values))
     }
 
-    @Test func `arguments that the form leaves out stay as the rule decided them`() throws {
+    @Test func `arguments that the form does not show keep the rule's values`() throws {
         let values: JSON.Object = ["method": "POST", "text": "a", ActionManifest.computedHost: true]
         let form = form(.values(values))
         #expect(form.text == "method: POST\ntext: a\n")
@@ -128,17 +128,17 @@ import YAML
         }
     }
 
-    @Test func `a template in an edited text is only a text`() throws {
+    @Test func `a template in an edited text stays plain text`() throws {
         let form = form(.values(["text": "a", "method": "POST"]))
         #expect(try form.read("text: ${{ secret.x }}\n").arguments == .values(["text": "${{ secret.x }}", "method": "POST"]))
     }
 
-    @Test func `a message that is left alone stays the same message`() throws {
+    @Test func `an unedited message stays the same`() throws {
         let form = form(.message(Self.message))
         #expect(try form.read(form.text).arguments == .message(Self.message))
     }
 
-    @Test func `a change to one part of a message leaves the others alone`() throws {
+    @Test func `an edit of one part of a message leaves the other parts unchanged`() throws {
         let form = form(.message(Self.message))
         var expected = Self.message
         expected.severity = .critical
@@ -149,7 +149,7 @@ import YAML
         #expect(try form.read(form.text.replacing("title: Two", with: "title: Three")).arguments == .message(expected))
     }
 
-    @Test func `changed text is read as Markdown whose words are values`() throws {
+    @Test func `edited text is parsed as Markdown, with its words as values`() throws {
         let form = form(.message(Self.message))
         let edited = try form.read("title: <!channel> *now*\ntext: \"**Look** at \\\\*this\\\\*\"\n").arguments
         guard case .message(let message) = edited else { return }

@@ -15,7 +15,7 @@ import Testing
         ("rule: \"r\" # ü\ndescription: ä\n", "rule: \"r\" # ü\nmode: shadow\ndescription: ä\n"),
     ]
 
-    @Test(arguments: forms) func `a line comes and goes, and all else stays`(_ form: (live: String, shadow: String)) {
+    @Test(arguments: forms) func `a change of mode adds or removes one line, and changes nothing else`(_ form: (live: String, shadow: String)) {
         #expect(ModeEdit.text(form.live, rule: "r", mode: .shadow) == form.shadow)
         #expect(ModeEdit.text(form.shadow, rule: "r", mode: .live) == form.live)
         #expect(ModeEdit.text(form.live, rule: "r", mode: .live) == form.live)
@@ -32,7 +32,7 @@ import Testing
         ("rule: r\nmode:\non: x\n", "rule: r\nmode: shadow\non: x\n"),
         // Without a line end.
         ("on: x\nrule: r", "on: x\nrule: r\nmode: shadow"),
-    ]) func `a mode that is written already is replaced, and another form gets one`(_ text: String, _ shadow: String) {
+    ]) func `a written mode is replaced, and a missing mode is added`(_ text: String, _ shadow: String) {
         #expect(ModeEdit.text(text, rule: "r", mode: .shadow) == shadow)
     }
 
@@ -41,12 +41,12 @@ import Testing
         ("rules:\n- mode: shadow\n  rule: r\n", "rules:\n- mode: live\n  rule: r\n"),
         ("rule: r\nmode: shadow # records only\non: x\n", "rule: r\non: x\n"),
         ("{rule: r, mode: shadow}\n", "{rule: r, mode: live}\n"),
-    ]) func `a rule comes out of the shadow`(_ text: String, _ live: String) {
+    ]) func `a rule in shadow mode becomes live`(_ text: String, _ live: String) {
         #expect(ModeEdit.text(text, rule: "r", mode: .live) == live)
     }
 
     @Test(arguments: ["rule: other\n", "rule: [", "", "- r\n", "# {\nrule: r\n"])
-    func `a text that cannot be changed safely is left to a person`(_ text: String) {
+    func `a text that cannot be changed safely is not edited`(_ text: String) {
         #expect(ModeEdit.text(text, rule: "r", mode: .shadow) == nil)
     }
 }

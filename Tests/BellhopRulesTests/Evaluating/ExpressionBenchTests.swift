@@ -38,7 +38,7 @@ import Testing
         ("add_working_time('office', now, duration('9h'))", "timestamp(\"2026-01-06T09:30:00Z\") : timestamp"),
         ("add_working_time('office', task.due_date, duration('0s')) == task.due_date", "true : bool"),
     ])
-    func `expressions ask the calendars that are declared`(_ text: String, _ wanted: String) throws {
+    func `expressions can use the declared calendars`(_ text: String, _ wanted: String) throws {
         #expect(answer(text) == wanted)
     }
 
@@ -48,12 +48,12 @@ import Testing
         ("add_working_time('office', now, duration('90000h'))", "the working time does not end within ten years", ""),
         ("is_open('office', null)", "", ""),
     ])
-    func `a calendar's mistakes are reported`(_ text: String, _ message: String, _ help: String) throws {
+    func `mistakes in calls of calendar functions are reported`(_ text: String, _ message: String, _ help: String) throws {
         let answer = answer(text)
         #expect(answer.contains("error") && answer.contains(message) && answer.contains(help), "\(answer)")
     }
 
-    @Test func `many days of working time count as work`() throws {
+    @Test func `computing the working time of many days counts as cost`() throws {
         let ages =
             "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map(x, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map(y, working_time('office', timestamp('0001-01-01T00:00:00Z'), now)))"
         #expect(answer(ages).contains("it costs more than its limit"))

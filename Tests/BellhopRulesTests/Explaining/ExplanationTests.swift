@@ -43,7 +43,7 @@ import Testing
             created: Fixture.start)
     }
 
-    @Test func `type, source, fields and a rule that is off are distinguished`() throws {
+    @Test func `the verdict says whether the type, the source, a field or a disabled rule prevented the run`() throws {
         #expect(try account("on: task_removed").verdict == .type)
         #expect(try account("on: task_created\nfrom: incidents").verdict == .source)
         #expect(try account("on: {task_changed: {state: {to: 2}}}", Fixture.event(.taskChanged)).verdict == .field)
@@ -62,7 +62,7 @@ import Testing
                 == .conditionFailed)
     }
 
-    @Test func `an event that begins no absence shows the condition, also with the absence's key`() throws {
+    @Test func `an event that begins no absence is explained by the condition, which may read the absence's key`() throws {
         func account(when condition: String, _ fields: JSON.Object = [:]) throws -> Explanation.Account {
             let rule = "on: {none: task_commented, after: task_created, within: 1h, by: task.id}\nwhen: \(condition)"
             return try self.account(rule, Fixture.event(.taskCreated, Fixture.task("a1", fields: fields)))
@@ -100,7 +100,7 @@ import Testing
         #expect(ran.verdict == .ran && ran.deliveries.count == 1)
     }
 
-    @Test func `an event that was counted or waited for others says when its time was over`() throws {
+    @Test func `the explanation of a counted or waiting event says when its time was over`() throws {
         for (minutes, isOver) in [(60, true), (61, false)] {
             let until: JSON = .string((Fixture.start + .seconds(60 * minutes)).rfc3339)
             let counted = try account("on: task_created\ncount: {at_least: 3, within: 1h}") {
@@ -174,7 +174,7 @@ import Testing
         #expect(try account("on: task_created\nmode: {canary: 10%}") { $0.deliveries = [delivery(.shadow)] }.verdict == .canary)
     }
 
-    @Test func `an event that the rule did not see is not said to have run`() throws {
+    @Test func `an event that the rule did not see is explained as unrouted or unseen`() throws {
         #expect(try account("on: task_created") { $0.unrouted = [5] }.verdict == .unrouted)
         #expect(try account("on: task_created") { $0.rules[0].since = 5 }.verdict == .unseen)
         #expect(try account("on: task_created") { $0.rules = [] }.verdict == .unseen)
@@ -182,7 +182,7 @@ import Testing
             try account("on: task_created") { $0.pauses = [Pause(.rule("r"), since: Fixture.start, why: "")] }.verdict == .unseen)
     }
 
-    @Test func `a rule that was changed since is not judged as if it had not`() throws {
+    @Test func `an event is not explained by a version of the rule that came after it`() throws {
         typealias Kind = ExplanationFacts.Change.Kind
         func found(_ rule: String, _ kind: Kind, _ event: Event = Fixture.event()) throws -> Explanation.Account {
             try account(rule, event) {
@@ -208,7 +208,7 @@ import Testing
         #expect(found.verdict == .ran && found.notes == ["`if` of step 0 (`log`) is false"])
     }
 
-    @Test func `a wait whose time is over is overdue, and comes with the next poll or once its rule is resumed`() throws {
+    @Test func `an overdue wait says whether it runs with the next poll or once its rule is resumed`() throws {
         let waits = [
             ("on: task_created\nwhen: task.priority == 1\nfor: 10m", "for", "with the agent's next poll"),
             ("on: {none: task_commented, after: task_created, within: 10m, by: task.id}", "none", "with the agent's next poll"),
@@ -243,7 +243,7 @@ import Testing
         }
     }
 
-    @Test func `an event that no rule has seen, or that came during a pause, is not told as part of a wait`() throws {
+    @Test func `an event that is unrouted or came during a pause is not shown as part of a wait`() throws {
         let began = DecisionRecord(
             rule: "r", verdict: .waiting, occasion: Occasion.event(Event.ID("e0")).id, at: Fixture.start,
             detail: ["part": "for", "key": "my-work/a1", "place": 1])
@@ -258,7 +258,7 @@ import Testing
         #expect(try account { $0.turns = [.init(of: "r", isPause: false, at: Fixture.start + .seconds(60))] }.verdict == .unseen)
     }
 
-    @Test func `an escalation tells of its next step only while it goes on, and of no other escalation`() throws {
+    @Test func `the note about an escalation names its next step only while it runs, and says if it has ended`() throws {
         let rule = "on: task_created\nescalate: [{after: 10m, do: [{log: late}]}]"
         var record = record(.escalating, ["key": "my-work/a1", "until": "2026-01-05T23:00:00Z"])
         func note(begun: Int64, due: Int64, _ others: DecisionRecord...) throws -> [String] {
@@ -280,7 +280,7 @@ import Testing
         #expect(try note(begun: 0, due: 7200)[0].hasPrefix("the next step of the escalation of event 0123456789ab waits"))
     }
 
-    @Test func `a run without a step does not hide that other elements of the list still wait, and is noted`() throws {
+    @Test func `a run without a step is noted, and does not hide other elements that still wait`() throws {
         let noStep = record(.noStep, ["left_out": ["`if` of step 0 (`log`) is false"]])
         let waiting = record(.waiting, ["part": "for", "key": "b", "until": .string((Fixture.start + .seconds(600)).rfc3339)])
         let rule = "on: {every: 5m}\neach: tasks\nfor: 10m"

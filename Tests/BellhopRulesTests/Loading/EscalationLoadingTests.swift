@@ -17,7 +17,7 @@ import Testing
         return try RuleBook.load([file], surroundings: surroundings).warnings.map { "\($0.message); \($0.help ?? "")" }
     }
 
-    @Test func `comments as answers from a source that reports none are a warning, with the line that would ask for one`() throws
+    @Test func `counting comments as answers is a warning if the source reports no comments`() throws
     {
         let without = Ability.setting("journal", values: ["comments"], line: "journal: [comments]")
         #expect(

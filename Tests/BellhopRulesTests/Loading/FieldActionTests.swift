@@ -79,7 +79,7 @@ import Testing
         #expect(other.asString?.contains("the event's own task") == true)
     }
 
-    @Test func `a list as a field's value makes the delivery dead, with that reason`() throws {
+    @Test func `a list as a field's value makes the delivery dead, and the reason says so`() throws {
         let text = try arguments("update: {assigned_to: \"${{ [1, 2] }}\"}").asString
         #expect(text?.contains("a field takes one value") == true)
     }
@@ -111,7 +111,7 @@ import Testing
         #expect(book.route([Fixture.event(hop: Event.lastHop)]).deliveries.isEmpty)
     }
 
-    @Test func `a rule lists its use of connections, for the examination`() throws {
+    @Test func `a rule lists the connections, fields and constants that its actions use`() throws {
         #expect(
             try book("update: {fields: {state: 2, urgency: \"${{ task.priority }}\"}, unless_changed: true}").rules[0].uses == [
                 ActionUse(

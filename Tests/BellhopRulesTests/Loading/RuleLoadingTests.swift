@@ -46,7 +46,7 @@ import Testing
         #expect(book.rules[2].actions == ["notify", "webhook", "log"])
     }
 
-    @Test func `files read on all processors give the same rules and problems in the same order`() async throws {
+    @Test func `files loaded in parallel give the same rules and problems in the same order`() async throws {
         func file(_ number: Int, when: String, name: String? = nil) -> RuleFile {
             let text = "rule: \(name ?? "r\(number)")\non: task_created\nwhen: \(when)\ndo: [{log: x}]\n"
             return RuleFile(path: "rules/\(number).yaml", bytes: Array(text.utf8))

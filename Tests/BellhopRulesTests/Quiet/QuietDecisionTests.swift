@@ -200,7 +200,7 @@ import Testing
         #expect(failure.reason == .quiet)
     }
 
-    @Test func `a changed quiet time keeps the ends of what is held, and a late release does not disturb the next night`() throws
+    @Test func `a changed quiet time keeps the ends of held messages, and a late release respects the next night`() throws
     {
         let book = try Self.book(Self.night + Self.notify)
         let held = held(book, [Fixture.task()])
@@ -225,7 +225,7 @@ import Testing
             continues: continues)
     }
 
-    @Test func `messages of a begun conversation are not coalesced, and others are`() throws {
+    @Test func `messages of a thread that has begun are sent singly, and others are coalesced`() throws {
         let book = try Self.book(Self.night + Self.notify)
         let held = [
             message(1, thread: "A", continues: true), message(2, thread: "B"), message(3),

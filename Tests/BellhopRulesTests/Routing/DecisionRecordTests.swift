@@ -21,7 +21,7 @@ import Testing
         #expect(try records("once: task.id") == [#"event/2 once 1 {\#(earlier),"key":"a1"}"#])
     }
 
-    @Test func `errors are recorded, in conditions that are evaluated when matching and when deciding`() throws {
+    @Test func `errors are recorded both when matching and when deciding`() throws {
         let error = #"{"error":"`when` failed: division by zero"}"#
         let both = ["event/1 condition_failed 1 \(error)", "event/2 condition_failed 2 \(error)"]
         #expect(try records("when: 1 / int(task.number.size() - task.number.size()) == 1") == both)
@@ -59,7 +59,7 @@ import Testing
         #expect(try records(count, do: "[{log: x}]").allSatisfy { !$0.contains("no_step") })
     }
 
-    @Test func `of a storm only the latest are recorded, and all are counted`() throws {
+    @Test func `only the latest decisions of a burst are recorded, and all are counted`() throws {
         let book = try Fixture.book("rule: r\non: task_created\nthrottle: {every: 1h}\ndo: [{log: x}]")
         let routing = book.route((0...2000).map { Fixture.event(id: "\($0)") })
         #expect(routing.routed.count == 2001)

@@ -27,7 +27,7 @@ import Testing
         #expect(try problems(rule, given: "[\(tasks), {wait: 5m}]", expect: expected) == [])
     }
 
-    @Test func `of a list of more than ten thousand, the first ten thousand have a run`() throws {
+    @Test func `a rule runs for at most the first ten thousand elements of a list`() throws {
         let rule = Self.rule("each: tasks\ndo: [{log: \"${{ task.id }}\", if: \"task.id in ['t9999', 't10000']\"}]")
         let list = (0...10_000).map { "{id: t\($0)}" }.joined(separator: ", ")
         let found = try problems(rule, given: "[{tasks: [\(list)]}, {wait: 5m}]", expect: "[{log: t9999}]")

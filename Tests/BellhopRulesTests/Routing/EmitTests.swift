@@ -58,7 +58,7 @@ import Testing
         Fixture.event(.taskCreated, Fixture.task(title: "No <b>mail</b>", fields: ["priority": priority]), hop: hop)
     }
 
-    @Test func `an event is stored with the run that emits it, typed, with its cause and one hop more`() throws {
+    @Test func `an emitted event is stored with its run, and has typed data, its cause and the next hop`() throws {
         let routing = try Self.book(Self.emitter).route([Self.task(hop: 1)])
         let event = try #require(routing.events.first)
         #expect(routing.events.count == 1)
@@ -72,7 +72,7 @@ import Testing
         #expect(delivery.emittedEvent(at: Fixture.start) == event)
     }
 
-    @Test func `a run that is decided again emits the same event, and another step or rule another one`() throws {
+    @Test func `a run decided again emits the same event, and another step or rule emits a different one`() throws {
         let text = Self.emitter + "\n  - emit: ping\n  - emit: ping\n---\n" + Self.emitter.replacing("rule: r", with: "rule: s")
         let book = try Self.book(text)
         let ids = book.route([Self.task()]).events.map(\.id)
@@ -80,7 +80,7 @@ import Testing
         #expect(book.route([Self.task()], at: Fixture.start + .seconds(5)).events.map(\.id) == ids)
     }
 
-    @Test func `a member without a value is absent, and one of another type fails the step and emits nothing`() throws {
+    @Test func `a member without a value is left out, and a member of the wrong type fails the step`() throws {
         let missing = try Self.book(Self.emitter).route([Self.task(.null)])
         #expect(missing.deliveries.count == 1)
         let text = try Self.book(
@@ -113,7 +113,7 @@ import Testing
         #expect(errors.count == 1 && errors[0].hasPrefix("stopped: 5 writes or events of rules led to this event"))
     }
 
-    @Test func `an event behind a step that may stop the run waits for it as a delivery`() throws {
+    @Test func `an event after a step with on_error: stop waits for it as a delivery`() throws {
         let book = try Self.book(
             """
             rule: r
@@ -132,7 +132,7 @@ import Testing
         #expect(routing.deliveries[1].emittedEvent(at: Fixture.start)?.type == EventType("ping"))
     }
 
-    @Test func `in shadow mode nothing is emitted, only recorded`() throws {
+    @Test func `in shadow mode an event is recorded but not emitted`() throws {
         let routing = try Self.book(Self.emitter + "\nmode: shadow").route([Self.task()])
         #expect(routing.events.isEmpty)
         #expect(routing.deliveries.map(\.initial) == [.shadow])
@@ -153,7 +153,7 @@ import Testing
         ("emit: {type: outage, data: {level: 3, facts: [1, {a: b}]}}", []),
         ("emit: ping", []),
     ])
-    func `the type and the members are checked`(_ action: String, _ expected: [String]) {
+    func `the type and the members of an emitted event are checked`(_ action: String, _ expected: [String]) {
         #expect(Self.diagnostics(action) == expected)
     }
 

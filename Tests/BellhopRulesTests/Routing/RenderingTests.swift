@@ -347,7 +347,7 @@ import Testing
         #expect(message.update && message.resolve)
     }
 
-    @Test func `nothing is sent where every list is empty, if the rule skips empty messages, and the delivery says so`() throws {
+    @Test func `with skip_empty, a message whose lists are all empty is not sent, and the delivery says so`() throws {
         let list = "{of: tasks, as: t, item: \"${{ t.number }}\"}"
         func states(_ keys: String, tasks: [Snapshot]) throws -> [Delivery.InitialState] {
             try Self.route(
@@ -361,7 +361,7 @@ import Testing
         #expect(try states("skip_empty: false", tasks: []) == [.available, .available])
     }
 
-    @Test func `blanks at the ends of a thread's key do not count`() throws {
+    @Test func `blanks around a thread's key are ignored`() throws {
         func thread(_ key: String) throws -> [String?] {
             let book = try Fixture.book("rule: a\non: task_created\ndo: [{notify: {to: ops, title: T, thread: \"\(key)\"}}]")
             return book.route([Fixture.event()]).deliveries.map { delivery in

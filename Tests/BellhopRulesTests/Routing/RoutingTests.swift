@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `texts that differ in bytes alone are different values, and run a rule once`() throws {
+    @Test func `texts in different Unicode normal forms are different values, and each event runs a rule once`() throws {
         let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
         let book = try Fixture.book(
             """
@@ -45,7 +45,7 @@ import Testing
         #expect(rules(decomposed) == ["both"])
     }
 
-    @Test func `an event that begins no absence, because of a value that when requires, costs no look into the state`() throws {
+    @Test func `an event that can neither begin nor end an absence reads no state`() throws {
         let book = try Fixture.book(
             """
             rule: r
@@ -97,7 +97,7 @@ import Testing
         #expect(Set(book.route(events).deliveries.map(\.id.text)).count == 2)
     }
 
-    @Test func `events without a rule are routed too`() throws {
+    @Test func `events that match no rule are marked as routed`() throws {
         let book = try Self.log("when: task.priority == 1")
         let stored = [
             StoredEvent(sequence: 7, event: Fixture.event(.sourceFailing, nil)), StoredEvent(sequence: 9, event: Fixture.event()),
@@ -236,7 +236,7 @@ import Testing
         #expect(routing.tallies[0].lastError?.hasPrefix("`when` failed: ") == true)
     }
 
-    @Test func `a null as the value of once is an error, not a key`() throws {
+    @Test func `a null as the key of once is an error`() throws {
         let book = try Self.log("once: task.priority")
         let routing = book.route([Self.number(1, id: "a")])
         #expect(routing.deliveries == [] && routing.state == [])

@@ -12,7 +12,7 @@ import Testing
         return Gathered(run, event: seconds, task: "t")
     }
 
-    @Test func `a window that the batch has changed shows what will be stored`() {
+    @Test func `a window that the batch has changed reads as it will be stored`() {
         let old = (1...4).map { event("old\($0)", at: $0) }
         var state: RuleState = [key.at("damaged"): 1]
         for one in old { state[key.at(one.name)] = one.json }

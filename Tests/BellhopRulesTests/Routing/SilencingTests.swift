@@ -44,7 +44,7 @@ import Testing
             states(try Self.book(Self.both), Self.silence(writes: true)) == [.silenced(by: "s1"), .silenced(by: "s1")])
     }
 
-    @Test func `at its end a silence keeps nothing back any more`() throws {
+    @Test func `a silence keeps nothing back from its end on`() throws {
         let book = try Self.book(Self.both)
         #expect(states(book, Self.silence(), at: 59)[0] == .silenced(by: "s1"))
         #expect(states(book, Self.silence(), at: 60)[0] == .available)
@@ -56,7 +56,7 @@ import Testing
         // Unknown, because the task has no such value.
         ("task.priority < 3", false),
     ])
-    func `the condition of a silence is judged by the names of the run`(_ when: String, _ isSilenced: Bool) throws {
+    func `the condition of a silence reads the names of the run`(_ when: String, _ isSilenced: Bool) throws {
         let event = Fixture.event(.taskCreated, Fixture.task(number: "INC1", fields: ["priority": .null]))
         #expect(
             states(try Self.book(Self.both), Self.silence(when), event)[0] == (isSilenced ? .silenced(by: "s1") : .available))
@@ -69,7 +69,7 @@ import Testing
         #expect(states(book, Self.silence(), event) == [.silenced(by: "s1")])
     }
 
-    @Test func `a condition with a mistake is refused with a diagnostic, and keeps nothing back`() throws {
+    @Test func `a silence with a wrong condition is refused with a diagnostic, and keeps nothing back`() throws {
         let book = try Self.book(Self.both)
         let silences = book.silences([Self.silence("task.numbr == 'x'")])
         #expect(silences.refused["s1"]?.all.map(\.code) == ["unknown-field"])
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `a step after a silenced one that stops on errors waits for nothing that never ends`() throws {
+    @Test func `a step does not wait for a silenced step with on_error: stop`() throws {
         let book = try Self.book(
             """
             do:
@@ -96,7 +96,7 @@ import Testing
         #expect(routing.deliveries[1].after == [])
     }
 
-    @Test func `a silenced run has used up throttle and once, and no budget`() throws {
+    @Test func `a silenced run counts for throttle and once, but not for the budget`() throws {
         let book = try Self.book("once: task.id\nthrottle: {every: 1h}\n" + Self.both)
         let event = StoredEvent(sequence: 1, event: Fixture.event(.taskCreated, Fixture.task()))
         let routing = book.decide(

@@ -32,7 +32,7 @@ import Testing
         #expect(!runs([]))
     }
 
-    @Test func `before the first poll of the source its tasks are unknown, which is an error and not an empty list`() throws {
+    @Test func `before a source's first poll its tasks are unknown, which is an error and not an empty list`() throws {
         let routing = try Fixture.book(Self.rule).route([Self.child(of: "INCb")])
         #expect(routing.deliveries.isEmpty)
         #expect(
@@ -76,7 +76,7 @@ import Testing
             ])
     }
 
-    @Test func `a test gives the tasks of a source that a rule only names`() throws {
+    @Test func `a test can give the tasks of a source that a rule reads by snapshot()`() throws {
         let test = """
             tests:
               - name: a task whose parent is open

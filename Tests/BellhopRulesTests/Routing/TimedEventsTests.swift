@@ -23,7 +23,7 @@ import Testing
         ("on: task_created\nfor: 5m", ["incidents", "my-work"]),
         ("on: task_created\nfor: 5m\nenabled: false", []),
     ])
-    func `any event of a task concerns them if a rule with timers follows or reads its source`(
+    func `an event of a task concerns timers if a rule with timers follows or reads its source`(
         _ text: String, _ sources: [String]
     ) throws {
         let book = try Self.rule(text)
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `events that a rule does not see do not concern it`() throws {
+    @Test func `events that a rule does not see do not concern its timers`() throws {
         let book = try Self.rule("on: task_created\nfrom: incidents\ngroup: {wait: 5m}")
         #expect(!book.concernsTimers(Self.event(.scheduleDue, "other")))
         #expect(!book.concernsTimers(Self.event(.deliveryDead, "incidents")))
@@ -41,7 +41,7 @@ import Testing
         #expect(try Self.rule("on: source_failing\ngroup: {wait: 5m}").concernsTimers(Self.event(.sourceFailing, "incidents")))
     }
 
-    @Test func `an event without a task concerns a rule that waits under a key of its own`() throws {
+    @Test func `an event without a task concerns a rule whose wait has another key than the task`() throws {
         let book = try Self.rule("on: task_created\nfrom: incidents\nfor: {time: 5m, by: source}")
         #expect(book.concernsTimers(Self.event(.sessionExpired, "incidents")))
         #expect(!book.concernsTimers(Self.event(.sessionExpired, "my-work")))

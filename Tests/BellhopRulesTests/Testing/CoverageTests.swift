@@ -41,7 +41,7 @@ import Testing
         #expect(try missing(rule, [one, two] + others) == [])
     }
 
-    @Test func `a condition that an index decides is covered, too`() throws {
+    @Test func `a condition decided by the index counts as covered`() throws {
         let rule = "on: task_created\nwhen: task.priority == 1\ndo: [{comment: x}]"
         #expect(
             try missing(rule, [Self.created(priority: 3)]) == [
@@ -66,7 +66,7 @@ import Testing
         #expect(try missing(rule, [Self.created(priority: 1), Self.created(priority: 2, title: "b")]) == [])
     }
 
-    @Test func `the tests cover a timer's part when it comes due`() throws {
+    @Test func `what follows a wait is covered once the wait is over`() throws {
         let rule = "on: task_created\nfor: 10m\nthrottle: {every: 1h, by: task.number}\ndo: [{comment: \"${{ task.number }}\"}]"
         #expect(
             try missing(rule, [Self.created(priority: 1)]) == [
@@ -85,7 +85,7 @@ import Testing
         #expect((found.covered, found.all, found.percent) == (2, 4, 50))
     }
 
-    @Test func `a file is shown line by line, with what is missing below its line`() throws {
+    @Test func `a file is shown line by line, with uncovered parts below their line`() throws {
         let rule = "on: task_created\nwhen: task.priority == 1 || task.title == 'b'\ndo: [{comment: x}]\n"
         let found = try coverage(rule, [Self.created(priority: 1)])
         let lines = RuleCoverage.lines(of: found.files[0], in: "rule: r\n\(rule)")
@@ -97,7 +97,7 @@ import Testing
             ])
     }
 
-    @Test func `the shipped rules' tests meet nearly all of them, and measuring changes no result`() throws {
+    @Test func `the tests of the shipped rules cover at least 98% of them, and still pass`() throws {
         let folder = URL(filePath: #filePath).appending(path: "../../../../rules").standardized.path
         let files = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".yaml") }.sorted().map {
             name in

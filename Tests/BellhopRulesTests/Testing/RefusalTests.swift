@@ -12,7 +12,7 @@ import Testing
         return try RuleTests.run([test], rules: files, surroundings: Fixture.surroundings()).flatMap(\.problems)
     }
 
-    @Test func `a list that is cut is an error of the test, because the rule does not run for all of it`() throws {
+    @Test func `a truncated list is an error of the test, because the rule runs for only a part of it`() throws {
         let rule = "rule: r\non: {every: 1h}\neach: lists.range(101).map(n, tasks).flatten()\ndo: [{log: x}]"
         let tasks = (1...100).map { "{id: a\($0)}" }.joined(separator: ", ")
         let text = "tests:\n  - name: t\n    given:\n      - tasks: [\(tasks)]\n      - wait: 1h\n    expect: []"
@@ -28,7 +28,7 @@ import Testing
     private static let event = "      - task_created: {task: {id: a1, number: INC1, priority: 3}}"
     private static let doing = "do:\n  - comment: x\n"
 
-    @Test func `the condition for which an absence does not begin is shown with the values of its parts`() throws {
+    @Test func `the condition that keeps an absence from beginning is shown with the values of its parts`() throws {
         let test = "tests:\n  - name: t\n    given:\n\(Self.event)\n      - wait: 5h\n    expect:\n      - comment: {}"
         func details(_ condition: String) throws -> [String] {
             let on = "on: {none: task_commented, after: task_created, within: 4h, by: task.id}"
@@ -99,7 +99,7 @@ import Testing
         #expect(try problems(Self.doing, given, expect: "      - comment: {}").isEmpty)
     }
 
-    @Test func `a test may let only some of the rules run, and names those that there are`() throws {
+    @Test func `only limits a test to some rules, and an unknown rule is refused with a suggestion`() throws {
         let files = [
             RuleFile(
                 path: "rules/a.yaml",

@@ -30,7 +30,7 @@ import Testing
         "      - task_changed: {task: {id: \(id), number: \(id), priority: 3}, before: {priority: 1}}\n"
     }
 
-    @Test func `a restart keeps waits, counts, groups and what once has seen`() throws {
+    @Test func `a restart keeps waits, counts, groups and the keys of once`() throws {
         let restart = "      - restart: true\n"
         let given = "    given:\n" + Self.created("a") + restart + "      - wait: 1h\n" + restart + "      - wait: 1h\n"
         #expect(try problems(Self.urgent, given + "    expect:\n      - after: 2h\n      - notify: {title: a}\n") == [])
@@ -45,7 +45,7 @@ import Testing
         #expect(try problems(once, twice) == [])
     }
 
-    @Test func `with existing, only the tasks that stand first count from the begin, in the order of their ids`() throws {
+    @Test func `existing includes only tasks given before anything else, in the order of their ids`() throws {
         let rule = Self.rule("when: task.priority == 1\nfor: {time: 30m, existing: true}", on: "task_changed")
         let tasks = "      - tasks: [{id: b, priority: 1}, {id: a, priority: 1}, {id: c, priority: 2}]\n"
         let hour = "      - wait: 1h\n"
@@ -54,7 +54,7 @@ import Testing
         #expect(try problems(rule, "    given:\n      - wait: 1s\n" + tasks + hour + "    expect: []\n") == [])
     }
 
-    @Test func `timers that came due while the agent was away are judged after the events of its first poll`() throws {
+    @Test func `timers due while the agent was down are decided after the events of its first poll`() throws {
         let away =
             "    given:\n" + Self.created("a") + Self.created("b") + "      - down: 5h\n      - wait: 1h\n" + Self.calmed("b")
         let back = away + "      - wait: 9h\n"
@@ -66,7 +66,7 @@ import Testing
         #expect(try problems(Self.urgent, there + "    expect: [{notify: {title: a}}, {notify: {title: b}}]\n") == [])
     }
 
-    @Test func `a group does not wait for the first poll, and a schedule is made up for as its rule says`() throws {
+    @Test func `after downtime a group does not wait for the first poll, and a schedule obeys its missed setting`() throws {
         let grouped = Self.rule("group: {wait: 1h}", on: "task_created")
         let given = "    given:\n" + Self.created("a") + "      - down: 3h\n" + Self.created("b") + "      - wait: 5h\n"
         #expect(
@@ -80,7 +80,7 @@ import Testing
         #expect(try problems(hourly.replacing("MISSED", with: "all"), down + all) == [])
     }
 
-    @Test func `the entries below after must not happen earlier`() throws {
+    @Test func `actions below an after entry must not happen before its time`() throws {
         let given = "    given:\n" + Self.created("a") + "      - wait: 3h\n"
         #expect(
             try problems(Self.urgent, given + "    expect: [after: 2h1m, {notify: {title: a}}]\n") == [
@@ -89,7 +89,7 @@ import Testing
         #expect(try problems(Self.urgent, given + "    expect: [after: 1h, after: 2h, {notify: {title: a}}]\n") == [])
     }
 
-    @Test func `the begin and the end of a silence are events, and the end has the number of deliveries kept back`() throws {
+    @Test func `the begin and the end of a silence are events, and the end counts the deliveries kept back`() throws {
         let rule = """
             rule: r
             on: [silence_started, silence_ended]
@@ -112,7 +112,7 @@ import Testing
         #expect(try problems(rule, away + late) == [])
     }
 
-    @Test func `a file's calendars are those of its tests`() throws {
+    @Test func `a test file's calendars replace those of the configuration`() throws {
         let rule = Self.rule("for: {time: 2h, calendar: office}", on: "task_created")
         let office = "calendars: {office: {timezone: UTC, days: MON-FRI, hours: \"10:00-11:00\", holidays: [2026-01-06]}}\n"
         let given = "    given:\n" + Self.created("a") + "      - wait: 7d\n"

@@ -8,7 +8,7 @@ import Testing
         RuleTimer(.init(rule: rule, kind: .hold, key: key), due: Timestamp(seconds: due), payload: ["note": .string(note)])
     }
 
-    @Test func `timers come by their time, then by the place of their rule, then by when they were set`() {
+    @Test func `timers are ordered by due time, then by the place of their rule, then by when they were set`() {
         var timers = TrialTimers()
         for (rule, key, due, place) in [("b", "1", 5, 1), ("b", "2", 5, 1), ("a", "1", 5, 0), ("c", "1", 4, 2)] {
             timers.set(timer(rule, key, due: Int64(due)), place: place)
@@ -21,7 +21,7 @@ import Testing
         #expect(order == ["c1", "a1", "b1", "b2"])
     }
 
-    @Test func `a timer that was set anew or removed does not come up at its old time, a replaced one stays in its order`() {
+    @Test func `a timer set again or removed does not fire at its old time, and a replaced timer keeps its order`() {
         var timers = TrialTimers()
         timers.set(timer("a", due: 1), place: 0)
         timers.set(timer("b", due: 2), place: 1)
