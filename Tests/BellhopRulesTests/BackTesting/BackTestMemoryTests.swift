@@ -50,7 +50,7 @@ import Testing
         var surroundings = Fixture.surroundings()
         surroundings.mostKeys = 50
         let rules = Self.rules + "\n---\nrule: often\non: task_created\nthrottle: {every: 1d, by: task.id}\ndo: [{log: often}]"
-        let book = try RuleBook.load([RuleFile(path: "rules/r.yaml", bytes: Array(rules.utf8))], surroundings: surroundings)
+        let book = try Fixture.book(rules, in: surroundings)
         var test = BackTest(book, from: Fixture.start)
         var (state, timers) = (0, 0)
         for page in 0..<20 {

@@ -5,8 +5,7 @@ import YAML
 
 @testable import BellhopRules
 
-/// The texts in which people edit deliveries.
-@Suite struct `The arguments of a delivery as a text to edit` {
+@Suite struct `Editing the arguments of a delivery as text` {
     private static let webhook = ActionManifest(
         kind: "webhook", summary: "", receiver: .namedOrAddress,
         arguments: [
@@ -152,7 +151,7 @@ import YAML
     @Test func `edited text is parsed as Markdown, with its words as values`() throws {
         let form = form(.message(Self.message))
         let edited = try form.read("title: <!channel> *now*\ntext: \"**Look** at \\\\*this\\\\*\"\n").arguments
-        guard case .message(let message) = edited else { return }
+        let message = try #require(edited.message)
         #expect(message.title == [.value("<!channel> *now*")])
         #expect(message.text == [.paragraph([.strong([.value("Look")]), .value(" at *this*")])])
         #expect(message.list == nil)
@@ -160,7 +159,6 @@ import YAML
     }
 
     @Test func `the Markdown of a message is read back with the same structure and words`() throws {
-        func words(_ inlines: [Message.Inline]) -> String { inlines.plainText }
         let text = MarkdownWriter.text(Self.message.text)
         let blocks = MarkdownTemplate(text.unicodeScalars.map(MarkdownTemplate.Unit.scalar)).filled([])
         #expect(

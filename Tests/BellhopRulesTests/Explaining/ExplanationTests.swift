@@ -6,8 +6,7 @@ import Testing
 /// What `bellhop explain` shows of an event, from records, deliveries and the rules' text.
 @Suite struct ExplanationTests {
     private func book(_ rules: String) throws -> RuleBook {
-        try RuleBook.loadToExplain(
-            [RuleFile(path: "rules/test.yaml", bytes: Array(rules.utf8))], surroundings: Fixture.surroundings())
+        try RuleBook.loadToExplain([RuleFile("rules/test.yaml", rules)], surroundings: Fixture.surroundings())
     }
 
     /// What the rule did for one event that it has seen.

@@ -136,19 +136,37 @@ enum Fixture {
         Setting("empty", .markdown, "The text for an empty list."),
     ])
 
-    static func book(_ text: String, isOpen: Bool = false) throws -> RuleBook {
-        try RuleBook.load(
-            [RuleFile(path: "rules/test.yaml", bytes: Array(text.utf8))], surroundings: surroundings(isOpen: isOpen))
+    static func book(_ text: String, isOpen: Bool = false) throws(Diagnostics) -> RuleBook {
+        try book(text, in: surroundings(isOpen: isOpen))
+    }
+
+    static func book(_ text: String, in surroundings: RuleSurroundings) throws(Diagnostics) -> RuleBook {
+        try RuleBook.load([RuleFile("rules/test.yaml", text)], surroundings: surroundings)
+    }
+
+    /// The results of a file of tests for a file of rules.
+    static func results(
+        _ tests: String, of rules: String, in surroundings: RuleSurroundings = Fixture.surroundings()
+    ) throws(Diagnostics) -> [RuleTestResult] {
+        try RuleTests.run(
+            [RuleFile("rules/r.test.yaml", tests)], rules: [RuleFile("rules/r.yaml", rules)], surroundings: surroundings)
+    }
+
+    /// The messages of failed tests; if the files have mistakes, the codes and messages of these.
+    static func problems(_ tests: String, of rules: String) -> [String] {
+        do throws(Diagnostics) {
+            return try results(tests, of: rules).flatMap(\.problems).map(\.message)
+        } catch {
+            return error.all.map { "\($0.code): \($0.message)" }
+        }
     }
 
     /// The diagnostics that `bellhop check` would print for these rules.
     static func diagnostics(_ text: String, isOpen: Bool = false) -> String {
-        do {
+        do throws(Diagnostics) {
             return try book(text, isOpen: isOpen).warnings.map { $0.rendered() }.joined(separator: "\n")
-        } catch let error as Diagnostics {
-            return error.all.map { $0.rendered() }.joined(separator: "\n")
         } catch {
-            return "\(error)"
+            return error.all.map { $0.rendered() }.joined(separator: "\n")
         }
     }
 
@@ -183,6 +201,10 @@ enum Fixture {
         }
         return event(.taskChanged, task, data: ["before": before.json(source: "my-work"), "changes": .object(changes)], id: id)
     }
+}
+
+extension RuleFile {
+    init(_ path: String, _ text: String) { self.init(path: path, bytes: Array(text.utf8)) }
 }
 
 extension RuleBook {
@@ -221,6 +243,12 @@ extension Routing {
     var next: Timestamp? {
         guard timers.count == 1, case .set(let timer) = timers[0] else { return nil }
         return timer.due
+    }
+}
+
+extension Arguments {
+    var message: Message? {
+        if case .message(let message) = self { message } else { nil }
     }
 }
 

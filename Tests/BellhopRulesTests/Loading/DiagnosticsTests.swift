@@ -18,10 +18,10 @@ import Testing
     }
 
     @Test func `each mistake in a test file is reported as on the golden page`() throws {
-        let rules = [RuleFile(path: "rules/ack.yaml", bytes: Array(Self.rule.utf8))]
+        let rules = [RuleFile("rules/ack.yaml", Self.rule)]
         var page = try GoldenPage("../Golden/tests.txt")
         for index in page.cases.indices {
-            let file = RuleFile(path: "rules/ack.test.yaml", bytes: Array(page.cases[index].question.utf8))
+            let file = RuleFile("rules/ack.test.yaml", page.cases[index].question)
             var answer: String
             do throws(Diagnostics) {
                 let results = try RuleTests.run([file], rules: rules, surroundings: Fixture.surroundings())

@@ -13,12 +13,10 @@ import Testing
                 user: "john.doe", comments: comments)
         }
         let rule = "rule: r\non: task_created\ndo: [{log: x}]\n\(until)\nescalate: [{after: 5m, do: [{log: y}]}]"
-        let file = RuleFile(path: "rules/test.yaml", bytes: Array(rule.utf8))
-        return try RuleBook.load([file], surroundings: surroundings).warnings.map { "\($0.message); \($0.help ?? "")" }
+        return try Fixture.book(rule, in: surroundings).warnings.map { "\($0.message); \($0.help ?? "")" }
     }
 
-    @Test func `counting comments as answers is a warning if the source reports no comments`() throws
-    {
+    @Test func `counting comments as answers is a warning if the source reports no comments`() throws {
         let without = Ability.setting("journal", values: ["comments"], line: "journal: [comments]")
         #expect(
             try Self.warnings("until: answered", sources: [without]) == [
@@ -34,9 +32,6 @@ import Testing
     }
 
     @Test func `the stored text of an escalation is read as the same rule, without other files`() throws {
-        func book(_ text: String) throws -> RuleBook {
-            try RuleBook.load([RuleFile(path: "rules/test.yaml", bytes: Array(text.utf8))], surroundings: Fixture.surroundings())
-        }
         let first = """
             rule: r
             description: "first: one"
@@ -56,7 +51,7 @@ import Testing
                     if: task.state != 6
                   - log: {text: "${{ text }}", fields: {a: 1, b: true, c: null, d: "1", e: [x, 2.5]}}
             """
-        let rule = try #require(try book(first).rule(named: "r"))
+        let rule = try #require(try Fixture.book(first).rule(named: "r"))
         let escalation = try #require(rule.escalation)
         let former = try #require(
             RuleReader.former(
@@ -67,7 +62,8 @@ import Testing
         #expect(former.escalation?.steps.map(\.actions.count) == [2])
         let other = first.replacing("first: one", with: "second").replacing("# urgent", with: "").replacing(
             "{log: x}", with: "{log: y}")
-        #expect(try book(other).rule(named: "r")?.escalation?.version == escalation.version)
-        #expect(try book(first.replacing("most: 2", with: "most: 3")).rule(named: "r")?.escalation?.version != escalation.version)
+        #expect(try Fixture.book(other).rule(named: "r")?.escalation?.version == escalation.version)
+        let changed = try Fixture.book(first.replacing("most: 2", with: "most: 3"))
+        #expect(changed.rule(named: "r")?.escalation?.version != escalation.version)
     }
 }

@@ -29,24 +29,17 @@ import Testing
         return surroundings
     }
 
-    private func book(_ step: String, on: String = "task_created", taking actions: [String] = ["update", "create"]) throws
-        -> RuleBook
-    {
-        let text = "rule: r\non: \(on)\nfrom: my-work\ndo:\n  - \(step)\n"
-        return try RuleBook.load(
-            [RuleFile(path: "rules/test.yaml", bytes: Array(text.utf8))], surroundings: Self.surroundings(taking: actions))
+    private func book(_ step: String, taking actions: [String] = ["update", "create"]) throws(Diagnostics) -> RuleBook {
+        try Fixture.book(
+            "rule: r\non: task_created\nfrom: my-work\ndo:\n  - \(step)\n", in: Self.surroundings(taking: actions))
     }
 
-    private func problems(_ step: String, on: String = "task_created", taking actions: [String] = ["update", "create"])
-        -> [String]
-    {
-        do {
-            _ = try book(step, on: on, taking: actions)
+    private func problems(_ step: String, taking actions: [String] = ["update", "create"]) -> [String] {
+        do throws(Diagnostics) {
+            _ = try book(step, taking: actions)
             return []
-        } catch let error as Diagnostics {
-            return error.all.map { "\($0.code): \($0.message)\($0.help.map { " (\($0))" } ?? "")" }
         } catch {
-            return ["\(error)"]
+            return error.all.map { "\($0.code): \($0.message)\($0.help.map { " (\($0))" } ?? "")" }
         }
     }
 
@@ -121,12 +114,9 @@ import Testing
 
     @Test(arguments: [true, false])
     func `a test may expect fields in the short form or the long one`(_ isOpen: Bool) throws {
-        let rules = RuleFile(
-            path: "rules/r.yaml",
-            bytes: Array(
-                "rule: r\non: task_created\nfrom: my-work\ndo:\n  - update: {state: 2, assigned_to: \"${{ task.title }}\"}\n".utf8
-            ))
-        let text = """
+        let rules =
+            "rule: r\non: task_created\nfrom: my-work\ndo:\n  - update: {state: 2, assigned_to: \"${{ task.title }}\"}\n"
+        let tests = """
             tests:
               - name: short
                 given: [{task_created: {task: {id: a1, title: T}}}]
@@ -138,9 +128,7 @@ import Testing
                 given: [{task_created: {task: {id: a1, title: T}}}]
                 expect: [{update: {state: 3}}]
             """
-        let results = try RuleTests.run(
-            [RuleFile(path: "rules/r.test.yaml", bytes: Array(text.utf8))], rules: [rules],
-            surroundings: Self.surroundings(isOpen: isOpen))
+        let results = try Fixture.results(tests, of: rules, in: Self.surroundings(isOpen: isOpen))
         #expect(results.map(\.problems.isEmpty) == [true, true, false])
     }
 

@@ -27,10 +27,8 @@ import Testing
     ) throws -> [String] {
         var surroundings = Fixture.surroundings()
         surroundings.sources = sources
-        let file = RuleFile(path: "rules/test.yaml", bytes: Array("rule: r\n\(rule)\n".utf8))
         do throws(Diagnostics) {
-            let book = try RuleBook.load([file], surroundings: surroundings)
-            return book.warnings.map { "\($0.code): \($0.help ?? "")" }
+            return try Fixture.book("rule: r\n\(rule)\n", in: surroundings).warnings.map { "\($0.code): \($0.help ?? "")" }
         } catch {
             return error.all.map { "\($0.code): \($0.help ?? "")" }
         }

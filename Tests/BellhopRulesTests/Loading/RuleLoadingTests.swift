@@ -48,8 +48,8 @@ import Testing
 
     @Test func `files loaded in parallel give the same rules and problems in the same order`() async throws {
         func file(_ number: Int, when: String, name: String? = nil) -> RuleFile {
-            let text = "rule: \(name ?? "r\(number)")\non: task_created\nwhen: \(when)\ndo: [{log: x}]\n"
-            return RuleFile(path: "rules/\(number).yaml", bytes: Array(text.utf8))
+            RuleFile(
+                "rules/\(number).yaml", "rule: \(name ?? "r\(number)")\non: task_created\nwhen: \(when)\ndo: [{log: x}]\n")
         }
         let surroundings = Fixture.surroundings()
         let fine = (0..<200).map { file($0, when: $0 % 7 == 0 ? "task.priority != 4" : "task.priority == \($0)") }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BellhopRules
 
-/// Which messages quiet times keep back, and what becomes of them.
+/// Holding messages in quiet times, and releasing them.
 @Suite struct `Messages in quiet times` {
     /// 2026-01-05T22:00:00Z, a Monday.
     private static let evening = Fixture.start + .seconds(13 * 3600)
@@ -14,16 +14,13 @@ import Testing
             QuietTime(.during(WorkCalendar(zone: .utc, hours: try HoursWindow.list(hours))), then: then), except: except)
     }
 
-    private static func book(
-        _ rest: String, ops: QuietEntry? = nil, resolves: Bool = false
-    ) throws -> RuleBook {
+    private static func book(_ rest: String, ops: QuietEntry? = nil, resolves: Bool = false) throws -> RuleBook {
         var surroundings = Fixture.surroundings()
         for place in surroundings.connections.indices where surroundings.connections[place].name == "ops" {
             surroundings.connections[place].quiet = ops
             if resolves { surroundings.connections[place].messages = .init(threads: .yes, resolves: .yes) }
         }
-        return try RuleBook.load(
-            [RuleFile(path: "rules/r.yaml", bytes: Array("rule: r\non: task_created\n\(rest)".utf8))], surroundings: surroundings)
+        return try Fixture.book("rule: r\non: task_created\n\(rest)", in: surroundings)
     }
 
     private static let notify = "do: [{notify: {to: ops, title: \"${{ task.number }}\"}}]"
@@ -135,7 +132,7 @@ import Testing
     private func fates(_ release: MessageRelease) -> [MessageRelease.Fate] { release.fates.map(\.fate) }
 
     private func lines(_ release: MessageRelease) -> [String] {
-        guard case .message(let message)? = release.joined?.arguments else { return [] }
+        guard let message = release.joined?.arguments.message else { return [] }
         return [message.title.plainText] + (message.list?.items.map(\.plainText) ?? [])
     }
 
@@ -166,7 +163,7 @@ import Testing
                 "INC3 (https://acme.example/3) – changed: priority, state", "INC4 (https://acme.example/4) – gone",
                 "INC5 (https://acme.example/5)", "INC6 (https://acme.example/6)",
             ])
-        guard case .message(let message)? = release.joined?.arguments else { return }
+        let message = try #require(release.joined?.arguments.message)
         #expect(message.severity == .critical)
         #expect(release.joined?.expires == Self.morning + .days(1))
         #expect(release.joined?.coalesces == false)
@@ -200,8 +197,7 @@ import Testing
         #expect(failure.reason == .quiet)
     }
 
-    @Test func `a changed quiet time keeps the ends of held messages, and a late release respects the next night`() throws
-    {
+    @Test func `a changed quiet time keeps the ends of held messages, and a late release respects the next night`() throws {
         let book = try Self.book(Self.night + Self.notify)
         let held = held(book, [Fixture.task()])
         let longer = try Self.book("quiet: {hours: \"22:00-09:00\"}\n" + Self.notify)
@@ -234,7 +230,7 @@ import Testing
         let release = book.release(held, ReleaseFacts(), at: Self.morning)
         #expect(fates(release) == [.sent, .joined, .joined, .sent])
         #expect(lines(release) == ["2 messages were kept back", "m2", "m3"])
-        guard case .message(let message)? = release.joined?.arguments else { return }
+        let message = try #require(release.joined?.arguments.message)
         #expect(message.mentions == [.user("U0"), .user("U1")])
     }
 
@@ -248,9 +244,7 @@ import Testing
             held.delivery.arguments = .message(Message(title: [.value(title)]))
             return held
         }
-        guard case .message(let message)? = book.release(long, ReleaseFacts(), at: Self.morning).joined?.arguments,
-            let list = message.list
-        else { return #expect(Bool(false), "no message") }
+        let list = try #require(book.release(long, ReleaseFacts(), at: Self.morning).joined?.arguments.message?.list)
         #expect(list.items.count > 300 && list.items.count + list.more == 1000)
     }
 

@@ -12,49 +12,40 @@ import Testing
         do: [{notify: {to: ops, title: "${{ task.number }}"}}]
         """
 
-    private func problems(_ test: String) throws -> [String] {
-        let files = [RuleFile(path: "rules/r.yaml", bytes: Array(Self.rule.utf8))]
-        let file = RuleFile(
-            path: "rules/r.test.yaml", bytes: Array("tests:\n  - name: t\n    at: 2026-01-05T21:59:59Z\n    given:\n\(test)".utf8)
-        )
-        do throws(Diagnostics) {
-            return try RuleTests.run([file], rules: files, surroundings: Fixture.surroundings()).flatMap(\.problems).map(
-                \.message)
-        } catch {
-            return error.all.map { "\($0.code): \($0.message)" }
-        }
+    private func problems(_ test: String) -> [String] {
+        Fixture.problems("tests:\n  - name: t\n    at: 2026-01-05T21:59:59Z\n    given:\n\(test)", of: Self.rule)
     }
 
     private static func event(_ id: String, priority: Int = 3) -> String {
         "      - task_created: {task: {id: \(id), number: \(id), priority: \(priority)}}\n"
     }
 
-    @Test func `held messages are expected at the time of their release, several as one message`() throws {
+    @Test func `held messages are expected at the time of their release, several as one message`() {
         let given =
             Self.event("a") + "      - wait: 1s\n" + Self.event("b") + Self.event("c") + Self.event("d", priority: 1)
             + "      - task_removed: {task: {id: b, number: b}, reason: closed}\n"
         let before = "      - notify: {title: a}\n      - notify: {title: d}\n"
-        #expect(try problems(given + "      - at: 2026-01-06T06:59:59Z\n    expect:\n" + before) == [])
+        #expect(problems(given + "      - at: 2026-01-06T06:59:59Z\n    expect:\n" + before) == [])
         let after =
             before + "      - notify: {to: ops, title: 2 messages were kept back, list: [b – closed, c]}\n"
             + "      - notify: {title: e}\n"
-        #expect(try problems(given + "      - at: 2026-01-06T07:00:00Z\n" + Self.event("e") + "    expect:\n" + after) == [])
+        #expect(problems(given + "      - at: 2026-01-06T07:00:00Z\n" + Self.event("e") + "    expect:\n" + after) == [])
         #expect(
-            try problems(given + "      - at: 2026-01-06T07:00:00Z\n    expect:\n" + before)
+            problems(given + "      - at: 2026-01-06T07:00:00Z\n    expect:\n" + before)
                 == ["`notify` happened but was not expected"])
     }
 
-    @Test func `a test can demand that a message is kept back`() throws {
+    @Test func `a test can demand that a message is kept back`() {
         let given = Self.event("a") + "      - wait: 1s\n" + Self.event("b")
         let a = "    expect:\n      - notify: {title: a}\n"
         let b = "      - notify: {title: b}\n"
-        #expect(try problems(given + a + b + "        quiet: true\n") == [])
-        #expect(try problems(given + a + b) == ["`notify` was expected but did not happen"])
+        #expect(problems(given + a + b + "        quiet: true\n") == [])
+        #expect(problems(given + a + b) == ["`notify` was expected but did not happen"])
         #expect(
-            try problems(given + "    expect:\n      - notify: {title: a}\n        quiet: true\n") == [
+            problems(given + "    expect:\n      - notify: {title: a}\n        quiet: true\n") == [
                 "no quiet time keeps `notify` back"
             ])
         let sent = given + "      - wait: 24h\n" + a + b + "        quiet: true\n" + b
-        #expect(try problems(sent) == [])
+        #expect(problems(sent) == [])
     }
 }

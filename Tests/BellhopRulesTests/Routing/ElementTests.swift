@@ -6,10 +6,8 @@ import Testing
 @Suite struct ElementTests {
     /// The messages of the problems of a test.
     private func problems(_ rule: String, given: String, expect: String) throws -> [String] {
-        let files = [RuleFile(path: "rules/r.yaml", bytes: Array(rule.utf8))]
         let test = "tests:\n  - name: t\n    given: \(given)\n    expect: \(expect)\n"
-        let file = RuleFile(path: "rules/r.test.yaml", bytes: Array(test.utf8))
-        return try RuleTests.run([file], rules: files, surroundings: Fixture.surroundings()).flatMap(\.problems).map(\.message)
+        return try Fixture.results(test, of: rule).flatMap(\.problems).map(\.message)
     }
 
     private static func rule(_ more: String) -> String { "rule: r\non: {every: 5m}\nfrom: my-work\n\(more)" }

@@ -29,18 +29,14 @@ import Testing
         return surroundings
     }()
 
-    private static func book(_ text: String) throws -> RuleBook {
-        try RuleBook.load([RuleFile(path: "rules/test.yaml", bytes: Array(text.utf8))], surroundings: surroundings)
-    }
+    private static func book(_ text: String) throws(Diagnostics) -> RuleBook { try Fixture.book(text, in: surroundings) }
 
     private static func diagnostics(_ action: String) -> [String] {
-        do {
+        do throws(Diagnostics) {
             _ = try book("rule: r\non: task_created\nfrom: my-work\ndo:\n  - \(action)")
             return []
-        } catch let error as Diagnostics {
-            return error.all.map { $0.message + ($0.help.map { " | \($0)" } ?? "") }
         } catch {
-            return ["\(error)"]
+            return error.all.map { $0.message + ($0.help.map { " | \($0)" } ?? "") }
         }
     }
 
@@ -87,7 +83,10 @@ import Testing
             "rule: r\non: task_created\nfrom: my-work\ndo:\n  - emit: {type: outage, data: {level: \"${{ task.title }}\"}}")
         let routing = text.route([Self.task()])
         #expect(routing.events.map(\.type) == [.deliveryDead])
-        guard case .dead(let failure)? = routing.deliveries.first?.initial else { return #expect(Bool(false), "not dead") }
+        guard case .dead(let failure)? = routing.deliveries.first?.initial else {
+            Issue.record("not dead")
+            return
+        }
         #expect(failure.reason == .unrenderable && failure.message.contains("is not a whole number"), "\(failure.message)")
         let absent = try Self.book(
             "rule: r\non: task_created\nfrom: my-work\ndo:\n  - emit: {type: outage, data: {name: \"${{ task.title }}\", level: \"${{ task.priority }}\"}}"
@@ -159,12 +158,10 @@ import Testing
 
     @Test func `rules see the members of a declared event, checked by their names`() {
         func problems(_ condition: String) -> [String] {
-            do {
+            do throws(Diagnostics) {
                 return try Self.book("rule: r\non: outage\nwhen: \(condition)\ndo: [{log: x}]").warnings.map(\.message)
-            } catch let error as Diagnostics {
-                return error.all.map(\.message)
             } catch {
-                return ["\(error)"]
+                return error.all.map(\.message)
             }
         }
         #expect(problems("event.data.level > 2") == [])
@@ -200,9 +197,7 @@ import Testing
                 given: [{outage: {name: No mail, level: 1}}]
                 expect: [{log: "No mail from my-work"}]
             """
-        let results = try RuleTests.run(
-            [RuleFile(path: "rules/r.test.yaml", bytes: Array(test.utf8))],
-            rules: [RuleFile(path: "rules/r.yaml", bytes: Array(rules.utf8))], surroundings: Self.surroundings)
+        let results = try Fixture.results(test, of: rules, in: Self.surroundings)
         #expect(results.count == 2)
         #expect(results.flatMap(\.problems).map { $0.rendered() } == [])
     }

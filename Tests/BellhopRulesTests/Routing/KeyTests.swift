@@ -17,11 +17,8 @@ import Testing
     ])
     func `a key that is null is an error of the rule, which does not run`(_ on: String, _ part: String, _ error: String) throws {
         let text = "rule: r\non: \(on)\nfrom: my-work\n\(part)\ndo: [{log: ran}]"
-        let rule = RuleFile(path: "rules/r.yaml", bytes: Array(text.utf8))
         let given = "[{task_created: {task: {id: a, number: a, priority: null}}}, {wait: 2h}]"
-        let test = RuleFile(
-            path: "rules/r.test.yaml", bytes: Array("tests:\n  - name: t\n    given: \(given)\n    expect: []\n".utf8))
-        let results = try RuleTests.run([test], rules: [rule], surroundings: Fixture.surroundings())
+        let results = try Fixture.results("tests:\n  - name: t\n    given: \(given)\n    expect: []\n", of: text)
         #expect(results.flatMap(\.problems).map(\.message) == ["rule `r` failed: \(error)"])
     }
 }

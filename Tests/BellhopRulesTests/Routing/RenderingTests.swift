@@ -20,8 +20,7 @@ import Testing
     }
 
     private static func message(_ step: String, title: String = "Help", tasks: [Snapshot] = []) throws -> Message? {
-        guard case .message(let message)? = try route(step, title: title, tasks: tasks).first?.arguments else { return nil }
-        return message
+        try route(step, title: title, tasks: tasks).first?.arguments.message
     }
 
     @Test func `a string that is a single template keeps the value's type`() throws {
@@ -89,8 +88,7 @@ import Testing
                 ]))
         func path(_ path: String, _ title: String) throws -> String {
             let rule = "rule: r\non: task_created\nfrom: my-work\ndo: [{rest: {to: api, path: \(path)}}]"
-            let book = try RuleBook.load(
-                [RuleFile(path: "rules/test.yaml", bytes: Array(rule.utf8))], surroundings: surroundings)
+            let book = try Fixture.book(rule, in: surroundings)
             let event = Fixture.event(.taskCreated, Fixture.task(title: title))
             return Self.shown("path", of: try #require(book.route([event]).deliveries.first))
         }
@@ -236,8 +234,7 @@ import Testing
         #expect(deliveries.map(\.id.receiver) == ["ops", "pager"])
         #expect(Set(deliveries.map(\.lane)) == ["r/ops/acme/a1", "r/pager/acme/a1"])
         #expect(deliveries.allSatisfy { $0.expires == Fixture.start + .days(1) })
-        guard case .message(let message) = deliveries[0].arguments else { return }
-        #expect(message.severity == .critical)
+        #expect(deliveries[0].arguments.message?.severity == .critical)
     }
 
     @Test func `a value in a message's link is encoded for its place and cannot change the link's host`() throws {
@@ -262,7 +259,7 @@ import Testing
 
     @Test func `a message whose template fails is sent as a plain one that says so`() throws {
         let deliveries = try Self.route("  - notify: {to: ops, title: \"${{ 1 / (size(task.title) - 4) }}\"}")
-        guard case .message(let message)? = deliveries.first?.arguments else { return }
+        let message = try #require(deliveries.first?.arguments.message)
         #expect(deliveries[0].initial == .available)
         #expect(message.isFallback)
         #expect(message.title.plainText == "INC0010021 Help")
@@ -364,10 +361,7 @@ import Testing
     @Test func `blanks around a thread's key are ignored`() throws {
         func thread(_ key: String) throws -> [String?] {
             let book = try Fixture.book("rule: a\non: task_created\ndo: [{notify: {to: ops, title: T, thread: \"\(key)\"}}]")
-            return book.route([Fixture.event()]).deliveries.map { delivery in
-                guard case .message(let message) = delivery.arguments else { return nil }
-                return message.thread
-            }
+            return book.route([Fixture.event()]).deliveries.map { $0.arguments.message?.thread }
         }
         #expect(try thread(" a b ") == ["a b"])
         #expect(try thread("a b\\n") == ["a b"])

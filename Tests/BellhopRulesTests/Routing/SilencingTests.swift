@@ -3,12 +3,9 @@ import Testing
 
 @testable import BellhopRules
 
-/// What silences and canaries make of deliveries.
 @Suite struct `Silenced and shadow deliveries` {
     private static func book(_ rest: String) throws -> RuleBook {
-        try RuleBook.load(
-            [RuleFile(path: "rules/r.yaml", bytes: Array("rule: r\non: [task_created, source_failing]\n\(rest)".utf8))],
-            surroundings: Fixture.surroundings())
+        try Fixture.book("rule: r\non: [task_created, source_failing]\n\(rest)")
     }
 
     private static let both = """
@@ -108,12 +105,7 @@ import Testing
     }
 
     @Test func `a silence never keeps back the message about itself`() throws {
-        let book = try RuleBook.load(
-            [
-                RuleFile(
-                    path: "rules/r.yaml",
-                    bytes: Array("rule: r\non: silence_started\ndo: [{notify: {to: ops, title: silence}}]".utf8))
-            ], surroundings: Fixture.surroundings())
+        let book = try Fixture.book("rule: r\non: silence_started\ndo: [{notify: {to: ops, title: silence}}]")
         let silence = Self.silence()
         #expect(states(book, silence, .silenceStarted(silence, at: Fixture.start)) == [.available])
         var other = silence
@@ -153,12 +145,7 @@ import Testing
     ])
     func `an invalid share is refused with a sentence`(_ text: String, _ message: String) throws {
         do throws(Diagnostics) {
-            _ = try RuleBook.load(
-                [
-                    RuleFile(
-                        path: "r.yaml", bytes: Array("rule: r\non: task_created\nmode: {canary: \(text)}\ndo: [{log: x}]".utf8))
-                ],
-                surroundings: Fixture.surroundings())
+            _ = try Fixture.book("rule: r\non: task_created\nmode: {canary: \(text)}\ndo: [{log: x}]")
             Issue.record("it was accepted")
         } catch {
             #expect(error.all.map(\.message) == [message])

@@ -95,10 +95,7 @@ import Testing
                 expect: [{log: INC1 has a parent}]
             """
         for isOpen in [false, true] {
-            let results = try RuleTests.run(
-                [RuleFile(path: "rules/r.test.yaml", bytes: Array(test.utf8))],
-                rules: [RuleFile(path: "rules/r.yaml", bytes: Array(Self.rule.utf8))],
-                surroundings: Fixture.surroundings(isOpen: isOpen))
+            let results = try Fixture.results(test, of: Self.rule, in: Fixture.surroundings(isOpen: isOpen))
             #expect(results.count == 2)
             #expect(results.flatMap(\.problems).map { $0.rendered() } == [])
         }
@@ -106,11 +103,7 @@ import Testing
 
     @Test func `a test that gives tasks of an unknown source is refused`() throws {
         let test = "tests:\n  - name: t\n    given: [{tasks: [{source: incident, id: b}]}]\n    expect: []"
-        let error = #expect(throws: Diagnostics.self) {
-            try RuleTests.run(
-                [RuleFile(path: "rules/r.test.yaml", bytes: Array(test.utf8))],
-                rules: [RuleFile(path: "rules/r.yaml", bytes: Array(Self.rule.utf8))], surroundings: Fixture.surroundings())
-        }
+        let error = #expect(throws: Diagnostics.self) { try Fixture.results(test, of: Self.rule) }
         #expect(error?.all.map(\.message) == ["there is no source `incident`"])
         #expect(error?.all.map(\.help) == ["did you mean `incidents`?"])
     }

@@ -23,7 +23,7 @@ import Testing
                 .init(name: "snow", kind: "servicenow", actions: ["comment"]),
             ],
             actions: Fixture.actions + [rest], timeZone: .utc, timeZoneName: "UTC", zone: { Fixture.zones[$0] })
-        return try RuleBook.load([RuleFile(path: "rules/test.yaml", bytes: Array(rules.utf8))], surroundings: surroundings)
+        return try Fixture.book(rules, in: surroundings)
     }
 
     private func events(_ count: Int, source: String = "issues") -> [Event] {

@@ -6,16 +6,15 @@ import Testing
 
 /// What tests meet of rules (`bellhop test --coverage`), and results for build servers (`--junit`).
 @Suite struct CoverageTests {
-    /// What the tests did not meet of one rule, in words.
+    /// The parts of a rule that the tests did not cover, in words.
     private func missing(_ rule: String, _ given: [String], untested: [RuleFile] = []) throws -> [String] {
         try coverage(rule, given, untested: untested).files.flatMap(\.points).filter { $0.missing != nil }.map(\.words)
     }
 
     private func coverage(_ rule: String, _ given: [String], untested: [RuleFile] = []) throws -> RuleCoverage {
-        let files = [RuleFile(path: "rules/r.yaml", bytes: Array("rule: r\n\(rule)".utf8))]
+        let files = [RuleFile("rules/r.yaml", "rule: r\n\(rule)")]
         let tests = given.enumerated().map { number, given in "  - name: t\(number)\n    given:\n\(given)\n    expect: []" }
-        let text = "tests:\n" + tests.joined(separator: "\n")
-        let test = RuleFile(path: "rules/r.test.yaml", bytes: Array(text.utf8))
+        let test = RuleFile("rules/r.test.yaml", "tests:\n" + tests.joined(separator: "\n"))
         let record = CoverageRecord()
         _ = try RuleTests.run([test], surroundings: Fixture.surroundings(), coverage: record) { path in
             files.first { $0.path == path }
@@ -77,7 +76,7 @@ import Testing
     }
 
     @Test func `a rule without tests has no coverage`() throws {
-        let other = RuleFile(path: "rules/other.yaml", bytes: Array("rule: o\non: task_created\ndo: [{comment: x}]".utf8))
+        let other = RuleFile("rules/other.yaml", "rule: o\non: task_created\ndo: [{comment: x}]")
         let found = try coverage(
             "on: task_created\ndo: [{comment: x}]", [Self.created(priority: 1)], untested: [other])
         #expect(found.files.map(\.path) == ["rules/other.yaml", "rules/r.yaml"])
@@ -98,11 +97,7 @@ import Testing
     }
 
     @Test func `the tests of the shipped rules cover at least 98% of them, and still pass`() throws {
-        let folder = URL(filePath: #filePath).appending(path: "../../../../rules").standardized.path
-        let files = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".yaml") }.sorted().map {
-            name in
-            RuleFile(path: "rules/\(name)", bytes: Array(try Data(contentsOf: URL(filePath: "\(folder)/\(name)"))))
-        }
+        let files = try ShippedRulesTests.files()
         let record = CoverageRecord()
         let results = try RuleTests.run(files.filter(\.isTest), surroundings: Fixture.surroundings(), coverage: record) { path in
             files.first { $0.path == path }

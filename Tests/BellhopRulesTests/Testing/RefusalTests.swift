@@ -6,20 +6,15 @@ import Testing
 @Suite struct RefusalTests {
     /// The problems of one test of a rule, without their excerpts.
     private func problems(_ rule: String, _ given: String, expect: String) throws -> [Diagnostic] {
-        let files = [RuleFile(path: "rules/r.yaml", bytes: Array("rule: r\non: task_created\n\(rule)".utf8))]
-        let text = "tests:\n  - name: t\n    given:\n\(given)\n    expect:\n\(expect)"
-        let test = RuleFile(path: "rules/r.test.yaml", bytes: Array(text.utf8))
-        return try RuleTests.run([test], rules: files, surroundings: Fixture.surroundings()).flatMap(\.problems)
+        let test = "tests:\n  - name: t\n    given:\n\(given)\n    expect:\n\(expect)"
+        return try Fixture.results(test, of: "rule: r\non: task_created\n\(rule)").flatMap(\.problems)
     }
 
     @Test func `a truncated list is an error of the test, because the rule runs for only a part of it`() throws {
         let rule = "rule: r\non: {every: 1h}\neach: lists.range(101).map(n, tasks).flatten()\ndo: [{log: x}]"
         let tasks = (1...100).map { "{id: a\($0)}" }.joined(separator: ", ")
         let text = "tests:\n  - name: t\n    given:\n      - tasks: [\(tasks)]\n      - wait: 1h\n    expect: []"
-        let found = try RuleTests.run(
-            [RuleFile(path: "rules/r.test.yaml", bytes: Array(text.utf8))],
-            rules: [RuleFile(path: "rules/r.yaml", bytes: Array(rule.utf8))], surroundings: Fixture.surroundings()
-        ).flatMap(\.problems)
+        let found = try Fixture.results(text, of: rule).flatMap(\.problems)
         #expect(
             found.map(\.message).contains(
                 "rule `r` failed: `each` has 10100 tasks; the rule runs for the first 10000 of them"), "\(found.map(\.message))")
@@ -33,10 +28,7 @@ import Testing
         func details(_ condition: String) throws -> [String] {
             let on = "on: {none: task_commented, after: task_created, within: 4h, by: task.id}"
             let rule = "rule: r\n\(on)\nwhen: \(condition)\n\(Self.doing)"
-            return try RuleTests.run(
-                [RuleFile(path: "rules/r.test.yaml", bytes: Array(test.utf8))],
-                rules: [RuleFile(path: "rules/r.yaml", bytes: Array(rule.utf8))], surroundings: Fixture.surroundings()
-            ).flatMap(\.problems).flatMap(\.details)
+            return try Fixture.results(test, of: rule).flatMap(\.problems).flatMap(\.details)
         }
         let what = "rule `r`: `when` is false for `task_created` (line 4)"
         #expect(try details("task.priority == 1") == [what, "  task.priority  3"])
@@ -102,8 +94,7 @@ import Testing
     @Test func `only limits a test to some rules, and an unknown rule is refused with a suggestion`() throws {
         let files = [
             RuleFile(
-                path: "rules/a.yaml",
-                bytes: Array("rule: a\non: task_created\ndo: [{log: a}]\n---\nrule: b\non: task_created\ndo: [{log: b}]".utf8))
+                "rules/a.yaml", "rule: a\non: task_created\ndo: [{log: a}]\n---\nrule: b\non: task_created\ndo: [{log: b}]")
         ]
         func problems(_ only: String) throws -> [String] {
             let text = """
@@ -114,7 +105,7 @@ import Testing
                     given: [task_created: {task: {id: "1"}}]
                     expect: [log: a]
                 """
-            let test = RuleFile(path: "rules/x.test.yaml", bytes: Array(text.utf8))
+            let test = RuleFile("rules/x.test.yaml", text)
             return try RuleTests.run([test], rules: files, surroundings: Fixture.surroundings()).flatMap(\.problems).map(
                 \.message)
         }

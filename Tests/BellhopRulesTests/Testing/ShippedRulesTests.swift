@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 @Suite struct ShippedRulesTests {
-    private static func files() throws -> [RuleFile] {
+    static func files() throws -> [RuleFile] {
         let folder = URL(filePath: #filePath).appending(path: "../../../../rules").standardized.path
         return try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".yaml") }.sorted().map { name in
             RuleFile(path: "rules/\(name)", bytes: Array(try Data(contentsOf: URL(filePath: "\(folder)/\(name)"))))

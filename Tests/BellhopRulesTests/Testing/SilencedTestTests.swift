@@ -6,39 +6,32 @@ import Testing
 @Suite struct `Silences in tests` {
     private static let rule = "rule: r\non: task_created\nfrom: my-work\ndo: [{notify: {to: ops, title: \"${{ task.id }}\"}}]"
 
-    private func problems(_ test: String) throws -> [String] {
-        let files = [RuleFile(path: "rules/r.yaml", bytes: Array(Self.rule.utf8))]
-        let file = RuleFile(path: "rules/r.test.yaml", bytes: Array("tests:\n  - name: t\n\(test)".utf8))
-        do throws(Diagnostics) {
-            return try RuleTests.run([file], rules: files, surroundings: Fixture.surroundings()).flatMap(\.problems).map(
-                \.message)
-        } catch {
-            return error.all.map { "\($0.code): \($0.message)" }
-        }
+    private func problems(_ test: String) -> [String] {
+        Fixture.problems("tests:\n  - name: t\n\(test)", of: Self.rule)
     }
 
     private static func event(_ id: String) -> String { "      - task_created: {task: {id: \(id), number: \(id)}}\n" }
 
-    @Test func `messages that a silence keeps back are not expected, and the silence ends at its exact time`() throws {
+    @Test func `messages that a silence keeps back are not expected, and the silence ends at its exact time`() {
         let given =
             "    silences: [{starts: 2026-01-05T09:00:00Z, ends: 2026-01-05T10:00:00Z}]\n    given:\n" + Self.event("a")
             + "      - at: 2026-01-05T09:59:59Z\n" + Self.event("b") + "      - wait: 1s\n" + Self.event("c")
-        #expect(try problems(given + "    expect: [{notify: {title: c}}]\n") == [])
-        #expect(try problems(given + "    expect: []\n") == ["`notify` happened but was not expected"])
+        #expect(problems(given + "    expect: [{notify: {title: c}}]\n") == [])
+        #expect(problems(given + "    expect: []\n") == ["`notify` happened but was not expected"])
     }
 
-    @Test func `a test can demand that a message is kept back`() throws {
+    @Test func `a test can demand that a message is kept back`() {
         let given =
             "    given:\n" + Self.event("a") + "      - silence: {for: 1h, when: task.id == 'b'}\n" + Self.event("b")
             + Self.event("c")
         let a = "      - notify: {title: a}\n"
         let b = "      - notify: {title: b}\n        silenced: true\n"
         let c = "      - notify: {title: c}\n"
-        #expect(try problems(given + "    expect:\n" + a + b + c) == [])
-        #expect(try problems(given + "    expect:\n" + a + c) == [])
+        #expect(problems(given + "    expect:\n" + a + b + c) == [])
+        #expect(problems(given + "    expect:\n" + a + c) == [])
         let wrong = a + "      - notify: {title: c}\n        silenced: true\n"
-        #expect(try problems(given + "    expect:\n" + wrong) == ["no silence keeps `notify` back"])
-        #expect(try problems(given + "    expect:\n" + a + b + "      - notify: {title: b}\n") == ["`title` is not \"b\""])
+        #expect(problems(given + "    expect:\n" + wrong) == ["no silence keeps `notify` back"])
+        #expect(problems(given + "    expect:\n" + a + b + "      - notify: {title: b}\n") == ["`title` is not \"b\""])
     }
 
     @Test(arguments: [
@@ -50,8 +43,8 @@ import Testing
         ("    given: [{silence: {for: 1h, when: task.nmber == 'x'}}]\n", "unknown-field: no field `nmber` on a task"),
         ("    given: [{silence: {for: 1h, rules: [q]}}]\n", "unknown-rule: there is no rule `q` in this test"),
     ])
-    func `a mistake in a silence is reported`(_ given: String, _ expected: String) throws {
-        let found = try problems(given + "    expect: []\n")
+    func `a mistake in a silence is reported`(_ given: String, _ expected: String) {
+        let found = problems(given + "    expect: []\n")
         #expect(found.first?.hasPrefix(expected) == true, "\(found)")
     }
 }
