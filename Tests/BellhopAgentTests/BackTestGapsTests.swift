@@ -8,8 +8,7 @@ import Testing
     private let start = Timestamp(seconds: 1_767_603_600)
 
     private func book(_ text: String = "rule: a\non: task_created\ndo: [{log: x}]\n") throws -> RuleBook {
-        try RuleBook.load(
-            [RuleFile(path: "rules/a.yaml", bytes: Array(text.utf8))], surroundings: RuleLoading.openSurroundings())
+        try RuleBook.load(text)
     }
 
     private func report(first: Duration? = .zero, hasEarlier: Bool = true, unreadable: Int = 0) -> BackTestReport {
@@ -35,11 +34,11 @@ import Testing
         return Array(all.dropLast())
     }
 
-    @Test func `a history without gaps has only the gaps that every history has`() throws {
+    @Test func `a complete history has only the sentence about times without an agent`() throws {
         #expect(try sentences([], report()) == [])
     }
 
-    @Test func `a history that begins later than requested says so, one that is only quiet at first does not`() throws {
+    @Test func `a history that begins later than requested is reported, unless it is only quiet at first`() throws {
         #expect(try sentences([], report(first: .seconds(7200), hasEarlier: false)).count == 1)
         #expect(try sentences([], report(first: .seconds(7200), hasEarlier: true)) == [])
         #expect(try sentences([], report(first: .seconds(60), hasEarlier: false)) == [])
@@ -49,7 +48,7 @@ import Testing
         #expect(try sentences([], report(unreadable: 3)) == ["Events that cannot be read: 3."])
     }
 
-    @Test func `a source that failed is named with its time, also if it began before or has not ended`() throws {
+    @Test func `a failed source is named with its times, even if the failure began earlier or has not ended`() throws {
         let events = [
             event(.sourceRecovered, "early", after: .seconds(10)), event(.sourceFailing, "whole", after: .seconds(20)),
             event(.sourceFailing, "whole", after: .seconds(25)), event(.sourceRecovered, "whole", after: .seconds(30)),
@@ -84,7 +83,7 @@ import Testing
         return gaps.sentences(of: try book(), report()).dropLast()
     }
 
-    @Test func `pauses of writes and of the tested rules are known from the audit, those of other rules are left out`() throws {
+    @Test func `pauses of writes and of tested rules are read from the audit, and those of other rules are left out`() throws {
         let found = try sentences(
             [
                 row("resume", ["rule": "a"], after: 5), row("pause", ["rule": "a", "why": "noisy"], after: 10),
@@ -99,7 +98,7 @@ import Testing
             ])
     }
 
-    @Test func `a pause that began before the time and still lasts is known from the present pauses, and reported once`() throws {
+    @Test func `a pause that began earlier and still lasts is read from the current pauses, and reported once`() throws {
         let before = start + .seconds(-60)
         let found = try sentences(
             [row("pause", ["writes": true], after: 20)],
@@ -113,7 +112,7 @@ import Testing
             ])
     }
 
-    @Test func `a paused receiver is known from its events`() throws {
+    @Test func `the pause of a receiver is read from its events`() throws {
         let paused = Event(
             id: Event.ID("p"), type: .receiverPaused, source: "ops", subject: "ops", time: start, data: ["receiver": "ops"])
         let resumed = Event(
@@ -125,7 +124,7 @@ import Testing
             ])
     }
 
-    @Test func `rules that changed meanwhile are named with the time of their last change`() throws {
+    @Test func `rules that changed during the time are named with the time of their last change`() throws {
         let found = try sentences([
             row("reload", ["added": ["a", "other"]], after: 5), row("reload", ["changed": ["a"]], after: 7),
         ])
@@ -135,7 +134,7 @@ import Testing
             ])
     }
 
-    @Test func `many failures of a source are ten lines and a count`() throws {
+    @Test func `many failures of a source are shown as ten lines and a count`() throws {
         let events = (0..<25).flatMap {
             [event(.sourceFailing, "s", after: .seconds(20 * $0)), event(.sourceRecovered, "s", after: .seconds(20 * $0 + 9))]
         }
@@ -143,7 +142,7 @@ import Testing
         #expect(found.count == 11 && found.last == "There are 15 more such times.")
     }
 
-    @Test func `of a source that fails again and again only the first times are kept, and all are counted`() throws {
+    @Test func `only the first failures of a source are kept, and all are counted`() throws {
         var gaps = BackTestGaps()
         for number in 0..<5000 {
             gaps.note(event(.sourceFailing, "s", after: .seconds(20 * number)))
@@ -153,7 +152,7 @@ import Testing
         #expect(try gaps.sentences(of: book(), report()).contains("There are 4990 more such times."))
     }
 
-    @Test func `rules that remember and rules that read tasks are named`() throws {
+    @Test func `rules with memory and rules that read tasks are named`() throws {
         let remembering = try book("rule: calm\non: task_created\nonce: task.id\ndo: [{log: x}]\n")
         #expect(try sentences([], report(), rules: remembering).count { $0.contains("calm") && $0.contains("begins empty") } == 1)
         let reading = try book("rule: digest\non: {every: 1h}\ndo: [{log: \"${{ string(tasks.size()) }}\"}]\n")

@@ -29,8 +29,7 @@ import Testing
             do: [{log: "never"}]
 
             """
-        return try RuleBook.load(
-            [RuleFile(path: "rules/a.yaml", bytes: Array(text.utf8))], surroundings: RuleLoading.openSurroundings())
+        return try RuleBook.load(text)
     }
 
     private func report(against: RuleBook? = nil, title: String = "x") async throws -> BackTestReport {
@@ -49,7 +48,7 @@ import Testing
             store, try book("New"), against: against, from: start - .days(1), to: start + .seconds(1000))
     }
 
-    @Test func `it is read as it was written, with its counts, samples, differences and limits`() async throws {
+    @Test func `a report is read back with its counts, samples, differences and limits`() async throws {
         let report = try await self.report(against: try book("Old"))
         let read = try #require(BackTestReport(json: report.json))
         #expect(read.json == report.json)
@@ -62,7 +61,7 @@ import Testing
         #expect(read.difference?.same == 150 && read.difference?.changed.count == 151 && !read.gaps.isEmpty)
     }
 
-    @Test func `lists that were cut on the way still tell how many deliveries there are`() async throws {
+    @Test func `a truncated list keeps the number of deliveries`() async throws {
         var json = try await report(against: try book("Old")).json.asObject ?? [:]
         var difference = json["difference"]?.asObject ?? [:]
         for name in ["comes", "goes", "changes"] { difference[name] = .array(Array(difference[name]?.asArray?.prefix(5) ?? [])) }
@@ -79,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: ["since", "until", "events", "rules"])
-    func `another JSON is no report`(_ missing: String) async throws {
+    func `JSON without a required key is not a report`(_ missing: String) async throws {
         var json = try await report().json.asObject ?? [:]
         json[missing] = nil
         #expect(BackTestReport(json: .object(json)) == nil)

@@ -20,15 +20,13 @@ import Testing
             do: [{log: "many"}]
 
             """
-        return try RuleBook.load(
-            [RuleFile(path: "rules/a.yaml", bytes: Array(text.utf8))], surroundings: RuleLoading.openSurroundings())
+        return try RuleBook.load(text)
     }
 
     @Test(arguments: [", by: source", ""])
     func `the silence of a source does not begin before its first stored event`(_ by: String) async throws {
         let text = "rule: r\non: {none: task_created, within: 1h\(by)}\nfrom: [my-work, late, never]\ndo: [{log: silent}]"
-        let book = try RuleBook.load(
-            [RuleFile(path: "rules/a.yaml", bytes: Array(text.utf8))], surroundings: RuleLoading.openSurroundings())
+        let book = try RuleBook.load(text)
         let store = try await store(3)
         var late = created(7200)
         (late.source, late.type) = ("late", .sourceRecovered)
@@ -66,14 +64,14 @@ import Testing
         try await BackTestRun.report(store, try book(), against: against, from: start, to: start + .seconds(seconds))
     }
 
-    @Test func `events of several pages are shown once each, and counts go on from page to page`() async throws {
+    @Test func `each event of several pages is replayed once, and counts continue from page to page`() async throws {
         let report = try await self.report(try await store(2500))
         #expect(report.events == 2500 && report.first == start && !report.hasEarlier)
         #expect(report.tally.rules["tell"]?.runs == 2500 && report.tally.rules["counts"]?.runs == 2)
         #expect(report.deliveries.count == 2502)
     }
 
-    @Test func `events after the end of the time are not shown`() async throws {
+    @Test func `events after the end of the time are left out`() async throws {
         #expect(try await report(try await store(2500), seconds: 1200).events == 1201)
     }
 
@@ -86,7 +84,7 @@ import Testing
         #expect(other.same == 2 && other.changed.count == 2500 && other.coming.count + other.going.count == 0)
     }
 
-    @Test func `events that are stored while it reads are left for the next time`() async throws {
+    @Test func `events stored by one transaction during a back-test are all included or all left out`() async throws {
         let store = try await store(1500)
         async let added = store.append((1500..<3000).map(created))
         let report = try await self.report(store)

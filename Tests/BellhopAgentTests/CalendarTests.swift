@@ -44,7 +44,7 @@ import Testing
             ("{holidays: [2026-02-31]}", "`2026-02-31` is neither a day nor an iCalendar file [wrong-value]"),
             ("{holiday: [2026-02-01]}", "holiday"),
         ])
-    func `mistakes have their place`(_ calendar: String, _ wanted: String) async throws {
+    func `a mistake in a calendar is reported with its place`(_ calendar: String, _ wanted: String) async throws {
         let problems = await base.problems("version: 1\ncalendars: {a: \(calendar)}")
         #expect(problems.count == 1 && problems[0].contains(wanted), "\(problems)")
     }
@@ -54,7 +54,7 @@ import Testing
             ("{holidays: [missing.ics]}", "missing-file"), ("{holidays: [bad.ics]}", "bad-holidays"),
             ("{holidays: [always.ics]}", "never-open"),
         ])
-    func `files that cannot be used and calendars that are never open are refused`(_ calendar: String, _ code: String)
+    func `unusable files of holidays and calendars that are never open are refused`(_ calendar: String, _ code: String)
         async throws
     {
         try base.folder.write("bad.ics", "BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART:x\nEND:VEVENT\nEND:VCALENDAR\n")

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Each connector stays in its folder, so that its folder could be deleted without a change elsewhere but in the catalogue.
+/// Each connector stays in its folder: removing the folder would only change the catalogue.
 @Suite struct `Folders of connectors` {
     /// One source file, without comments and texts.
     private struct Source {
@@ -34,11 +34,11 @@ import Testing
     }
 
     @Test(arguments: ["BellhopCore", "BellhopEngine", "BellhopStore", "BellhopRules", "CEL", "YAML"])
-    func `a room below the connectors knows nothing of ServiceNow`(_ room: String) throws {
+    func `a module below the connectors contains no word of ServiceNow`(_ module: String) throws {
         let foreign = /(?i)servicenow|service-now|\bsys_|sysparm|glide|encoded.?query|short_description/
-        for source in try Source.all(below: room) {
+        for source in try Source.all(below: module) {
             let found = source.text.firstMatch(of: foreign).map { String($0.0) }
-            #expect(found == nil, "\(room)/\(source.path)")
+            #expect(found == nil, "\(module)/\(source.path)")
         }
     }
 

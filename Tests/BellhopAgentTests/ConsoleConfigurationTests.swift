@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `a short or unsendable token, a token or a name of two users, and a wrong role are refused`() async throws {
+    @Test func `invalid tokens, tokens and names shared by two users, and wrong roles are refused`() async throws {
         func users(_ users: String) async throws -> Int {
             try await problems("{listen: \"127.0.0.1:1\", users: [\(users)]}").count
         }
@@ -59,7 +59,7 @@ import Testing
         #expect(try await users("{name: ada, tokn: 0123456789abcdef}") >= 1)
     }
 
-    @Test func `a provider of accounts is read, and one that gives no roles or has no encryption is refused`() async throws {
+    @Test func `an OpenID provider is read, and a provider without roles or without encryption is refused`() async throws {
         func file(_ openid: String) -> String { "{listen: \"127.0.0.1:1\", openid: {client_id: b, \(openid)}}" }
         let configuration = try await ConfigurationTests().load(
             Self.file(file("issuer: \"https://login.example\", claim: a.b, operators: [x], admins: [y]"))

@@ -87,7 +87,7 @@ private final class Rows: Sendable {
         }
     }
 
-    @Test func `an event is sent to all followers when it is stored, without a wait`() async throws {
+    @Test func `an event is sent to all followers as soon as it is stored`() async throws {
         let (bell, clock) = (Bell(), TestClock())
         let start = clock.now
         try await withAgent(events: 1, bell: bell, clock: clock) { store, path in
@@ -121,7 +121,7 @@ private final class Rows: Sendable {
         }
     }
 
-    @Test func `a follower whose place is behind the end of the bus is told at once that it is another bus`() async throws {
+    @Test func `a follower with a position beyond the end of the bus gets an answer at once: it is another bus`() async throws {
         try await withAgent(events: 5, clock: TestClock()) { _, path in
             let end = try await ask(path, .events(EventQuery(after: 99), waits: true)).get()
             #expect(end == ["unreadable": 0, "end": 5, "other_bus": true])
@@ -198,7 +198,7 @@ private final class Rows: Sendable {
         ("{\"result\": []}\n", "cannot be read", "of another version"),
         ("{\"error\": {\"kind\": \"store\", \"message\": \"It is full.\", \"store\": \"full\"}}\n", "It is full.", ""),
     ])
-    func `an incomplete answer is an error that says so`(_ sent: String, _ what: String, _ how: String) async throws {
+    func `an incomplete answer is an error that names the cause`(_ sent: String, _ what: String, _ how: String) async throws {
         let folder = try TemporaryFolder()
         let path = folder.path + "/half.sock"
         let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)

@@ -4,8 +4,8 @@ import BellhopInbound
 import BellhopTesting
 import Testing
 
-/// What bellhop.yaml says about requests from outside.
-@Suite struct `Inbound in bellhop.yaml` {
+/// Requests from other systems, as configured in bellhop.yaml.
+@Suite struct `The inbound server in bellhop.yaml` {
     private func problems(_ text: String) async throws -> [String] {
         try await ConfigurationTests().problems(text)
     }
@@ -25,7 +25,7 @@ import Testing
         """
     }
 
-    @Test func `sources of kind webhook and pushes become endpoints, which nothing polls`() async throws {
+    @Test func `webhook sources and pushes become endpoints, and webhook sources are not polled`() async throws {
         let push = ", push: {path: /in/snow, auth: {basic: {username: a, password: b}}, rate: 5/s}"
         let configuration = try await ConfigurationTests().load(Self.file(push: push))
         #expect(configuration.sources.map(\.name) == ["my-work"])
@@ -36,7 +36,7 @@ import Testing
         #expect(configuration.events[EventType("deploy_finished")]?.members.map(\.name) == ["service"])
     }
 
-    @Test func `a command for one connection needs no secret of a push or of a webhook source elsewhere`() async throws {
+    @Test func `a command for one connection needs no secrets of pushes and webhook sources of other connections`() async throws {
         let base = try ConfigurationTests()
         let text =
             Self.file(
@@ -54,14 +54,14 @@ import Testing
         }
         guard case .diagnostics(let problems)? = refused else { throw try #require(refused) }
         #expect(problems.all.map(\.code) == ["missing-secret"])
-        // A mistake is no missing secret, wherever it is.
+        // A mistake is reported wherever it is.
         await #expect(throws: ConfigurationError.self) {
             let wrong = text.replacing("{fields: {service: text}}", with: "{field: {service: text}}")
             _ = try await loader.load(Array(wrong.utf8), file: file, focus: .connection("ops"))
         }
     }
 
-    @Test func `nothing listens unless inbound says where`() async throws {
+    @Test func `without inbound there is no server, and a webhook source is refused`() async throws {
         #expect(try await ConfigurationTests().load("version: 1\n").inbound.place == nil)
         let found = try await problems(Self.file(inbound: ""))
         #expect(found.count == 1 && found[0].contains("[not-listening]"), "\(found)")
@@ -101,7 +101,7 @@ import Testing
         #expect(found.count == 1 && found[0].contains("[\(code)]"), "\(found)")
     }
 
-    @Test func `two endpoints have different paths, and events names of their own`() async throws {
+    @Test func `endpoints with the same path and declared events with a known or invalid name are refused`() async throws {
         let same = try await problems(Self.file(push: ", push: {path: /in/deploys, auth: {bearer: y}}"))
         #expect(same.count == 1 && same[0].contains("[same-path]"), "\(same)")
         let known = try await problems(Self.file(event: "task_created: {}, deploy_finished: {}"))

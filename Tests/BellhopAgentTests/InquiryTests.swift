@@ -7,7 +7,7 @@ import Testing
 
 /// Questions on the control socket.
 @Suite struct `Inquiries about deliveries` {
-    @Test func `an inquiry is read as it was written`() {
+    @Test func `an inquiry is read back from its JSON unchanged`() {
         let query = DeliveryQuery(
             states: [.dead, .held], rule: "r", receiver: "ops", since: TestClock().now, reason: .throttled, id: "ab", limit: 7)
         let edit = FormEdit(delivery: "ab", before: "a: 1\n", after: "a: \"\u{0}\"\n", by: "ada")
@@ -53,13 +53,19 @@ import Testing
         #expect(try await store.state(for: [once])[once] == nil)
     }
 
-    @Test func `an edit of a text that is no longer the delivery's is refused, and changes nothing`() async throws {
-        let (store, clock) = (try Stores.inMemory(), TestClock())
+    /// Stores a dead delivery of a line to the log.
+    private static func deadDelivery(in store: any Store, at now: Timestamp) async throws -> Delivery {
         let delivery = Delivery(
             id: Delivery.ID(occasion: Occasion.event(Event.ID("1")).id, rule: "r", step: StepPath(index: 0), receiver: "log"),
             revision: "1", action: "log", arguments: .values(["text": "one", "level": "info"]), task: nil, lane: "log",
-            createdAt: clock.now, initial: .dead(Failure(.fileSystem, .giveUp, "The disk is full.")))
+            createdAt: now, initial: .dead(Failure(.fileSystem, .giveUp, "The disk is full.")))
         try await store.route(Routing(deliveries: [delivery]))
+        return delivery
+    }
+
+    @Test func `an edit of an outdated text is refused, and changes nothing`() async throws {
+        let (store, clock) = (try Stores.inMemory(), TestClock())
+        let delivery = try await Self.deadDelivery(in: store, at: clock.now)
         let inquirer = Inquirer(store: store, clock: clock)
         let form = try await inquirer.form(of: delivery.id.text)
         let text = try #require(form["text"]?.asString)
@@ -74,11 +80,7 @@ import Testing
 
     @Test func `a wrong edit answers with diagnostics, and changes nothing`() async throws {
         let (store, clock) = (try Stores.inMemory(), TestClock())
-        let delivery = Delivery(
-            id: Delivery.ID(occasion: Occasion.event(Event.ID("1")).id, rule: "r", step: StepPath(index: 0), receiver: "log"),
-            revision: "1", action: "log", arguments: .values(["text": "one", "level": "info"]), task: nil, lane: "log",
-            createdAt: clock.now, initial: .dead(Failure(.fileSystem, .giveUp, "The disk is full.")))
-        try await store.route(Routing(deliveries: [delivery]))
+        let delivery = try await Self.deadDelivery(in: store, at: clock.now)
         let edit = FormEdit(delivery: delivery.id.text, before: "text: one\nlevel: info\n", after: "level: loud\n", by: "ada")
         let problems = try await Inquirer(store: store, clock: clock).edit(edit)["problems"]?.asArray ?? []
         #expect(

@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `an existing draft is never written to`() throws {
+    @Test func `an existing draft file is replaced and never written to`() throws {
         let folder = try TemporaryFolder()
         let path = folder.path + "/keychain.json"
         // A hard link to a file that others can read, at the path of the draft, and held open.

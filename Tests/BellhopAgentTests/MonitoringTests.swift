@@ -16,15 +16,15 @@ import Testing
     }
 
     private func expressions() throws -> [String] {
-        // An expression that is folded over several lines is one.
+        // Joins expressions that are folded over several lines.
         let alerts = try String(contentsOf: Self.folder.appending(path: "alerts.yaml"), encoding: .utf8)
             .replacing(">-\n          ", with: "").replacing("\n          or ", with: " or ")
         let dashboard = try JSON.parse(Array(Data(contentsOf: Self.folder.appending(path: "dashboard.json"))))
         let panels = dashboard["panels"]?.asArray?.flatMap { $0["targets"]?.asArray ?? [] } ?? []
         let shown = panels.compactMap { $0["expr"]?.asString }
-        let judged = alerts.split(separator: "\n").compactMap { $0.split(separator: "expr: ").dropFirst().first.map(String.init) }
-        #expect(shown.count >= 15 && judged.count >= 10)
-        return shown + judged
+        let used = alerts.split(separator: "\n").compactMap { $0.split(separator: "expr: ").dropFirst().first.map(String.init) }
+        #expect(shown.count >= 15 && used.count >= 10)
+        return shown + used
     }
 
     private static func uses(in expression: String) -> [Use] {
@@ -51,7 +51,7 @@ import Testing
     /// Labels that Prometheus adds.
     private static let ofScraping: Set<String> = ["job", "instance", "le"]
 
-    @Test func `name only metrics, labels and values that exist`() throws {
+    @Test func `the dashboard and the alerts name only metrics, labels and values that exist`() throws {
         let samples = Dictionary(
             Instrument.all.flatMap { instrument in instrument.sampleNames.map { ($0, instrument) } }, uniquingKeysWith: { $1 })
         for expression in try expressions() {
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `a name, a label and a value that do not exist would be found`() {
+    @Test func `the search finds the metrics, labels and values in an expression`() {
         let uses = Self.uses(in: #"sum by (result) (rate(bellhop_polls_total{job="$job",result=~"dead|held"}[5m]))"#)
         #expect(
             Set(uses) == [
@@ -77,7 +77,7 @@ import Testing
             ])
     }
 
-    @Test func `the names of metrics have the forms that Prometheus asks for`() {
+    @Test func `the names of metrics follow the conventions of Prometheus`() {
         #expect(Set(Instrument.all.map(\.name)).count == Instrument.all.count)
         for instrument in Instrument.all {
             #expect(instrument.name.wholeMatch(of: /(bellhop|process)_[a-z_]+/) != nil)

@@ -49,7 +49,7 @@ import Testing
         #expect(try plan(daily, daily.replacing("1d", with: "2d")).rules.map(\.keepsTimers) == [false])
     }
 
-    @Test func `added and removed sources, receivers and secrets are named, and so are new baselines`() throws {
+    @Test func `added and removed sources, receivers and secrets, and new baselines, are named`() throws {
         let (old, new) = (Scope.ID(text: "old"), Scope.ID(text: "new"))
         let plan = try plan(
             Self.plain, Self.plain, sources: (["s", "t"], ["s", "u"]), connections: (["x"], []), secrets: ([], ["k"]),
@@ -85,7 +85,7 @@ import Testing
         #expect(changes.connections.changed == ["a"] && changes.sources.changed == ["s"])
         #expect(changes.settings == ["calendars", "retention"] && !changes.isEmpty)
         #expect(try plan(before, before).isEmpty)
-        // Noted by an agent that did not note them.
+        // Written by an older agent, which did not record them.
         #expect(try plan("", after).connections.isEmpty)
     }
 }

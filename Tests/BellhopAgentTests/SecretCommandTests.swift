@@ -44,7 +44,7 @@ import Testing
         #expect(try await problem("echo \"$2-1\"") == "url https://example.com/chat-1")
     }
 
-    @Test func `the relative path of a command starts at the folder of bellhop.yaml, wherever Bellhop is started`() async throws {
+    @Test func `a command's relative path starts at the folder of bellhop.yaml, wherever Bellhop is started`() async throws {
         for name in ["./bin/vault", "bin/vault"] {
             try folder.write("bin/vault", "#!/bin/sh\necho \"$2-1\"\n", mode: 0o700)
             let text = """
@@ -82,7 +82,7 @@ import Testing
         )
     }
 
-    @Test func `a command that fails or hangs may pass, unless something else is wrong too`() async throws {
+    @Test func `a failing or hanging command counts as temporary, unless the file has another mistake`() async throws {
         func passes(_ program: String, _ more: String = "", _ patience: Duration = .seconds(60)) async -> Bool? {
             let text = "version: 1\nsecrets: [command: [\(program)]]\n\(more)store: \"${{ secret.a }}\"\n"
             let loader = ConfigurationLoader(
@@ -122,16 +122,16 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(5))) func `with a hanging command its children end, also those that ignore SIGTERM`() async throws {
+    @Test(.timeLimit(.minutes(5))) func `children of a hanging command are killed, even if they ignore SIGTERM`() async throws {
         let script = "trap '' TERM\n(trap '' TERM; sleep 600) & echo $! > \"$(dirname \"$0\")/child\"\nwait\n"
         #expect(try await problem(script, patience: .seconds(10)).contains("was stopped"))
         let child = try String(contentsOfFile: folder.path + "/child", encoding: .utf8).trimmingCharacters(in: .newlines)
         let deadline = ContinuousClock.now + .seconds(60)
         while !ChildProcess.hasEnded(child), ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(10)) }
-        #expect(ChildProcess.hasEnded(child), "process \(child) lives on")
+        #expect(ChildProcess.hasEnded(child), "process \(child) is still running")
     }
 
-    @Test func `a name that a working command refuses is a mistake, and does not pass`() async throws {
+    @Test func `a name that a working command refuses is a mistake and not temporary`() async throws {
         func load(_ script: String, _ names: String..., before other: String = "") async throws -> Diagnostics? {
             try folder.write("vault", "#!/bin/sh\n" + script, mode: 0o700)
             let rules = names.map { "\"rules/${{ secret.\($0) }}\"" }.joined(separator: ", ")
@@ -141,23 +141,23 @@ import Testing
                 _ = try await loader.load(Array(text.utf8), file: folder.path + "/bellhop.yaml")
                 return nil
             } catch {
-                guard case .diagnostics(let problems) = error else { return nil }
+                guard case .diagnostics(let problems) = error else { throw error }
                 return problems
             }
         }
         let gives = "[ \"$1\" = chat ] && echo abc"
         let wrong = try #require(try await load(gives, "chat", "chta"))
         #expect(!wrong.passes && wrong.all.contains { $0.code == "missing-secret" && $0.message.contains("`chta`") }, "\(wrong)")
-        // Nothing tells a wrong name from a server that is away.
+        // A wrong name and an unreachable server look the same.
         #expect(try await load(gives, "chta")?.passes == true)
-        // Another command is away, which may have it.
+        // Another command has failed, which may know it.
         #expect(try await load(gives, "chat", "database", before: ", command: [\"/bin/false\"]")?.passes == true)
-        // It was away for a moment.
+        // The command works again at the next attempt.
         let late = "echo \"$1\" >> \"$0.log\"; [ \"$1\" = chat ] || [ $(grep -c chta \"$0.log\") -gt 1 ] && echo abc"
         #expect(try await load(late, "chat", "chta")?.all.contains { $0.code.hasSuffix("-secret") } != true)
     }
 
-    @Test func `a secret that no store has does not pass`() async throws {
+    @Test func `a secret that no store has is a mistake and not temporary`() async throws {
         let text = "version: 1\nsecrets: [keychain, folder: \"\(folder.path)\"]\nstore: \"${{ secret.a }}\"\n"
         let loader = ConfigurationLoader(environment: [:], keychain: Keychain(path: folder.path + "/keychain.json"))
         await #expect {

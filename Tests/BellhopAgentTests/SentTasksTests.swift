@@ -29,7 +29,7 @@ import Testing
     ]
 
     @Test(arguments: versions)
-    func `an older state of a task is ignored, and a state of the same age or newer is taken`(
+    func `an older state of a task is ignored, and a state of the same age or newer is stored`(
         _ type: String, _ older: JSON, _ known: JSON, _ newer: JSON
     ) async throws {
         let surroundings = Surroundings(store: try Stores.inMemory(), clock: clock, signals: Signals([]))
@@ -44,13 +44,13 @@ import Testing
         try await send([("a", "replayed", older)])
         try await send([("a", "corrected", known)])
         #expect(try await titles(surroundings) == ["corrected", "closed"])
-        // Only another age is no change.
+        // A newer time alone is not a change.
         try await send([("a", "corrected", newer)])
         let events = try await surroundings.store.events(EventQuery()).map(\.event.type)
         #expect(events == [.taskCreated, .taskCreated, .taskChanged, .taskChanged])
     }
 
-    @Test func `a state that does not say its age is refused`() async throws {
+    @Test func `a task with an invalid time of update is refused`() async throws {
         let surroundings = Surroundings(store: try Stores.inMemory(), clock: clock, signals: Signals([]))
         let failure = await #expect(throws: Failure.self) {
             try await tasks("timestamp").take([["key": "a", "name": "x", "at": "yesterday"]], in: surroundings)

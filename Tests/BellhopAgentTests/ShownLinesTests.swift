@@ -4,7 +4,7 @@ import BellhopCore
 import BellhopTesting
 import Testing
 
-/// The excerpts of bellhop.yaml in messages. The secret is always hunter2.
+/// The lines of bellhop.yaml that messages show. The secret is always hunter2.
 @Suite struct ShownLinesTests {
     private func problems(_ text: String) async throws -> [Diagnostic] {
         let folder = try TemporaryFolder()

@@ -32,7 +32,7 @@ import Testing
         #expect(receiver.sampling?.part == 0.25 && !receiver.sendsMetrics)
     }
 
-    @Test func `by default a tenth of the traces and the metrics are sent, and nothing listens`() async throws {
+    @Test func `by default a tenth of the traces and all metrics are sent, and no port is opened`() async throws {
         let telemetry = try await load("{otlp: \"http://127.0.0.1:4318\"}")
         #expect(telemetry.place == nil)
         #expect(telemetry.receiver?.sampling?.part == 0.1 && telemetry.receiver?.sendsMetrics == true)
@@ -40,7 +40,7 @@ import Testing
         #expect(try await load("{listen: \"127.0.0.1:9464\"}").receiver == nil)
     }
 
-    @Test func `wrong places, addresses and parts are refused, and so is plain http to another machine`() async throws {
+    @Test func `invalid addresses, shares and headers are refused, and so is plain http to another machine`() async throws {
         for telemetry in [
             "{listen: here}", "{otlp: otel.example}", "{otlp: \"http://127.0.0.1:4318/v1/traces\"}",
             "{otlp: \"http://otel.example:4318\"}", "{otlp: \"https://otel.example\", sample: 2}",

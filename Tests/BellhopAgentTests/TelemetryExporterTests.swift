@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `a request to a busy receiver is repeated after the time that it names, and nothing is lost`() async throws {
+    @Test func `a request to a busy receiver is retried after its Retry-After, and nothing is lost`() async throws {
         try await SimulatorServer(simulation).serve { address in
             simulation.faults.add(.unavailable(.seconds(7)), path: "/otlp/v1/traces")
             happen(3)
@@ -128,8 +128,8 @@ private final class SignalRecorder: Sendable {
     func hear(_ signal: Signal) { heard.withLock { $0.append(signal.name) } }
 }
 
-/// Returns once it is so.
+/// Waits until a condition is true.
 /// - Throws: `CancellationError` at the time limit of the test.
-private func until(_ isSo: () -> Bool) async throws {
-    while !isSo() { try await Task.sleep(for: .milliseconds(5)) }
+private func until(_ condition: () -> Bool) async throws {
+    while !condition() { try await Task.sleep(for: .milliseconds(5)) }
 }

@@ -14,7 +14,7 @@ import Testing
         return try #require(Int(line.split(whereSeparator: { !$0.isNumber }).first ?? "")) * 1024
     }
 
-    @Test func `code and constants that were given back need no memory, and are read again`() throws {
+    @Test func `code and constants given back to the system use no memory, and are read again when needed`() throws {
         // Other tests run meanwhile, and bring their code back.
         let freed = try (0..<20).map { _ in
             let before = try Self.filesInMemory()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import bellhop
 
-@Suite(.timeLimit(.minutes(1))) struct `A back-test through a console` {
+@Suite(.timeLimit(.minutes(1))) struct `Back-tests through a console, from the command line` {
     /// A console whose only back-test has this state.
     private static func answer(_ job: String) -> @Sendable (String) -> CannedServer.Answer {
         { line in
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: [SIGINT, SIGTERM])
-    func `a signal ends it there, too, and then the command`(_ signal: Int32) async throws {
+    func `a signal ends the back-test on the console, and then the command`(_ signal: Int32) async throws {
         try await CannedServer.serve(Self.answer(#"{"state": "running", "progress": 0.5}"#)) { server, address in
             let folder = try TemporaryFolder()
             let program = try Program(
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: ["failed", "ended"])
-    func `one that has no report says why, and stays to be looked at`(_ state: String) async throws {
+    func `a back-test without a report is an error with its reason, and is not deleted`(_ state: String) async throws {
         let job = #"{"state": "\#(state)", "problem": "A person ended it."}"#
         try await CannedServer.serve(Self.answer(job)) { server, address in
             let error = await #expect(throws: CommandError.self) {
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: ["{}", #"{"state": "done"}"#, #"{"state": "done", "report": null}"#, "nonsense"])
-    func `an answer that is no back-test is an error, and nothing goes on there`(_ job: String) async throws {
+    func `an unreadable answer is an error, and the back-test is deleted`(_ job: String) async throws {
         try await CannedServer.serve(Self.answer(job)) { server, address in
             let error = await #expect(throws: CommandError.self) {
                 _ = try await Self.client(address).backTest([:]) { _ in }
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `rules that the console itself finds too large are refused in its words`() async throws {
+    @Test func `if the console refuses rules as too large, its message is shown`() async throws {
         let answer = CannedServer.Answer(
             status: "413 Content Too Large", type: "application/problem+json",
             body: #"{"status": 413, "detail": "The text has more than 256 KB."}"#)

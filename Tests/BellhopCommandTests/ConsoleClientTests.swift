@@ -12,13 +12,13 @@ import Testing
     }
 
     @Test(arguments: ["\n", "\r\n", "\r", " ", "\t\n\n"])
-    func `line ends and blanks around a token are no part of it`(_ end: String) throws {
+    func `line ends and blanks around a token are removed`(_ end: String) throws {
         #expect(try token("bh_0123" + end) == "bh_0123")
         #expect(try token(end + "bh_0123" + end) == "bh_0123")
     }
 
     @Test(arguments: ["bh_01\nX-Evil: 1", "bh_01\r\nX-Evil: 1", "bh\r01", "bh\u{0}01", "bh\u{7f}"])
-    func `a token that would end its header field is refused with a sentence`(_ text: String) {
+    func `a token with a line end or a control character is refused with a message`(_ text: String) {
         #expect {
             try token(text)
         } throws: { error in
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: ["", "\n", " \r\n"])
-    func `an empty token is as good as none`(_ text: String) {
+    func `an empty token counts as missing`(_ text: String) {
         #expect { try token(text) } throws: { ($0 as? CommandError)?.message?.hasPrefix("Set BELLHOP_TOKEN") == true }
     }
 }
@@ -39,7 +39,7 @@ import Testing
         ("https://console.example/?token=hunter2", "has a query"), ("https://console.example/#hunter2", "has a fragment"),
         ("https://console.example?", "has a query"), ("https://console.example/base#", "has a fragment"),
     ])
-    func `a part that no console's address has is refused in a sentence, without showing it`(_ address: String, _ words: String) {
+    func `an address with a user, a query or a fragment is refused without showing it`(_ address: String, _ words: String) {
         #expect {
             try ConsoleClient(address, environment: ["BELLHOP_TOKEN": "bh_0123"])
         } throws: { error in
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: ["https://console.example", "https://console.example/", "https://console.example/bellhop/"])
-    func `a path is a part of it, as behind a proxy`(_ address: String) throws {
+    func `an address may have a path, as behind a proxy`(_ address: String) throws {
         let client = try ConsoleClient(address, environment: ["BELLHOP_TOKEN": "bh_0123"])
         let path = "\(client.address)".dropFirst("https://".count)
         #expect(path.hasSuffix("/api/v1/inquiries") && !path.contains("//"))
@@ -62,7 +62,7 @@ import Testing
         try ConsoleClient(address, environment: ["BELLHOP_TOKEN": "bh_0123"])
     }
 
-    /// The error of a question.
+    /// The error of a request; nil if it succeeds.
     private func error(_ ask: () async throws(CommandError) -> Void) async -> CommandError? {
         do throws(CommandError) {
             try await ask()
@@ -83,7 +83,7 @@ import Testing
         ),
         (.init(status: "401 Unauthorized", type: "text/plain", body: "no"), "it answered 401 with text/plain."),
     ])
-    func `a server that is no console is named as such, to a question, a search and a follower`(
+    func `an answer of a server other than a console is an error that says so`(
         _ answer: CannedServer.Answer, _ words: String
     ) async throws {
         try await CannedServer.serve({ _ in answer }) { _, address in
@@ -93,7 +93,7 @@ import Testing
                 await error { () async throws(CommandError) in
                     try await client.lines(of: try client.address(of: "events/stream", []), [:]) { _ in }
                 },
-                // Another JSON has the right type for a search.
+                // For a search, other JSON is an unreadable answer.
                 answer.status == "200 OK" && answer.type == "application/json"
                     ? nil
                     : await error { () async throws(CommandError) in
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test(arguments: ["{}", #"{"end": {}}"#, #"{"row": {}}"#, "", "null\n[]"])
-    func `an answer with empty or strange frames is an error, and no empty page`(_ body: String) async throws {
+    func `an answer with empty or unknown lines is an error, not an empty page`(_ body: String) async throws {
         try await CannedServer.serve({ _ in .init(type: "application/x-ndjson", body: body + "\n") }) { _, address in
             let client = try Self.client(address)
             let found = await error { () async throws(CommandError) in _ = try await client.ask(.status) { _ in } }
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func `a search asks for all its pages over one connection, and for no more than it may look at`() async throws {
+    @Test func `a search reads its pages over one connection, up to the limit of events`() async throws {
         try await CannedServer.serve({ line in
             let before = line.split(separator: "before=").dropFirst().first.flatMap { Int($0.prefix { $0.isNumber }) } ?? 100_001
             let rows = #"[{"id": "e\#(before)"}]"#
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func `a mistake in a condition comes back with its place, as if the command had found it itself`() async throws {
+    @Test func `the console's diagnostics for a condition are shown with their places`() async throws {
         let mistakes = Diagnostics([
             Diagnostic(
                 code: "unknown-name", "there is no `tsk`",
@@ -187,7 +187,7 @@ import Testing
     }
 
     @Test(arguments: ["414 URI Too Long", "431 Request Header Fields Too Large"])
-    func `a proxy that takes no long address is named`(_ status: String) async throws {
+    func `a proxy that refuses a long address is reported with a remedy`(_ status: String) async throws {
         try await CannedServer.serve({ _ in .init(status: status, type: "text/html", body: "") }) { _, address in
             let client = try Self.client(address)
             let found = await error { () async throws(CommandError) in
@@ -203,7 +203,7 @@ import Testing
         text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().compactMap { events.read(String($0)) }
     }
 
-    @Test func `each event has its type, its data and its id, and comments are none`() {
+    @Test func `each event has its type, data and id, and comments are skipped`() {
         var events = ServerSentEvents()
         let found = read("retry: 2000\n: watching\n\nid: 4\nevent: a\ndata: {\ndata:}\n\nid: 5\ndata: x\n\n", &events)
         #expect(found == [.init(type: "a", data: "{\n}", id: "4"), .init(type: "", data: "x", id: "5")])
@@ -230,7 +230,7 @@ import Testing
         found.compactMap { if case .note(let note) = $0 { note } else { nil } }
     }
 
-    @Test func `an event that was cut off is dropped, and its place with it`() {
+    @Test func `a truncated event is dropped together with its position`() {
         var stream = FollowedStream(after: 3, failures: .init())
         let cut = Self.event(5).dropLast(2)
         #expect(ids(read(Self.event(4) + cut + "\n", &stream)) == ["e4"])
@@ -239,7 +239,7 @@ import Testing
         #expect(ids(read(Self.event(5), &stream)) == ["e5"])
     }
 
-    @Test func `an event whose place was shown is not shown again, and a server that repeats is named once`() {
+    @Test func `each event is shown once, and a server that repeats events is reported once`() {
         var stream = FollowedStream(after: 3, failures: .init())
         let found = read(Self.event(3) + Self.event(4) + String(repeating: Self.event(4), count: 50) + Self.event(5), &stream)
         #expect(ids(found) == ["e4", "e5"] && notes(found).count == 1)
@@ -248,19 +248,19 @@ import Testing
     }
 
     @Test(arguments: ["{}", "null", "[]", "x", "{\"id\": \"\"}"])
-    func `what is no event is not shown, and named once`(_ data: String) {
+    func `data that is not an event is skipped, and reported once`(_ data: String) {
         var stream = FollowedStream(after: 3, failures: .init())
         let found = read((4..<50).map { "id: \($0)\ndata: \(data)\n\n" }.joined() + Self.event(50), &stream)
         #expect(ids(found) == ["e50"] && notes(found).count == 1)
     }
 
-    @Test func `an event without a place is not shown`() {
+    @Test func `an event without an id is not shown`() {
         var stream = FollowedStream(after: 3, failures: .init())
         let event = Self.event(4).split(separator: "\n", maxSplits: 1)[1]
         #expect(ids(read(String(event), &stream)).isEmpty)
     }
 
-    @Test func `with another store the places begin again, which is said`() {
+    @Test func `after the store is replaced the positions begin again, and a note says so`() {
         var stream = FollowedStream(after: 900, failures: .init())
         let found = read("id: 7\nevent: bus.replaced\ndata: {\"end\":7}\n\n" + Self.event(8), &stream)
         #expect(ids(found) == ["e8"] && notes(found) == [Events.replaced] && stream.place == 8)

@@ -8,7 +8,7 @@ import Testing
         [command] + command.configuration.subcommands.flatMap(all)
     }
 
-    @Test func `every command with --json prints as JSON also the mistakes because of which it fails`() {
+    @Test func `every command with --json is a DataCommand, which prints its errors as JSON too`() {
         let commands = Self.all(Bellhop.self).filter { $0.helpMessage().contains("  --json") }
         #expect(commands.count > 20)
         for command in commands { #expect(command is any DataCommand.Type, "\(command)") }

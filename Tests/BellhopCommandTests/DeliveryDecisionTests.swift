@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func `all deliveries are decided on, several at once`() async {
+    @Test func `all deliveries are decided, ten at once`() async {
         let (changed, decided, error) = await decide(failing: nil)
         #expect(changed == 22 && decided == Self.ids.map(JSON.string))
         #expect(error?.message == nil)

@@ -16,7 +16,7 @@ import Testing
 
     private func pass(_ time: Duration) { real.time.withLock { $0 += time } }
 
-    @Test func `it runs as fast as asked for`() {
+    @Test func `the clock runs at the given speed`() {
         for _ in 0..<50 {
             pass(.milliseconds(20))
             clock.move()
@@ -24,7 +24,7 @@ import Testing
         #expect(clock.now == Demo.start + .seconds(40))
     }
 
-    @Test func `it stands still while the machine is too busy to let the program move it`() {
+    @Test func `the clock stands still while the program is too busy to move it`() {
         let end = Demo.start + DemoClock.longestStep * 40
         pass(.seconds(3))
         for _ in 0..<3 { #expect(clock.now == end) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import bellhop
 
-/// When the next thing of the demonstration may happen.
+/// When the next change of the demonstration may happen.
 @Suite struct DemoPaceTests {
     private let pace = DemoPace(sources: ["a", "b"], patience: 3)
 
@@ -24,7 +24,7 @@ import Testing
         pace.observe(.delivered(delivery, Receipt("200"), attempt: 1, took: .zero))
     }
 
-    @Test func `the next thing happens after each source was polled twice and a message was delivered`() {
+    @Test func `the next change comes after two polls of each source and a delivered message`() {
         for _ in 0..<2 { poll("a") }
         poll("b", finds: 1)
         deliver()
@@ -44,7 +44,7 @@ import Testing
         #expect(pace.isReady)
     }
 
-    @Test func `after long waiting for an agent that sees nothing, the morning goes on to its end`() {
+    @Test func `after waiting in vain for the agent, the demonstration continues to its end`() {
         #expect((0..<5).map { _ in pace.isReady } == [false, false, false, true, true])
         pace.follow(.happened(.deleted(task: "x")))
         #expect(pace.isReady)

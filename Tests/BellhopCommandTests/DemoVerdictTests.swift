@@ -45,9 +45,7 @@ import Testing
     }
 
     /// The missing items of the verdict after a morning without the given step and with further actions.
-    private func bad(
-        without missing: Step? = nil, and more: () -> Void = {}
-    ) -> [String] {
+    private func bad(without missing: Step? = nil, and more: () -> Void = {}) -> [String] {
         if missing != .digest { chat("2 open tasks") }
         for task in fresh {
             if task.table == "incident", missing != .acknowledgement || task.id != fresh[1].id { acknowledge(task) }

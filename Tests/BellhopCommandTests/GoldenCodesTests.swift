@@ -6,11 +6,11 @@ import Testing
 @Suite struct GoldenCodesTests {
     /// Codes that no command can produce, each with the reason.
     static let unreachable = [
-        "out-of-memory": "said when libyaml cannot allocate, which ends other parts of a process first",
-        "yaml-syntax": "stands ready for messages of a libyaml to come; those of 0.2.5 all have words of their own",
+        "out-of-memory": "reported when libyaml cannot allocate memory; other parts of the process end earlier",
+        "yaml-syntax": "for messages of later versions of libyaml; those of 0.2.5 all have codes of their own",
         "optional-syntax":
-            "for environments without optional values, of which Bellhop has none; Tests/CELTests/LibraryTests shows it",
-        "host": "checking a rule refuses beforehand every call of a function that would find no event or no time",
+            "for environments without optional values, which Bellhop does not use; Tests/CELTests/LibraryTests tests it",
+        "host": "the checker refuses each call of a function that needs an event or a time and has none",
     ]
 
     @Test func `every code occurs on a golden page`() throws {
@@ -36,7 +36,7 @@ import Testing
         #expect(unknown == [])
     }
 
-    @Test func `every exception is a code without a page`() throws {
+    @Test func `every code exempt from the pages exists and has no page`() throws {
         let pages = try Self.texts(in: ["Tests/BellhopCommandTests/Golden"], ending: ".txt").joined(separator: "\n")
         let codes = try Self.codes()
         for code in Self.unreachable.keys {

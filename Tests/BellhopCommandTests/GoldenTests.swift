@@ -12,7 +12,7 @@ import Testing
     }()
 
     @Test(arguments: pages)
-    func `the commands of a page print the page`(_ name: String) async throws {
+    func `the commands of a page print its recorded output`(_ name: String) async throws {
         let file = Repository.root.appending(path: "Tests/BellhopCommandTests/Golden/\(name)")
         let written = try String(contentsOf: file, encoding: .utf8)
         let page = GoldenPage(written)

@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `lines fail while their reader has stopped, at once after the first, and every line is written once or fails`()
+    @Test func `lines fail while the reader has stopped, and each line is written once or fails`()
         async throws
     {
         signal(SIGPIPE, SIG_IGN)

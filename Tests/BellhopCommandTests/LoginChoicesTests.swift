@@ -5,15 +5,6 @@ import Testing
 
 /// The choices of a person in `bellhop login` at a terminal; the page `login-eto` shows the same with input from a pipe.
 @Suite(.timeLimit(.minutes(5))) struct LoginChoicesTests {
-    private func eventually(_ what: String, _ isSo: () -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(120)
-        while ContinuousClock.now < deadline {
-            if isSo() { return }
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        Issue.record("timed out waiting until \(what)")
-    }
-
     /// Types a name and a password at a terminal and calls the body at the first list.
     private func logIn(
         password: String = "secret", _ body: (Program, PseudoTerminal) async throws -> Void

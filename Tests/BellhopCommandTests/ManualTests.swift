@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["bash", "zsh", "fish"]) func `completions know every command`(_ shell: String) async throws {
+    @Test(arguments: ["bash", "zsh", "fish"]) func `completions contain commands and options`(_ shell: String) async throws {
         let folder = try TemporaryFolder()
         let script = try await Program(["completions", shell], in: folder.path).end()
         #expect(script.code == 0)

@@ -5,7 +5,7 @@ import Testing
 
 /// Text and tables on a screen of 80 columns.
 @Suite struct ScreenTests {
-    @Test func `the status page says what rules wait for, have counted, have gathered and escalate`() {
+    @Test func `the status page shows the waits, counts, groups and escalations of rules`() {
         var status: JSON.Object = Self.status(sources: 1, failing: 0, rules: 1).asObject ?? [:]
         status["waits"] = [
             ["rule": "late", "part": "for", "count": 2, "gathered": 0, "next": "2026-01-05T09:10:00Z"],
@@ -31,7 +31,7 @@ import Testing
         #expect(Events.summary(event, in: .utc).count <= 500)
     }
 
-    @Test func `what is overdue is not said to come in the past, but with the next poll, or once its rule is resumed`() {
+    @Test func `an overdue wait is said to end with the next poll, or once its rule is resumed`() {
         var status: JSON.Object = Self.status(sources: 1, failing: 0, rules: 1).asObject ?? [:]
         status["paused"] = [["rule": "up", "since": "2026-01-05T09:00:00Z", "why": "x"]]
         status["waits"] = [

@@ -34,7 +34,7 @@ import Testing
         #expect(ended.errors.hasPrefix("error: --fault: no fault 'nosuch'; known: too_many_requests, "))
     }
 
-    @Test func `latency and faults given on the command line apply from the start`() async throws {
+    @Test func `the simulator starts with latency and faults from the command line`() async throws {
         let folder = try TemporaryFolder()
         let program = try Program(
             ["simulate", "--still", "--port", "0", "--latency", "5", "--fault", #"[{"fault":"hangs"},{"fault":"rate_limit"}]"#],

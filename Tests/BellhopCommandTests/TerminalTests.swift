@@ -4,22 +4,13 @@ import Testing
 
 /// Terminal modes, prompts and colours.
 @Suite(.timeLimit(.minutes(5))) struct TerminalTests {
-    private func wait(_ what: String, _ isSo: () -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(120)
-        while ContinuousClock.now < deadline {
-            if isSo() { return }
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        Issue.record("timed out waiting until \(what)")
-    }
-
     @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
     func `a typed password is not shown, and a signal restores the terminal's echo`(_ signal: Int32) async throws {
         let folder = try TemporaryFolder()
         let terminal = try PseudoTerminal()
         let program = try Program(["secret", "set", "chat", "--shared"], in: folder.path, terminal: terminal)
-        try await wait("the echo is off") { !terminal.hasEcho }
-        try await wait("the question is there") { program.errorsSoFar.contains("Value of chat: ") }
+        try await eventually("the echo is off") { !terminal.hasEcho }
+        try await eventually("the question is there") { program.errorsSoFar.contains("Value of chat: ") }
         program.send(signal)
         #expect(await program.end().code == 128 + signal)
         #expect(terminal.hasEcho)
@@ -29,7 +20,7 @@ import Testing
         let folder = try TemporaryFolder()
         let terminal = try PseudoTerminal()
         let program = try Program(["secret", "set", "chat", "--shared"], in: folder.path, terminal: terminal)
-        try await wait("the echo is off") { !terminal.hasEcho }
+        try await eventually("the echo is off") { !terminal.hasEcho }
         terminal.type("hunter2\n")
         let ended = await program.end()
         #expect(ended.code == 0, "\(ended.errors)")
@@ -70,7 +61,7 @@ import Testing
         let folder = try TemporaryFolder()
         let terminal = try PseudoTerminal()
         let program = try Program(["eval"], in: folder.path, terminal: terminal)
-        try await wait("keys are read one by one") { !terminal.hasLines && !terminal.hasEcho }
+        try await eventually("keys are read one by one") { !terminal.hasLines && !terminal.hasEcho }
         terminal.type("1 + 1")
         program.send(signal)
         #expect(await program.end().code == 128 + signal)
@@ -82,7 +73,7 @@ import Testing
         let folder = try TemporaryFolder()
         let terminal = try PseudoTerminal()
         let program = try Program(["eval"], in: folder.path, terminal: terminal)
-        try await wait("keys are read one by one") { !terminal.hasLines }
+        try await eventually("keys are read one by one") { !terminal.hasLines }
         terminal.type(word + "\r")
         let ended = await program.end()
         #expect(ended.code == 0, "\(ended.errors)")
@@ -93,7 +84,7 @@ import Testing
         let folder = try TemporaryFolder()
         let terminal = try PseudoTerminal()
         let program = try Program(["eval"], in: folder.path, terminal: terminal)
-        try await wait("keys are read one by one") { !terminal.hasLines }
+        try await eventually("keys are read one by one") { !terminal.hasLines }
         terminal.type("\u{04}")
         let ended = await program.end()
         #expect(ended.code == 0, "\(ended.errors)")

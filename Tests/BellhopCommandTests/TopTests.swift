@@ -99,7 +99,7 @@ import Testing
         #expect(view.press(.text("q")) == .quit)
     }
 
-    @Test func `rates are those of the last minute`() {
+    @Test func `rates are computed over the last minute`() {
         var rates = TopRates()
         rates.add(["rule a": 100], at: .zero)
         #expect(rates.perMinute("rule a") == "-")
@@ -112,14 +112,14 @@ import Testing
         #expect(rates.perMinute("rule a") == "0")
     }
 
-    @Test func `the receivers' counts are those of the status, however many deliveries were read`() {
+    @Test func `the counts of receivers come from the status, however many deliveries were read`() {
         let rows = Self.look(deliveries: [Self.delivery("d1")]).rows(of: .receivers, TopRates())
         #expect(
             rows.map { Array($0.cells.prefix(5)) } == [["ops", "fine", "0", "0", "1200"], ["page", "paused", "3", "0", "0"]])
     }
 
     @Test(arguments: TopView.Tab.allCases, [(40, 8), (80, 24), (200, 60)])
-    func `each view has exactly the screen's lines, none is wider than it, and the selected row is visible`(
+    func `each view has as many lines as the screen, shortens its sentences and shows the selected row`(
         _ tab: TopView.Tab, _ size: (Int, Int)
     ) {
         let many = (0..<300).map { Self.delivery("delivery-\($0)") }
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func `without a terminal the command says what to use instead`() async throws {
+    @Test func `without a terminal the command names the command to use instead`() async throws {
         let folder = try TemporaryFolder()
         try folder.write("bellhop.yaml", "version: 1\n")
         let ended = try await Program(["top"], in: folder.path).end()
@@ -150,19 +150,10 @@ import Testing
         let terminal = try PseudoTerminal()
         let screen = try PseudoTerminal()
         let program = try Program(["top"], in: folder.path, terminal: terminal, screen: screen)
-        try await wait("the screen is drawn") { screen.shown.contains("1 sources") }
+        try await eventually("the screen is drawn") { screen.shown.contains("1 sources") }
         program.send(SIGTERM)
         #expect(await program.end().code == 128 + SIGTERM)
         #expect(screen.shown.contains("\u{1B}[?1049l"))
         #expect(terminal.hasEcho)
-    }
-
-    private func wait(_ what: String, _ isSo: () -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while ContinuousClock.now < deadline {
-            if isSo() { return }
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        Issue.record("timed out waiting until \(what)")
     }
 }

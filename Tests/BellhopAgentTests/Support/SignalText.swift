@@ -127,7 +127,7 @@ struct SignalTrace: Sendable {
         var logger = Logger(label: "documentation") { _ in Listener(recorder: recorder) }
         logger.logLevel = .trace
         Signals([Signals.log(logger), Signals.metrics(in: Factory(recorder: recorder))]).emit(signal)
-        let heard = recorder.heard.withLock { $0 }
+        let heard = recorder.recorded.withLock { $0 }
         level = heard.level
         message = heard.message
         facts = heard.facts.filter { $0 != "signal" }.sorted()
@@ -136,14 +136,14 @@ struct SignalTrace: Sendable {
 
     /// Records the log lines and metrics of one signal. A class with a lock, because log handler and metrics factory share it.
     fileprivate final class Recorder: Sendable {
-        struct Heard: Sendable {
+        struct Recorded: Sendable {
             var level = ""
             var message = ""
             var facts: [String] = []
             var metrics: [Metric] = []
         }
 
-        let heard = Mutex(Heard())
+        let recorded = Mutex(Recorded())
     }
 
     private struct Listener: LogHandler {
@@ -157,7 +157,7 @@ struct SignalTrace: Sendable {
         }
 
         func log(event: LogEvent) {
-            recorder.heard.withLock { heard in
+            recorder.recorded.withLock { heard in
                 heard.level = event.level.rawValue
                 heard.message = "\(event.message)"
                 heard.facts = event.metadata.map { Array($0.keys) } ?? []
@@ -168,18 +168,20 @@ struct SignalTrace: Sendable {
     private struct Factory: MetricsFactory {
         let recorder: Recorder
 
-        private func hear(_ kind: String, _ name: String, _ dimensions: [(String, String)]) -> NOOPMetricsHandler {
-            recorder.heard.withLock { $0.metrics.append(Metric(kind: kind, name: name, labels: dimensions.map(\.0))) }
+        private func record(_ kind: String, _ name: String, _ dimensions: [(String, String)]) -> NOOPMetricsHandler {
+            recorder.recorded.withLock { $0.metrics.append(Metric(kind: kind, name: name, labels: dimensions.map(\.0))) }
             return NOOPMetricsHandler.instance
         }
 
         func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
-            hear("counter", label, dimensions)
+            record("counter", label, dimensions)
         }
         func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
-            hear("gauge", label, dimensions)
+            record("gauge", label, dimensions)
         }
-        func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler { hear("histogram", label, dimensions) }
+        func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+            record("histogram", label, dimensions)
+        }
         func destroyCounter(_ handler: any CounterHandler) {}
         func destroyRecorder(_ handler: any RecorderHandler) {}
         func destroyTimer(_ handler: any TimerHandler) {}

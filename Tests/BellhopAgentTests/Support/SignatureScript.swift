@@ -29,7 +29,8 @@ struct SignatureScript {
         try script.write(toFile: path, atomically: true, encoding: .utf8)
     }
 
-    func takes(_ secret: String, _ headers: HeaderFields, _ body: String) throws -> Bool {
+    /// Whether the script accepts a body with these header fields.
+    func accepts(_ secret: String, _ headers: HeaderFields, _ body: String) throws -> Bool {
         let names = ["webhook-id", "webhook-timestamp", "webhook-signature"]
         let arguments = [path, secret] + names.map { headers[$0] ?? "" } + [body]
         let process = try ChildProcess(

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A server on this machine that answers each request with what a test says.
+/// A server on this machine that answers each request as a test defines.
 ///
 /// A class with a mutex, because each connection has a thread of its own.
 final class CannedServer: Sendable {
