@@ -91,7 +91,7 @@ import Testing
         #expect(await fixture.api("GET", "/rules/acknowlege").json["detail"]?.asString?.contains("`acknowledge`") == true)
     }
 
-    @Test func `pages of events show each event once, also while others come`() async throws {
+    @Test func `pages of events show each event once, even while others arrive`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen((0..<25).map { "Task \($0)" })
         for path in ["/events", "/events?where=true"] {
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `a search is a condition of the rules, and a wrong one is explained`() async throws {
+    @Test func `a search takes a condition of the rules, and a wrong condition is explained`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["Printer", "Scanner", "Printer"])
         func numbers(_ when: String) async -> [String] {
@@ -140,7 +140,7 @@ import Testing
         #expect(await fixture.api("GET", "/rules", headers: [("If-None-Match", tag)]).status == 200)
     }
 
-    @Test func `a search looks at no event more once its time is over, and says where the next one goes on`() async throws {
+    @Test func `a search ends at its time limit, and says where the next one continues`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen((0..<10).map { "Printer \($0)" })
         let search = FilteredEvents(try #require(fixture.view.book()).filter("true"), EventQuery(limit: 100))
@@ -161,7 +161,7 @@ import Testing
         #expect(place == nil)
     }
 
-    @Test func `the command line's questions get the answers of the control socket`() async throws {
+    @Test func `inquiries of the command line get the rows of the control socket`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["Printer", "Scanner"])
         let answer = await fixture.api("POST", "/inquiries", body: Inquiry.events(EventQuery()).json).answer

@@ -36,7 +36,7 @@ import Testing
         #expect(try await fixture.store.stops().isEmpty)
     }
 
-    @Test func `a silence made by the command line has the name of the token`() async throws {
+    @Test func `a silence made through the console has the name of the token's user`() async throws {
         let fixture = try await ConsoleFixture()
         let silence = Silence(
             when: nil, starts: fixture.clock.now, ends: fixture.clock.now + .seconds(60), reason: "x", by: "somebody else")
@@ -54,7 +54,7 @@ import Testing
         #expect(try await fixture.store.stops().isEmpty)
     }
 
-    @Test func `after ten wrong tokens an address waits a minute, except for a token that Bellhop made`() async throws {
+    @Test func `after ten wrong tokens an address waits a minute, unless it sends a token made by Bellhop`() async throws {
         let fixture = try await ConsoleFixture()
         let random = ConsoleToken.random()
         _ = try await fixture.view.ask(
@@ -79,7 +79,7 @@ import Testing
         #expect(await attempt("wrong") == 401)
     }
 
-    @Test func `behind a proxy the address is the one that the proxy names last`() async throws {
+    @Test func `behind a proxy the client's address is the last one that the proxy names`() async throws {
         let fixture = try await ConsoleFixture(publicURL: "https://bellhop.example")
         func attempt(_ fields: String...) async -> Int {
             await fixture.desk.answer(
@@ -99,7 +99,7 @@ import Testing
         #expect(await attempt("[2001:db8::1]:5555") == 401)
     }
 
-    @Test func `a token that a command made works until it is removed, and the store has only its hash`() async throws {
+    @Test func `a token made by a command works until it is removed, and the store has only its hash`() async throws {
         let fixture = try await ConsoleFixture()
         let token = ConsoleToken.random()
         _ = try await fixture.view.ask(
@@ -120,7 +120,7 @@ import Testing
         #expect(!acts.contains { $0.contains(token) || $0.contains(ConsoleToken.hash(of: token)) })
     }
 
-    @Test func `a token has a name that the audit shows as it is, and that no user of bellhop.yaml has`() async throws {
+    @Test func `a token's name is printable, and no user of bellhop.yaml has it`() async throws {
         let fixture = try await ConsoleFixture()
         func add(_ name: String) async throws -> String {
             let token = ConsoleToken(name: name, role: .viewer, hash: "x", created: fixture.clock.now)
@@ -170,7 +170,7 @@ import Testing
         for text in going { #expect(text?.contains("A printer burns") == true) }
     }
 
-    @Test func `a user who logs in very often ends only sessions of their own`() async throws {
+    @Test func `too many logins of a user end only sessions of this user`() async throws {
         let fixture = try await ConsoleFixture()
         let admin = try await fixture.logIn(as: .admin)
         let first = try await fixture.logIn(as: .viewer)
@@ -240,7 +240,7 @@ import Testing
         }
     }
 
-    @Test func `the cookie is out of reach of scripts and other sites, and secure behind HTTPS`() async throws {
+    @Test func `scripts and other sites cannot read the cookie, and behind HTTPS it is secure`() async throws {
         let plain = try await ConsoleFixture()
         let secure = try await ConsoleFixture(publicURL: "https://bellhop.example")
         for (fixture, isSecure) in [(plain, false), (secure, true)] {
@@ -254,7 +254,7 @@ import Testing
         }
     }
 
-    @Test func `after logging in, a browser stays on the console`() async throws {
+    @Test func `a login with a token never redirects to another site`() async throws {
         let fixture = try await ConsoleFixture()
         for next in ["https://evil.example", "//evil.example", "/\\evil.example", "javascript:alert(1)"] {
             let answer = await fixture.desk.answer(
@@ -265,7 +265,7 @@ import Testing
         }
     }
 
-    @Test func `every act of a person is in the audit with the name`() async throws {
+    @Test func `the audit records each act with the person's name`() async throws {
         let fixture = try await ConsoleFixture()
         let browser = try await fixture.logIn(as: .operator)
         #expect(await browser.post("/rules/acknowledge/pause", [("why", "too loud")]).status == 303)

@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `the address of a back-test answers with its progress, then with its report`()
+    @Test(.timeLimit(.minutes(1))) func `the address of a back-test returns its progress, then its report`()
         async throws
     {
         let fixture = try await ConsoleFixture(inFiles: true)
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a long report is cut, and its page says how many deliveries there are`() async throws {
+    @Test(.timeLimit(.minutes(1))) func `a long report is truncated, and its page shows the number of deliveries`() async throws {
         let fixture = try await ConsoleFixture(inFiles: true)
         _ = try await fixture.happen((0..<600).map { "Task \($0)" })
         try await fixture.working {
@@ -56,8 +56,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `files run beside the rules in force, alone, or in place of all that count`() async throws
-    {
+    @Test(.timeLimit(.minutes(1))) func `files run beside the rules in force, alone, or in place of all of them`() async throws {
         let fixture = try await ConsoleFixture(inFiles: true)
         _ = try await fixture.happen("Printer", "Scanner", "nothing")
         try await fixture.working {

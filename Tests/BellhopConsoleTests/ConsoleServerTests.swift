@@ -13,16 +13,20 @@ import Testing
 @testable import BellhopConsole
 
 @Suite struct `The console's server` {
+    private static let logger: Logger = {
+        var logger = Logger(label: "console") { _ in SwiftLogNoOpLogHandler() }
+        logger.logLevel = .critical
+        return logger
+    }()
+
     /// Runs the server during the body, passes it the address, and then asks the server to stop.
     private func serve(
         _ fixture: ConsoleFixture,
         _ body: @escaping @Sendable (_ address: String, _ stop: @escaping @Sendable () async -> Void) async throws -> Void
     ) async throws {
         let (ports, listening) = AsyncStream.makeStream(of: Int.self)
-        var logger = Logger(label: "console") { _ in SwiftLogNoOpLogHandler() }
-        logger.logLevel = .critical
-        let server = ConsoleServer(fixture.view, logger: logger) { listening.yield($0) }
-        let group = ServiceGroup(configuration: .init(services: [.init(service: server)], logger: logger))
+        let server = ConsoleServer(fixture.view, logger: Self.logger) { listening.yield($0) }
+        let group = ServiceGroup(configuration: .init(services: [.init(service: server)], logger: Self.logger))
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
             var port = ports.makeAsyncIterator()
@@ -86,7 +90,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a login that a page of another site sends is refused`() async throws {
+    @Test(.timeLimit(.minutes(1))) func `a login sent by a page of another site is refused`() async throws {
         let fixture = try await ConsoleFixture()
         try await serve(fixture) { address, _ in
             func status(of origin: String) async throws -> UInt {
@@ -134,21 +138,19 @@ import Testing
         """
 
     @Test(arguments: [(certificate, key), (certificate, ""), ("", key), ("garbage", "garbage")])
-    func `a certificate and a key that do not fit are reported as such`(_ certificate: String, _ key: String) async throws {
+    func `a certificate and a key that do not match are reported`(_ certificate: String, _ key: String) async throws {
         let fixture = try await ConsoleFixture()
         let folder = try TemporaryFolder()
         let files = (try folder.write("cert.pem", certificate), try folder.write("key.pem", key))
         var configuration = fixture.view.configuration
         configuration.tls = .init(certificate: files.0, key: files.1)
         let view = AgentView(inquirer: fixture.view.inquirer, clock: fixture.clock, configuration: configuration)
-        var logger = Logger(label: "console") { _ in SwiftLogNoOpLogHandler() }
-        logger.logLevel = .critical
-        let problem = await #expect(throws: ServerProblem.self) { try await ConsoleServer(view, logger: logger).run() }
+        let problem = await #expect(throws: ServerProblem.self) { try await ConsoleServer(view, logger: Self.logger).run() }
         #expect(problem?.passes == false)
         #expect(problem?.message.hasPrefix("The console cannot use the certificate \(files.0) with the key \(files.1): ") == true)
     }
 
-    @Test func `the doctor names the day on which a certificate ends, and tells when that is soon`() throws {
+    @Test func `the doctor names the last day of a certificate, and notes it if it is near`() throws {
         let folder = try TemporaryFolder()
         var console = ConsoleConfiguration()
         #expect(ServerCertificate.finding(console, at: Timestamp(seconds: 0)) == nil)
@@ -170,10 +172,8 @@ import Testing
             var configuration = fixture.view.configuration
             configuration.place?.port = Int(address.split(separator: ":").last ?? "") ?? 0
             let other = AgentView(inquirer: fixture.view.inquirer, clock: fixture.clock, configuration: configuration)
-            var logger = Logger(label: "console") { _ in SwiftLogNoOpLogHandler() }
-            logger.logLevel = .critical
             let problem = await #expect(throws: ServerProblem.self) {
-                try await ConsoleServer(other, logger: logger).run()
+                try await ConsoleServer(other, logger: Self.logger).run()
             }
             let place = "127.0.0.1:\(configuration.place?.port ?? 0)"
             #expect(

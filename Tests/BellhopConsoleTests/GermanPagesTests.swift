@@ -33,7 +33,7 @@ import Testing
             .map { String($0.output.1).trimming }.filter { !$0.isEmpty }
     }
 
-    @Test func `show no English name of a state, a verdict, an act or a kind`() async throws {
+    @Test func `German pages show no English name of a state, a verdict, an act or a kind`() async throws {
         let fixture = try await ConsoleFixture()
         let event = try await fixture.happen("A printer burns", "Another").first
         let browser = try await fixture.logIn(as: .operator)
@@ -65,7 +65,7 @@ import Testing
         #expect(audit.contains("<td data-label=\"Handlung\">angehalten</td>") && audit.contains("Regel: acknowledge"))
     }
 
-    @Test func `say in German what needs a person, with the names as they are`() async throws {
+    @Test func `German sentences about what needs a person keep names and errors unchanged`() async throws {
         let now = Timestamp(seconds: 1_800_000_000)
         let stop = ReceiverStop(receiver: "chat", cause: .refusal, since: now, until: nil, why: "chat answers 404.")
         func sentences(_ count: Int) -> [String] {
@@ -104,7 +104,7 @@ import Testing
         #expect(Words(language: .english).sentence("No agent is running.") == "No agent is running.")
     }
 
-    @Test func `say in German why something was refused`() async throws {
+    @Test func `German pages explain refusals in German`() async throws {
         let fixture = try await ConsoleFixture()
         let browser = try await fixture.logIn(as: .viewer)
         for (address, words) in [

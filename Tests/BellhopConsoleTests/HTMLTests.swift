@@ -2,10 +2,8 @@ import Testing
 
 @testable import BellhopConsole
 
-@Suite("HTML")
-struct HTMLTests {
-    @Test("text inserted into markup is escaped, in content and in attributes")
-    func escaping() {
+@Suite struct HTMLTests {
+    @Test func `text inserted into markup is escaped, in content and in attributes`() {
         let hostile = "<script>alert('x')</script> & \"quoted\""
         let page: HTML = "<p title=\"\(hostile)\">\(hostile)</p>"
         #expect(
@@ -14,12 +12,10 @@ struct HTMLTests {
         )
     }
 
-    @Test(
-        "a link to a script or to another host's path is not followed",
-        arguments: [
-            "javascript:alert(1)", "data:text/html,x", "//evil.example", "/\\evil.example", "vbscript:x", " javascript:x",
-        ])
-    func links(_ address: String) {
+    @Test(arguments: [
+        "javascript:alert(1)", "data:text/html,x", "//evil.example", "/\\evil.example", "vbscript:x", " javascript:x",
+    ])
+    func `the address of a script or of another host is not used as a link`(_ address: String) {
         let page: HTML = "<a href=\"\(link: address)\">x</a>"
         #expect(page.text == "<a href=\"#\">x</a>")
     }

@@ -22,7 +22,7 @@ import Testing
         return seen
     }
 
-    @Test func `each viewer sees each event once, also one that comes late, is slow, or was away`() async throws {
+    @Test func `each viewer sees each event once, even if it comes late, is slow or was away`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen((0..<5).map { "Before \($0)" })
         let feed = fixture.feed
@@ -42,7 +42,7 @@ import Testing
         for var viewer in [early, new, again] { #expect(try await Self.read(&viewer, until: 3006) == [3006]) }
     }
 
-    @Test func `a viewer that was behind the end of the bus, such as one of another store, gets what comes now`() async throws {
+    @Test func `a viewer beyond the end of the bus is informed that it was replaced, and gets new events`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen((0..<5).map { "Before \($0)" })
         let following = Task { await fixture.feed.follow() }
@@ -55,7 +55,7 @@ import Testing
         #expect(try await Self.read(&viewer, until: 6) == [6])
     }
 
-    @Test func `many viewers that come and go while events come miss none`() async throws {
+    @Test func `many viewers that reconnect while events arrive miss no event`() async throws {
         let fixture = try await ConsoleFixture()
         let feed = fixture.feed
         let following = Task { await fixture.feed.follow() }
@@ -85,7 +85,7 @@ import Testing
         #expect(feed.viewers == 0)
     }
 
-    @Test func `a viewer with filters gets the events that match, and signs that the stream is alive`() async throws {
+    @Test func `a viewer with filters gets matching events and keep-alive comments`() async throws {
         let fixture = try await ConsoleFixture()
         let following = Task { await fixture.feed.follow() }
         defer { following.cancel() }
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func `with more viewers, each waits longer after a piece`() async throws {
+    @Test func `with more viewers, each waits longer between pieces`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen((0..<3).map { "Task \($0)" })
         let feed = fixture.feed
@@ -158,7 +158,7 @@ import Testing
         #expect(many >= .milliseconds(250) && many < .milliseconds(600), "\(many)")
     }
 
-    @Test func `the console works on threads that leave the processor to others`() async throws {
+    @Test func `the console's threads have a low priority`() async throws {
         @Sendable func priority() -> Int32 { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) }
         let threads = LowPriorityThreads(count: 2)
         let before = priority()
@@ -175,7 +175,7 @@ import Testing
         try await loop.shutdownGracefully()
     }
 
-    @Test func `the stream says for how many events its condition failed, and goes on behind them`() async throws {
+    @Test func `the stream reports for how many events its condition failed, and continues after them`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["Printer", "Mail", "Mail"])
         let condition = PercentEncoding.encode("task.title == 'Printer' || [1][task.title.size()] == 2")

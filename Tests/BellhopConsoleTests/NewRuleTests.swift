@@ -40,7 +40,7 @@ import Testing
         #expect(tests?.asArray?.count == 1 && tests?[0]?["passed"] == true)
     }
 
-    @Test func `only an admin makes a new file, where bellhop.yaml allows it, and never over another file`() async throws {
+    @Test func `only an admin can create a file, if bellhop.yaml allows it, and never over another file`() async throws {
         let closed = try await ConsoleFixture(inFiles: true)
         let open = try await ConsoleFixture(inFiles: true, mayEdit: true)
         func make(_ fixture: ConsoleFixture, _ role: ConsoleRole, _ path: String, _ text: String = Self.rule) async -> Int {
@@ -68,7 +68,7 @@ import Testing
         #expect(audit.contains("add rules") && audit.contains("the admin") && audit.contains("new.yaml"), "\(audit)")
     }
 
-    @Test func `a new file is only made where the agent reads rules`() async throws {
+    @Test func `a new file can only be created where the agent reads rules`() async throws {
         let fixture = try await ConsoleFixture(inFiles: true, mayEdit: true)
         let names = [
             "../new.yaml", ".hidden.yaml", ".git/new.yaml", "x/../new.yaml", "x//new.yaml", "missing/new.yaml", "new.txt",
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `an operator saves no file from a page, even if console.edit allows it`() async throws {
+    @Test func `an operator cannot save a file from a page, even with console.edit`() async throws {
         let fixture = try await ConsoleFixture(inFiles: true, mayEdit: true)
         let browser = try await fixture.logIn(as: .operator)
         let before = try fixture.ruleText()
@@ -154,7 +154,7 @@ import Testing
     }
 }
 
-@Suite struct `What recent events met of a rule` {
+@Suite struct `Coverage of a rule by recent events` {
     private static let rule = """
         rule: acknowledge
         on: task_created
@@ -165,7 +165,7 @@ import Testing
             log: {text: "Never: ${{ task.number }}"}
         """
 
-    @Test func `the page of a rule marks the lines that recent events met, without a back-test`() async throws {
+    @Test func `the page of a rule marks the lines covered by recent events, without a back-test`() async throws {
         let fixture = try await ConsoleFixture(rule: Self.rule)
         let browser = try await fixture.logIn(as: .viewer)
         #expect(!(await browser.get("/rules/acknowledge").text.contains("✓ | ")))
@@ -181,7 +181,7 @@ import Testing
         #expect(points.contains { $0["kind"] == "step" && $0["missing"] == "not_met" && $0["line"] == 7 }, "\(points)")
     }
 
-    @Test func `the coverage counts the events of older runs behind many others, up to a limit`() async throws {
+    @Test func `the coverage includes the events of older runs before many others, up to a limit`() async throws {
         let fixture = try await ConsoleFixture(
             rule: Self.rule.replacing("task.title != \"nothing\"", with: "task.title == \"Rare\""))
         let rare = try await fixture.happen(["Rare"])

@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `an account is logged in with the role that its groups give, and acts under its name`() async throws {
+    @Test func `an account is logged in with the role of its groups, and acts under its name`() async throws {
         try await with { fixture, simulation in
             for (groups, role) in [(["staff"], "viewer"), (["staff", "oncall"], "operator"), (["oncall", "chiefs"], "admin")] {
                 simulation.openID.setClaims(["email": "ada@example.com", "groups": .array(groups.map(JSON.string))])
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `an answer for another browser or another login, or a repeated one, begins no session`() async throws {
+    @Test func `a provider's answer for another browser or login, or a repeated answer, begins no session`() async throws {
         try await with { fixture, _ in
             var browser = Browser(fixture: fixture)
             let back = try await browser.agree()

@@ -19,7 +19,7 @@ import Testing
         }.filter { !$0.hasSuffix("/edit") }
     }
 
-    @Test func `every page opens, in both languages, with one heading and our own script alone`() async throws {
+    @Test func `every page opens in both languages, with one heading and only the console's script`() async throws {
         let fixture = try await ConsoleFixture()
         let event = try await fixture.happen("A printer burns")[0]
         let browser = try await fixture.logIn(as: .operator)
@@ -46,7 +46,7 @@ import Testing
         #expect(german.contains("<strong>\(Words.german[String(verdict)] ?? "?")</strong>"))
     }
 
-    @Test func `a filter or a place that does not fit is refused with a page that says so, not ignored`() async throws {
+    @Test func `an invalid filter or position is refused with a page that names it`() async throws {
         let fixture = try await ConsoleFixture()
         try await fixture.happen("A printer burns")
         let browser = try await fixture.logIn(as: .viewer)
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `a person retries, drops and silences from the pages`() async throws {
+    @Test func `a person adds and ends a silence from the pages`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen("A printer burns")
         let browser = try await fixture.logIn(as: .operator)
@@ -114,7 +114,7 @@ import Testing
         #expect(await fixture.api("GET", "/silences").json["silences"] == [])
     }
 
-    @Test func `a delivery shows its message as people read it, and each attempt with its outcome`() async throws {
+    @Test func `the page of a delivery shows its message and each attempt with its outcome`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["Mail & <b>more</b>"], initial: .available)
         for (number, failure) in [(1, Failure(.serverError, .retry(after: nil), "ops answers <500>.")), (2, nil)] {
@@ -137,7 +137,7 @@ import Testing
         #expect(rows.first?.contains("neuer Versuch") == true && rows.last?.contains("200 from ops") == true)
     }
 
-    @Test func `receivers show their rate, their backlog, and whether they rest, fail or are paused`() async throws {
+    @Test func `receivers are shown with their rate and backlog, and as resting or paused`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["One", "Two", "Three"], initial: .available)
         let browser = try await fixture.logIn(as: .operator)
@@ -163,7 +163,7 @@ import Testing
         #expect(await browser.get("/receivers").text.contains("<strong class=\"bad\">paused</strong>"))
     }
 
-    @Test func `a pause of all writes is shown, and ended from the same page`() async throws {
+    @Test func `a pause of all writes is shown, and can be ended on the same page`() async throws {
         let fixture = try await ConsoleFixture()
         let browser = try await fixture.logIn(as: .operator)
         #expect(await browser.get("/receivers").text.contains("action=\"/writes/pause\""))

@@ -35,7 +35,7 @@ import Testing
         #expect(await ask(fixture, "/health/live", method: "POST").status == 405)
     }
 
-    @Test func `counters of rules, actions and sources that are known show their zero before the first count`() async throws {
+    @Test func `counters of known rules, actions and sources are zero before the first count`() async throws {
         var reading = AgentReading.test
         (reading.rules, reading.actions, reading.sources) = (["a"], ["notify"], ["s"])
         let text = await ask(try await ConsoleFixture(reading: reading), "/metrics", as: .viewer).text
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `a loop that hangs makes the agent dead, a failing source does not make it unready`() async throws {
+    @Test func `a hanging loop makes the agent neither live nor ready`() async throws {
         var reading = AgentReading.test
         reading.rules = ["a"]
         let ready = try await ConsoleFixture(reading: reading)

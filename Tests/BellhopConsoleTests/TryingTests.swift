@@ -53,7 +53,7 @@ import Testing
         #expect(await numbers("task.title == 'Task 4'") == ["INC4"])
     }
 
-    @Test func `tasks without a number are all found, page by page, and the page names them by their id`() async throws {
+    @Test func `tasks without a number are found page by page, and shown with their id`() async throws {
         let fixture = try await ConsoleFixture()
         try await fixture.show((0..<9).map { "Page \($0)" }, numbered: false)
         var (found, after): ([String], String?) = ([], nil)
@@ -69,7 +69,7 @@ import Testing
         #expect(await browser.get("/tasks/key3").text.contains("Page 3"))
     }
 
-    @Test func `an answer says for how many its condition failed, and why first, in the API and on the page`() async throws {
+    @Test func `the API and the page show for how many rows a condition failed, with the first reason`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["7", "Printer", "Mail", "8"])
         try await fixture.show(["7", "Printer", "Mail", "8"])
@@ -140,7 +140,7 @@ import Testing
         #expect(page.contains("<h2>2026-01-06</h2>") && page.contains("every 5m") && page.contains("messages wait"))
     }
 
-    @Test func `a silence says what it would have kept back`() async throws {
+    @Test func `the preview of a silence shows what it would have kept back`() async throws {
         let fixture = try await ConsoleFixture()
         let event = try await fixture.happen("Printer", "Scanner", "Printer")[0]
         func preview(_ body: JSON) async -> JSON {
@@ -158,7 +158,7 @@ import Testing
         #expect(silence.contains("task.number == &quot;INC1000&quot;") && silence.contains("in the last 7 days: 1</h2>"))
     }
 
-    @Test func `an event becomes a case for a file of tests`() async throws {
+    @Test func `an event can be exported as a case for a file of tests`() async throws {
         let fixture = try await ConsoleFixture()
         let event = try await fixture.happen("Printer")[0]
         let test = await fixture.api("GET", "/explanations/test?event=" + event.id.text, as: .operator).json
@@ -180,7 +180,7 @@ import Testing
         #expect(page.contains("aria-label=\"task_created → acknowledge: shadow → notify → ops\""))
     }
 
-    @Test func `a rule says why it stopped in the last day`() async throws {
+    @Test func `the page of a rule shows what stopped it in the last day`() async throws {
         let fixture = try await ConsoleFixture()
         let event = try await fixture.happen("Printer")[0]
         let record = DecisionRecord(

@@ -10,7 +10,7 @@ import Testing
     private static let changed = ConsoleFixture.rule.replacing("New:", with: "A new one:")
     private static let wrong = ConsoleFixture.rule.replacing("task.title", with: "tsk.title")
 
-    @Test func `a check says what is wrong and in which line, and how the text differs`() async throws {
+    @Test func `a check reports mistakes with their lines, and the difference of the text`() async throws {
         let fixture = try await ConsoleFixture(inFiles: true)
         let bad = await fixture.api("POST", "/rules/acknowledge/check", as: .operator, body: ["text": .string(Self.wrong)]).json
         #expect(
@@ -32,7 +32,7 @@ import Testing
         #expect(await passed(Self.changed) == [false])
     }
 
-    @Test func `nothing is saved unless bellhop.yaml allows it, by an admin, over the text that was read`() async throws {
+    @Test func `a file is saved only by an admin, if bellhop.yaml allows it, over the text that was read`() async throws {
         let closed = try await ConsoleFixture(inFiles: true)
         let open = try await ConsoleFixture(inFiles: true, mayEdit: true)
         let body: JSON = ["text": .string(Self.changed)]
@@ -80,8 +80,7 @@ import Testing
         #expect(saved.status == 403)
     }
 
-    @Test func `the page of a rule leads to its text in the other mode, and nothing is written before it is saved`() async throws
-    {
+    @Test func `the page of a rule links to its text in the other mode, and nothing is written before saving`() async throws {
         let link = "<a class=\"button\" href=\"/rules/acknowledge/workbench?mode="
         let fixture = try await ConsoleFixture(inFiles: true, mayEdit: true)
         let browser = try await fixture.logIn(as: .admin)

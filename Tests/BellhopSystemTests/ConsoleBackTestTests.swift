@@ -34,7 +34,7 @@ import Testing
             .replacing(/"since":"[^"]*","until":"[^"]*"/, with: "")
     }
 
-    @Test func `the output equals that of the command beside the agent, for its rules and for files from here`() async throws {
+    @Test func `bellhop backtest prints the same through the console as beside the agent`() async throws {
         let port = try FreePort.find()
         let secret = Secrets.clientSecret
         try await Stage.set(

@@ -24,7 +24,7 @@ import Testing
             do: [{log: "${{ event.data.service }}"}]
         """
 
-    @Test func `the output equals that of the command beside the agent, for people and for programs`() async throws {
+    @Test func `bellhop explain prints the same through the console as beside the agent`() async throws {
         let port = try FreePort.find()
         let secret = Secrets.clientSecret + "-of-ada"
         try await Stage.set(

@@ -44,7 +44,7 @@ import Testing
         -----END PRIVATE KEY-----
         """
 
-    @Test func `commands trust a private authority that BELLHOP_CA names, and the error says so without it`() async throws {
+    @Test func `commands trust the authority in BELLHOP_CA, and without it the error names BELLHOP_CA`() async throws {
         let port = try FreePort.find()
         try await Stage.set(
             rules: Self.rules,
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `commands work through it as beside the agent, with the role of their token`() async throws {
+    @Test func `commands print the same through the console as beside the agent, with the role of their token`() async throws {
         let port = try FreePort.find()
         let address = "http://127.0.0.1:\(port)"
         try await Stage.set(rules: Self.rules, configuration: { Self.configuration($0, port) }) { stage in
@@ -160,7 +160,7 @@ import Testing
     }
 
     @Test(arguments: ["console", "inbound", "telemetry"])
-    func `an agent that cannot listen where bellhop.yaml says ends at once, and says why`(_ setting: String) async throws {
+    func `an agent whose address is in use ends at once, with a message`(_ setting: String) async throws {
         let place = Mutex("")
         try await Stage.set(
             rules: Self.rules,
@@ -201,7 +201,7 @@ import Testing
         }
     }
 
-    @Test func `following goes on over broken connections, loses no event and prints none twice`() async throws {
+    @Test func `following continues over broken connections, and prints each event once`() async throws {
         let port = try FreePort.find()
         try await Stage.set(rules: Self.rules, configuration: { Self.configuration($0, port) }) { stage in
             // Each connection is cut in another part of its answer, mostly within an event.
@@ -246,7 +246,7 @@ import Testing
         }
     }
 
-    @Test func `following goes on with another store in place of the first, and says so`() async throws {
+    @Test func `following continues after the store is replaced, and says so`() async throws {
         let port = try FreePort.find()
         try await Stage.set(rules: Self.rules, configuration: { Self.configuration($0, port) }) { stage in
             let (store, backup) = (stage.folder.path + "/bellhop.db", stage.folder.path + "/backup.db")
@@ -283,7 +283,7 @@ import Testing
         }
     }
 
-    @Test func `following ends at once if the console cannot be asked at all`() async throws {
+    @Test func `following ends at once if the console cannot be reached`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             let ended = try await stage.bellhop(
                 "events", "--follow", "--console", "http://127.0.0.1:9", environment: ["BELLHOP_TOKEN": "token-of-nobody-at-all"])
@@ -291,7 +291,7 @@ import Testing
         }
     }
 
-    @Test func `an agent says at its start that bellhop.yaml has taken the name of a token`() async throws {
+    @Test func `at its start an agent reports a stored token whose name a user in bellhop.yaml has`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             #expect(try await stage.bellhop("run", "--once").code == 0)
             #expect(try await stage.bellhop("console", "token", "add", "ada").code == 0)

@@ -10,19 +10,9 @@ import Testing
         "rule: note\non: task_created\ndo: [{log: \"\(word) ${{ task.title }}\"}]\n"
     }
 
-    /// Runs an agent during the body, then stops it.
-    private func withAgent(_ stage: Stage, _ body: (Program) async throws -> Void) async throws {
-        let agent = try stage.start(["run"])
-        try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
-        try await body(agent)
-        agent.send(SIGTERM)
-        let ended = await agent.end()
-        #expect(ended.code == 0, "\(ended.errors)")
-    }
-
     @Test func `a running agent reports its status`() async throws {
         try await Stage.set(rules: Self.logging("A")) { stage in
-            try await withAgent(stage) { agent in
+            try await stage.withAgent { agent in
                 let status = try await stage.bellhop("status")
                 #expect(status.code == 0)
                 #expect(status.output.contains("is running: process \(agent.id)"))
@@ -37,7 +27,7 @@ import Testing
 
     @Test func `events --follow prints events as they happen`() async throws {
         try await Stage.set(rules: Self.logging("A")) { stage in
-            try await withAgent(stage) { _ in
+            try await stage.withAgent { _ in
                 let follower = try stage.start(["events", "--follow"])
                 try await eventually("it shows what was there") { follower.outputSoFar.contains("login_event") }
                 let task = stage.instance.addTask(title: "One", assignedTo: Stage.user)
@@ -55,7 +45,7 @@ import Testing
     @Test func `a dead delivery can be retried in the running agent`() async throws {
         try await Stage.set(rules: StoppingTests.rules) { stage in
             stage.simulation.receivers.setAnswer(of: "hook", status: 400, body: "gone")
-            try await withAgent(stage) { agent in
+            try await stage.withAgent { agent in
                 stage.instance.addTask(title: "One", assignedTo: Stage.user)
                 try await eventually("the delivery is dead") { try await stage.deliveries("dead").count == 1 }
                 stage.simulation.receivers.setAnswer(of: "hook", status: nil)
@@ -85,7 +75,7 @@ import Testing
 
             """
         try await Stage.set(rules: rules) { stage in
-            try await withAgent(stage) { agent in
+            try await stage.withAgent { agent in
                 let task = stage.instance.addTask(title: "One", assignedTo: Stage.user)
                 let other = stage.instance.addTask(title: "Other", assignedTo: Stage.user)
                 func waits() async throws -> Int64? {
@@ -115,7 +105,7 @@ import Testing
 
     @Test func `a second agent on the same store is refused, and the first continues`() async throws {
         try await Stage.set(rules: Self.logging("A")) { stage in
-            try await withAgent(stage) { agent in
+            try await stage.withAgent { agent in
                 for arguments in [["run"], ["run", "--once"]] {
                     let second = await (try stage.start(arguments)).end()
                     #expect(second.code == 75)
@@ -157,7 +147,7 @@ import Testing
 
     @Test func `a broken rule leaves the old rules in force, and a good one replaces them`() async throws {
         try await Stage.set(rules: Self.logging("A")) { stage in
-            try await withAgent(stage) { agent in
+            try await stage.withAgent { agent in
                 stage.instance.addTask(title: "One", assignedTo: Stage.user)
                 try await eventually("the first rule acts") { agent.outputSoFar.contains("A One") }
 
@@ -182,7 +172,7 @@ import Testing
 
     @Test func `a new rule file is loaded, and a deleted one is unloaded`() async throws {
         try await Stage.set(rules: Self.logging("A")) { stage in
-            try await withAgent(stage) { agent in
+            try await stage.withAgent { agent in
                 try stage.folder.write("rules/more.yaml", "rule: more\non: task_created\ndo: [{log: \"M ${{ task.title }}\"}]\n")
                 try await eventually("the new file is loaded") { agent.errorsSoFar.contains("count=2") }
                 stage.instance.addTask(title: "One", assignedTo: Stage.user)
@@ -203,7 +193,7 @@ import Testing
 
     @Test func `a change of the configuration is reported once, and a change of another file is not`() async throws {
         try await Stage.set(rules: Self.logging("A")) { stage in
-            try await withAgent(stage) { agent in
+            try await stage.withAgent { agent in
                 try stage.folder.write("compose.yaml", "version: 3\n")
                 try stage.folder.write("bellhop.yaml", Stage.configuration(stage.address, every: "2s"))
                 try await eventually("it warns") { agent.errorsSoFar.contains("The configuration changed; restart to use it.") }
@@ -216,7 +206,7 @@ import Testing
 
     @Test func `a configuration that becomes wrong and is repaired is reported once each`() async throws {
         try await Stage.set(rules: Self.logging("A")) { stage in
-            try await withAgent(stage) { agent in
+            try await stage.withAgent { agent in
                 let good = Stage.configuration(stage.address, every: "2s")
                 func count(_ words: String) -> Int { agent.errorsSoFar.split(separator: "\n").count { $0.contains(words) } }
                 let wrong = "The changed configuration has mistakes"
@@ -234,7 +224,7 @@ import Testing
 
     @Test func `a refused rule is reported on one line with its place and code`() async throws {
         try await Stage.set(rules: Self.logging("A")) { stage in
-            try await withAgent(stage) { agent in
+            try await stage.withAgent { agent in
                 try stage.folder.write("rules/rules.yaml", "rule: note\non: task_crated\ndo: [{log: x}]\n")
                 try await eventually("it refuses") { agent.errorsSoFar.contains("unknown-event") }
                 let line = agent.errorsSoFar.split(separator: "\n").first { $0.contains("unknown-event") } ?? ""
@@ -247,7 +237,7 @@ import Testing
 
     @Test func `the status of a running agent shows each source's last successful poll`() async throws {
         try await Stage.set(rules: Self.logging("A")) { stage in
-            try await withAgent(stage) { _ in
+            try await stage.withAgent { _ in
                 func polled() async throws -> String {
                     let status = try JSON.parse(try await stage.bellhop("status", "--json").output)
                     return status["sources"]?.asArray?.first?["last_poll"]?.asString ?? ""
@@ -277,7 +267,7 @@ import Testing
 
     @Test func `SIGHUP reads the rules again`() async throws {
         try await Stage.set(rules: Self.logging("A")) { stage in
-            try await withAgent(stage) { agent in
+            try await stage.withAgent { agent in
                 agent.send(SIGHUP)
                 try await eventually("the rules are loaded again") {
                     agent.errorsSoFar.split(separator: "\n").count { $0.contains("The rules are loaded") } == 2

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct CoreDumpTests {
     private static func text(of file: String) throws -> String { try String(contentsOfFile: file, encoding: .utf8) }
 
-    @Test func `a crash of the agent writes no core file`() async throws {
+    @Test func `the agent's limit for core files is zero`() async throws {
         try await Stage.set(rules: StoppingTests.rules) { stage in
             let agent = try stage.start(["run"])
             try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }

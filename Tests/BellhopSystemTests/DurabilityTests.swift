@@ -36,7 +36,7 @@ struct DurabilityTests {
         ("before-t1", "after-t1", 0), ("before-t2", "after-t2", 1), ("before-t3", "after-t3", 2),
         ("after-perform", "after-t4", 3),
     ])
-    func `a finished transaction is on disk, with one sync`(_ from: String, _ to: String, _ before: Int) async throws {
+    func `each transaction is on disk after one sync`(_ from: String, _ to: String, _ before: Int) async throws {
         let start = try await trace(to: from)
         let end = try await trace(to: to)
         #expect(start.steps.last == .killed)

@@ -51,7 +51,7 @@ import Testing
         return await curl.end().output
     }
 
-    @Test func `an event that was answered 202 survives a kill, and the same delivery is one event`() async throws {
+    @Test func `an event answered with 202 survives a kill, and a repeated request is the same event`() async throws {
         let port = try FreePort.find()
         try await Stage.set(rules: Self.rules, configuration: { Self.configuration($0, port: port) }) { stage in
             let body = #"{"id": "d1", "service": "mail", "ok": false}"#

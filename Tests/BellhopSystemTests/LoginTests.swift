@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `a session that ends during a run is followed by one new login, without loss`() async throws {
+    @Test func `after a session ends during a run there is one new login, and no change is lost`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             let agent = try stage.start(["run"])
             try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }

@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: [[], ["--json"]])
-    func `a slow reader gets all rows once and in order, and neither process keeps them`(_ form: [String]) async throws {
+    func `a slow reader gets all rows once and in order, and no process holds them all`(_ form: [String]) async throws {
         try await Stage.set(rules: "rule: a\non: task_created\ndo: [{log: x}]\n") { stage in
             try await Self.fill(stage.folder.path + "/bellhop.db")
             let agent = try stage.start(["run"])

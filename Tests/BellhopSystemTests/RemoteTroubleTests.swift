@@ -19,27 +19,14 @@ import Testing
     }
 
     @Test func `a source whose instance accepts connections but never answers is shown as preparing`() async throws {
-        // Connections wait in this socket's queue for ever.
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        try #require(listener >= 0)
-        defer { close(listener) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, size) == 0 && listen(listener, 64) == 0 && getsockname(listener, $0, &size) == 0
-            }
-        }
-        try #require(isListening)
-        let port = UInt16(bigEndian: address.sin_port)
+        let silent = try LoopbackListener()
+        defer { withExtendedLifetime(silent) {} }
         func configuration(_ here: String) -> String {
             """
             version: 1
             connections:
               snow: {kind: servicenow, instance: "\(here)", auth: {basic: {username: john.doe, password: "${{ env.PASSWORD }}"}}}
-              away: {kind: servicenow, instance: "http://127.0.0.1:\(port)", auth: {basic: {username: a, password: b}}}
+              away: {kind: servicenow, instance: "http://127.0.0.1:\(silent.port)", auth: {basic: {username: a, password: b}}}
             sources:
               my-work: {kind: tracker, connection: snow, every: 1s}
               problems: {kind: table, connection: away, table: problem, every: 1s}

@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `a running agent routes a replay at once, and finds the comment that is there`() async throws {
+    @Test func `a running agent routes a replay at once, and does not repeat the comment`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             let task = stage.instance.addTask(title: "One", assignedTo: Stage.user)
             let agent = try stage.start(["run"])

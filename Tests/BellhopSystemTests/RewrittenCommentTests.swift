@@ -40,7 +40,7 @@ import Testing
     @Test(
         arguments: rewritings,
         [(SimulatedUser.Reading.allowed, false), (.forbidden, false), (.allowed, true), (.forbidden, true)])
-    func `a rule that answers comments answers each once, and never its own changed ones`(
+    func `a rule that answers comments answers each once, and never its own ones, even if they are rewritten`(
         _ rewriting: TextRewriting, _ account: (journal: SimulatedUser.Reading, marker: Bool)
     ) async throws {
         try await Stage.set(rules: Self.rules, configuration: Self.configuration(marker: account.marker)) { stage in

@@ -21,12 +21,7 @@ import Testing
 
     private func withAgent(_ body: (Stage, Program) async throws -> Void) async throws {
         try await Stage.set(rules: Self.rules) { stage in
-            let agent = try stage.start(["run"])
-            try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
-            try await body(stage, agent)
-            agent.send(SIGTERM)
-            let ended = await agent.end()
-            #expect(ended.code == 0, "\(ended.errors)")
+            try await stage.withAgent { try await body(stage, $0) }
         }
     }
 

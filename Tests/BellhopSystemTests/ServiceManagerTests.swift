@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test func `an instance that never answers does not delay the others`() async throws {
-        let silent = try SilentServer()
+        let silent = try LoopbackListener()
         let configuration = { (address: String) in
             Stage.configuration(
                 address,
@@ -153,29 +153,4 @@ private final class NotifySocket: Sendable {
             }
         }
     }
-}
-
-/// A server that accepts connections and never answers.
-private final class SilentServer: Sendable {
-    let port: UInt16
-    private let socket: Int32
-
-    init() throws {
-        socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        try #require(socket >= 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let listener = socket
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, length) == 0 && listen(listener, 64) == 0 && getsockname(listener, $0, &length) == 0
-            }
-        }
-        try #require(isBound, "\(String(cString: strerror(errno)))")
-        port = UInt16(bigEndian: address.sin_port)
-    }
-
-    deinit { close(socket) }
 }

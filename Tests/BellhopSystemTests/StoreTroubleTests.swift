@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `a limit on file sizes is reported, and no change is lost once it is lifted`() async throws {
+    @Test func `a limit on file sizes is reported, and no change is lost`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             var turmoil = Turmoil(stage.instance, seed: 14)
             for _ in 1...4 { turmoil.happen() }
@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test(.enabled(if: SmallDisk.isPossible, "this user may not mount a small disk"))
-    func `init on a full disk leaves no empty file, so that the next one writes all`() async throws {
+    func `init on a full disk leaves no empty file, and works once there is room`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             let disk = try SmallDisk(at: stage.folder.path + "/disk", size: "64k")
             try FileManager.default.createDirectory(atPath: disk.path + "/new", withIntermediateDirectories: true)

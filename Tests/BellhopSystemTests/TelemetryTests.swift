@@ -34,7 +34,7 @@ import Testing
         return (Int(lines.last ?? "") ?? 0, lines.dropLast().joined(separator: "\n"))
     }
 
-    @Test func `one trace leads from the poll through the rules to the receiver, which gets its context`() async throws {
+    @Test func `one trace leads from the poll through the rules to the receiver, which gets the trace context`() async throws {
         let port = try FreePort.find()
         try await Stage.set(rules: Self.rules, configuration: { Self.configuration($0, port) }) { stage in
             _ = stage.instance.addTask("incident", title: "Mail is down", assignedTo: Stage.user)
@@ -82,21 +82,23 @@ import Testing
             let metrics = try await get(port, "/metrics", accept: "application/openmetrics-text; version=1.0.0")
             #expect(metrics.body.hasSuffix("# EOF\n") && metrics.body.contains("# {trace_id="))
             #expect(!metrics.body.contains(Secrets.password))
-            try await judge(try await get(port, "/metrics").body)
+            try await check(try await get(port, "/metrics").body)
             second.send(SIGTERM)
             #expect(await second.end().code == 0)
         }
     }
 
-    @Test func `the shipped alerts are rules that Prometheus takes`() async throws {
-        guard let promtool = Self.promtool else { return }
+    @Test(.enabled(if: promtool != nil, "promtool is not installed"))
+    func `Prometheus accepts the shipped alerts`() async throws {
+        let promtool = try #require(Self.promtool)
         let ended = try await Program(
             ["check", "rules", Repository.root.path + "/.packaging/monitoring/alerts.yaml"], program: promtool, in: "/tmp"
         ).end()
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
     }
 
-    private func judge(_ metrics: String) async throws {
+    /// Checks metrics with promtool, if it is installed.
+    private func check(_ metrics: String) async throws {
         guard let promtool = Self.promtool else { return }
         let ended = try await Program(["check", "metrics"], program: promtool, in: "/tmp", input: metrics).end()
         #expect(ended.code == 0, "\(ended.errors)")

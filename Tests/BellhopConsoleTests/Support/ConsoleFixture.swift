@@ -118,7 +118,7 @@ struct ConsoleFixture {
     func ruleText() throws -> String { String(decoding: RuleFinder.read(path)?.bytes ?? [], as: UTF8.self) }
     func ruleMode(_ name: String = "a.yaml") throws -> Int { try folder?.mode("rules/" + name) ?? 0 }
 
-    /// Stores events about new tasks with these titles, and a dead delivery for each.
+    /// Stores events about new tasks with these titles, and a delivery for each.
     @discardableResult
     func happen(_ titles: String...) async throws -> [Event] { try await happen(titles) }
 
@@ -182,7 +182,7 @@ struct Browser {
         cookie = String(try #require(answer.field("Set-Cookie")).prefix { $0 != ";" })
         let page = await fixture.desk.answer(ConsoleRequest("GET", "/", headers: [("Cookie", cookie)])).text
         let mark = "name=\"form_token\" value=\""
-        let start = try #require(page.range(of: mark)).upperBound
+        let start = try #require(page.firstRange(of: mark)).upperBound
         formToken = String(page[start...].prefix { $0 != "\"" })
     }
 
@@ -209,10 +209,6 @@ extension ConsoleAnswer {
     var bytes: [UInt8] { if case .bytes(let bytes) = body { bytes } else { [] } }
     var text: String { String(decoding: bytes, as: UTF8.self) }
     func field(_ name: String) -> String? { fields.first { $0.name == name }?.value }
-}
-
-extension String {
-    fileprivate func range(of other: String) -> Range<String.Index>? { self.firstRange(of: other) }
 }
 
 extension AgentReading {

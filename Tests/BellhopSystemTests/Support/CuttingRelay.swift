@@ -2,19 +2,19 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Passes connections on to a port of this machine, and cuts the first ones with some text in their request after a number of bytes of
-/// the answer.
+/// Forwards connections to a port of this machine. It cuts the first connections whose request contains a given text, each after a
+/// number of bytes of the answer.
 ///
 /// A class with a mutex, because each connection has a thread of its own.
 final class CuttingRelay: Sendable {
-    let port: UInt16
-    private let listener: Int32
+    private let listener: LoopbackListener
     private let target: UInt16
     private let mark: String
     private let limits: Mutex<[Int]>
     private let count = Mutex(0)
 
-    /// How many connections it has cut.
+    var port: UInt16 { listener.port }
+    /// The number of connections that were cut.
     var cuts: Int { count.withLock { $0 } }
 
     /// - Parameter limits: after how many bytes of the answer the first connections with the mark are cut; later ones are not.
@@ -22,38 +22,17 @@ final class CuttingRelay: Sendable {
         self.target = UInt16(target)
         self.mark = mark
         self.limits = Mutex(limits)
-        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = Self.address(0)
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(socket, $0, size) == 0 && listen(socket, 64) == 0 && getsockname(socket, $0, &size) == 0
-            }
-        }
-        guard isListening else { throw POSIXError(.EADDRNOTAVAIL) }
-        listener = socket
-        port = UInt16(bigEndian: address.sin_port)
+        listener = try LoopbackListener()
         Thread.detachNewThread { [self] in
             while true {
-                let client = accept(listener, nil, nil)
+                let client = accept(listener.socket, nil, nil)
                 guard client >= 0 else { return }
                 Thread.detachNewThread { [self] in relay(client) }
             }
         }
     }
 
-    func stop() {
-        shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
-    }
-
-    private static func address(_ port: UInt16) -> sockaddr_in {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        address.sin_port = port.bigEndian
-        return address
-    }
+    func stop() { shutdown(listener.socket, Int32(SHUT_RDWR)) }
 
     private func relay(_ client: Int32) {
         let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -61,7 +40,10 @@ final class CuttingRelay: Sendable {
             close(client)
             close(server)
         }
-        var address = Self.address(target)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        address.sin_port = target.bigEndian
         let isConnected = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0

@@ -68,16 +68,16 @@ struct Ledger {
         for event in events {
             let type = event["type"]?.asString ?? ""
             let fields = event.at("data", "task", "fields")?.asObject ?? [:]
-            let what = "\(task.number): \(event)"
+            let description = "\(task.number): \(event)"
             switch type {
-            case "task_created": #expect(known == nil, "created twice: \(what)", sourceLocation: place)
+            case "task_created": #expect(known == nil, "created twice: \(description)", sourceLocation: place)
             case "task_returned":
-                #expect(known != nil && !isThere, "returned, but was never away: \(what)", sourceLocation: place)
-            case "task_removed": #expect(isThere, "removed twice: \(what)", sourceLocation: place)
+                #expect(known != nil && !isThere, "returned, but was never away: \(description)", sourceLocation: place)
+            case "task_removed": #expect(isThere, "removed twice: \(description)", sourceLocation: place)
             case "task_changed":
-                #expect(isThere, "changed while it was away: \(what)", sourceLocation: place)
-                checkStep(from: known ?? [:], to: fields, event.at("data", "changes")?.asObject ?? [:], what, place)
-            default: Issue.record("an unexpected event: \(what)", sourceLocation: place)
+                #expect(isThere, "changed while it was away: \(description)", sourceLocation: place)
+                checkStep(from: known ?? [:], to: fields, event.at("data", "changes")?.asObject ?? [:], description, place)
+            default: Issue.record("an unexpected event: \(description)", sourceLocation: place)
             }
             isThere = type != "task_removed"
             if isThere { known = fields }
@@ -94,7 +94,7 @@ struct Ledger {
     }
 
     private func checkStep(
-        from old: JSON.Object, to new: JSON.Object, _ changes: JSON.Object, _ what: String, _ place: SourceLocation
+        from old: JSON.Object, to new: JSON.Object, _ changes: JSON.Object, _ description: String, _ place: SourceLocation
     ) {
         // The column `short_description` is the `title` of a task.
         var changed: Set<String> = []
@@ -102,11 +102,11 @@ struct Ledger {
             let field = name == "title" ? "short_description" : name
             changed.insert(field)
             #expect(
-                change["from"] == old[field] && change["to"] == new[field], "\(name) does not follow: \(what)",
+                change["from"] == old[field] && change["to"] == new[field], "\(name) does not follow: \(description)",
                 sourceLocation: place)
         }
         for (field, value) in new where !changed.contains(field) && !Self.bookkeeping.contains(field) {
-            #expect(value == old[field], "a change of \(field) has no event: \(what)", sourceLocation: place)
+            #expect(value == old[field], "a change of \(field) has no event: \(description)", sourceLocation: place)
         }
     }
 
@@ -114,7 +114,7 @@ struct Ledger {
     private func checkNotes(on task: SimulatedTask, _ events: [JSON], _ place: SourceLocation) {
         let notes = stage.notes(on: task.id).map(\.text)
         guard task.table == "incident" else {
-            #expect(notes == [], "\(task.number) is no incident", sourceLocation: place)
+            #expect(notes == [], "\(task.number) is not an incident", sourceLocation: place)
             return
         }
         let seen = events.count { $0["type"] == "task_created" }
@@ -145,12 +145,12 @@ struct Ledger {
             let own = calls[id] ?? []
             #expect(!own.isEmpty, "no webhook for \(event)", sourceLocation: place)
             let headers = Set(own.compactMap { $0.request.header("webhook-id") })
-            #expect(headers.count <= 1, "the webhook-id is another one at each attempt", sourceLocation: place)
-            #expect(Set(own.map(\.text)).count <= 1, "the webhook's body is another one at each attempt", sourceLocation: place)
+            #expect(headers.count <= 1, "attempts have different webhook-ids", sourceLocation: place)
+            #expect(Set(own.map(\.text)).count <= 1, "attempts have different bodies", sourceLocation: place)
             names.formUnion(headers)
         }
         #expect(names.count == events.count, "webhooks of different events share an id", sourceLocation: place)
-        #expect(calls.count == events.count, "there are webhooks without an event", sourceLocation: place)
+        #expect(calls.count == events.count, "some webhooks have no event", sourceLocation: place)
         var firsts: [String: [String]] = [:]
         var met: Set<String> = []
         for call in taken {

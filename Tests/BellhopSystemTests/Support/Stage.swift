@@ -5,7 +5,7 @@ import Simulator
 import Synchronization
 import Testing
 
-/// The surroundings of the program: a simulated instance that outlives it, and a folder with a configuration for it.
+/// The environment of the program under test: a simulated instance that outlives it, and a folder with its configuration.
 struct Stage: Sendable {
     let simulation: Simulation
     let time: ShiftedTime
@@ -75,6 +75,16 @@ struct Stage: Sendable {
         try await start(arguments, environment: environment, input: input, password: password).end()
     }
 
+    /// Runs an agent during the body, then stops it.
+    func withAgent(_ body: (Program) async throws -> Void) async throws {
+        let agent = try start(["run"])
+        try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
+        try await body(agent)
+        agent.send(SIGTERM)
+        let ended = await agent.end()
+        #expect(ended.code == 0, "\(ended.errors)")
+    }
+
     /// All events, oldest first.
     func events() async throws -> [JSON] {
         let ended = try await bellhop("events", "--json", "--limit", "1000000")
@@ -96,7 +106,7 @@ struct Stage: Sendable {
 
     private func checkSecrets(_ sourceLocation: SourceLocation) throws {
         for (index, text) in transcript.texts.enumerated() {
-            Secrets.check(text, in: "what process \(index + 1) printed", sourceLocation: sourceLocation)
+            Secrets.check(text, in: "the output of process \(index + 1)", sourceLocation: sourceLocation)
         }
         for name in try folder.files where name != "keychain.json" && !name.hasPrefix("secrets/") {
             guard let data = FileManager.default.contents(atPath: "\(folder.path)/\(name)") else { continue }
@@ -118,13 +128,13 @@ private final class Transcript: Sendable {
 
 /// Waits until a condition is true, as long as a slow machine may need.
 func eventually(
-    _ what: String, within limit: Duration = .seconds(60), sourceLocation: SourceLocation = #_sourceLocation,
-    _ isSo: () async throws -> Bool
+    _ description: String, within limit: Duration = .seconds(60), sourceLocation: SourceLocation = #_sourceLocation,
+    _ condition: () async throws -> Bool
 ) async throws {
     let deadline = ContinuousClock.now + limit
     while ContinuousClock.now < deadline {
-        if try await isSo() { return }
+        if try await condition() { return }
         try await Task.sleep(for: .milliseconds(20))
     }
-    Issue.record("timed out waiting until \(what)", sourceLocation: sourceLocation)
+    Issue.record("timed out waiting until \(description)", sourceLocation: sourceLocation)
 }

@@ -1,7 +1,7 @@
 import BellhopCore
 import Testing
 
-/// Rules that do not run for every event, or not for every task.
+/// Rules that run for only some events or tasks.
 extension WaitingLedger {
     static let limitRules = """
         - rule: differing
@@ -44,7 +44,7 @@ extension WaitingLedger {
         return runs
     }
 
-    /// The time of a throttle is that of the decision: that at which the message of `tell` for the same event was made.
+    /// A throttle counts from the time of the decision. The message of `tell` for the same event was created at that time.
     private var seldom: [[String]] {
         var decided: [String: Int64] = [:]
         for delivery in deliveries where delivery["rule"] == "tell" {

@@ -75,16 +75,16 @@ extension WaitingLedger {
         return pairs
     }
 
-    /// Each event goes to the oldest sequence of its class that wants it and is in time; a creation that none wants begins one.
+    /// Each event goes to the oldest sequence of its class that expects it and is in time. A creation that fits no sequence begins one.
     private var rows: [[String]] {
         let entries: [Set<String>] = [["task_created"], ["task_changed", "task_removed"], ["task_changed"]]
         var open: [String: [[Fact]]] = [:]
         var rows: [[String]] = []
         for fact in facts {
             var own = open[fact.kind, default: []].filter { fact.time < $0[0].time + 110 * Self.minute }
-            if let wanting = own.firstIndex(where: { entries[$0.count].contains(fact.type) }) {
-                own[wanting].append(fact)
-                if own[wanting].count == entries.count { rows.append(own.remove(at: wanting).map(\.id)) }
+            if let fitting = own.firstIndex(where: { entries[$0.count].contains(fact.type) }) {
+                own[fitting].append(fact)
+                if own[fitting].count == entries.count { rows.append(own.remove(at: fitting).map(\.id)) }
             } else if entries[0].contains(fact.type) {
                 own.append([fact])
             }
@@ -93,14 +93,14 @@ extension WaitingLedger {
         return rows
     }
 
-    /// Checks that each time without a creation was told once, not early, and not after the next creation. The first such time began
+    /// Checks that each period without a new task had one run, not early, and not after the next new task. The first period began
     /// when the rule was loaded.
     private func checkSilence(_ place: SourceLocation) {
         let created = facts.filter { $0.type == "task_created" }
         var runs = Dictionary(grouping: runs(of: "silent"), by: Self.since)
         for (index, begin) in created.enumerated() {
             let end = created.dropFirst(index + 1).first
-            // Of creations of one moment, the last begins the silence.
+            // If several tasks are created at one moment, the last one begins the silence.
             if end?.time == begin.time { continue }
             check(
                 "silent", runs.removeValue(forKey: begin.time / 1_000_000) ?? [], from: (begin, begin.time), to: end, span: 25,
@@ -109,11 +109,10 @@ extension WaitingLedger {
         let first = created.first?.time ?? 0
         #expect(
             runs.isEmpty || runs.count == 1 && runs.allSatisfy { $0.key * 1_000_000 <= first && $0.value.count == 1 },
-            "silences that should not be: \(runs)", sourceLocation: place)
+            "unexpected silences: \(runs)", sourceLocation: place)
     }
 
-    /// The tasks that there were when the rule was loaded count from then, without an event of `on`; those that return count from their
-    /// return.
+    /// Tasks that exist when the rule is loaded wait from then on, without an event of `on`; tasks that return wait from their return.
     private func checkStanding(_ place: SourceLocation) {
         let lasting = Set(facts.filter { $0.kind == "problem" }.map(\.task))
         var runs = Dictionary(grouping: runs(of: "standing")) { "\($0.words.last ?? "") \(Self.since($0))" }
@@ -138,9 +137,9 @@ extension WaitingLedger {
                 close(begin, at: fact)
             }
         }
-        #expect(lasting.count == 2 && lasting.isSubset(of: open.keys), "tasks that stand for good", sourceLocation: place)
+        #expect(lasting.count == 2 && lasting.isSubset(of: open.keys), "tasks that never change", sourceLocation: place)
         for begin in open.values { close(begin, at: nil) }
-        #expect(runs.isEmpty, "standing: runs that should not be: \(runs)", sourceLocation: place)
+        #expect(runs.isEmpty, "standing: unexpected runs: \(runs)", sourceLocation: place)
     }
 
     /// The second in which the wait of a run began.
@@ -182,15 +181,15 @@ extension WaitingLedger {
                 }
             }
         }
-        #expect(required > 0, "no step had to come", sourceLocation: place)
+        #expect(required > 0, "no step was due", sourceLocation: place)
     }
 
     func checkQuiet(_ place: SourceLocation) {
         let all = deliveries.filter { $0["rule"] == "kept" }
         let titles = all.compactMap { $0.at("message", "title")?.asString }
-        let told = titles.filter { facts.map(\.id).contains($0) }
+        let single = titles.filter { facts.map(\.id).contains($0) }
         let created = facts.filter { $0.type == "task_created" }.map(\.id)
-        #expect(told.sorted() == created.sorted(), "messages, sent or held", sourceLocation: place)
+        #expect(single.sorted() == created.sorted(), "messages, sent or held", sourceLocation: place)
         let held = all.filter { $0["receipt"]?.asString?.hasPrefix("sent with others") ?? false }
         let gathered = deliveries.filter { $0["name"] == "kept back messages" }.map { "\($0["message"] ?? .null)" }.joined()
         for message in held {

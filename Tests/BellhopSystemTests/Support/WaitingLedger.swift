@@ -2,8 +2,8 @@ import BellhopCore
 import Simulator
 import Testing
 
-/// Compares the runs of rules that wait, count, gather, digest, escalate, have a quiet time or run only now and then, after many
-/// kills, with the runs that follow from the events alone.
+/// Compares the runs of rules with waits, counts, groups, digests, escalations, quiet times or limits, after many kills, with the
+/// runs that follow from the events alone.
 struct WaitingLedger {
     static let rules = """
         rules:
@@ -207,7 +207,7 @@ struct WaitingLedger {
             // The events' times are shown to the second.
             #expect(own.allSatisfy { $0.created + 1_000_000 >= flush.due }, "a group flushed early", sourceLocation: place)
         }
-        #expect(made.count == flushes.count, "groups that should not be", sourceLocation: place)
+        #expect(made.count == flushes.count, "unexpected groups", sourceLocation: place)
     }
 
     // MARK: Digests
@@ -217,9 +217,10 @@ struct WaitingLedger {
         let due = events.filter { $0["type"] == "schedule_due" && $0["source"] == "digest" }
         #expect(runs.count == due.count, "digests", sourceLocation: place)
         let last = due.last?["sequence"]?.asInt ?? 0
-        let told = events.filter { ($0["sequence"]?.asInt ?? 0) < last }.compactMap { Fact($0)?.id }
+        let expected = events.filter { ($0["sequence"]?.asInt ?? 0) < last }.compactMap { Fact($0)?.id }
         // In the order of the bus, each exactly once.
-        #expect(runs.flatMap(\.words).filter(Set(facts.map(\.id)).contains) == told, "events of digests", sourceLocation: place)
+        let found = runs.flatMap(\.words).filter(Set(facts.map(\.id)).contains)
+        #expect(found == expected, "events of digests", sourceLocation: place)
     }
 
     // MARK: Silences
@@ -236,10 +237,10 @@ struct WaitingLedger {
         for event in events where event["type"] == "silence_ended" {
             let silence = event.at("data", "silence")
             let own = kept[silence?["id"]?.asString ?? ""] ?? []
-            #expect(silence?["kept"]?.asInt == Int64(own.count), "what a silence kept back", sourceLocation: place)
+            #expect(silence?["kept"]?.asInt == Int64(own.count), "deliveries kept back by a silence", sourceLocation: place)
         }
         #expect(Set(kept.keys).isSubset(of: started), sourceLocation: place)
-        let told = deliveries.filter { $0["rule"] == "tell" }.compactMap { $0.at("message", "title")?.asString }
-        #expect(told.sorted() == facts.map(\.id).sorted(), "messages, sent or kept back", sourceLocation: place)
+        let titles = deliveries.filter { $0["rule"] == "tell" }.compactMap { $0.at("message", "title")?.asString }
+        #expect(titles.sorted() == facts.map(\.id).sorted(), "messages, sent or kept back", sourceLocation: place)
     }
 }

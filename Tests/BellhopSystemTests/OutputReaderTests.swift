@@ -6,7 +6,7 @@ import Simulator
 import Testing
 
 /// Readers of the agent's output that end or stop reading.
-@Suite(.timeLimit(.minutes(5))) struct ReaderTests {
+@Suite(.timeLimit(.minutes(5))) struct OutputReaderTests {
     @Test func `the agent keeps running if the reader of its output ends`() async throws {
         let rules = "rule: note\non: task_created\ndo: [{log: \"A ${{ task.title }}\"}]\n"
         try await Stage.set(rules: rules) { stage in

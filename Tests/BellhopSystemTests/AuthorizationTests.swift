@@ -5,7 +5,7 @@ import Simulator
 import Testing
 
 /// `bellhop login` with a person's authorization in a browser.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct AgreementTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct AuthorizationTests {
     private static let rules = """
         rule: acknowledge
         on: task_created
@@ -43,6 +43,16 @@ import Testing
             environment: [:],
             input: "")
         return await browser.end().output
+    }
+
+    /// Logs in to a connection through a browser.
+    private func logIn(_ stage: Stage, _ arguments: [String], input: String = "") async throws {
+        let login = try stage.start(["login"] + arguments, input: input)
+        try await eventually("it waits for a browser") { login.errorsSoFar.contains("Waiting for it at") }
+        let page = try #require(login.errorsSoFar.split(separator: "\n").first { $0.hasPrefix("http") })
+        #expect(try await browse(String(page), in: stage.folder.path).contains("Thank you"))
+        let ended = await login.end()
+        #expect(ended.code == 0, "\(ended.errors)")
     }
 
     @Test func `after one authorization the agent works with its tokens, and after a restart with renewed ones`() async throws {
@@ -100,11 +110,7 @@ import Testing
             let redirect = "http://127.0.0.1:8912/callback"
             stage.instance.addClient("bellhop", secret: Secrets.clientSecret) { $0.redirects = [redirect] }
             let task = stage.instance.addTask(title: "One", assignedTo: Stage.user)
-            let login = try stage.start(["login", "snow", "--client-id", "bellhop"], input: Secrets.clientSecret + "\n")
-            try await eventually("it waits for a browser") { login.errorsSoFar.contains("Waiting for it at") }
-            let page = try #require(login.errorsSoFar.split(separator: "\n").first { $0.hasPrefix("http") })
-            #expect(try await browse(String(page), in: stage.folder.path).contains("Thank you"))
-            #expect(await login.end().code == 0)
+            try await logIn(stage, ["snow", "--client-id", "bellhop"], input: Secrets.clientSecret + "\n")
             for _ in 1...2 {
                 let run = try await stage.bellhop("run", "--once")
                 #expect(run.code == 0, "\(run.errors)")
@@ -148,12 +154,7 @@ import Testing
             let missing = try await stage.bellhop("run", "--once")
             #expect(missing.code == 77)
             #expect(missing.errors.contains("bellhop login api"))
-            let login = try stage.start(["login", "api"])
-            try await eventually("it waits for a browser") { login.errorsSoFar.contains("Waiting for it at") }
-            let page = try #require(login.errorsSoFar.split(separator: "\n").first { $0.hasPrefix("http") })
-            #expect(try await browse(String(page), in: stage.folder.path).contains("Thank you"))
-            let ended = await login.end()
-            #expect(ended.code == 0, "\(ended.errors)")
+            try await logIn(stage, ["api"])
             let run = try await stage.bellhop("run", "--once")
             #expect(run.code == 0, "\(run.errors)")
             #expect(stage.simulation.api.issues.map(\.title) == ["One", "Seen: One"])
@@ -180,11 +181,7 @@ import Testing
     @Test func `a withdrawn authorization is reported once and not retried`() async throws {
         try await Stage.set(rules: Self.rules, configuration: Self.configuration) { stage in
             stage.instance.addClient("bellhop", secret: Secrets.clientSecret) { $0.redirects = [Self.redirect] }
-            let login = try stage.start(["login", "snow"])
-            try await eventually("it waits for a browser") { login.errorsSoFar.contains("Waiting for it at") }
-            let page = try #require(login.errorsSoFar.split(separator: "\n").first { $0.hasPrefix("http") })
-            _ = try await browse(String(page), in: stage.folder.path)
-            #expect(await login.end().code == 0)
+            try await logIn(stage, ["snow"])
             stage.instance.revokeTokens(access: true, refresh: true)
             for _ in 1...3 {
                 let run = try await stage.bellhop("run", "--once")

@@ -5,7 +5,7 @@ import Simulator
 import Testing
 
 /// Secrets and logins that change while an agent runs.
-@Suite(.timeLimit(.minutes(5))) struct TakingOverTests {
+@Suite(.timeLimit(.minutes(5))) struct ChangedSecretTests {
     private static func configuration(_ address: String) -> String {
         """
         version: 1
@@ -19,19 +19,12 @@ import Testing
     }
 
     /// Stores the secrets of the configuration, runs an agent during the body, then stops it.
-    private func withAgent(
-        hook: String, _ body: (Stage, Program) async throws -> Void
-    ) async throws {
+    private func withAgent(hook: String, _ body: (Stage, Program) async throws -> Void) async throws {
         try await Stage.set(rules: StoppingTests.rules, configuration: Self.configuration) { stage in
             try await Self.logIn(stage, password: Secrets.password)
             let set = try await stage.bellhop("secret", "set", "hook_url", input: "\(stage.address)/webhook/\(hook)\n")
             #expect(set.code == 0, "\(set.errors)")
-            let agent = try stage.start(["run"])
-            try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
-            try await body(stage, agent)
-            agent.send(SIGTERM)
-            let ended = await agent.end()
-            #expect(ended.code == 0, "\(ended.errors)")
+            try await stage.withAgent { try await body(stage, $0) }
         }
     }
 
@@ -42,8 +35,7 @@ import Testing
         return login
     }
 
-    @Test func `a resumed receiver gets its deliveries at the address that was stored meanwhile, without a restart`() async throws
-    {
+    @Test func `a resumed receiver gets its deliveries at the newly stored address, without a restart`() async throws {
         try await withAgent(hook: "old") { stage, _ in
             stage.simulation.receivers.setAnswer(of: "old", status: 404, body: "gone")
             stage.instance.addTask(title: "One", assignedTo: Stage.user)
@@ -94,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `removing a secret rests its connection, and storing it again resumes deliveries`() async throws {
+    @Test func `removing a secret stops the deliveries of its connection, and storing it again resumes them`() async throws {
         try await withAgent(hook: "one") { stage, agent in
             let removed = try await stage.bellhop("secret", "remove", "hook_url")
             #expect(removed.errors.contains("The running agent now rests connection `hook`."), "\(removed.errors)")
@@ -108,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `a logout stops all polls, and a login wakes the sources at once`() async throws {
+    @Test func `a logout stops all polls, and a login resumes them at once`() async throws {
         try await withAgent(hook: "one") { stage, agent in
             let out = try await stage.bellhop("logout", "snow")
             #expect(out.code == 0, "\(out.errors)")
