@@ -58,31 +58,30 @@ import Testing
             let shared = try await stage.bellhop(
                 "secret", "set", "hook_url", "--shared", input: "\(stage.address)/webhook/old\n")
             #expect(shared.code == 0, "\(shared.errors)")
-            let agent = try stage.start(["run"])
-            try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
-            // Two other projects: one in which the secret is replaced, and one with an unknown store here.
-            try stage.folder.write("other/bellhop.yaml", "version: 1\nproject: p0000000000f\n")
-            try stage.folder.write("third/bellhop.yaml", "version: 1\nproject: p0000000000e\n")
-            for project in ["other", "third"] {
-                let own = try await stage.bellhop(
-                    "secret", "set", "mine", "--config", "\(project)/bellhop.yaml", input: "x\n")
-                #expect(own.code == 0, "\(own.errors)")
+            try await stage.withAgent { _ in
+                // Two other projects: the secret is replaced in one; the other's store is unknown here.
+                try stage.folder.write("other/bellhop.yaml", "version: 1\nproject: p0000000000f\n")
+                try stage.folder.write("third/bellhop.yaml", "version: 1\nproject: p0000000000e\n")
+                for project in ["other", "third"] {
+                    let own = try await stage.bellhop(
+                        "secret", "set", "mine", "--config", "\(project)/bellhop.yaml", input: "x\n")
+                    #expect(own.code == 0, "\(own.errors)")
+                }
+                try stage.folder.write(
+                    "third/bellhop.yaml", "version: 1\nproject: p0000000000e\nstore: ${{ env.NOT_SET }}\n")
+                let set = try await stage.bellhop(
+                    "secret", "set", "hook_url", "--shared", "--config", "other/bellhop.yaml",
+                    input: "\(stage.address)/webhook/new\n")
+                let file = stage.folder.path + "/bellhop.yaml"
+                #expect(
+                    set.errors.contains("The running agent of \(file) uses it from now on (connection `hook`)."), "\(set.errors)")
+                #expect(set.errors.contains("An agent of \(stage.folder.path)/third/bellhop.yaml uses it once it is restarted"))
+                stage.instance.addTask(title: "One", assignedTo: Stage.user)
+                try await eventually("it arrives at the new address") {
+                    stage.simulation.receivers.received(by: "new").contains { $0.isTaken }
+                }
+                #expect(stage.simulation.receivers.received(by: "old").isEmpty)
             }
-            try stage.folder.write("third/bellhop.yaml", "version: 1\nproject: p0000000000e\nstore: ${{ env.NOBODY_HAS_IT }}\n")
-            let set = try await stage.bellhop(
-                "secret", "set", "hook_url", "--shared", "--config", "other/bellhop.yaml",
-                input: "\(stage.address)/webhook/new\n")
-            let file = stage.folder.path + "/bellhop.yaml"
-            #expect(
-                set.errors.contains("The running agent of \(file) uses it from now on (connection `hook`)."), "\(set.errors)")
-            #expect(set.errors.contains("An agent of \(stage.folder.path)/third/bellhop.yaml uses it once it is restarted"))
-            stage.instance.addTask(title: "One", assignedTo: Stage.user)
-            try await eventually("it arrives at the new address") {
-                stage.simulation.receivers.received(by: "new").contains { $0.isTaken }
-            }
-            #expect(stage.simulation.receivers.received(by: "old").isEmpty)
-            agent.send(SIGTERM)
-            #expect(await agent.end().code == 0)
         }
     }
 

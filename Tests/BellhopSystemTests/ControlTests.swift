@@ -120,28 +120,26 @@ import Testing
     @Test func `an emptied or truncated rule file leaves its rules in force, and a deleted one ends them`() async throws {
         try await Stage.set(rules: Self.logging("A")) { stage in
             try stage.folder.write("rules/other.yaml", "rule: other\non: task_created\ndo: [{log: O}]\n")
-            let agent = try stage.start(["run"])
-            try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
-            try stage.folder.write("rules/rules.yaml", "# rule: note\n")
-            try await eventually("the loss is refused") {
-                agent.errorsSoFar.contains("this file has no rules any more; it had `note`")
+            try await stage.withAgent { agent in
+                try stage.folder.write("rules/rules.yaml", "# rule: note\n")
+                try await eventually("the loss is refused") {
+                    agent.errorsSoFar.contains("this file has no rules any more; it had `note`")
+                }
+                stage.instance.addTask(title: "One", assignedTo: Stage.user)
+                try await eventually("the old rule still runs") { agent.outputSoFar.contains("A One") }
+                unlink(stage.folder.path + "/rules/rules.yaml")
+                try await eventually("one rule is left") {
+                    try JSON.parse(try await stage.bellhop("status", "--json").output)["agent"]?["rules"] == 1
+                }
+                // Moving the folder away ends no rule.
+                rename(stage.folder.path + "/rules", stage.folder.path + "/away")
+                agent.send(SIGHUP)
+                try await eventually("the loss of all is refused") {
+                    agent.errorsSoFar.contains("there are no rules now; before, there were 1")
+                }
+                stage.instance.addTask(title: "Two", assignedTo: Stage.user)
+                try await eventually("the last rule still runs") { agent.outputSoFar.contains("O\n") }
             }
-            stage.instance.addTask(title: "One", assignedTo: Stage.user)
-            try await eventually("the old rule still runs") { agent.outputSoFar.contains("A One") }
-            unlink(stage.folder.path + "/rules/rules.yaml")
-            try await eventually("one rule is left") {
-                try JSON.parse(try await stage.bellhop("status", "--json").output)["agent"]?["rules"] == 1
-            }
-            // Moving the folder away ends no rule.
-            rename(stage.folder.path + "/rules", stage.folder.path + "/away")
-            agent.send(SIGHUP)
-            try await eventually("the loss of all is refused") {
-                agent.errorsSoFar.contains("there are no rules now; before, there were 1")
-            }
-            stage.instance.addTask(title: "Two", assignedTo: Stage.user)
-            try await eventually("the last rule still runs") { agent.outputSoFar.contains("O\n") }
-            agent.send(SIGTERM)
-            #expect(await agent.end().code == 0)
         }
     }
 

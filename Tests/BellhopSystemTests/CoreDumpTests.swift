@@ -9,13 +9,11 @@ import Testing
 
     @Test func `the agent's limit for core files is zero`() async throws {
         try await Stage.set(rules: StoppingTests.rules) { stage in
-            let agent = try stage.start(["run"])
-            try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
-            let limits = try Self.text(of: "/proc/\(agent.id)/limits").split(separator: "\n")
-            let core = try #require(limits.first { $0.hasPrefix("Max core file size") })
-            #expect(core.split(separator: " ").suffix(3) == ["0", "0", "bytes"], "\(core)")
-            agent.send(SIGTERM)
-            #expect(await agent.end().code == 0)
+            try await stage.withAgent { agent in
+                let limits = try Self.text(of: "/proc/\(agent.id)/limits").split(separator: "\n")
+                let core = try #require(limits.first { $0.hasPrefix("Max core file size") })
+                #expect(core.split(separator: " ").suffix(3) == ["0", "0", "bytes"], "\(core)")
+            }
         }
     }
 

@@ -134,14 +134,12 @@ import Testing
     @Test func `a push polls its source at once`() async throws {
         let port = try FreePort.find()
         try await Stage.set(rules: Self.rules, configuration: { Self.configuration($0, port: port) }) { stage in
-            let agent = try stage.start(["run"])
-            try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
-            stage.instance.addTask(title: "One", assignedTo: Stage.user)
-            #expect(try await post("", port, "/in/snow", token: "") == "401")
-            #expect(try await post("", port, "/in/snow") == "202")
-            try await eventually("the task is seen") { agent.outputSoFar.contains("seen: One") }
-            agent.send(SIGTERM)
-            #expect(await agent.end().code == 0)
+            try await stage.withAgent { agent in
+                stage.instance.addTask(title: "One", assignedTo: Stage.user)
+                #expect(try await post("", port, "/in/snow", token: "") == "401")
+                #expect(try await post("", port, "/in/snow") == "202")
+                try await eventually("the task is seen") { agent.outputSoFar.contains("seen: One") }
+            }
         }
     }
 }

@@ -26,7 +26,9 @@ struct Line: Sendable, CustomStringConvertible {
     var description: String { text }
 }
 
-/// The value of a planned expression; traps if observed evaluation has another result.
+/// The value of a planned expression.
+///
+/// - Throws: an error too if observed evaluation has another result.
 func evaluated(_ text: String, _ variables: [String: Value] = [:], checked: Bool = true) throws -> Value {
     var environment = Environment(host: host)
     for name in variables.keys { environment.declare(name, .dyn) }
@@ -34,7 +36,7 @@ func evaluated(_ text: String, _ variables: [String: Value] = [:], checked: Bool
     let value = try expression.program.evaluate(variables, in: environment)
     guard case .value(let seen) = expression.explain(Activation(environment, resolver: Bindings(variables))).result,
         seen.description == value.description
-    else { throw EvaluationError(.host, "observed otherwise than planned") }
+    else { throw EvaluationError(.host, "observed evaluation has another result") }
     return value
 }
 

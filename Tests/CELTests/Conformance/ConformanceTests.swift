@@ -1,5 +1,4 @@
-import CEL
-import Glibc
+import Foundation
 import Testing
 
 /// The language's own conformance suite, from the folder in CEL_SPEC (cel-spec's tests/simple/testdata).
@@ -7,7 +6,7 @@ struct ConformanceTests {
     @Test(.enabled(if: SpecFiles.folder != nil, "CEL_SPEC does not name a folder with the conformance suite"))
     func `every test of the conformance suite passes or is listed as needing protocol buffers`() throws {
         let folder = try #require(SpecFiles.folder)
-        let files = SpecFiles.names(in: folder).filter { $0.hasSuffix(".textproto") }
+        let files = try SpecFiles.names(in: folder).filter { $0.hasSuffix(".textproto") }
         #expect(!files.isEmpty, "no .textproto files in \(folder)")
         var total = (passed: 0, failed: 0, skipped: 0)
         var skipped: [String] = []
@@ -51,48 +50,17 @@ struct ConformanceTests {
     }
 }
 
-/// The files of the suite, read without Foundation.
+/// The files of the suite.
 enum SpecFiles {
     /// The folder in CEL_SPEC; nil if it is not set.
-    static let folder = getenv("CEL_SPEC").map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+    static let folder = ProcessInfo.processInfo.environment["CEL_SPEC"].flatMap { $0.isEmpty ? nil : $0 }
 
-    struct Unreadable: Error { let path: String }
-
-    static func names(in folder: String) -> [String] {
-        guard let directory = opendir(folder) else { return [] }
-        defer { closedir(directory) }
-        var names: [String] = []
-        while let entry = readdir(directory) {
-            names.append(
-                withUnsafePointer(to: &entry.pointee.d_name) {
-                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-                })
-        }
-        return names.sorted()
-    }
-
-    static func read(_ path: String) throws -> [UInt8] {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { throw Unreadable(path: path) }
-        defer { close(file) }
-        var bytes: [UInt8] = []
-        var part = [UInt8](repeating: 0, count: 64 << 10)
-        while true {
-            let count = Glibc.read(file, &part, part.count)
-            guard count >= 0 else { throw Unreadable(path: path) }
-            if count == 0 { return bytes }
-            bytes += part[..<count]
-        }
-    }
-
-    static func write(_ text: String, to path: String) throws {
-        guard let file = fopen(path, "w") else { throw Unreadable(path: path) }
-        defer { fclose(file) }
-        guard fputs(text, file) >= 0 else { throw Unreadable(path: path) }
+    static func names(in folder: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
     }
 
     static func tests(in path: String) throws -> [SpecTest] {
-        let message = try TextMessage.parse(read(path))
+        let message = try TextMessage.parse(Array(Data(contentsOf: URL(filePath: path))))
         let file = message.string("name") ?? path
         return message.messages("section").flatMap { section in
             section.messages("test").map { test in

@@ -1,3 +1,5 @@
+import Foundation
+
 /// The skipped tests of the conformance suite: all need protocol buffer messages, enums, wrappers, extensions or `Any`, which
 /// this library does not have. The runner fails for a skipped test that is not listed, and runs a listed one that needs none.
 ///
@@ -8,11 +10,13 @@ enum SkipList {
 
     /// The tests that were skipped at the last review.
     static let known: Set<String> = {
-        let text = (try? SpecFiles.read(file)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        let text = (try? String(contentsOfFile: file, encoding: .utf8)) ?? ""
         return Set(text.split(separator: "\n").map(String.init))
     }()
 
-    static func record(_ names: [String]) throws { try SpecFiles.write(names.sorted().map { $0 + "\n" }.joined(), to: file) }
+    static func record(_ names: [String]) throws {
+        try names.sorted().map { $0 + "\n" }.joined().write(toFile: file, atomically: true, encoding: .utf8)
+    }
 
     /// The areas of the suite as `file/section/test`, where `*` at the end stands for the rest, with the reason for each.
     static let entries: [(pattern: String, reason: String)] = [

@@ -61,27 +61,24 @@ enum LatencyRun {
         ]
     }
 
-    /// Adds events that no rule wants. The write-ahead log then has its full length, as after some hours of use: commits that make it
+    /// Adds events that match no rule. The write-ahead log then has its full length, as after some hours of use: commits that make it
     /// longer take longer.
     private static func fill(_ store: any Store, _ count: Int, at now: Timestamp) async throws {
         let events = Tasks.keys(count, seed: 8).enumerated().map {
             Tasks.event(.taskChanged, Tasks.snapshot($0.offset, key: $0.element), at: now)
         }
-        for start in stride(from: 0, to: count, by: 1000) {
-            try await store.append(Array(events[start..<min(start + 1000, count)]))
-        }
+        try await store.append(events, inBatchesOf: 1000)
     }
 
     private static func rules(_ address: String) throws -> RuleBook {
-        let text = """
+        try RuleSet.book(
+            """
             rule: alert
             on: task_created
             do:
               - webhook: {url: "\(address)", json: {number: "${{ task.number }}", title: "${{ task.title }}"}}
 
-            """
-        return try RuleBook.load(
-            [RuleFile(path: "rules/alert.yaml", bytes: Array(text.utf8))], surroundings: RuleSet.surroundings)
+            """)
     }
 
     private static func firstByte(at receiver: LocalReceiver) async throws -> ContinuousClock.Instant {

@@ -3,7 +3,7 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// A webhook receiver on this machine: it answers 200 to everything, unless it is told otherwise, and records when the first byte of a request arrived.
+/// A webhook receiver on this machine, which by default answers 200. It records when the first byte of a request arrived.
 ///
 /// A class with a mutex, because its connections run on another thread.
 final class LocalReceiver: Sendable {
@@ -13,22 +13,22 @@ final class LocalReceiver: Sendable {
     }
 
     /// How it answers.
-    enum Manner: Sendable {
-        case friendly
+    enum Behaviour: Sendable {
+        case ok
         /// It answers 202, as the agent's own server does.
-        case accepting
+        case accepted
         /// It never answers.
         case silent
         /// It answers 429 with `Retry-After: 5`.
         case busy
     }
 
-    private let manner: Manner
+    private let behaviour: Behaviour
     private let state = Mutex(State())
     private let threads = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     private let listener = Mutex<(any Channel)?>(nil)
 
-    init(_ manner: Manner = .friendly) { self.manner = manner }
+    init(_ behaviour: Behaviour = .ok) { self.behaviour = behaviour }
 
     /// Listens on a free port and returns the address to post to.
     func start() async throws -> String {
@@ -40,7 +40,7 @@ final class LocalReceiver: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(Arrival { self.bytesCame() })
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline(withPipeliningAssistance: false)
-                    try channel.pipeline.syncOperations.addHandler(Answer(manner) { self.requestCame() })
+                    try channel.pipeline.syncOperations.addHandler(Answer(behaviour) { self.requestCame() })
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
@@ -91,22 +91,22 @@ private final class Arrival: ChannelInboundHandler, Sendable {
 private final class Answer: ChannelInboundHandler, Sendable {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
-    private let manner: LocalReceiver.Manner
+    private let behaviour: LocalReceiver.Behaviour
     private let note: @Sendable () -> Void
 
-    init(_ manner: LocalReceiver.Manner, _ note: @escaping @Sendable () -> Void) {
-        self.manner = manner
+    init(_ behaviour: LocalReceiver.Behaviour, _ note: @escaping @Sendable () -> Void) {
+        self.behaviour = behaviour
         self.note = note
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard case .end = unwrapInboundIn(data) else { return }
         note()
-        let text = manner == .accepting ? "Accepted.\n" : "ok"
+        let text = behaviour == .accepted ? "Accepted.\n" : "ok"
         var head = HTTPResponseHead(version: .http1_1, status: .ok, headers: ["Content-Length": "\(text.utf8.count)"])
-        switch manner {
-        case .friendly: break
-        case .accepting: head.status = .accepted
+        switch behaviour {
+        case .ok: break
+        case .accepted: head.status = .accepted
         case .silent: return
         case .busy:
             head.status = .tooManyRequests

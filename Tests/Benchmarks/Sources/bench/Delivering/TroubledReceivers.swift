@@ -5,7 +5,7 @@ import BellhopEngine
 import BellhopStore
 import Synchronization
 
-/// Twelve receivers, of which one hangs and one answers 429 with five seconds: how fast the other ten are beside ten without them.
+/// The rate of ten receivers beside one that hangs and one that answers 429 with `Retry-After: 5`, compared with ten alone.
 enum TroubledReceivers {
     static func run(_ bench: Bench) async throws -> [Measurement] {
         let count = bench.size(1000)
@@ -28,7 +28,7 @@ enum TroubledReceivers {
 
     /// The seconds until ten receivers have all their deliveries.
     private static func deliver(
-        _ count: Int, troubles: [LocalReceiver.Manner], store path: String
+        _ count: Int, troubles: [LocalReceiver.Behaviour], store path: String
     ) async throws -> Double {
         let healthy = (0..<10).map { _ in LocalReceiver() }
         let others = troubles.map { LocalReceiver($0) }

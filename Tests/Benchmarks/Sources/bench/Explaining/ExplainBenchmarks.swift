@@ -4,7 +4,7 @@ import BellhopEngine
 import BellhopRules
 import BellhopStore
 
-/// Measures what `bellhop explain` reads and judges.
+/// Measures `bellhop explain`.
 enum ExplainBenchmarks {
     static let all = [
         Benchmark(
@@ -86,7 +86,7 @@ enum ExplainBenchmarks {
         for round in 0..<(bench.repetitions + 2) {
             bench.say("round \(round + 1)")
             let (own, plain) = ("\(bench.folder)/\(throttled)-\(round).db", "\(bench.folder)/\(throttled)-\(round)-plain.db")
-            // In turn first and second, so that neither gains by its place.
+            // They alternate, so that neither profits from its place.
             for isRecorded in round.isMultiple(of: 2) ? [true, false] : [false, true] {
                 let time = try await route(events, book, isRecorded ? own : plain, isRecorded: isRecorded)
                 if isRecorded { with.append(time) } else { without.append(time) }
@@ -101,9 +101,7 @@ enum ExplainBenchmarks {
     private static func route(_ events: [Event], _ book: RuleBook, _ path: String, isRecorded: Bool) async throws -> Double {
         let store = try Stores.open(path)
         _ = try await store.register(book.registrations(at: SystemClock().now), at: SystemClock().now)
-        for start in stride(from: 0, to: events.count, by: 10_000) {
-            try await store.append(Array(events[start..<min(start + 10_000, events.count)]))
-        }
+        try await store.append(events, inBatchesOf: 10_000)
         var records = 0
         let time = try await Stopwatch.seconds {
             while true {

@@ -26,13 +26,6 @@ enum Stopwatch {
         try await work()
         return (ContinuousClock.now - start).inSeconds
     }
-
-    /// The median of several runs, in seconds.
-    static func median(of count: Int, _ work: () throws -> Void) rethrows -> Double {
-        var times: [Double] = []
-        for _ in 0..<count { times.append(try seconds(work)) }
-        return times.median
-    }
 }
 
 extension Duration {

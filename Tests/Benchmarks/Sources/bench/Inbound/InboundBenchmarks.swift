@@ -17,7 +17,7 @@ enum InboundBenchmarks {
 
     private static func rate(_ bench: Bench) async throws -> [Measurement] {
         let count = bench.size(100_000)
-        let receiver = LocalReceiver(.accepting)
+        let receiver = LocalReceiver(.accepted)
         let bare = try await receiver.start()
         var (ours, yardstick): ([Double], [Double]) = ([], [])
         for round in 0..<bench.repetitions {

@@ -1,8 +1,8 @@
 import NIOCore
 import NIOPosix
 
-/// Posts the same bytes again and again, with as little work as possible, so that the server is measured. It takes an answer for
-/// complete once it ends with `Accepted.` and a line feed.
+/// Posts the same bytes repeatedly, with as little work as possible, so that the server is measured. An answer is complete when it
+/// ends with `Accepted.` and a line feed.
 struct RawClient {
     private let host: String
     private let port: Int

@@ -7,18 +7,18 @@ struct RuleSet: Sendable {
     var count: Int
     /// The address of their webhooks.
     var hook = "http://127.0.0.1:9/hook"
-    /// Whether every fifth rule also waits, counts, gathers or runs for what does not come.
+    /// Whether every fifth rule also waits, counts, groups or reacts to an absence.
     var hasWaits = false
 
-    /// Whether every fifth rule, or each, runs once an hour at most.
+    /// The rules that run at most once an hour.
     var throttled = Throttled.none
 
     enum Throttled { case none, everyFifth, all }
 
-    /// The rules that do so, by their numbers.
+    /// The numbers of the rules that wait.
     var waiting: [Int] { Array(stride(from: 0, to: count, by: 5)) }
 
-    /// What a rule has beside its condition and its step: its events, and what makes it wait.
+    /// The parts of a rule beside its condition and its step: its events, and the key that makes it wait.
     private typealias Time = (on: String, more: String)
 
     private static let plain: Time = ("[task_created, task_changed]", "")
@@ -70,6 +70,11 @@ struct RuleSet: Sendable {
     }
 
     func book() throws -> RuleBook { try RuleBook.load(files, surroundings: Self.surroundings) }
+
+    /// The rules of a text.
+    static func book(_ text: String) throws -> RuleBook {
+        try RuleBook.load([RuleFile(path: "rules/bench.yaml", bytes: Array(text.utf8))], surroundings: surroundings)
+    }
 
     /// Events about tasks: one in ten matches one rule, four in ten match a rule except for their priority, five match no rule.
     /// - Parameter hit: the numbers of the rules that they match; nil for all.

@@ -42,7 +42,7 @@ enum Tasks {
             subject: "\(scope.instance)/\(snapshot.key.text)", time: time, data: data)
     }
 
-    /// What a poll stores that found these tasks new or changed.
+    /// The commit of a poll that found these tasks new or changed.
     static func poll(_ snapshots: [Snapshot], events: [Event] = [], turn: Int64, at time: Timestamp) -> PollCommit {
         let present = snapshots.map { snapshot in
             let text = SnapshotText(snapshot)
@@ -58,5 +58,14 @@ enum Tasks {
     static func keys(_ count: Int, seed: UInt64) -> [TaskKey] {
         var random = SeededRandom(seed: seed)
         return (0..<count).map { _ in TaskKey(random.hex()) }
+    }
+}
+
+extension Store {
+    /// Stores events in batches of this size.
+    func append(_ events: [Event], inBatchesOf size: Int) async throws {
+        for start in stride(from: 0, to: events.count, by: size) {
+            try await append(Array(events[start..<min(start + size, events.count)]))
+        }
     }
 }

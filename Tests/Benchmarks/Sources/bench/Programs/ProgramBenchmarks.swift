@@ -17,7 +17,7 @@ enum ProgramBenchmarks {
         guard let program = ProgramUnderTest(bench) else { return ProgramUnderTest.missing(names, bench) }
         // The port is closed: an agent is ready before its first poll.
         let file = try program.configure("thousand", instance: "http://127.0.0.1:9", every: "1m", rules: 1000)
-        let store = file.replacingSuffix("bellhop.yaml", by: "bellhop.db")
+        let store = String(file.dropLast("yaml".count)) + "db"
         var (bare, check, ready): ([Double], [Double], [Double]) = ([], [], [])
         for _ in 0..<bench.repetitions + 2 {
             bare.append(try Stopwatch.seconds { try expect(0, of: program, ["--help"]) })
@@ -59,9 +59,4 @@ enum ProgramBenchmarks {
         }
         return time
     }
-}
-
-extension String {
-    /// The text with its suffix replaced, if it has it.
-    func replacingSuffix(_ old: String, by new: String) -> String { hasSuffix(old) ? dropLast(old.count) + new : self }
 }

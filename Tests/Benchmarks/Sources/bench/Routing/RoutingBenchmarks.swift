@@ -50,9 +50,7 @@ enum RoutingBenchmarks {
         let surroundings = Surroundings(store: store, clock: SystemClock(), signals: Signals())
         let shelf = RuleShelf()
         try await shelf.install(book, in: surroundings)
-        for start in stride(from: 0, to: events.count, by: 10_000) {
-            try await store.append(Array(events[start..<min(start + 10_000, events.count)]))
-        }
+        try await store.append(events, inBatchesOf: 10_000)
         let router = Router(surroundings, shelf: shelf, batch: batch)
         let before = Machine.processorTime
         let time = try await Stopwatch.seconds {

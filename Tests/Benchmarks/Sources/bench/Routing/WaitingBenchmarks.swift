@@ -46,7 +46,7 @@ enum WaitingBenchmarks {
         ]
     }
 
-    /// The seconds for all events; the state that each batch leaves is there for the next.
+    /// The seconds for all events. Each batch reads the state that the previous ones wrote.
     private static func pass(_ events: [Event], _ book: RuleBook) throws -> Double {
         let stored = events.enumerated().map { StoredEvent(sequence: Int64($0 + 1), event: $1) }
         let known = Dictionary(uniqueKeysWithValues: stored.map { ($0.sequence, $0) })
@@ -91,8 +91,8 @@ enum WaitingBenchmarks {
     }
 
     private static func route(_ events: [Event], _ book: RuleBook, _ path: String) async throws -> Double {
-        let (store, surroundings, shelf) = try await office(book, path)
-        try await append(events, to: store)
+        let (store, surroundings, shelf) = try await openStore(book, path)
+        try await store.append(events, inBatchesOf: 10_000)
         let router = Router(surroundings, shelf: shelf, timers: TimerLoop(surroundings, shelf: shelf), batch: batch)
         let time = try await Stopwatch.seconds {
             let routed = try await router.routePending()
@@ -102,18 +102,12 @@ enum WaitingBenchmarks {
         return time
     }
 
-    private static func office(_ book: RuleBook, _ path: String) async throws -> (any Store, Surroundings, RuleShelf) {
+    private static func openStore(_ book: RuleBook, _ path: String) async throws -> (any Store, Surroundings, RuleShelf) {
         let store = try Stores.open(path)
         let surroundings = Surroundings(store: store, clock: SystemClock(), signals: Signals())
         let shelf = RuleShelf()
         try await shelf.install(book, in: surroundings)
         return (store, surroundings, shelf)
-    }
-
-    private static func append(_ events: [Event], to store: any Store) async throws {
-        for start in stride(from: 0, to: events.count, by: 10_000) {
-            try await store.append(Array(events[start..<min(start + 10_000, events.count)]))
-        }
     }
 
     // MARK: Timers
@@ -139,24 +133,22 @@ enum WaitingBenchmarks {
         """
 
     private static func book(waits: Bool = true) throws -> RuleBook {
-        let text = patient + (waits ? "for: 10m\n" : "") + other
-        return try RuleBook.load(
-            [RuleFile(path: "rules/patient.yaml", bytes: Array(text.utf8))], surroundings: RuleSet.surroundings)
+        try RuleSet.book(patient + (waits ? "for: 10m\n" : "") + other)
     }
 
     private static func due(_ bench: Bench) async throws -> [Measurement] {
         let count = bench.size(100_000)
         let keys = Tasks.keys(count, seed: 7)
         let snapshots = keys.enumerated().map { Tasks.snapshot($0, key: $1, priority: 1) }
-        let (store, surroundings, shelf) = try await office(try book(), "\(bench.folder)/due.db")
+        let (store, surroundings, shelf) = try await openStore(try book(), "\(bench.folder)/due.db")
         let turn = try await store.open(Tasks.scope, source: Tasks.source, at: SystemClock().now).turn
         guard case .committed = try await store.commit(Tasks.poll(snapshots, turn: turn, at: SystemClock().now)) else {
-            throw BenchError("the poll was not kept")
+            throw BenchError("the poll was not stored")
         }
         let timers = TimerLoop(surroundings, shelf: shelf)
         // All waits end as soon as they have begun.
         let began = SystemClock().now - patience
-        try await append(snapshots.map { Tasks.event(.taskCreated, $0, at: began) }, to: store)
+        try await store.append(snapshots.map { Tasks.event(.taskCreated, $0, at: began) }, inBatchesOf: 10_000)
         _ = try await Router(surroundings, shelf: shelf, batch: batch).routePending()
         Machine.giveBackMemory()
         try Machine.resetPeak()
@@ -198,8 +190,8 @@ enum WaitingBenchmarks {
         ]
     }
 
-    /// Stores an event that matters to no timer, routes it, and pauses, until cancelled; returns how long each was under way, nil for one
-    /// that the end has kept from being routed.
+    /// Until it is cancelled, stores an event that concerns no timer, routes it, and pauses. Returns the seconds of each; nil if the
+    /// cancellation interrupted it.
     private static func routeOthers(in surroundings: Surroundings, by router: Router) async throws -> [Double?] {
         var times: [Double?] = []
         while !Task.isCancelled {
@@ -224,7 +216,7 @@ enum WaitingBenchmarks {
         for waits in [0, count] {
             let path = "\(bench.folder)/start-\(waits).db"
             do {
-                let (store, _, _) = try await office(try book(), path)
+                let (store, _, _) = try await openStore(try book(), path)
                 let due = SystemClock().now + .seconds(86_400)
                 for start in stride(from: 0, to: waits, by: 10_000) {
                     var routing = Routing()
@@ -247,7 +239,7 @@ enum WaitingBenchmarks {
             for _ in 0..<bench.repetitions {
                 own.append(
                     try await Stopwatch.seconds {
-                        let (store, surroundings, shelf) = try await office(try book(), path)
+                        let (store, surroundings, shelf) = try await openStore(try book(), path)
                         _ = try await TimerLoop(surroundings, shelf: shelf).fireDue()
                         _ = try await store.nextTimer()
                         try await store.close()
@@ -276,9 +268,7 @@ enum WaitingBenchmarks {
     private static func tasks(_ bench: Bench) async throws -> [Measurement] {
         let count = bench.size(100_000)
         var snapshots = Tasks.keys(count, seed: 9).enumerated().map { Tasks.snapshot($0, key: $1) }
-        let book = try RuleBook.load(
-            [RuleFile(path: "rules/reader.yaml", bytes: Array(reader.utf8))], surroundings: RuleSet.surroundings)
-        let (store, surroundings, shelf) = try await office(book, "\(bench.folder)/tasks.db")
+        let (store, surroundings, shelf) = try await openStore(try RuleSet.book(reader), "\(bench.folder)/tasks.db")
         let router = Router(surroundings, shelf: shelf, batch: batch)
         let clock = SystemClock()
         var turn = try await store.open(Tasks.scope, source: Tasks.source, at: clock.now).turn
@@ -286,7 +276,7 @@ enum WaitingBenchmarks {
             guard
                 case .committed(let next, events.count) = try await store.commit(
                     Tasks.poll(snapshots, events: events, turn: turn, at: clock.now))
-            else { throw BenchError("the poll was not kept") }
+            else { throw BenchError("the poll was not stored") }
             turn = next
         }
         try await poll(snapshots, [])

@@ -8,7 +8,7 @@ import Synchronization
 enum BacklogMemory {
     static func run(_ bench: Bench) async throws -> [Measurement] {
         let count = bench.size(100_000)
-        // The first one pays for what is allocated only once.
+        // The first run includes one-time allocations, and is not counted.
         _ = try await growth(beside: 1000, in: "first", bench)
         let few = try await growth(beside: 1000, in: "few", bench)
         let many = try await growth(beside: count, in: "many", bench)
@@ -70,7 +70,7 @@ enum BacklogMemory {
         try await store.close()
     }
 
-    /// One that never answers takes what it is given until it is cancelled.
+    /// A receiver that never answers keeps each delivery until it is cancelled.
     private struct Receiver: Action {
         let answers: Bool
 

@@ -41,7 +41,7 @@ enum StoreBenchmarks {
         let time = try await Stopwatch.seconds {
             let commit = Tasks.poll(snapshots, events: events, turn: turn, at: now)
             guard case .committed(_, events.count) = try await store.commit(commit) else {
-                throw BenchError("the poll was not kept")
+                throw BenchError("the poll was not stored")
             }
         }
         try await store.close()

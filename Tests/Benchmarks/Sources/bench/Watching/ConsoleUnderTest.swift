@@ -69,12 +69,12 @@ struct ConsoleUnderTest: Sendable {
         let answer = try await client.execute(request, timeout: .seconds(30))
         _ = try await answer.body.collect(upTo: 1 << 20)
         guard let cookie = answer.headers["set-cookie"].first?.prefix(while: { $0 != ";" }) else {
-            throw BenchError("the console let nobody in: \(answer.status)")
+            throw BenchError("the login to the console failed: \(answer.status)")
         }
         return String(cookie)
     }
 
-    /// The whole page, and the seconds until it is there.
+    /// The page, and the seconds until all of it has arrived.
     func open(_ path: String, cookie: String, status: UInt = 200) async throws -> (text: String, time: Double) {
         var request = HTTPClientRequest(url: "http://127.0.0.1:\(port)\(path)")
         request.headers = ["Cookie": cookie]

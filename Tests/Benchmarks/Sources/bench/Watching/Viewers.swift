@@ -42,7 +42,7 @@ final class Viewers: Sendable {
         thread.submit { [self] _ in read() }
     }
 
-    /// How many events all have received together, and the one with the fewest.
+    /// The number of events that all viewers received together, and the smallest number of one viewer.
     var events: (all: Int, fewest: Int) {
         received.withLock { ($0.reduce(0, +), $0.min() ?? 0) }
     }
