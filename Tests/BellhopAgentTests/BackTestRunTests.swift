@@ -89,7 +89,7 @@ import Testing
         async let added = store.append((1500..<3000).map(created))
         let report = try await self.report(store)
         _ = try await added
-        // All of one transaction or nothing of it.
+        // All events of the transaction, or none.
         #expect(report.events == 1500 || report.events == 3000)
     }
 }

@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    /// The files that list all connectors, and what the program lends them.
+    /// The files that list all connectors and their environment.
     private static let lists: Set<String> = ["Catalogue.swift", "Connectors.swift", "ConnectorEnvironment.swift"]
 
     @Test(arguments: ["ServiceNow", "ETO", "MobileFoundation", "Web", "Receivers", "Log"])

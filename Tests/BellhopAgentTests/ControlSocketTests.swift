@@ -54,7 +54,7 @@ import Testing
         #expect(throws: PrivateFolder.FileError.self) { try PrivateFolder.make(file) }
     }
 
-    @Test func `an agent answers its own user and root, and a command asks agents of its own user or of root`() throws {
+    @Test func `an agent answers its own user and root, and a command trusts agents of its own user or of root`() throws {
         let folder = try TemporaryFolder()
         let (ada, bob, root) = (PeerUser(.init(user: 1000)), PeerUser(.init(user: 1001)), PeerUser(.init(user: 0)))
         #expect(ada.mayAsk(agentOf: 1000) && root.mayAsk(agentOf: 1000) && !bob.mayAsk(agentOf: 1000))

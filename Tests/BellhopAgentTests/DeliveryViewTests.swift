@@ -29,7 +29,7 @@ import Testing
         return try #require(rows.first)
     }
 
-    @Test func `the answer contains the whole message, in the list too`() async throws {
+    @Test func `both the list and the answer for one id contain the whole message`() async throws {
         for whole in [true, false] {
             let delivery = try await shown(whole: whole, kind: nil)
             #expect(
@@ -50,7 +50,7 @@ import Testing
         #expect(try await shown(whole: false, kind: "slack")["request"] == nil)
     }
 
-    @Test func `the request has what decides where the message goes, and no secret`() async throws {
+    @Test func `the request shows the destination of the message, and no secret`() async throws {
         var message = Self.message
         message.thread = "INC0010001"
         let trigger = try await shown(whole: true, kind: "pagerduty", ["routing_key": "hunter2hunter2"], message)

@@ -34,7 +34,7 @@ import Testing
         for page in try DocumentationPage.all() {
             for listing in page.listings where listing.language == "yaml" {
                 let example = try #require(try DocumentedExample(listing.text), "the kind of file of \(listing.place) is unclear")
-                // Types of events and permissions are declared in bellhop.yaml alone.
+                // Only bellhop.yaml can declare types of events and permissions.
                 let worlds = page.name == Self.declaring ? [worlds[1]] : worlds
                 let isOwn = !example.sources.isSubset(of: known)
                 let own = isOwn ? [worlds[0], try await Self.documented(on: page, with: example.sources)] : worlds
@@ -47,7 +47,7 @@ import Testing
             "\(counts)")
     }
 
-    /// The guide whose rules need what bellhop.yaml declares.
+    /// The guide whose rules use events and permissions that bellhop.yaml declares.
     private static let declaring = "Events-and-programs"
 
     @Test(arguments: [("Rules-cookbook", 10), ("Conversations-and-pauses", 3), (declaring, 3)])

@@ -18,7 +18,7 @@ import Testing
         #expect(try folder.mode("state/bellhop") == 0o700)
     }
 
-    @Test func `a line like the one before, an empty line and several lines at once are not kept`() throws {
+    @Test func `repeated, empty and multi-line entries are not kept`() throws {
         let file = HistoryFile(path: folder.path + "/history")
         for line in ["a", "a", "", "b\nc", "d", "a"] { try file.add(line) }
         #expect(try file.lines() == ["a", "d", "a"])

@@ -69,7 +69,7 @@ import Testing
         #expect(try await problem("kill -9 $$").contains("it ended with signal 9"))
     }
 
-    @Test func `if a command fails, the next store is asked`() async throws {
+    @Test func `if a command fails, the next store is used`() async throws {
         try folder.write("secrets/chat", "abc\n")
         #expect(try await problem("exit 1", besides: ", folder: secrets") == "url https://example.com/abc")
     }

@@ -56,7 +56,7 @@ import Testing
         #expect(keys.read(0x1B) == nil && keys.mayBeEscape)
         #expect(keys.end() == .escape && !keys.mayBeEscape && keys.end() == nil)
         #expect(keys.read(UInt8(ascii: "p")) == .text("p"))
-        // An arrow is no Esc.
+        // The Esc of an arrow key is not a key of its own.
         #expect([0x1B, UInt8(ascii: "["), UInt8(ascii: "A")].compactMap { keys.read($0) } == [.up] && keys.end() == nil)
     }
 

@@ -107,7 +107,7 @@ import Testing
         #expect(rates.perMinute("rule a") == "6.0")
         for second in stride(from: 60, through: 300, by: 30) { rates.add(["rule a": 163], at: .seconds(second)) }
         #expect(rates.perMinute("rule a") == "0")
-        // A new agent counts anew.
+        // The counts of a new agent begin at zero.
         rates.add(["rule a": 1], at: .seconds(330))
         #expect(rates.perMinute("rule a") == "0")
     }
@@ -129,7 +129,7 @@ import Testing
             let page = TopPage(view: view, width: size.0, height: size.1)
             #expect(page.lines.count == size.1)
             #expect(page.lines.contains { $0.contains("> ") } || view.rows.isEmpty)
-            // Names stay whole, and the terminal cuts what is wider; only the sentences of the head are cut before.
+            // Only the sentences at the top are shortened; names stay whole, and the terminal cuts lines that are too wide.
             #expect(page.lines.filter { $0.contains("! ") }.allSatisfy { $0.shownWidth <= max(size.0, 60) })
         }
     }

@@ -27,7 +27,7 @@ import Testing
         #expect(facts.filter { Words.german[$0] == nil } == [])
     }
 
-    /// The texts between the tags of a page, without what is written as code.
+    /// The texts between the tags of a page, without code.
     private static func texts(_ page: String) -> [String] {
         page.replacing(/<(pre|textarea|code|script|style)[^>]*>.*?<\/\1>/.dotMatchesNewlines(), with: "").matches(of: />([^<]+)</)
             .map { String($0.output.1).trimming }.filter { !$0.isEmpty }

@@ -65,7 +65,7 @@ import Testing
                 group.addTask {
                     var (place, seen): (Int64, [Int64]) = (0, [])
                     while place < 600 {
-                        // Breaks after a few pieces, each viewer elsewhere.
+                        // Each viewer disconnects after another number of pieces.
                         var viewer = feed.viewer(after: place) { _, _ in true }!
                         for _ in 0..<(2 + number % 5) where place < 600 {
                             guard let text = try await viewer.next() else { return false }
@@ -168,7 +168,7 @@ import Testing
         }
         await threads.stop()
         #expect(inside == 15 && nested == 15)
-        // Other threads keep theirs.
+        // Other threads keep their priority.
         #expect(before == priority() && before < 15)
         let loop = LowPriorityThreads.loop()
         #expect(try await loop.next().submit { priority() }.get() == 15)

@@ -89,7 +89,7 @@ import Testing
             let answer = await fixture.api("POST", "/rule-files", as: .admin, body: body)
             #expect(answer.status == 422 && answer.json["detail"].text.contains(why), "\(answer.json)")
         }
-        // A link that leads nowhere is somebody's, too.
+        // A dangling link is not replaced either.
         try FileManager.default.createSymbolicLink(atPath: path(fixture, "link.yaml"), withDestinationPath: "/nowhere")
         let body: JSON = ["file": .string(path(fixture, "link.yaml")), "text": .string(Self.rule)]
         #expect(await fixture.api("POST", "/rule-files", as: .admin, body: body).status == 409)

@@ -21,7 +21,7 @@ import Testing
             """
     }
 
-    /// Of 127.0.0.1, signed by itself.
+    /// A self-signed certificate of 127.0.0.1.
     private static let certificate = """
         -----BEGIN CERTIFICATE-----
         MIIBkDCCATagAwIBAgIUBPH88uRoojo2tRkoF+vfFHJ5JjAwCgYIKoZIzj0EAwIw
@@ -127,7 +127,7 @@ import Testing
                     #expect(there.errors == here.errors && there.output == here.output, "\(command): \(there)")
                 }
             }
-            // One that is as long as it may be gets there.
+            // A condition of nearly the maximum length is accepted.
             #expect(try await remote(["events", "--json", "--where", middle]).output.contains("Mail is down"))
             let failed = try await remote(["events", "--where", "[1][task.title.size()] == 2", "--type", "task_created"])
             #expect(failed.code == 0 && failed.errors.contains("The condition failed for 1 event"), "\(failed.errors)")
@@ -264,7 +264,7 @@ import Testing
             try await eventually("the list is printed there") { there.outputSoFar.contains("Lost 3") }
             first.send(SIGTERM)
             _ = await first.end()
-            // The restored store learns of nothing that the lost one knew.
+            // The tasks are deleted, so that the restored store sees none of them again.
             for task in stage.instance.tasks where task.title != "Early" { stage.instance.deleteTask(task.id) }
             #expect(rename(backup, store) == 0)
             let sentence = "The store was replaced; new events follow."

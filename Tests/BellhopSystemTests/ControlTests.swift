@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `a running agent forgets a task: its wait ends, and its next event begins anew`() async throws {
+    @Test func `a running agent forgets a task: its wait ends, and its next event starts a new one`() async throws {
         let rules = """
             rules:
               - rule: wait
@@ -247,7 +247,7 @@ import Testing
         }
     }
 
-    @Test func `an agent whose store has too long a path for a socket beside it can be reached`() async throws {
+    @Test func `an agent whose store path is too long for a socket beside it can be reached`() async throws {
         let deep = String(repeating: "deeper-and-", count: 10) + "deeper"
         func configuration(_ address: String) -> String { Stage.configuration(address, extra: "store: \(deep)/bellhop.db") }
         try await Stage.set(rules: Self.logging("A"), configuration: configuration) { stage in

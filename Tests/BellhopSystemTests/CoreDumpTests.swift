@@ -43,7 +43,7 @@ import Testing
         _ = await program.end()
     }
 
-    @Test func `the systemd unit forbids core files too`() throws {
+    @Test func `the systemd unit forbids core files`() throws {
         let text = try Repository.text("Sources/BellhopAgent/BellhopAgent.docc/Running-as-a-service.md")
         #expect(text.contains("\nLimitCORE=0\n"))
     }

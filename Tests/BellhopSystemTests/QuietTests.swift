@@ -15,7 +15,7 @@ import Testing
     @Test(arguments: ["before-t2", "after-t2", "before-release", "after-release", "before-t3", "after-perform"])
     func `held messages are sent once, as one message, however often the agent is killed`(_ checkpoint: String) async throws {
         try await Stage.set(rules: Self.rules) { stage in
-            // To an hour within the quiet time, whatever the time of day is.
+            // Moves the time to 01:00, which is within the quiet time.
             stage.time.pass(.seconds(86_400 - stage.time.now / 1_000_000 % 86_400 + 3600))
             for number in 1...5 { stage.instance.addTask(title: "task \(number)", assignedTo: Stage.user) }
             func killed(_ times: Int) async throws {
@@ -28,7 +28,7 @@ import Testing
             #expect(try await stage.deliveries("quiet").count == 5)
             #expect(stage.simulation.requests.count("POST", path: "/hooks") == 0)
             stage.time.pass(.seconds(22 * 3600))
-            // The second kill may find nothing left to do at its checkpoint.
+            // A second run might end before it reaches the checkpoint.
             try await killed(checkpoint == "after-perform" ? 1 : 3)
             try await stage.bellhop("run", "--once")
             stage.time.pass(.seconds(600))

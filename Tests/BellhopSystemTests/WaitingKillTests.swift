@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    /// Adds tasks that nothing changes.
+    /// Adds tasks that never change.
     private func addStandingTasks(_ stage: Stage) {
         for place in 5...6 { stage.instance.addTask("problem", title: "Standing task \(place)", assignedTo: Stage.user) }
     }

@@ -58,7 +58,7 @@ enum ReferenceText {
             }.joined()
     }
 
-    /// A member of an event's data with what is not obvious about it.
+    /// A member of an event's data, with notes.
     private static func member(_ member: Setting) -> String {
         var notes = member.summary.isEmpty ? [] : [member.summary]
         switch member.type {

@@ -21,7 +21,7 @@ import Testing
         do: [{log: once}]
         """
 
-    /// One of each task, ten each minute.
+    /// Each event creates a task; there are ten events a minute.
     private func event(_ number: Int) -> StoredEvent {
         var event = Fixture.event(
             .taskCreated, Fixture.task("t\(number)", fields: ["priority": 1, "assignment_group": .string("g\(number % 3)")]),
@@ -41,7 +41,7 @@ import Testing
         deliveries += test.finish(at: Fixture.start + .seconds(6 * 6000 + 600)).deliveries.count
         #expect(deliveries == 18_000)
         #expect(test.tally.groups.values.reduce(0, +) == 18_000)
-        // A hundred wait at a time; what is over is forgotten at some thousand events.
+        // A hundred tasks wait at a time; old events are forgotten once there are some thousand.
         #expect(most.events < 5000 && most.tasks < 5000, "\(most)")
         #expect(test.remembered.events < 4000 && test.remembered.tasks < 4000, "\(test.remembered)")
     }
@@ -58,7 +58,7 @@ import Testing
             (state, timers) = (max(state, test.remembered.state), max(timers, test.remembered.timers))
         }
         _ = test.finish(at: Fixture.start + .seconds(6 * 3999))
-        // Of each task at most a wait and its begin, and a throttle; beside the keys of `once`.
+        // At most 50 waits, each with its begin, and 50 throttles, beside the keys of `once`.
         #expect(state <= 51 + 50 + 2 * 50 && timers <= 50, "\(state) \(timers)")
         #expect(test.tally.rules["once"]?.runs == 51)
         #expect(test.tally.rules["once"]?.paused == Fixture.start + .seconds(6 * 50))

@@ -3,13 +3,13 @@ import BellhopRules
 import BellhopTesting
 import Testing
 
-/// What `bellhop explain` shows of an event, from records, deliveries and the rules' text.
+/// The explanation of an event by `bellhop explain`, from records, deliveries and the rules' text.
 @Suite struct ExplanationTests {
     private func book(_ rules: String) throws -> RuleBook {
         try RuleBook.loadToExplain([RuleFile("rules/test.yaml", rules)], surroundings: Fixture.surroundings())
     }
 
-    /// What the rule did for one event that it has seen.
+    /// The explanation of a rule for one event that it has seen.
     private func account(
         _ rule: String, _ event: Event = Fixture.event(), _ change: (inout ExplanationFacts) -> Void = { _ in }
     ) throws -> Explanation.Account {
@@ -73,7 +73,7 @@ import Testing
         #expect(key.verdict == .conditionFalse && key.parts.lines == ["key  \"a1\""])
     }
 
-    @Test func `a record says what stopped the run`() throws {
+    @Test func `a run that was stopped is explained by its record`() throws {
         let once = try account("on: task_created\nonce: task.id") { $0.decisions = [record(.once, ["key": "a1"])] }
         #expect(once.verdict == .once && once.reason == "`once` stopped it: it ran for the key \"a1\" before")
         let throttled = try account("on: task_created\nthrottle: {every: 1h}") {
@@ -114,7 +114,7 @@ import Testing
             #expect(waited.verdict == (isOver ? .expired : .waiting))
             #expect(waited.reason.contains("`all` was not complete \(time)") == isOver)
         }
-        // The end of a wait of `for` is no such time: the rule has yet to be asked.
+        // After the end of a wait of `for` the rule must still be evaluated.
         let held = try account("on: task_created\nfor: 10m") {
             $0.decisions = [record(.waiting, ["part": "for", "until": .string((Fixture.start + .seconds(600)).rfc3339)])]
         }

@@ -11,7 +11,7 @@ enum Fixture {
         bookkeeping: ["sys_updated_on"], created: "sys_created_on", title: "short_description", className: "sys_class_name",
         customPrefixes: ["u_", "x_"])
 
-    /// What is assumed of tasks without a configuration.
+    /// The assumed schema of tasks without a configuration.
     static let assumed = TaskSchema(
         [
             .init("number", .text), .init("short_description", .text), .init("sys_class_name", .text), .init("priority", .int),
@@ -208,7 +208,7 @@ extension RuleFile {
 }
 
 extension RuleBook {
-    /// Decides what the timer of a rule's schedule causes.
+    /// Fires the timer of a rule's schedule.
     func fire(_ rule: String, due: Timestamp, at now: Timestamp) -> Routing {
         decide(match([RuleTimer(.init(rule: rule, kind: .schedule), due: due)]), RoutingFacts(state: [:], tasks: [:]), at: now)
             .complete
@@ -239,7 +239,7 @@ extension RuleBook {
 }
 
 extension Routing {
-    /// When its only timer is due next.
+    /// The next due time of its only timer.
     var next: Timestamp? {
         guard timers.count == 1, case .set(let timer) = timers[0] else { return nil }
         return timer.due

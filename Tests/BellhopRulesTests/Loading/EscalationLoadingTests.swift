@@ -3,7 +3,7 @@ import Testing
 
 @testable import BellhopRules
 
-/// What `check` says of escalations that depends on the configuration, and the text that they are kept by.
+/// Warnings about escalations that depend on the configuration, and the stored text of escalations.
 @Suite struct EscalationLoadingTests {
     private static func warnings(_ until: String, sources: [Ability]) throws -> [String] {
         var surroundings = Fixture.surroundings()
@@ -31,7 +31,7 @@ import Testing
         #expect(try Self.warnings("", sources: [without]) == [])
     }
 
-    @Test func `the stored text of an escalation is read as the same rule, without other files`() throws {
+    @Test func `the stored text of an escalation is read back as the same rule`() throws {
         let first = """
             rule: r
             description: "first: one"

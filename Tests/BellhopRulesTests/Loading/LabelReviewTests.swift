@@ -2,7 +2,7 @@ import BellhopCore
 import BellhopRules
 import Testing
 
-/// Conditions on labels that no source reads, or that compare labels with values: they never hold, and nothing reports it later.
+/// Conditions on labels that no source reads, or that compare labels with values. Only `check` can report that they never hold.
 @Suite struct LabelReviewTests {
     private static let schema = TaskSchema([
         .init("number", .text), .init("priority", .int, choices: [.init("1", "1 - Critical"), .init("2", "2 - High")]),

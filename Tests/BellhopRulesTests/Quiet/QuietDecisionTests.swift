@@ -91,7 +91,7 @@ import Testing
         #expect(try states(Self.book(Self.notify, ops: open), priority: 2) == ["until 2026-01-06T08:00"])
     }
 
-    @Test func `of two quiet times the later end counts, and one that drops messages comes first`() throws {
+    @Test func `the later end of two quiet times counts, and a quiet time that drops messages comes first`() throws {
         let book = try Self.book(Self.night + Self.notify, ops: try Self.entry("21:00-06:00"))
         #expect(states(book) == ["until 2026-01-06T07:00"])
         #expect(states(book, at: Self.evening - .seconds(60)) == ["until 2026-01-06T06:00"])
@@ -248,7 +248,7 @@ import Testing
         #expect(list.items.count > 300 && list.items.count + list.more == 1000)
     }
 
-    @Test func `at a pager, a message that was closed meanwhile is dropped, and the others are not coalesced`() throws {
+    @Test func `at a pager a message is dropped if a later one closes its thread, and no messages are coalesced`() throws {
         let book = try Self.book(Self.night + Self.notify, resolves: true)
         let held = [
             message(1, thread: "A"), message(2, thread: "B"), message(3, thread: "A", resolve: true), message(4, thread: "A"),

@@ -2,7 +2,7 @@ import BellhopCore
 import BellhopRules
 import Testing
 
-/// What stopped a rule leaves a record, except for a plain `when`.
+/// Each reason that stops a rule leaves a record, except a plain `when`.
 @Suite struct `Decision records` {
     /// The records of a batch of these events, without the steps of the rule.
     private func records(
@@ -49,7 +49,7 @@ import Testing
         #expect(try records("", do: "[{log: x, if: task.priority == 1}]") == [])
     }
 
-    @Test func `a run that was counted and has no step to make leaves a record with the reasons`() throws {
+    @Test func `a run without a step leaves a record with the reasons`() throws {
         let count = "count: {at_least: 2, within: 1h}"
         let steps = "[{log: x, if: task.priority == 1}, {log: y, name: second, if: task.priority < 2}]"
         let found = try records(count, do: steps).filter { !$0.contains("counting") && !$0.contains("used_up") }

@@ -140,7 +140,7 @@ import Testing
         #expect(passed == [["INC1"], [], ["INC4"], [], ["INC6"]])
     }
 
-    @Test func `setting the clock back does not keep a throttle closed`() throws {
+    @Test func `after the clock is set back, a throttle lets runs through`() throws {
         let book = try Self.log("throttle: {every: 1h}")
         let key = StateKey(rule: "r", kind: .throttle, key: "")
         let later = Fixture.start + .seconds(86_400)

@@ -66,7 +66,7 @@ import Testing
         #expect(routing.deliveries.count == 30 && dead(routing) == [] && routing.state == [])
     }
 
-    @Test func `two systems that trigger each other by requests stop too`() throws {
+    @Test func `rules of two systems that trigger each other by requests stop`() throws {
         let book = try book(Self.rule + "from: my-work\n")
         #expect(dead(book.route(events(12, source: "my-work"))).count == 2)
     }

@@ -88,7 +88,7 @@ import Testing
         return sum
     }
 
-    @Test func `a schedule's event goes to its own rule only, and the same due time is the same event`() throws {
+    @Test func `a schedule's event goes only to its own rule, and each due time is one event`() throws {
         let book = try Fixture.book(
             "rule: a\non: {every: 1h}\ndo: [{log: \"${{ event.data.due }}\"}]\n---\nrule: b\non: {every: 1h}\ndo: [{log: b}]")
         let firing = book.fire("a", due: Fixture.start, at: Fixture.start + .seconds(5))

@@ -4,7 +4,7 @@ import Foundation
 import FoundationXML
 import Testing
 
-/// What tests meet of rules (`bellhop test --coverage`), and results for build servers (`--junit`).
+/// The coverage of rules by tests (`bellhop test --coverage`), and results for build servers (`--junit`).
 @Suite struct CoverageTests {
     /// The parts of a rule that the tests did not cover, in words.
     private func missing(_ rule: String, _ given: [String], untested: [RuleFile] = []) throws -> [String] {
@@ -65,7 +65,7 @@ import Testing
         #expect(try missing(rule, [Self.created(priority: 1), Self.created(priority: 2, title: "b")]) == [])
     }
 
-    @Test func `what follows a wait is covered once the wait is over`() throws {
+    @Test func `keys and steps after a wait are covered once the wait is over`() throws {
         let rule = "on: task_created\nfor: 10m\nthrottle: {every: 1h, by: task.number}\ndo: [{comment: \"${{ task.number }}\"}]"
         #expect(
             try missing(rule, [Self.created(priority: 1)]) == [

@@ -116,7 +116,7 @@ extension WaitingLedger {
     private func checkStanding(_ place: SourceLocation) {
         let lasting = Set(facts.filter { $0.kind == "problem" }.map(\.task))
         var runs = Dictionary(grouping: runs(of: "standing")) { "\($0.words.last ?? "") \(Self.since($0))" }
-        // The rule was loaded when the waits of the tasks that nothing changes began.
+        // The waits of the tasks that never change began when the rule was loaded.
         let loads = Set(runs.values.joined().filter { lasting.contains($0.words.last ?? "") }.map(Self.since))
         guard let load = loads.first.map({ $0 * 1_000_000 }), loads.count == 1 else {
             Issue.record("the rule was loaded at \(loads)", sourceLocation: place)

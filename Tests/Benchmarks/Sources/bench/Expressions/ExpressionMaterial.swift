@@ -1,6 +1,6 @@
 import CEL
 
-/// Events as a host stores them, and what expressions may read from them.
+/// Events as a host stores them, and the fields that expressions may read.
 struct ExpressionMaterial: Sendable {
     struct Task: Sendable {
         var number: String

@@ -69,7 +69,7 @@ enum IdleMemory {
         ]
     }
 
-    /// A port that nothing uses now.
+    /// A free port.
     private static func freePort() throws -> Int {
         let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(socket) }

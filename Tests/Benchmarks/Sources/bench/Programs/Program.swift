@@ -10,7 +10,7 @@ struct Program {
 
     let process: pid_t
 
-    /// Starts the program with only the given environment, so that nothing of the user's affects it.
+    /// Starts the program with only the given environment, so that the user's settings do not affect it.
     static func start(
         _ path: String, _ arguments: [String], environment: [String: String], output: Output = .nowhere
     ) throws -> Program {

@@ -4,7 +4,7 @@ import BellhopEngine
 import BellhopRules
 import BellhopStore
 
-/// Measures what viewers of the console cost the agent.
+/// Measures how much viewers of the console slow the agent.
 enum ViewerBenchmarks {
     static let all = [
         Benchmark(
