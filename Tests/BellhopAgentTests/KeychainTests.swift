@@ -1,11 +1,20 @@
 import BellhopAgent
-import Foundation
 import BellhopTesting
+import Foundation
 import Testing
 
 @Suite struct KeychainTests {
+    private let folder: TemporaryFolder
+    private let path: String
+    private let keychain: Keychain
+
+    init() throws {
+        folder = try TemporaryFolder()
+        path = folder.path + "/keychain.json"
+        keychain = Keychain(path: path)
+    }
+
     @Test func `a stored secret can be read back, by its owner only`() throws {
-        let folder = try TemporaryFolder()
         let keychain = Keychain(path: folder.path + "/deep/keychain.json")
         try keychain.setSecret("ops_url", to: "https://hooks.example.com/a")
         try keychain.setLogin("snow", to: .init(username: "john.doe", password: "päss \"word\""))
@@ -16,19 +25,15 @@ import Testing
     }
 
     @Test func `a login keeps its nonce and its instance, and a login without them can be read`() throws {
-        let folder = try TemporaryFolder()
-        let keychain = Keychain(path: folder.path + "/keychain.json")
         try keychain.setLogin("snow", to: .init(username: "ada", password: "p", nonce: "7f", place: "https://acme.example"))
         #expect(
             try keychain.login("snow") == .init(username: "ada", password: "p", nonce: "7f", place: "https://acme.example"))
         let older = #"{"version":1,"logins":{"snow":{"username":"ada","password":"p"}}}"#
-        let path = try folder.write("older.json", older, mode: 0o600)
-        #expect(try Keychain(path: path).login("snow") == .init(username: "ada", password: "p"))
+        let file = try folder.write("older.json", older, mode: 0o600)
+        #expect(try Keychain(path: file).login("snow") == .init(username: "ada", password: "p"))
     }
 
     @Test func `removing a secret leaves the others`() throws {
-        let folder = try TemporaryFolder()
-        let keychain = Keychain(path: folder.path + "/keychain.json")
         try keychain.setSecret("a", to: "1")
         try keychain.setSecret("b", to: "2")
         try keychain.setSecret("a", to: nil)
@@ -38,18 +43,15 @@ import Testing
 
     @Test(arguments: [0o640, 0o604, 0o620])
     func `a keychain that others can read is refused with the command that corrects it`(_ mode: Int) throws {
-        let folder = try TemporaryFolder()
-        let path = try folder.write("keychain.json", #"{"version":1,"secrets":{"a":"hunter2"}}"#, mode: mode)
-        let error = #expect(throws: SecretError.self) { try Keychain(path: path).secret("a") }
+        try folder.write("keychain.json", #"{"version":1,"secrets":{"a":"hunter2"}}"#, mode: mode)
+        let error = #expect(throws: SecretError.self) { try keychain.secret("a") }
         #expect(error?.message.contains("chmod 600 \(path)") == true)
         #expect(error?.message.contains("hunter2") == false)
     }
 
     @Test func `a keychain path that is a folder or a pipe is reported at once`() throws {
-        let folder = try TemporaryFolder()
-        let path = folder.path + "/keychain.json"
         #expect(mkfifo(path, 0o600) == 0)
-        let pipe = #expect(throws: SecretError.self) { try Keychain(path: path).secret("a") }
+        let pipe = #expect(throws: SecretError.self) { try keychain.secret("a") }
         #expect(pipe?.message == "\(path) is a pipe or a device and not a file: move it away, or name a file.")
         #expect(pipe?.isWriting == false)
         let other = #expect(throws: SecretError.self) { try Keychain(path: folder.path).secret("a") }
@@ -57,7 +59,6 @@ import Testing
     }
 
     @Test func `a keychain that cannot be written is reported as unwritable, for every reason`() throws {
-        let folder = try TemporaryFolder()
         let file = try folder.write("file", "x")
         for path in ["\(file)/keychain.json", "\(file)/deep/keychain.json", "/proc/keychain.json"] {
             let keychain = Keychain(path: path)
@@ -68,40 +69,33 @@ import Testing
     }
 
     @Test func `an existing draft file is replaced and never written to`() throws {
-        let folder = try TemporaryFolder()
-        let path = folder.path + "/keychain.json"
         // A hard link to a file that others can read, at the path of the draft, and held open.
         let elsewhere = try folder.write("elsewhere", "before", mode: 0o644)
         try FileManager.default.linkItem(atPath: elsewhere, toPath: path + ".new")
         let held = open(path + ".new", O_RDONLY)
         defer { close(held) }
-        try Keychain(path: path).setSecret("a", to: "hunter2")
+        try keychain.setSecret("a", to: "hunter2")
         #expect(try String(contentsOfFile: elsewhere, encoding: .utf8) == "before")
         var bytes = [UInt8](repeating: 0, count: 100)
         #expect(read(held, &bytes, 100) == 6)
-        #expect(try Keychain(path: path).secret("a") == "hunter2")
+        #expect(try keychain.secret("a") == "hunter2")
         #expect(try folder.mode("keychain.json") == 0o600)
     }
 
     @Test func `a lock file that is a link is refused`() throws {
-        let folder = try TemporaryFolder()
-        let path = folder.path + "/keychain.json"
         try FileManager.default.createSymbolicLink(atPath: path + ".lock", withDestinationPath: folder.path + "/elsewhere")
-        #expect(throws: SecretError.self) { try Keychain(path: path).setSecret("a", to: "1") }
+        #expect(throws: SecretError.self) { try keychain.setSecret("a", to: "1") }
         #expect(!FileManager.default.fileExists(atPath: folder.path + "/elsewhere"))
     }
 
     @Test func `a damaged keychain is reported and stays unchanged`() throws {
-        let folder = try TemporaryFolder()
-        let path = try folder.write("keychain.json", "{\"version\":1,")
-        #expect(throws: SecretError.self) { try Keychain(path: path).setSecret("a", to: "1") }
-        #expect(throws: SecretError.self) { try Keychain(path: path).secret("a") }
+        try folder.write("keychain.json", "{\"version\":1,")
+        #expect(throws: SecretError.self) { try keychain.setSecret("a", to: "1") }
+        #expect(throws: SecretError.self) { try keychain.secret("a") }
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "{\"version\":1,")
     }
 
     @Test func `concurrent writers lose no secret`() async throws {
-        let folder = try TemporaryFolder()
-        let keychain = Keychain(path: folder.path + "/keychain.json")
         try await withThrowingTaskGroup { group in
             for number in 0..<20 { group.addTask { try keychain.setSecret("s\(number)", to: "\(number)") } }
             try await group.waitForAll()

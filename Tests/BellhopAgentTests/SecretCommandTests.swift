@@ -20,16 +20,18 @@ import Testing
             connections:
               ops: {kind: slack, url: "https://example.com/${{ secret.chat }}"}
             """
-        let loader = ConfigurationLoader(
-            environment: [:], keychain: Keychain(path: folder.path + "/keychain.json"), patience: patience)
         let outcome: String
         do throws(ConfigurationError) {
-            let configuration = try await loader.load(Array(text.utf8), file: folder.path + "/bellhop.yaml")
+            let configuration = try await loader(patience).load(Array(text.utf8), file: folder.path + "/bellhop.yaml")
             outcome = "url " + (configuration.connection("ops")?.settings.text("url") ?? "-")
         } catch {
             outcome = Self.words(error)
         }
         return outcome.replacing(folder.path, with: "FOLDER")
+    }
+
+    private func loader(_ patience: Duration = .seconds(30)) -> ConfigurationLoader {
+        ConfigurationLoader(environment: [:], keychain: Keychain(path: folder.path + "/keychain.json"), patience: patience)
     }
 
     private static func words(_ error: ConfigurationError) -> String {
@@ -53,8 +55,7 @@ import Testing
                 connections:
                   ops: {kind: slack, url: "https://example.com/${{ secret.chat }}"}
                 """
-            let loader = ConfigurationLoader(environment: [:], keychain: Keychain(path: folder.path + "/keychain.json"))
-            let configuration = try await loader.load(Array(text.utf8), file: folder.path + "/bellhop.yaml")
+            let configuration = try await loader().load(Array(text.utf8), file: folder.path + "/bellhop.yaml")
             #expect(configuration.connection("ops")?.settings.text("url") == "https://example.com/chat-1")
         }
     }
@@ -85,10 +86,8 @@ import Testing
     @Test func `a failing or hanging command counts as temporary, unless the file has another mistake`() async throws {
         func passes(_ program: String, _ more: String = "", _ patience: Duration = .seconds(60)) async -> Bool? {
             let text = "version: 1\nsecrets: [command: [\(program)]]\n\(more)store: \"${{ secret.a }}\"\n"
-            let loader = ConfigurationLoader(
-                environment: [:], keychain: Keychain(path: folder.path + "/keychain.json"), patience: patience)
             do throws(ConfigurationError) {
-                _ = try await loader.load(Array(text.utf8), file: "bellhop.yaml")
+                _ = try await loader(patience).load(Array(text.utf8), file: "bellhop.yaml")
                 return nil
             } catch {
                 return switch error {
@@ -112,10 +111,8 @@ import Testing
         _ program: String, _ message: String
     ) async throws {
         let text = "version: 1\nsecrets: [command: [\(program), --, --token=hunter1]]\nrules: \"${{ secret.a }}\"\n"
-        let loader = ConfigurationLoader(
-            environment: [:], keychain: Keychain(path: folder.path + "/keychain.json"), patience: .seconds(240))
         do throws(ConfigurationError) {
-            _ = try await loader.load(Array(text.utf8), file: "bellhop.yaml")
+            _ = try await loader(.seconds(240)).load(Array(text.utf8), file: "bellhop.yaml")
             Issue.record("the configuration was accepted")
         } catch {
             #expect(Self.words(error) == message)
@@ -136,9 +133,8 @@ import Testing
             try folder.write("vault", "#!/bin/sh\n" + script, mode: 0o700)
             let rules = names.map { "\"rules/${{ secret.\($0) }}\"" }.joined(separator: ", ")
             let text = "version: 1\nsecrets: [command: [\"\(folder.path)/vault\"]\(other)]\nrules: [\(rules)]\n"
-            let loader = ConfigurationLoader(environment: [:], keychain: Keychain(path: folder.path + "/keychain.json"))
             do throws(ConfigurationError) {
-                _ = try await loader.load(Array(text.utf8), file: folder.path + "/bellhop.yaml")
+                _ = try await loader().load(Array(text.utf8), file: folder.path + "/bellhop.yaml")
                 return nil
             } catch {
                 guard case .diagnostics(let problems) = error else { throw error }
@@ -159,9 +155,8 @@ import Testing
 
     @Test func `a secret that no store has is a mistake and not temporary`() async throws {
         let text = "version: 1\nsecrets: [keychain, folder: \"\(folder.path)\"]\nstore: \"${{ secret.a }}\"\n"
-        let loader = ConfigurationLoader(environment: [:], keychain: Keychain(path: folder.path + "/keychain.json"))
         await #expect {
-            _ = try await loader.load(Array(text.utf8), file: "bellhop.yaml")
+            _ = try await loader().load(Array(text.utf8), file: "bellhop.yaml")
         } throws: { error in
             if case .diagnostics(let problems)? = error as? ConfigurationError { !problems.passes } else { false }
         }

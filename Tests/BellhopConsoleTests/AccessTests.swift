@@ -56,27 +56,20 @@ import Testing
 
     @Test func `after ten wrong tokens an address waits a minute, unless it sends a token made by Bellhop`() async throws {
         let fixture = try await ConsoleFixture()
-        let random = ConsoleToken.random()
-        _ = try await fixture.view.ask(
-            .addToken(ConsoleToken(name: "eve", role: .viewer, hash: ConsoleToken.hash(of: random), created: fixture.clock.now)))
+        let random = try await fixture.addToken("eve")
         let chosen = ConsoleFixture.tokens[.viewer] ?? ""
-        func attempt(_ token: String, from peer: String = "192.0.2.7") async -> Int {
-            await fixture.desk.answer(
-                ConsoleRequest("GET", "/api/v1/status", headers: [("Authorization", "Bearer \(token)")], peer: peer)
-            ).status
-        }
         for number in 0..<Authenticator.mostFailures {
-            #expect(await attempt(number % 2 == 0 ? "wrong" : ConsoleToken.random()) == 401)
+            #expect(await fixture.status(with: number % 2 == 0 ? "wrong" : ConsoleToken.random()) == 401)
         }
-        #expect(await attempt("wrong") == 429)
-        #expect(await attempt(random) == 200)
-        #expect(await attempt(chosen) == 429)
-        #expect(await attempt(ConsoleToken.random()) == 429)
-        #expect(await attempt("wrong", from: "192.0.2.8") == 401)
-        #expect(await attempt(chosen, from: "192.0.2.8") == 200)
+        #expect(await fixture.status(with: "wrong") == 429)
+        #expect(await fixture.status(with: random) == 200)
+        #expect(await fixture.status(with: chosen) == 429)
+        #expect(await fixture.status(with: ConsoleToken.random()) == 429)
+        #expect(await fixture.status(with: "wrong", from: "192.0.2.8") == 401)
+        #expect(await fixture.status(with: chosen, from: "192.0.2.8") == 200)
         await fixture.clock.advance(by: Authenticator.span)
-        #expect(await attempt(chosen) == 200)
-        #expect(await attempt("wrong") == 401)
+        #expect(await fixture.status(with: chosen) == 200)
+        #expect(await fixture.status(with: "wrong") == 401)
     }
 
     @Test func `behind a proxy the client's address is the last one that the proxy names`() async throws {
@@ -101,20 +94,13 @@ import Testing
 
     @Test func `a token made by a command works until it is removed, and the store has only its hash`() async throws {
         let fixture = try await ConsoleFixture()
-        let token = ConsoleToken.random()
-        _ = try await fixture.view.ask(
-            .addToken(ConsoleToken(name: "eve", role: .operator, hash: ConsoleToken.hash(of: token), created: fixture.clock.now)))
-        func status() async -> Int {
-            await fixture.desk.answer(
-                ConsoleRequest("GET", "/api/v1/status", headers: [("Authorization", "Bearer \(token)")])
-            ).status
-        }
-        #expect(await status() == 200)
+        let token = try await fixture.addToken("eve", .operator)
+        #expect(await fixture.status(with: token) == 200)
         #expect(try await fixture.store.note("console/tokens")?.text.contains(token) == false)
         let listed = try await fixture.view.ask(.tokens).end
         #expect(listed.at("tokens")?[0]?["name"] == "eve" && !listed.text.contains(ConsoleToken.hash(of: token)))
         _ = try await fixture.view.ask(.removeToken(of: "eve"))
-        #expect(await status() == 401)
+        #expect(await fixture.status(with: token) == 401)
         let acts = await fixture.api("GET", "/audit").json["rows"]?.asArray?.compactMap { $0["entry"]?.asString } ?? []
         #expect(acts.contains { $0.contains("console token add") } && acts.contains { $0.contains("console token remove") })
         #expect(!acts.contains { $0.contains(token) || $0.contains(ConsoleToken.hash(of: token)) })
@@ -140,13 +126,6 @@ import Testing
 
     @Test func `a live stream ends soon after its token was removed, or its user logged out`() async throws {
         let fixture = try await ConsoleFixture()
-        func add(_ name: String) async throws -> String {
-            let token = ConsoleToken.random()
-            _ = try await fixture.view.ask(
-                .addToken(ConsoleToken(name: name, role: .viewer, hash: ConsoleToken.hash(of: token), created: fixture.clock.now))
-            )
-            return token
-        }
         func watch(_ field: (String, String)) async throws -> any ConsoleStream {
             let answer = await fixture.desk.answer(ConsoleRequest("GET", "/api/v1/events/stream?after=0", headers: [field]))
             guard case .stream(var stream) = answer.body else { throw Problem(500, answer.text) }
@@ -154,8 +133,8 @@ import Testing
             #expect(begin?.contains("watching") == true)
             return stream
         }
-        var kept = try await watch(("Authorization", "Bearer \(try await add("kept"))"))
-        var removed = try await watch(("Authorization", "Bearer \(try await add("removed"))"))
+        var kept = try await watch(("Authorization", "Bearer \(try await fixture.addToken("kept"))"))
+        var removed = try await watch(("Authorization", "Bearer \(try await fixture.addToken("removed"))"))
         let (leaving, staying) = (try await fixture.logIn(as: .viewer), try await fixture.logIn(as: .viewer))
         var left = try await watch(("Cookie", leaving.cookie))
         var stayed = try await watch(("Cookie", staying.cookie))
@@ -286,8 +265,7 @@ import Testing
         // The token was made before bellhop.yaml named the user.
         var added = Inquirer(store: fixture.store, clock: fixture.clock).answer(.addToken(stored))
         _ = try await added.next()
-        let field = ("Authorization", "Bearer \(token)")
-        #expect(await fixture.desk.answer(ConsoleRequest("GET", "/api/v1/status", headers: [field])).status == 401)
+        #expect(await fixture.status(with: token) == 401)
         #expect(await fixture.api("GET", "/status", as: .operator).status == 200)
     }
 }

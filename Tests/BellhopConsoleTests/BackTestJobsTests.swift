@@ -46,7 +46,7 @@ import Testing
         let fixture = try await ConsoleFixture(inFiles: true)
         _ = try await fixture.happen((0..<600).map { "Task \($0)" })
         try await fixture.working {
-            let id = await fixture.api("POST", "/backtests", as: .operator, body: [:]).json["id"]?.asString ?? ""
+            let id = await fixture.beginBackTest()
             let report = try await over(fixture, id)["report"]
             #expect(report?["events"] == 600 && report?["deliveries"]?.asArray?.count == BackTestJobs.mostInList)
             #expect(report?["cut"] == true && report?["count"] == 600)
@@ -102,7 +102,7 @@ import Testing
         let fixture = try await ConsoleFixture()
         var ids: [String] = []
         for _ in 0..<BackTestJobs.mostWaiting {
-            ids.append(await fixture.api("POST", "/backtests", as: .operator, body: [:]).json["id"]?.asString ?? "")
+            ids.append(await fixture.beginBackTest())
         }
         let surplus = await fixture.api("POST", "/backtests", as: .operator, body: [:])
         #expect(surplus.status == 429 && surplus.answer.field("Retry-After") == "10")
@@ -118,7 +118,7 @@ import Testing
         let gate = DispatchSemaphore(value: 0)
         let fixture = try await ConsoleFixture(inFiles: true) { gate.wait() }
         try await fixture.working {
-            let id = await fixture.api("POST", "/backtests", as: .operator, body: [:]).json["id"]?.asString ?? ""
+            let id = await fixture.beginBackTest()
             while await fixture.api("GET", "/backtests/\(id)").json["state"] != "running" { await Task.yield() }
             try await fixture.clock.waitForSleepers(1)
             try await fixture.clock.run(until: fixture.clock.now + BackTestJobs.patience)
@@ -134,10 +134,7 @@ import Testing
         let gate = DispatchSemaphore(value: 0)
         let fixture = try await ConsoleFixture(inFiles: true) { gate.wait() }
         try await fixture.working {
-            func begin() async -> String {
-                await fixture.api("POST", "/backtests", as: .operator, body: [:]).json["id"]?.asString ?? ""
-            }
-            let (first, second) = (await begin(), await begin())
+            let (first, second) = (await fixture.beginBackTest(), await fixture.beginBackTest())
             while await fixture.api("GET", "/backtests/\(first)").json["state"] != "running" { await Task.yield() }
             #expect(await fixture.api("GET", "/backtests/\(second)").json["state"] == "waiting")
             #expect(await fixture.api("DELETE", "/backtests/\(first)", as: .operator).json["state"] == "ended")
@@ -154,7 +151,7 @@ import Testing
             throw StoreError(.busy, "The store is locked.")
         }
         try await fixture.working {
-            let id = await fixture.api("POST", "/backtests", as: .operator, body: [:]).json["id"]?.asString ?? ""
+            let id = await fixture.beginBackTest()
             let job = try await over(fixture, id)
             #expect(job["state"] == "failed" && job["problem"] == "The store is locked.")
         }

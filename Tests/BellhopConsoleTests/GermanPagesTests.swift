@@ -41,7 +41,7 @@ import Testing
         _ = try await fixture.view.ask(.pauseSubject(.rule("acknowledge"), why: "loud"))
         _ = try await fixture.view.ask(.resumeSubject(.rule("acknowledge")))
         _ = await fixture.api("POST", "/silences", as: .operator, body: ["for": "2h"])
-        let delivery = await fixture.api("GET", "/deliveries").json["deliveries"]?[0]?["id"]?.asString ?? ""
+        let delivery = await fixture.deliveryID()
         _ = await browser.post("/backtests")
         let names = Set(Self.names.filter { Words.german[$0] != $0 })
         for address in [

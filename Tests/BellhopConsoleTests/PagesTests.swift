@@ -10,8 +10,8 @@ import Testing
 @Suite struct `The pages` {
     /// The addresses of all pages, with an event, a task, a rule and a delivery.
     private func addresses(_ fixture: ConsoleFixture, _ event: Event) async -> [String] {
-        let delivery = await fixture.api("GET", "/deliveries").json["deliveries"]?[0]?["id"]?.asString ?? ""
-        let backTest = await fixture.api("POST", "/backtests", as: .operator, body: [:]).json["id"]?.asString ?? ""
+        let delivery = await fixture.deliveryID()
+        let backTest = await fixture.beginBackTest()
         return Pages.all.map { page in
             page.path.replacing("{event}", with: event.id.text).replacing("{task}", with: event.task?.number ?? "")
                 .replacing("{rule}", with: "acknowledge").replacing("{delivery}", with: delivery)
@@ -129,7 +129,7 @@ import Testing
             ])
         }
         let browser = try await fixture.logIn(as: .viewer)
-        let id = await fixture.api("GET", "/deliveries").json["deliveries"]?[0]?["id"]?.asString ?? ""
+        let id = await fixture.deliveryID()
         let page = await browser.get("/deliveries/\(id)", language: "de").text
         #expect(page.contains("<p><strong>Mail &amp; &lt;b&gt;more&lt;/b&gt;</strong></p></blockquote>"))
         let rows = page.split(separator: "<tr>").dropFirst(2)

@@ -149,7 +149,7 @@ import Testing
     @Test func `an edit is refused if the delivery changed since it was read`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["Printer"], initial: .dead(Failure(.refused, .giveUp, "No.")))
-        let id = await fixture.api("GET", "/deliveries").json["deliveries"]?[0]?["id"]?.asString ?? ""
+        let id = await fixture.deliveryID()
         let read = await fixture.api("GET", "/deliveries/\(id)/form", as: .operator)
         let (text, tag) = (read.json["text"]?.asString ?? "", try #require(read.answer.field("ETag")))
         func put(_ before: String, _ after: String, _ tag: String?) async -> Int {

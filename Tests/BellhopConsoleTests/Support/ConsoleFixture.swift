@@ -150,6 +150,31 @@ struct ConsoleFixture {
         return events
     }
 
+    /// The id of the latest delivery; empty if there is none.
+    func deliveryID() async -> String {
+        await api("GET", "/deliveries").json["deliveries"]?[0]?["id"]?.asString ?? ""
+    }
+
+    /// Begins a back-test of the rules in force, and returns its id.
+    func beginBackTest() async -> String {
+        await api("POST", "/backtests", as: .operator, body: [:]).json["id"]?.asString ?? ""
+    }
+
+    /// Adds a token of this name to the store.
+    func addToken(_ name: String, _ role: ConsoleRole = .viewer) async throws -> String {
+        let token = ConsoleToken.random()
+        _ = try await view.ask(
+            .addToken(ConsoleToken(name: name, role: role, hash: ConsoleToken.hash(of: token), created: clock.now)))
+        return token
+    }
+
+    /// The status of the answer to a request with this token.
+    func status(with token: String, from peer: String = "192.0.2.7") async -> Int {
+        await desk.answer(
+            ConsoleRequest("GET", "/api/v1/status", headers: [("Authorization", "Bearer \(token)")], peer: peer)
+        ).status
+    }
+
     /// Asks the API with a role's token.
     func api(
         _ method: String = "GET", _ target: String, as role: ConsoleRole? = .viewer, body: JSON? = nil,
