@@ -214,6 +214,14 @@ extension RuleBook {
             .complete
     }
 
+    /// Decides a batch of events with these tasks and an empty state.
+    func decide(
+        _ events: [StoredEvent], tasks: [Scope.ID: [Snapshot]] = [:], silences: SilenceBook = .empty,
+        at now: Timestamp = Fixture.start
+    ) -> Routing {
+        decide(match(events, since: [:]), RoutingFacts(state: [:], tasks: tasks), silences: silences, at: now).complete
+    }
+
     /// Routes events as the engine does, with this state and these tasks.
     func route(
         _ events: [Event], state: RuleState = [:], tasks: [Scope.ID: [Snapshot]] = [:], at now: Timestamp = Fixture.start,

@@ -31,9 +31,7 @@ import Testing
         silences: SilenceBook = .empty
     ) -> Routing {
         let stored = [StoredEvent(sequence: 3, event: Fixture.event(.taskCreated, task))]
-        return book.decide(
-            book.match(stored, since: [:]), RoutingFacts(state: [:], tasks: [:]), silences: silences, at: now
-        ).complete
+        return book.decide(stored, silences: silences, at: now)
     }
 
     /// The states of the deliveries, and until when they are held.

@@ -16,15 +16,12 @@ import Testing
 
     private static func events(_ count: Int) -> [StoredEvent] {
         (0..<count).map { number in
-            var event = Fixture.event(id: "e\(number)")
-            event.id = Event.ID("e\(number)")
-            return StoredEvent(sequence: Int64(number + 1), event: event)
+            StoredEvent(sequence: Int64(number + 1), event: Fixture.event(id: "e\(number)"))
         }
     }
 
     private static func routing(_ rules: String, events: [StoredEvent], tasks: [Scope.ID: [Snapshot]] = [:]) throws -> Routing {
-        let book = try Fixture.book(rules)
-        return book.decide(book.match(events, since: [:]), RoutingFacts(state: [:], tasks: tasks), at: Fixture.start).complete
+        try Fixture.book(rules).decide(events, tasks: tasks)
     }
 
     private static func death(of delivery: Delivery?) -> String? {
@@ -75,8 +72,7 @@ import Testing
         var batches: [Int] = []
         var made = 0
         while !events.isEmpty {
-            let routing = book.decide(book.match(events, since: [:]), RoutingFacts(state: [:], tasks: tasks), at: Fixture.start)
-                .complete
+            let routing = book.decide(events, tasks: tasks)
             #expect(routing.routed == events.prefix(routing.routed.count).map(\.sequence))
             #expect(routing.deliveries.count == routing.routed.count)
             batches.append(routing.routed.count)
@@ -104,8 +100,7 @@ import Testing
         var events = Self.events(100)
         var errors = 0
         while !events.isEmpty {
-            let routing = book.decide(book.match(events, since: [:]), RoutingFacts(state: [:], tasks: tasks), at: Fixture.start)
-                .complete
+            let routing = book.decide(events, tasks: tasks)
             errors += routing.tallies.first { $0.rule == "broken" }?.errors ?? 0
             try #require(!routing.routed.isEmpty)
             events.removeFirst(routing.routed.count)
@@ -119,10 +114,7 @@ import Testing
         let conditions = try Fixture.book("rule: a\non: task_created\nfrom: my-work\nwhen: \"\(heavy)\"\ndo: [{log: done}]\n")
         let steps = try Fixture.book("rule: a\non: task_created\nfrom: my-work\ndo:\n  - log: \"${{ \(heavy) }}\"\n")
         func matched() -> Int { conditions.match(Self.events(3), since: [:]).events.count }
-        func decided() -> Int {
-            let matches = steps.match(Self.events(3), since: [:])
-            return steps.decide(matches, RoutingFacts(state: [:], tasks: [:]), at: Fixture.start).complete.routed.count
-        }
+        func decided() -> Int { steps.decide(Self.events(3)).routed.count }
         #expect((matched(), decided()) == (3, 3))
         let stopped = await Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -143,17 +135,14 @@ import Testing
         let steps = try book("do:\n  - log: \"${{ \(heavy) }}\"\n")
         let elements = try Fixture.book(
             "rule: e\non: {every: 1h}\neach: tasks\nfrom: my-work\nwhen: \"\(heavy)\"\ndo: [{log: done}]\n")
-        let facts = RoutingFacts(state: [:], tasks: Self.tasks(100))
+        let tasks = Self.tasks(100)
         let due = [StoredEvent(sequence: 1, event: Fixture.event(.scheduleDue, nil, source: "e", id: "due"))]
         func matched() -> Int { conditions.match(Self.events(2), since: [:]).events.count }
-        func decided(_ book: RuleBook, _ events: [StoredEvent]) -> Routing {
-            book.decide(book.match(events, since: [:]), facts, at: Fixture.start).complete
-        }
         #expect(matched() == 2)
-        #expect(decided(steps, Self.events(2)).deliveries.count == 6)
+        #expect(steps.decide(Self.events(2), tasks: tasks).deliveries.count == 6)
         let stopped = await Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            return (matched(), decided(steps, Self.events(2)), decided(elements, due))
+            return (matched(), steps.decide(Self.events(2), tasks: tasks), elements.decide(due, tasks: tasks))
         }.value
         #expect(stopped.0 == 0)
         for routing in [stopped.1, stopped.2] {

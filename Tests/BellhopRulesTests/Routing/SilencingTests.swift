@@ -22,14 +22,10 @@ import Testing
     private func states(
         _ book: RuleBook, _ silence: Silence, _ event: Event = Fixture.event(.taskCreated, Fixture.task()), at seconds: Int = 0
     ) -> [Delivery.InitialState] {
-        let stored = [StoredEvent(sequence: 1, event: event)]
-        let matches = book.match(stored, since: [:])
         let silences = book.silences([silence])
         #expect(silences.refused.isEmpty)
-        return book.decide(
-            matches, RoutingFacts(state: [:], tasks: [:]), silences: silences, at: Fixture.start + .seconds(seconds)
-        ).complete.deliveries
-            .map(\.initial)
+        let stored = StoredEvent(sequence: 1, event: event)
+        return book.decide([stored], silences: silences, at: Fixture.start + .seconds(seconds)).deliveries.map(\.initial)
     }
 
     @Test func `a silence keeps messages back, and lets writes through`() throws {
@@ -85,10 +81,7 @@ import Testing
               - log: b
             """)
         let event = StoredEvent(sequence: 1, event: Fixture.event(.taskCreated, Fixture.task()))
-        let routing = book.decide(
-            book.match([event], since: [:]), RoutingFacts(state: [:], tasks: [:]), silences: book.silences([Self.silence()]),
-            at: Fixture.start
-        ).complete
+        let routing = book.decide([event], silences: book.silences([Self.silence()]))
         #expect(routing.deliveries.map(\.initial) == [.silenced(by: "s1"), .available])
         #expect(routing.deliveries[1].after == [])
     }
@@ -96,11 +89,7 @@ import Testing
     @Test func `a silenced run counts for throttle and once, but not for the budget`() throws {
         let book = try Self.book("once: task.id\nthrottle: {every: 1h}\n" + Self.both)
         let event = StoredEvent(sequence: 1, event: Fixture.event(.taskCreated, Fixture.task()))
-        let routing = book.decide(
-            book.match([event], since: [:]), RoutingFacts(state: [:], tasks: [:]),
-            silences: book.silences([Self.silence(writes: true)]),
-            at: Fixture.start
-        ).complete
+        let routing = book.decide([event], silences: book.silences([Self.silence(writes: true)]))
         #expect(routing.state.map(\.key.kind) == [.once, .throttle])
     }
 
