@@ -8,7 +8,7 @@ import Testing
 @testable import BellhopAgent
 
 /// `event: task`: tasks that another system sends.
-@Suite struct `Sent tasks` {
+@Suite struct `Tasks sent by other systems` {
     private let clock = TestClock()
 
     private func tasks(_ type: String) throws -> SentTasks {

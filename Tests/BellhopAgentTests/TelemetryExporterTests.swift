@@ -34,7 +34,7 @@ import Testing
         let telemetry = AgentTelemetry(registry, clock: clock) { [clock] in AgentReading(now: clock.now, started: clock.now) }
         return TelemetryExporter(
             receiver, over: try HTTPConnection(http, clock: clock), tracer: tracer, telemetry: telemetry, clock: clock,
-            signals: Signals([recorder.hear]), instance: "test")
+            signals: Signals([recorder.record]), instance: "test")
     }
 
     private func happen(_ events: Int) {
@@ -121,11 +121,11 @@ import Testing
 
 /// The names of the signals that were emitted. A class over a mutex, because signals come from several threads.
 private final class SignalRecorder: Sendable {
-    private let heard = Mutex<[String]>([])
+    private let recorded = Mutex<[String]>([])
 
-    var names: [String] { heard.withLock { $0 } }
+    var names: [String] { recorded.withLock { $0 } }
 
-    func hear(_ signal: Signal) { heard.withLock { $0.append(signal.name) } }
+    func record(_ signal: Signal) { recorded.withLock { $0.append(signal.name) } }
 }
 
 /// Waits until a condition is true.

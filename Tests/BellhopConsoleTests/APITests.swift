@@ -173,7 +173,7 @@ import Testing
     }
 }
 
-@Suite struct `Inquiries and bodies` {
+@Suite struct `Inquiries and request bodies` {
     @Test func `an inquiry that fails has the status and the form of a problem`() async throws {
         let fixture = try await ConsoleFixture()
         let unknown = await fixture.api("POST", "/inquiries", as: .operator, body: Inquiry.endSilence("nosuch").json)

@@ -5,7 +5,7 @@ import Simulator
 import Testing
 
 /// Requests from outside to a running agent.
-@Suite(.timeLimit(.minutes(5))) struct `Requests from outside to an agent` {
+@Suite(.timeLimit(.minutes(5))) struct `Requests of other systems to an agent` {
     private static func configuration(_ address: String, port: Int) -> String {
         let key = "auth: {bearer: \"${{ env.CLIENT_SECRET }}\"}"
         let push = "push: {path: /in/snow, \(key)}"

@@ -16,13 +16,9 @@ import Testing
     func `an agent that is killed repeatedly at a checkpoint loses and doubles nothing`(_ checkpoint: String) async throws {
         try await Stage.set(rules: Ledger.rules) { stage in
             var ordeal = Ordeal(stage, seed: RandomRuns.seed(1))
-            var round = 0
-            while ordeal.kills < 14, round < 60 {
-                round += 1
+            try await ordeal.kill(14, inRounds: 60, passingEvery: 5) { ordeal, round in
                 try await ordeal.kill(at: checkpoint, nth: 1 + (checkpoint.hasSuffix("t1") ? 0 : round % 3))
-                if round % 5 == 0 { try await ordeal.pass() }
             }
-            #expect(ordeal.kills >= 14)
             try await ordeal.end()
         }
     }
@@ -31,13 +27,7 @@ import Testing
     func `an agent that is killed at any moment loses and doubles nothing`(_ seed: UInt64) async throws {
         try await Stage.set(rules: Ledger.rules) { stage in
             var ordeal = Ordeal(stage, seed: RandomRuns.seed(seed))
-            var round = 0
-            while ordeal.kills < 18, round < 80 {
-                round += 1
-                try await ordeal.killAtAnyMoment(["run", "--once"])
-                if round % 5 == 0 { try await ordeal.pass() }
-            }
-            #expect(ordeal.kills >= 18)
+            try await ordeal.kill(18, inRounds: 80, passingEvery: 5) { ordeal, _ in try await ordeal.killAtAnyMoment() }
             try await ordeal.end()
         }
     }
@@ -63,17 +53,13 @@ import Testing
                 stage.simulation.faults.add(FaultRule(fault, path: "/api", times: nil, probability: probability / 10))
             }
             var ordeal = Ordeal(stage, seed: RandomRuns.seed(seed))
-            var round = 0
-            while ordeal.kills < 24, round < 100 {
-                round += 1
+            try await ordeal.kill(24, inRounds: 100, passingEvery: 5) { ordeal, round in
                 if round % 3 == 0 {
-                    try await ordeal.killAtAnyMoment(["run", "--once"])
+                    try await ordeal.killAtAnyMoment()
                 } else {
                     try await ordeal.kill(at: Self.checkpoints[round % 8], nth: 1 + round % 2)
                 }
-                if round % 5 == 0 { try await ordeal.pass() }
             }
-            #expect(ordeal.kills >= 24)
             #expect(stage.simulation.faults.struck > 20)
             stage.simulation.faults.removeAll()
             try await ordeal.end()

@@ -18,14 +18,10 @@ import Testing
         try await Stage.set(rules: WaitingLedger.rules, configuration: Self.configuration) { stage in
             addStandingTasks(stage)
             var ordeal = Ordeal(stage, seed: RandomRuns.seed(11))
-            var round = 0
-            while ordeal.kills < 12, round < 60 {
-                round += 1
+            try await ordeal.kill(12, inRounds: 60, passingEvery: 4) { ordeal, round in
+                if round == 5 { try stage.folder.write("rules/standing.yaml", WaitingLedger.standingRule) }
                 try await ordeal.kill(at: checkpoint, nth: 1 + (Checkpoints.isRare(checkpoint) ? 0 : round % 3))
-                if round % 4 == 0 { try await ordeal.pass() }
-                if round == 4 { try stage.folder.write("rules/standing.yaml", WaitingLedger.standingRule) }
             }
-            #expect(ordeal.kills >= 12)
             try await end(&ordeal)
         }
     }
@@ -34,14 +30,10 @@ import Testing
         try await Stage.set(rules: WaitingLedger.rules, configuration: Self.configuration) { stage in
             addStandingTasks(stage)
             var ordeal = Ordeal(stage, seed: RandomRuns.seed(12))
-            var round = 0
-            while ordeal.kills < 20, round < 80 {
-                round += 1
-                try await ordeal.killAtAnyMoment(["run", "--once"])
-                if round % 4 == 0 { try await ordeal.pass() }
-                if round == 4 { try stage.folder.write("rules/standing.yaml", WaitingLedger.standingRule) }
+            try await ordeal.kill(20, inRounds: 80, passingEvery: 4) { ordeal, round in
+                if round == 5 { try stage.folder.write("rules/standing.yaml", WaitingLedger.standingRule) }
+                try await ordeal.killAtAnyMoment()
             }
-            #expect(ordeal.kills >= 20)
             try await end(&ordeal)
         }
     }

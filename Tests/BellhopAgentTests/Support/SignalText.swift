@@ -127,11 +127,11 @@ struct SignalTrace: Sendable {
         var logger = Logger(label: "documentation") { _ in Listener(recorder: recorder) }
         logger.logLevel = .trace
         Signals([Signals.log(logger), Signals.metrics(in: Factory(recorder: recorder))]).emit(signal)
-        let heard = recorder.recorded.withLock { $0 }
-        level = heard.level
-        message = heard.message
-        facts = heard.facts.filter { $0 != "signal" }.sorted()
-        metrics = heard.metrics
+        let record = recorder.recorded.withLock { $0 }
+        level = record.level
+        message = record.message
+        facts = record.facts.filter { $0 != "signal" }.sorted()
+        metrics = record.metrics
     }
 
     /// Records the log lines and metrics of one signal. A class with a lock, because log handler and metrics factory share it.
@@ -157,10 +157,10 @@ struct SignalTrace: Sendable {
         }
 
         func log(event: LogEvent) {
-            recorder.recorded.withLock { heard in
-                heard.level = event.level.rawValue
-                heard.message = "\(event.message)"
-                heard.facts = event.metadata.map { Array($0.keys) } ?? []
+            recorder.recorded.withLock { record in
+                record.level = event.level.rawValue
+                record.message = "\(event.message)"
+                record.facts = event.metadata.map { Array($0.keys) } ?? []
             }
         }
     }

@@ -4,7 +4,7 @@ import Testing
 @testable import BellhopRules
 
 /// The limits on one rule: the size of a delivery, the cost of expressions, and the size of a transaction.
-@Suite struct `Bounds of routing` {
+@Suite struct `Limits of routing` {
     private static func tasks(_ count: Int) -> [Scope.ID: [Snapshot]] {
         [
             Fixture.scope: (0..<count).map {

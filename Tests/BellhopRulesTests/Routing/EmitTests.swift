@@ -99,16 +99,16 @@ import Testing
             "rule: r\non: [task_created, ping]\ndo: [{emit: ping}]\n---\nrule: s\non: ping\ndo: [{log: heard}]")
         var events = [Self.task()]
         var emitted = 0
-        var heard = 0
+        var received = 0
         var errors: [String] = []
         while !events.isEmpty, emitted < 100 {
             let routing = book.route(events)
             events = routing.events
             emitted += events.count
-            heard += routing.deliveries.filter { $0.id.rule == "s" }.count
+            received += routing.deliveries.filter { $0.id.rule == "s" }.count
             errors += routing.tallies.compactMap(\.lastError)
         }
-        #expect(emitted == Event.lastHop && heard == Event.lastHop)
+        #expect(emitted == Event.lastHop && received == Event.lastHop)
         #expect(errors.count == 1 && errors[0].hasPrefix("stopped: 5 writes or events of rules led to this event"))
     }
 

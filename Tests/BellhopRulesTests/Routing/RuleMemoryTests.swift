@@ -3,7 +3,7 @@ import Testing
 
 @testable import BellhopRules
 
-@Suite struct `The state that a batch sees` {
+@Suite struct `The state that a batch reads` {
     private let key = StateKey(rule: "r", kind: .count, key: "k")
 
     private func event(_ name: String, at seconds: Int64) -> Gathered {

@@ -25,6 +25,22 @@ struct Ordeal {
         random = SeededRandom(seed: seed &+ 1000)
     }
 
+    /// Kills runs until this many were killed, with an undisturbed pass after every few rounds.
+    ///
+    /// - Parameter run: makes the run of a round, which is probably killed.
+    mutating func kill(
+        _ count: Int, inRounds rounds: Int, passingEvery interval: Int, sourceLocation: SourceLocation = #_sourceLocation,
+        run: (inout Ordeal, _ round: Int) async throws -> Void
+    ) async throws {
+        var round = 0
+        while kills < count, round < rounds {
+            round += 1
+            try await run(&self, round)
+            if round % interval == 0 { try await pass() }
+        }
+        #expect(kills >= count, sourceLocation: sourceLocation)
+    }
+
     /// One pass that kills itself at the nth passing of a checkpoint.
     mutating func kill(at checkpoint: String, nth: Int) async throws {
         turmoil.happen()
@@ -33,9 +49,9 @@ struct Ordeal {
     }
 
     /// One pass that is killed at a random moment.
-    mutating func killAtAnyMoment(_ arguments: [String]) async throws {
+    mutating func killAtAnyMoment() async throws {
         turmoil.happen()
-        let program = try stage.start(arguments)
+        let program = try stage.start(["run", "--once"])
         try await Task.sleep(for: usual * Double(Int.random(in: 5...100, using: &random)) / 100)
         program.send(SIGKILL)
         note(await program.end())

@@ -109,7 +109,7 @@ import Testing
     }
 }
 
-@Suite struct `Looking ahead and back` {
+@Suite struct `Calendar, previews and explanations` {
     @Test func `the calendar shows when schedules are due and messages are kept back`() async throws {
         let rule = """
             rule: morning
