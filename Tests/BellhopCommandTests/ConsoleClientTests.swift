@@ -93,7 +93,7 @@ import Testing
                 await error { () async throws(CommandError) in
                     try await client.lines(of: try client.address(of: "events/stream", []), [:]) { _ in }
                 },
-                // For a search, other JSON is an unreadable answer.
+                // A search reads JSON, so other JSON gives another error.
                 answer.status == "200 OK" && answer.type == "application/json"
                     ? nil
                     : await error { () async throws(CommandError) in

@@ -15,7 +15,7 @@ import Testing
         ("rule: \"r\" # ü\ndescription: ä\n", "rule: \"r\" # ü\nmode: shadow\ndescription: ä\n"),
     ]
 
-    @Test(arguments: forms) func `a change of mode adds or removes one line, and changes nothing else`(_ form: (live: String, shadow: String)) {
+    @Test(arguments: forms) func `a change of mode adds or removes only one line`(_ form: (live: String, shadow: String)) {
         #expect(ModeEdit.text(form.live, rule: "r", mode: .shadow) == form.shadow)
         #expect(ModeEdit.text(form.shadow, rule: "r", mode: .live) == form.live)
         #expect(ModeEdit.text(form.live, rule: "r", mode: .live) == form.live)
