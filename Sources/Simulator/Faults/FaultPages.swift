@@ -12,6 +12,7 @@ enum FaultPages {
         <hr><center>nginx</center>\r
         </body>\r
         </html>\r
+
         """
     }
 
