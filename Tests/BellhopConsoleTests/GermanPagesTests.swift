@@ -53,7 +53,7 @@ import Testing
             #expect(answer.status == 200, "\(address)")
             let texts = Self.texts(answer.text)
             #expect(texts.filter { names.contains($0) } == [], "\(address)")
-            for label in ["outcome:", "receiver:", "rule:", "silence:"] {
+            for label in ["Outcome:", "Receiver:", "Rule:", "Silence:"] {
                 #expect(!texts.contains { $0.contains(label) }, "\(address)")
             }
         }
