@@ -50,7 +50,7 @@ public struct Connectors: Sendable {
         var direct: HTTPConnection?
         var guarded: HTTPConnection?
         do throws(ConnectorError) {
-            var configuration = HTTPConnection.Configuration(name: "webhook", maxBody: 1_000_000)
+            var configuration = HTTPConnection.Configuration(name: "webhook", maxBody: WebhookReceiver.largestAnswer)
             direct = try HTTPConnection(configuration, clock: environment.clock)
             configuration.refusesPrivate = true
             guarded = try HTTPConnection(configuration, clock: environment.clock)

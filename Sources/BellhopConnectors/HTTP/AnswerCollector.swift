@@ -27,7 +27,7 @@ final class AnswerCollector: HTTPClientResponseDelegate {
     private let progress: Progress
 
     /// How many bytes of the body are read, and for how long, after such a status, so that the connection can be reused.
-    private static let settled = (limit: 64 << 10, time: TimeAmount.seconds(2))
+    static let settled = (limit: 64 << 10, time: TimeAmount.seconds(2))
 
     /// - Parameters:
     ///   - limit: the largest body, in bytes.

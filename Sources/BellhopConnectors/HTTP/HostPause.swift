@@ -43,7 +43,7 @@ final class HostPause: Sendable {
     /// Records the pause that an answer asks for.
     func note(_ response: HTTPResponse) async {
         guard response.status == 429 || response.status == 503,
-            let wait = RetryAfter.read(response.headers, at: clock.now, hasLimit: response.status == 429),
+            let wait = RetryAfter.read(response.headers, at: clock.now, readsReset: response.status == 429),
             wait > .zero
         else { return }
         let until = clock.now + wait

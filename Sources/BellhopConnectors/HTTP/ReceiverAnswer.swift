@@ -25,7 +25,7 @@ struct ReceiverAnswer: Sendable {
         if expected.contains(status) { return nil }
         let answered = "\(receiver) answered \(status)"
         let words = words(of: response)
-        let after = wait ?? RetryAfter.read(response.headers, at: now, hasLimit: status == 429)
+        let after = wait ?? RetryAfter.read(response.headers, at: now, readsReset: status == 429)
         switch status {
         case 429: return Failure(.throttled, .rest(after), "\(answered): too many requests for now\(words)")
         // With Retry-After, it has not processed the request.

@@ -8,14 +8,14 @@ public enum RetryAfter {
     /// Reads `Retry-After` (seconds or a date), or else the reset time of the rate limit; nil without either. Dates count from
     /// the answer's own `Date`, so that a wrong clock on either side does no harm.
     ///
-    /// - Parameter hasLimit: false to ignore the reset time of the rate limit, which some services state in every answer.
-    public static func read(_ headers: HeaderFields, at now: Timestamp, hasLimit: Bool = true) -> Duration? {
+    /// - Parameter readsReset: false to ignore the reset time of the rate limit, which some services state in every answer.
+    public static func read(_ headers: HeaderFields, at now: Timestamp, readsReset: Bool = true) -> Duration? {
         let here = headers["Date"].flatMap { Timestamp(httpDate: $0) } ?? now
         if let text = headers["Retry-After"].map({ ASCII.trimmed($0) }) {
             if let seconds = seconds(text) { return limited(seconds) }
             if let moment = Timestamp(httpDate: text) { return limited(moment - here) }
         }
-        return hasLimit ? reset(headers, here) : nil
+        return readsReset ? reset(headers, here) : nil
     }
 
     /// Unix seconds, Unix milliseconds, or seconds from now; or the `t` of `RateLimit: "default";r=0;t=30`.

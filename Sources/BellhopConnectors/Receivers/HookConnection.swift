@@ -18,6 +18,8 @@ protocol HookReceiver: Sendable {
     static var messages: MessageAbilities { get }
     /// The limits on deliveries.
     static var limits: DeliveryLimits { get }
+    /// The default of `max_body`, in bytes.
+    static var largestAnswer: Int { get }
     /// Whether steps may name this connection and an address of their own.
     static var takesOtherAddresses: Bool { get }
     /// The reason why there is no login, for `bellhop login`.
@@ -75,6 +77,8 @@ extension HookReceiver {
     static var takesOtherAddresses: Bool { false }
     static var messages: MessageAbilities { MessageAbilities() }
     static var limits: DeliveryLimits { DeliveryLimits() }
+    /// A service answers a message in a few lines; what answers more is something else, and many attempts may be in flight.
+    static var largestAnswer: Int { 1_000_000 }
     static var noLogin: String { "it needs only its address, and only a message would show that it works" }
 
     static func address(_ settings: Settings) throws(HTTPAddress.Problem) -> HTTPAddress {
@@ -185,13 +189,10 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
             })
     }
 
-    /// A service answers a message in a few lines. A longer answer comes from something else, and many requests may be in flight.
-    private static var largestAnswer: (text: String, bytes: Int) { ("1MB", 1_000_000) }
-
     private static var httpSettings: [Setting] {
         HTTPConnection.Configuration.settings.map { setting in
             var setting = setting
-            if setting.name == "max_body" { setting.fallback = largestAnswer.text }
+            if setting.name == "max_body" { setting.fallback = TransportError.size(Receiver.largestAnswer).filter { $0 != " " } }
             return setting
         }
     }
@@ -208,7 +209,7 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
         var configuration = problems.gather { () throws(ConnectorError) in
             try HTTPConnection.Configuration(name: name, settings)
         }
-        if settings.values["max_body"] == nil { configuration?.maxBody = Self.largestAnswer.bytes }
+        if settings.values["max_body"] == nil { configuration?.maxBody = Receiver.largestAnswer }
         let address = problems.gather("url") { () throws(HTTPAddress.Problem) in try Receiver.address(settings) }
         if let refusal = address.flatMap({ Self.refusal(of: $0, settings, configuration) }) { problems.add("url", refusal) }
         let receiver = problems.gather { () throws(ConnectorErrors) in try Receiver(settings, connection: name) }

@@ -25,6 +25,8 @@ struct WebhookReceiver: HookReceiver {
     static let takesOtherAddresses = true
     static let actions = [NotifyAction.manifest.kind, WebhookAction.manifest.kind]
     static let messages = MessageAbilities(threads: .yes, updates: .yes, resolves: .yes, mentions: .yes)
+    /// More is never read, because only the status of an answer decides.
+    static let largestAnswer = AnswerCollector.settled.limit
     static let noLogin =
         "it needs only its address, or a `secret` to sign requests with, and only a message would show that it works"
 
@@ -44,12 +46,19 @@ struct WebhookReceiver: HookReceiver {
         do throws(WebhookSigner.Problem) {
             signer = secrets.isEmpty ? nil : try WebhookSigner(secrets: secrets)
         } catch {
+        if let most = settings.integer("max_body"), most > Self.largestAnswer {
+            problems.add(
+                "max_body",
+                "At most 64 KiB of an endpoint's answer are read, because only its status decides: remove `max_body`, or write a smaller one."
+            )
+        }
             problems.add("secret", error.message)
             throw ConnectorErrors(problems.all)
         }
     }
 
     static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
+        try problems.check()
         WebhookMessageRenderer().render(message, from: origin)
     }
 

@@ -175,7 +175,7 @@ extension Classification {
     }
 
     private static func gateway(_ response: HTTPResponse, at now: Timestamp) -> Classification {
-        guard response.status == 503, let after = RetryAfter.read(response.headers, at: now, hasLimit: false) else {
+        guard response.status == 503, let after = RetryAfter.read(response.headers, at: now, readsReset: false) else {
             return .gateway(status: response.status)
         }
         return .unavailable(after: after)

@@ -59,6 +59,21 @@ struct ReceiverTests {
         }
     }
 
+    @Test func `the largest answer that is read is the default of max_body, and a webhook takes no larger one`() throws {
+        for (kind, text) in [("slack", "1MB"), ("matrix", "1MB"), ("webhook", "64KiB")] {
+            let manifest = try #require(Catalogue.connections.first { $0.kind == kind })
+            #expect(manifest.settings.first { $0.name == "max_body" }?.fallback == text)
+        }
+        let receiver = { (most: JSON) throws(ConnectorErrors) in
+            _ = try WebhookReceiver(Settings(["url": "https://x.example/", "max_body": most, "secret": "x"]), connection: "hook")
+        }
+        #expect(WebhookReceiver.largestAnswer == 64 << 10)
+        for (most, wrong) in [(65_536, ["secret"]), (65_537, ["max_body", "secret"]), (1_000_000, ["max_body", "secret"])] {
+            let errors = #expect(throws: ConnectorErrors.self) { try receiver(.int(Int64(most))) }
+            #expect(errors?.all.map(\.setting) == wrong, "\(most)")
+        }
+    }
+
     @Test func `Slack accepts the largest possible message`() async throws {
         var message = SampleMessage.saying(String(repeating: "é<&", count: 30_000))
         message.list?.items = (0..<100).map { [.value("\($0) " + String(repeating: "x", count: 300))] }
