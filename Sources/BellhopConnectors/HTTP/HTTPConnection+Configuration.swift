@@ -31,6 +31,8 @@ extension HTTPConnection {
         public var maxBody: Int
         /// Whether to refuse addresses of this machine and its networks: for hosts computed from values.
         public var refusesPrivate = false
+        /// The ports of such hosts that are allowed besides those of HTTP.
+        var morePorts: [Int] = []
         var delivery = DeliverySettings()
 
         public init(

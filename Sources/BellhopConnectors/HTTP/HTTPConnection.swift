@@ -127,7 +127,8 @@ public final class HTTPConnection: HTTPExchange {
         if configuration.refusesPrivate { try await checkHost(of: request.address) }
     }
 
-    /// - Throws: if the host, which comes from a value, has a private address, or if only the proxy can resolve it.
+    /// - Throws: if the host, which comes from a value, has a private address, if only the proxy can resolve it, or if the port is not
+    ///   allowed.
     private func checkHost(of address: HTTPAddress) async throws(TransportError) {
         if let proxy = configuration.proxy, !PrivateAddress.isNumeric(address.host) {
             throw TransportError(
@@ -135,7 +136,11 @@ public final class HTTPConnection: HTTPExchange {
                 "The proxy \(proxy.place) would look up \(address.place), whose host comes from a value, so Bellhop cannot check whether its address is private: write the host in the rule, or set `allow_private: true`."
             )
         }
-        do throws(PrivateAddress.Refused) { try await lookUp(address.host, address.port) } catch {
+        do throws(PrivateAddress.Refused) {
+            try await lookUp(address.host, address.port)
+            let ports = PrivateAddress.ports + configuration.morePorts
+            if !ports.contains(address.port) { throw .port(ports) }
+        } catch {
             throw TransportError(error, at: address)
         }
     }

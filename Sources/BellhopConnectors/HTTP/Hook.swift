@@ -97,16 +97,17 @@ struct Hook: Sendable {
 /// A connection's clients for other hosts: with its rate, proxy, certificates and timeout, without its header fields.
 struct OtherAddresses: Sendable {
     let open: HTTPConnection
-    /// For hosts computed from values: refuses private addresses, unless the connection allows them.
+    /// For hosts computed from values: refuses private addresses and unusual ports, unless the connection allows them.
     let guarded: HTTPConnection
 
     init(
-        _ configuration: HTTPConnection.Configuration, allowsPrivate: Bool, in environment: ConnectorEnvironment
+        _ configuration: HTTPConnection.Configuration, allowsPrivate: Bool, morePorts: [Int], in environment: ConnectorEnvironment
     ) throws(ConnectorError) {
         var configuration = configuration
         configuration.headers = [:]
         open = try HTTPConnection(configuration, in: environment)
         configuration.refusesPrivate = !allowsPrivate
+        configuration.morePorts = morePorts
         guarded = try HTTPConnection(configuration, in: environment)
     }
 

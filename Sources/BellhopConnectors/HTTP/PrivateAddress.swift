@@ -8,18 +8,18 @@ enum PrivateAddress {
     enum Refused: Error, Sendable {
         /// A private address.
         case address(String)
-        /// Its port is not in ``ports``.
-        case port
+        /// Its port is not one of these.
+        case port([Int])
     }
 
-    /// The only ports allowed at a host that comes from a value, so that no value reaches a server of another protocol than HTTP.
+    /// The only ports allowed at a host that comes from a value, unless the connection names more, so that no value reaches a server
+    /// of another protocol than HTTP.
     static let ports = [80, 443, 8080, 8443]
 
-    /// Throws if a host has a private address or the port is not one of HTTP's. Accepts a host without addresses.
+    /// Throws if a host has a private address, before connecting to it. Accepts a host without addresses.
     static func check(_ host: String, port: Int) async throws(Refused) {
         let found = try? await NIOThreadPool.singleton.runIfActive { try addresses(of: host, port: port) }
         for address in found ?? [] { try check(address) }
-        if !ports.contains(port) { throw .port }
     }
 
     /// Whether a host is a literal address, which needs no lookup.

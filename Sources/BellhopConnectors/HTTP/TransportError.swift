@@ -109,15 +109,18 @@ extension TransportError {
     }
 
     init(_ error: PrivateAddress.Refused, at address: HTTPAddress) {
-        let what =
+        let (what, remedy) =
             switch error {
-            case .address(let found): "resolves to the private address \(found)"
-            case .port: "has a port that is not one of HTTP's (\(PrivateAddress.ports.map(String.init).joined(separator: ", ")))"
+            case .address(let found): ("resolves to the private address \(found)", "set `allow_private: true` in the step")
+            case .port(let ports):
+                (
+                    "has a port that is none of \(ports.map(String.init).joined(separator: ", "))",
+                    "add the port to `ports` of the connection in `to`"
+                )
             }
         self.init(
             .badRequest, mayHaveArrived: false,
-            "\(address.place) \(what), and the host comes from a value: write the host in the rule, or set `allow_private: true` in the step."
-        )
+            "\(address.place) \(what), and the host comes from a value: write the host in the rule, or \(remedy).")
     }
 
     private init(

@@ -219,10 +219,11 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
         let others: OtherAddresses?
         do throws(ConnectorError) {
             http = try HTTPConnection(configuration, in: environment)
-            let allowsPrivate = settings.boolean("allow_private") == true
             others =
                 Receiver.takesOtherAddresses
-                ? try OtherAddresses(configuration, allowsPrivate: allowsPrivate, in: environment) : nil
+                ? try OtherAddresses(
+                    configuration, allowsPrivate: settings.boolean("allow_private") == true,
+                    morePorts: settings.integers("ports"), in: environment) : nil
         } catch {
             throw ConnectorErrors([error])
         }

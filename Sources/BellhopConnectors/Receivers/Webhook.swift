@@ -15,18 +15,21 @@ struct WebhookReceiver: HookReceiver {
         ),
         Setting(
             "allow_private", .boolean, default: "false",
-            "Whether a step that computes the host of its `url` may reach this machine and private networks, and ports other than 80, "
-                + "443, 8080 and 8443."),
+            "Whether a step that computes the host of its `url` may reach this machine and private networks, at any port."),
+        Setting(
+            "ports", .list(.integer(1...65_535)),
+            "The ports that a step which computes the host of its `url` may reach at public addresses, besides 80, 443, 8080 and 8443."
+        ),
         Setting(
             "format", .oneOf(Format.allCases.map(\.rawValue)), default: Format.bellhop.rawValue,
             "How a message is sent: as Bellhop's own document, or as a CloudEvent 1.0 in the body (`cloudevents`) or with its attributes as header fields (`cloudevents_binary`)."
         ),
     ]
+    /// More is never read, because only the status of an answer decides.
+    static let largestAnswer = AnswerCollector.settled.limit
     static let takesOtherAddresses = true
     static let actions = [NotifyAction.manifest.kind, WebhookAction.manifest.kind]
     static let messages = MessageAbilities(threads: .yes, updates: .yes, resolves: .yes, mentions: .yes)
-    /// More is never read, because only the status of an answer decides.
-    static let largestAnswer = AnswerCollector.settled.limit
     static let noLogin =
         "it needs only its address, or a `secret` to sign requests with, and only a message would show that it works"
 
@@ -43,22 +46,22 @@ struct WebhookReceiver: HookReceiver {
         var problems = ConnectorProblems(of: connection)
         secrets = settings.texts("secret")
         format = settings.text("format").flatMap(Format.init) ?? .bellhop
-        do throws(WebhookSigner.Problem) {
-            signer = secrets.isEmpty ? nil : try WebhookSigner(secrets: secrets)
-        } catch {
         if let most = settings.integer("max_body"), most > Self.largestAnswer {
             problems.add(
                 "max_body",
                 "At most 64 KiB of an endpoint's answer are read, because only its status decides: remove `max_body`, or write a smaller one."
             )
         }
+        do throws(WebhookSigner.Problem) {
+            signer = secrets.isEmpty ? nil : try WebhookSigner(secrets: secrets)
+        } catch {
             problems.add("secret", error.message)
             throw ConnectorErrors(problems.all)
         }
+        try problems.check()
     }
 
     static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
-        try problems.check()
         WebhookMessageRenderer().render(message, from: origin)
     }
 

@@ -17,8 +17,8 @@ public struct WebhookAction: Action {
             Setting("to", .list(.name), "The `webhook` connections that receive it."),
             Setting(
                 "allow_private", .boolean,
-                "Whether a computed host in `url` may be this machine or in a private network, or have a port other than 80, 443, 8080 and "
-                    + "8443; a connection can allow it too."),
+                "Whether a computed host in `url` may be this machine or in a private network, and have any port; a connection can allow it "
+                    + "too, or only more `ports`."),
             Setting("method", .oneOf(RequestArguments.methods), default: "POST", "The request's method."),
         ] + RequestArguments.settings(headers: .text) + [
             Setting("sign", .boolean, "Whether to sign it with the connection's `secret`; by default if there is one."),

@@ -98,6 +98,13 @@ public struct Settings: Sendable, Hashable, CustomStringConvertible {
         default: []
         }
     }
+    public func integers(_ name: String) -> [Int] {
+        switch values[name] {
+        case .int(let number)?: [Int(number)]
+        case .array(let items)?: items.compactMap { if case .int(let number) = $0 { Int(number) } else { nil } }
+        default: []
+        }
+    }
     public func record(_ name: String) -> Settings? {
         if case .object(let members)? = values[name] { Settings(members, secrets: secrets) } else { nil }
     }

@@ -21,7 +21,8 @@ extension StepReader {
                 "a value determines the host, so private addresses and unusual ports are refused, and behind a `proxy` every name",
                 at: Diagnostic.Place(place, file: compiler.file),
                 help:
-                    "write the host in the rule; if it must be computed and is your own, set `allow_private: true`, here or on the connection in `to`"
+                    "write the host in the rule; if it must be computed and is your own, set `allow_private: true`, here or on the connection in `to`, "
+                    + "whose `ports` allow more ports of public hosts"
             ))
     }
 

@@ -70,7 +70,9 @@ import Testing
         let simulation = Simulation { 0 }
         try await simulation.serve { address in
             // As if the name had led to a public address when it was checked.
-            let connection = try HTTPConnection(Self.guarded, clock: TestClock()) { _, _ in }
+            var configuration = Self.guarded
+            configuration.morePorts = [try HTTPAddress(address).port]
+            let connection = try HTTPConnection(configuration, clock: TestClock()) { _, _ in }
             let problem = try await Self.send(to: address + "/webhook/x", connection)
             #expect(problem?.kind == .badRequest, "\(problem?.message ?? "")")
             #expect(problem?.message.contains("the private address 127.0.0.1") == true, "\(problem?.message ?? "")")
@@ -84,7 +86,44 @@ import Testing
             let problem = try await Self.send(to: "https://1.1.1.1:\(port)/", connection)
             #expect(problem?.kind == .badRequest && problem?.mayHaveArrived == false)
             #expect(
-                problem?.message.contains("1.1.1.1:\(port) has a port that is not one of HTTP's (80, 443, 8080, 8443)") == true)
+                problem?.message.contains("1.1.1.1:\(port) has a port that is none of 80, 443, 8080, 8443, and") == true)
+        }
+    }
+
+    @Test func `a connection's ports open these ports of public addresses, and nothing else`() async throws {
+        let closed = try await OddServer.serve(.serverError) { address in Int(address.split(separator: ":").last ?? "") ?? 0 }
+        func failure(_ url: String, _ settings: JSON.Object = [:], through proxy: Int? = nil) async throws -> Failure? {
+            var all: JSON.Object = ["url": "https://hooks.example.com/x", "ports": [9200, 9300], "timeout": 2_000_000]
+            for (name, value) in settings { all[name] = value }
+            if let proxy { all["proxy"] = .string("http://127.0.0.1:\(proxy)") }
+            let connectors = try await Connectors(
+                connections: [("hook", "webhook", Settings(all))], sources: [], environment: .sample())
+            let delivery = SampleDelivery.make(
+                "webhook", .values(["url": .string(url), "json": 1, "computed_host": true]), to: "hook")
+            let action = try #require(connectors.action(for: delivery))
+            let failure = await BellhopConnectorsTests.failure {
+                _ = try await action.perform(delivery, attempt: SampleDelivery.first)
+            }
+            await connectors.shutdown()
+            return failure
+        }
+        let other = try #require(await failure("https://1.1.1.1:22/"))
+        #expect(
+            other.message
+                == "1.1.1.1:22 has a port that is none of 80, 443, 8080, 8443, 9200, 9300, and the host comes from a value: write the host in the rule, or add the port to `ports` of the connection in `to`."
+        )
+        #expect(other.remedy == .giveUp)
+        // A port among them does not open a private address.
+        let own = try #require(await failure("http://127.0.0.1:\(closed)/", ["ports": [.int(Int64(closed))]]))
+        #expect(own.message.contains("resolves to the private address 127.0.0.1"), "\(own.message)")
+        try await ConnectProxy.serve(answer: "502 Bad Gateway") { proxy in
+            // The request goes as far as the proxy.
+            let open = try #require(await failure("https://1.1.1.1:9300/", through: proxy.port))
+            #expect(open.message.contains("does not connect to 1.1.1.1:9300"), "\(open.message)")
+            #expect(proxy.heads.all.count == 1)
+            let hidden = try #require(await failure("https://10.0.0.1:9300/", through: proxy.port))
+            #expect(hidden.message.contains("the private address 10.0.0.1"), "\(hidden.message)")
+            #expect(proxy.heads.all.count == 1)
         }
     }
 
