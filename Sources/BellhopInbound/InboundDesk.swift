@@ -18,6 +18,8 @@ public struct InboundDesk: Sendable {
     private let unique: @Sendable () -> String
     /// The budget of refusals that state their reason. Unknown senders use it instead of an endpoint's rate.
     private let strangers: RequestBudget
+    /// The memory for bodies whose senders are not known yet.
+    let bodies: BodyRoom
 
     /// - Parameters:
     ///   - endpoints: with distinct paths.
@@ -34,6 +36,7 @@ public struct InboundDesk: Sendable {
             endpoints.map { ($0.path, ($0, RequestBudget($0.rate, at: now))) }, uniquingKeysWith: { first, _ in first })
         keys = InboundKeys(self.endpoints.mapValues(\.endpoint.key))
         self.strangers = RequestBudget(strangers, at: now)
+        bodies = BodyRoom(largestBody: endpoints.map(\.largestBody).max() ?? 0)
         self.clock = clock
         self.keep = keep
         self.take = take
@@ -41,21 +44,28 @@ public struct InboundDesk: Sendable {
         self.unique = unique
     }
 
-    /// The size limit for the body of a request with this head. Throws the answer if the head alone is refused.
+    /// A request whose body is to be read.
+    struct Admission: Sendable, Hashable {
+        /// The largest body, in bytes.
+        var largestBody: Int
+        /// Whether the head proves that the sender has the secret. Otherwise only the body can show it.
+        var isKnown: Bool
+    }
+
+    /// How the body of a request with this head is read. Throws the answer to a request that is refused before its body is read.
     ///
     /// - Parameters:
     ///   - head: the request without its body.
     ///   - announced: the size of its body, if the head states it.
-    func admit(method: String, path: String, head: InboundRequest, announced: Int?) throws(InboundAnswer) -> Int {
+    func admit(method: String, path: String, head: InboundRequest, announced: Int?) throws(InboundAnswer) -> Admission {
         guard let endpoint = endpoints[path]?.endpoint else { throw refusal(404, "There is nothing here.") }
         guard method == "POST" else { throw refusal(405, "Only POST is answered here.") }
         let key = try key(of: path)
-        do throws(InboundAnswer) { try key.checkHead(head, at: clock.now) } catch { throw refusal(error) }
-        if let encoding = head.value("Content-Encoding"), encoding.lowercased() != "identity" {
-            throw refusal(415, "The body is compressed (Content-Encoding), which is not read here: send it as it is.")
-        }
-        if let announced, announced > endpoint.largestBody { throw tooLarge(endpoint.largestBody) }
-        return endpoint.largestBody
+        let isKnown: Bool
+        do throws(InboundAnswer) { isKnown = try key.checkHead(head, at: clock.now) } catch { throw refusal(error) }
+        let admission = Admission(largestBody: endpoint.largestBody, isKnown: isKnown)
+        if let announced, announced > endpoint.largestBody { throw tooLarge(admission) }
+        return admission
     }
 
     /// Replaces the secret of an endpoint; nil if it cannot be read now, so that senders must retry.
@@ -68,13 +78,23 @@ public struct InboundDesk: Sendable {
 
     private func refusal(_ status: Int, _ text: String) -> InboundAnswer { refusal(InboundAnswer(status, text)) }
 
-    /// The refusal of a possibly unknown sender: the given answer, or 429 above the budget. Never uses an endpoint's rate.
-    func refusal(_ answer: InboundAnswer) -> InboundAnswer {
+    /// The answer that refuses an unknown sender: the given one, or 429 above the budget. It never counts against an endpoint's rate.
+    private func refusal(_ answer: InboundAnswer) -> InboundAnswer {
         guard let seconds = strangers.take(at: clock.now) else { return answer }
         return InboundAnswer(429, "Too many requests of unknown senders for now.", retryAfter: seconds)
     }
 
-    func tooLarge(_ limit: Int) -> InboundAnswer { refusal(413, "The body is larger than \(limit) bytes.") }
+    func tooLarge(_ admission: Admission) -> InboundAnswer {
+        refusal(InboundAnswer(413, "The body is larger than \(admission.largestBody) bytes."), admission)
+    }
+
+    /// The refusal of a request whose body was not read completely. Where only the body would show who sends it, its sender is unknown.
+    func refusal(_ answer: InboundAnswer, _ admission: Admission) -> InboundAnswer {
+        guard admission.isKnown else { return refusal(answer) }
+        var answer = answer
+        answer.isToKnownSender = true
+        return answer
+    }
 
     /// Answers a request that was admitted.
     public func answer(_ request: InboundRequest, to path: String) async -> InboundAnswer {
@@ -89,6 +109,10 @@ public struct InboundDesk: Sendable {
             // Checked after the body is read, so that a sender above its rate keeps its connection.
             if let seconds = budget.take(at: clock.now) {
                 throw InboundAnswer(429, "Too many requests for now.", retryAfter: seconds)
+            }
+            if let encoding = request.value("Content-Encoding"), encoding.lowercased() != "identity" {
+                throw InboundAnswer(
+                    415, "The body is compressed (Content-Encoding), which is not read here: send it as it is.")
             }
             switch endpoint.purpose {
             case .push(let source): poll(source)

@@ -28,8 +28,11 @@ public struct InboundEndpoint: Sendable {
         }
     }
 
+    /// The default of `max_body`, in bytes.
+    public static let defaultLargestBody = 1_000_000
+
     public init(
-        path: String, key: InboundKey, purpose: Purpose, largestBody: Int = 1 << 20, rate: (count: Int, per: Duration)
+        path: String, key: InboundKey, purpose: Purpose, largestBody: Int = defaultLargestBody, rate: (count: Int, per: Duration)
     ) {
         self.path = path
         self.key = key

@@ -19,12 +19,19 @@ public enum InboundKey: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Throws 401 if the head alone shows that the request will be refused, so that its body need not be read.
-    func checkHead(_ head: InboundRequest, at now: Timestamp) throws(InboundAnswer) {
+    /// Whether the head alone proves that the sender has the secret. Throws 401 if it shows that the request will be refused: its body
+    /// is then not read.
+    func checkHead(_ head: InboundRequest, at now: Timestamp) throws(InboundAnswer) -> Bool {
         switch self {
-        case .bearer, .basic: try check(head, at: now)
-        case .signature(let check): _ = try check.parts(of: head, at: now)
-        case .standardWebhooks: _ = try Self.standardWebhooksParts(of: head, at: now)
+        case .bearer, .basic:
+            try check(head, at: now)
+            return true
+        case .signature(let check):
+            _ = try check.parts(of: head, at: now)
+            return false
+        case .standardWebhooks:
+            _ = try Self.standardWebhooksParts(of: head, at: now)
+            return false
         }
     }
 

@@ -138,16 +138,18 @@ public struct InboundServer: Service {
         var pieces = request.body.makeAsyncIterator()
         var answer: InboundAnswer
         var isRead = false
+        // Until the request is answered.
+        var room = desk.bodies.share()
         do throws(InboundAnswer) {
             var whole = InboundRequest(headers: request.headers.map { (name: $0.name.rawName, value: $0.value) }, body: [])
-            let limit = try desk.admit(
+            let admission = try desk.admit(
                 method: request.method.rawValue, path: path, head: whole,
                 announced: request.headers[.contentLength].flatMap { Int($0) })
             // Without this answer, the sender would wait before it sends the body (RFC 9110, 10.1.1).
             if request.headers[.expect]?.lowercased() == "100-continue" {
                 try? await writer.writeInformationalHead(HTTPResponse(status: .continue))
             }
-            whole.body = try await Self.body(of: &pieces, limit: limit, desk)
+            whole.body = try await Self.body(of: &pieces, admission, &room, desk)
             isRead = true
             answer = await desk.answer(whole, to: path)
         } catch {
@@ -171,18 +173,23 @@ public struct InboundServer: Service {
 
     @concurrent
     private static func body(
-        of pieces: inout RequestBody.AsyncIterator, limit: Int, _ desk: InboundDesk
+        of pieces: inout RequestBody.AsyncIterator, _ admission: InboundDesk.Admission, _ room: inout BodyRoom.Share,
+        _ desk: InboundDesk
     ) async throws(InboundAnswer) -> [UInt8] {
         var bytes: [UInt8] = []
         do {
             while let piece = try await pieces.next() {
-                guard bytes.count + piece.readableBytes <= limit else { throw desk.tooLarge(limit) }
+                let size = bytes.count + piece.readableBytes
+                guard size <= admission.largestBody else { throw desk.tooLarge(admission) }
+                guard admission.isKnown || room.grow(to: size) else {
+                    throw InboundAnswer(503, "Too many large bodies arrive at the same time.", retryAfter: 10)
+                }
                 bytes += piece.readableBytesView
             }
         } catch let error as InboundAnswer {
             throw error
         } catch is SlowSenderHandler.TooSlow {
-            throw desk.refusal(InboundAnswer(408, "The request took too long to arrive."))
+            throw desk.refusal(InboundAnswer(408, "The request took too long to arrive."), admission)
         } catch {
             throw InboundAnswer(400, "The request was cut off.")
         }

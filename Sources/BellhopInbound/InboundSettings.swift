@@ -114,8 +114,13 @@ public enum InboundSettings {
 
     /// - Parameter settings: those of a `push`, checked.
     public static func push(to source: String, _ settings: Settings) throws(SettingComplaints) -> InboundEndpoint {
-        try endpoint(settings, .push(source: source))
+        var endpoint = try endpoint(settings, .push(source: source))
+        endpoint.largestBody = largestPush
+        return endpoint
     }
+
+    /// The largest body of a push, in bytes. It is ignored.
+    private static let largestPush = 64 << 10
 
     /// - Parameters:
     ///   - settings: those of a source of kind `webhook`, checked.
@@ -204,7 +209,7 @@ public enum InboundSettings {
         let rate = settings.record("rate")
         return InboundEndpoint(
             path: path, key: try key(settings.record("auth") ?? Settings()), purpose: purpose,
-            largestBody: settings.integer("max_body") ?? 64 << 10,
+            largestBody: settings.integer("max_body") ?? InboundEndpoint.defaultLargestBody,
             rate: (rate?.integer("count") ?? 100_000, .microseconds(rate?.integer("microseconds") ?? 60_000_000)))
     }
 

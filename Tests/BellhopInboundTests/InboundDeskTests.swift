@@ -130,16 +130,60 @@ extension InboundEndpoint {
             #expect(refused.status == 400 && refused.text == "The form is not UTF-8.", "\(body): \(refused)")
         }
         #expect(await answer(desk, "service=%C3%A9%zz", headers: form).status == 202)
+        func send(_ encoding: String, token: String = "token") async -> InboundAnswer {
+            await answer(desk, #"{"service": "a"}"#, token: token, headers: [("Content-Encoding", encoding)])
+        }
+        let refused = await send("gzip")
+        #expect(refused.status == 415 && refused.text.contains("send it as it is"))
+        #expect(await send("gzip", token: "other").status == 401)
+        #expect(await send("identity").status == 202)
     }
 
-    @Test func `a compressed body of a known sender is refused with the reason`() {
-        let desk = recorder.desk(.events())
-        let gzip = [("Content-Encoding", "gzip")]
-        let refused = refusal(desk, "POST", "/in/deploys", headers: gzip, announced: 10)
-        #expect(refused?.status == 415)
-        #expect(refused?.text.contains("send it as it is") == true)
-        #expect(refusal(desk, "POST", "/in/deploys", token: "other", headers: gzip, announced: 10)?.status == 401)
-        #expect(refusal(desk, "POST", "/in/deploys", headers: [("Content-Encoding", "identity")], announced: 10) == nil)
+    @Test func `the mistakes of a known sender do not use up the budget of strangers`() async {
+        let check = SignatureCheck(keys: [[1, 2, 3]], header: "X-Signature")
+        let signed = InboundEndpoint(
+            path: "/in/snow", key: .signature(check), purpose: .push(source: "my-work"), largestBody: 10,
+            rate: (1000, .seconds(60)))
+        let desk = recorder.desk(signed, .events(), strangers: (2, .seconds(60)))
+        let code = Hexadecimal.text(
+            Array(HMAC<SHA256>.authenticationCode(for: Array("x".utf8), using: SymmetricKey(data: [1, 2, 3] as [UInt8]))))
+        for _ in 0..<20 {
+            // A compressed body is signed as it is sent.
+            let headers = [("X-Signature", code), ("Content-Encoding", "gzip")]
+            #expect(refusal(desk, headers: headers)?.status == nil)
+            let compressed = await answer(desk, "x", to: "/in/snow", headers: headers)
+            #expect(compressed.status == 415 && compressed.isToKnownSender)
+            let other = await answer(desk, "x", headers: [("Content-Encoding", "gzip")])
+            #expect(other.status == 415 && other.isToKnownSender)
+            #expect(refusal(desk, "POST", "/in/deploys", announced: 1001)?.status == 413)
+        }
+        let wrong = [("X-Signature", String(code.reversed())), ("Content-Encoding", "gzip")]
+        var statuses: [Int] = []
+        for _ in 0..<3 { statuses.append(await answer(desk, "x", to: "/in/snow", headers: wrong).status) }
+        #expect(statuses == [401, 401, 429])
+        // Only its body would show who sends this.
+        #expect(refusal(desk, headers: wrong, announced: 11)?.status == 429)
+    }
+
+    @Test func `large bodies of unknown senders share a limited amount of memory, which is free again afterwards`() {
+        let room = BodyRoom(largestBody: 20_000_000)
+        func take(_ sizes: Int...) -> [Bool] {
+            var one = room.share()
+            var two = room.share()
+            var three = room.share()
+            // Bytes that are free of charge for each.
+            let free = BodyRoom.free
+            let (first, second) = (one.grow(to: sizes[0] + free), two.grow(to: sizes[1] + free))
+            return [first, second, three.grow(to: sizes[2] + free), three.grow(to: free)]
+        }
+        for _ in 0..<2 {
+            #expect(take(20_000_000, 20_000_000, 1) == [true, true, false, true])
+            #expect(take(20_000_000, 20_000_001, 20_000_000) == [true, false, true, true])
+        }
+        var grows = room.share()
+        #expect(grows.grow(to: 30_000_000) && grows.grow(to: 40_000_000) && !grows.grow(to: 41_000_000))
+        var small = BodyRoom(largestBody: 1000).share()
+        #expect(small.grow(to: 32_000_000) && !small.grow(to: 33_000_000))
     }
 
     @Test func `an unreadable request is refused with 400`() async {

@@ -15,10 +15,17 @@ extension DeskRecorder {
         _ endpoint: InboundEndpoint, patience: InboundServer.Patience = .init(head: .seconds(600), body: .seconds(600)),
         mostConnections: Int = 256, _ body: @escaping @Sendable (Int) async throws -> Void
     ) async throws {
+        try await serve(desk(endpoint), patience: patience, mostConnections: mostConnections, body)
+    }
+
+    func serve(
+        _ desk: InboundDesk, patience: InboundServer.Patience = .init(head: .seconds(600), body: .seconds(600)),
+        mostConnections: Int = 256, _ body: @escaping @Sendable (Int) async throws -> Void
+    ) async throws {
         let (ports, port) = AsyncStream<Int>.makeStream()
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let server = InboundServer(
-            at: .init(host: "127.0.0.1", port: 0), desk: desk(endpoint), patience: patience, mostConnections: mostConnections,
+            at: .init(host: "127.0.0.1", port: 0), desk: desk, patience: patience, mostConnections: mostConnections,
             logger: logger, isListening: { port.yield($0) })
         let group = ServiceGroup(services: [server], logger: logger)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -104,6 +111,50 @@ extension DeskRecorder {
             request.body = .stream(pieces, length: .unknown)
             let response = try await HTTPClient.shared.execute(request, timeout: .seconds(120))
             #expect(response.status.code == 413)
+        }
+    }
+
+    @Test func `bodies up to max_body are read, but large ones of unknown senders only as long as there is room`() async throws {
+        let largest = 20_000_000
+        let key = Array("secret".utf8)
+        let endpoint = InboundEndpoint(
+            path: "/in/snow", key: .signature(SignatureCheck(keys: [key], header: "X-Signature")),
+            purpose: .push(source: "my-work"), largestBody: largest, rate: (1000, .seconds(60)))
+        let desk = kept.desk(endpoint)
+        try await kept.serve(desk) { port in
+            let address = "http://127.0.0.1:\(port)"
+            @Sendable func post(_ count: Int) async throws -> (status: Int, headers: [String: String]) {
+                let body = [UInt8](repeating: 32, count: count)
+                let code = Hexadecimal.text(SignatureCheck.Algorithm.sha256.code(of: body, key: key))
+                return try await send(address + "/in/snow", body, headers: [("X-Signature", code)])
+            }
+            let whole = try await post(largest)
+            #expect(whole.status == 202)
+            // Two bodies of strangers stay unfinished.
+            try await withThrowingTaskGroup(of: Int.self) { strangers in
+                var ends: [AsyncStream<ByteBuffer>.Continuation] = []
+                for _ in 0..<2 {
+                    let (pieces, source) = AsyncStream<ByteBuffer>.makeStream()
+                    ends.append(source)
+                    source.yield(ByteBuffer(repeating: 32, count: largest))
+                    strangers.addTask {
+                        var request = HTTPClientRequest(url: address + "/in/snow")
+                        request.method = .POST
+                        request.headers.add(name: "X-Signature", value: "00")
+                        request.body = .stream(pieces, length: .unknown)
+                        return Int(try await HTTPClient.shared.execute(request, timeout: .seconds(120)).status.code)
+                    }
+                }
+                while desk.bodies.left > 200_000 { try await Task.sleep(for: .milliseconds(5)) }
+                let large = try await post(1_000_000)
+                #expect(large.status == 503 && large.headers["retry-after"] != nil)
+                let small = try await post(60_000)
+                #expect(small.status == 202)
+                for end in ends { end.finish() }
+                for try await status in strangers { #expect(status == 401) }
+            }
+            let late = try await post(1_000_000)
+            #expect(late.status == 202)
         }
     }
 
