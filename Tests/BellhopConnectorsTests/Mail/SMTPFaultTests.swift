@@ -39,6 +39,41 @@ import Testing
         for word in ["AUTH", "MAIL", "RCPT", "DATA"] { #expect(!commands.contains { $0.hasPrefix(word) }, "\(commands)") }
     }
 
+    @Test(arguments: ["500 What?", "502 5.5.1 not implemented"])
+    func `a server without EHLO gets mail by HELO on this machine, and is named where TLS is required`(_ reply: String)
+        async throws
+    {
+        let plain = try await failure(["EHLO": reply], ["username": "bellhop", "password": "correct horse"])
+        #expect(plain.failure == nil, "\(plain.failure?.message ?? "")")
+        #expect(plain.commands.contains { $0.hasPrefix("HELO ") } && plain.commands.contains { $0.hasPrefix("MAIL FROM:") })
+        #expect(!plain.commands.contains { $0.hasPrefix("AUTH") })
+        let secured = try await failure(["EHLO": reply], ["starttls": "required"])
+        #expect(secured.failure?.remedy == .retry(after: nil))
+        #expect(
+            secured.failure?.message.contains(
+                "does not know EHLO (\(reply)), so it has no STARTTLS, and mail is not sent over the network without TLS.")
+                == true,
+            "\(secured.failure?.message ?? "")")
+        #expect(!secured.commands.contains { $0.hasPrefix("HELO") })
+        // A refusal of this client, and one of both greetings, are no lack of EHLO.
+        for replies in [["EHLO": "550 Not you", "HELO": "550 Not you"], ["EHLO": reply, "HELO": "550 Not you"]] {
+            let refused = try await failure(replies)
+            #expect(refused.failure?.message.contains("answered the connection with 550 Not you.") == true, "\(replies)")
+            #expect(refused.failure?.remedy == .giveUp)
+        }
+    }
+
+    @Test func `a server that offers no login is not reported as logged in to`() async throws {
+        let settings: JSON.Object = ["username": "bellhop", "password": "correct horse"]
+        for hello in ["500 What?", "250 odd"] {
+            let findings = try await OddMailServer.serve(["EHLO": hello]) {
+                try await connection("smtp://127.0.0.1:\($0.port)", settings).examine(ConnectionNeeds())
+            }
+            #expect(findings.map(\.state) == [.note], "\(findings)")
+            #expect(findings[0].text.hasSuffix("but offers no login: it gets mail without `username`"), "\(findings)")
+        }
+    }
+
     @Test(arguments: [
         // Another protocol, endless lines, and replies without an end or a code.
         ["": "HTTP/1.1 400 Bad Request"], ["": "220 " + String(repeating: "a", count: 1 << 20)],

@@ -37,7 +37,8 @@ struct EmailConnection: MessageReceiver, Connection {
         Setting("to", .list(.text), required: true, "The recipients.", example: "to: [ops@example.com]"),
         Setting(
             "starttls", .oneOf(["required", "off"]),
-            "Whether smtp:// is upgraded to TLS: required, except that it is off by default for a server on this machine."),
+            "Whether smtp:// is upgraded to TLS: required, except that it is off by default for a server on this machine. "
+                + "A server without EHLO has no STARTTLS."),
         Setting("ca", .path, "A PEM file with certificate authorities to trust in addition to the system's."),
         Setting(
             "timeout", .duration, default: "30s", least: "1ms", "The time limit of a mail, from the connection to the answer."),
@@ -186,15 +187,19 @@ struct EmailConnection: MessageReceiver, Connection {
     func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {
         let ending = try await talk(.tryLogin)
         guard ending.cause == .completed else { throw SMTPOutcome.failure(ending, [], label) }
-        return LoginTrial(user: configuration.login?.username)
+        // A server without AUTH, or without EHLO, takes mail from anyone.
+        return LoginTrial(user: ending.talk.reply(.login) == nil ? nil : configuration.login?.username)
     }
 
     func examine(_ needs: ConnectionNeeds) async -> [Finding] {
         do throws(Failure) {
             let trial = try await verifyLogin(needs)
             let way = configuration.address.isSecure || configuration.upgrades ? "over TLS" : "without TLS, on this machine"
-            let login = trial.user.map { "logged in as \($0)" } ?? "without a login"
-            return [Finding("mail", .ok, "\(configuration.address.place) answers \(way), \(login)")]
+            let answers = "\(configuration.address.place) answers \(way)"
+            if configuration.login != nil, trial.user == nil {
+                return [Finding("mail", .note, "\(answers), but offers no login: it gets mail without `username`")]
+            }
+            return [Finding("mail", .ok, "\(answers), \(trial.user.map { "logged in as \($0)" } ?? "without a login")")]
         } catch {
             return [Finding("mail", error)]
         }

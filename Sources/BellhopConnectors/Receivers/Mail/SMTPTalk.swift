@@ -91,6 +91,15 @@ struct SMTPTalk: Sendable, Hashable {
     /// The replies to the recipients, in their order; fewer if the dialogue ended earlier.
     var recipients: [SMTPReply] { exchanges.filter { $0.step == .recipient }.compactMap(\.reply) }
 
+    /// Whether the dialogue ended because the server does not know EHLO (RFC 5321, section 3.2), and with it neither STARTTLS nor a login.
+    /// Where TLS is not required, the library then says HELO.
+    var lacksHello: Bool {
+        guard let last = exchanges.last(where: { $0.step != .quit }), last.step == .hello, let reply = last.reply else {
+            return false
+        }
+        return [500, 502].contains(reply.code) && exchanges.count { $0.step == .hello } == 1
+    }
+
     /// Whether the server may have accepted the mail without saying so.
     var mayHaveArrived: Bool { isSent && reply(.mail) == nil }
 }
