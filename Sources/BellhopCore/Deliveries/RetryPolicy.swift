@@ -13,9 +13,9 @@ public struct RetryPolicy: Sendable, Hashable {
         self.cap = cap
     }
 
-    /// Fifteen attempts over about half a day.
+    /// Fifteen attempts over about half a day: for messages to people or programs, and for writes.
     public static let standard = RetryPolicy(attempts: 15, base: .seconds(5), cap: .seconds(4 * 3600))
-    /// Attempts over about two days, as Standard Webhooks advises: another system may be away that long.
+    /// 26 attempts over about two days, as Standard Webhooks advises, for requests of rules: another system may be away that long.
     public static let days = RetryPolicy(attempts: 26, base: .seconds(5), cap: .seconds(4 * 3600))
 
     /// What happens to a delivery next.

@@ -106,7 +106,7 @@ enum RuleKeys {
         Setting("name", .name, "The step's name in lists of deliveries and logs, unique within the rule."),
         Setting(
             "retry", .either([.integer(1...1000), .record(retry)]),
-            "The number of attempts, or `{attempts, wait, max_wait}`."),
+            "The number of attempts, or `{attempts, wait, max_wait}`; by default 15, of `webhook` 26."),
         Setting("expires", .duration, least: "1s", "How long after its creation the delivery may still be done."),
         Setting(
             "on_error", .oneOf(["continue", "stop"]), default: "continue", "`stop` skips the later steps if this one fails."),
