@@ -111,6 +111,22 @@ import Testing
         #expect(lines[3].hasSuffix("{\"fields\":{\"priority\":2}}"))
     }
 
+    @Test func `a delivery that joined others says what became of them, and waits for nobody by itself`() {
+        var delivery = Self.delivery("done").asObject ?? [:]
+        delivery["error"] = nil
+        let joined = JoinedDelivery(id: "abcdef", state: .dead, error: "It says no.")
+        delivery["receipt"] = .string(joined.summary)
+        delivery["joined"] = joined.json
+        let row = DeliveryList.row(.object(delivery), in: .utc)
+        #expect(row.cells[1] == "joined" && row.cells.last == "joined delivery abcdef, which failed: It says no.")
+        #expect(!row.needsPerson)
+        let page = DeliveryPage(.object(delivery), zone: .utc).lines
+        #expect(page[0].hasSuffix("  joined"))
+        #expect(page.contains { $0.hasSuffix("receipt     joined delivery abcdef, which failed: It says no.") })
+        #expect(page.contains { $0.hasPrefix("By itself it would send") } && !page.contains { $0.hasPrefix("It sent") })
+        #expect(JoinedDelivery(json: joined.json) == joined && JoinedDelivery(json: ["state": "done"]) == nil)
+    }
+
     @Test func `all pages of a long table have the columns of the first, and no column is lost`() {
         var first = Self.delivery("done").asObject ?? [:]
         first["task"] = nil

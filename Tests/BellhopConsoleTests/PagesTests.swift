@@ -137,6 +137,34 @@ import Testing
         #expect(rows.first?.contains("neuer Versuch") == true && rows.last?.contains("200 from ops") == true)
     }
 
+    @Test func `a message that joined others shows their state`() async throws {
+        let fixture = try await ConsoleFixture()
+        let events = try await fixture.happen(["One", "Two", "Three"], initial: .available)
+        #expect(try await fixture.store.coalesce(receiver: "ops", above: 2, at: fixture.clock.now) == 3)
+        let browser = try await fixture.logIn(as: .viewer)
+        let rows = await fixture.api("GET", "/deliveries").json["deliveries"]?.asArray ?? []
+        let joined = rows.filter { $0["joined"] != nil }
+        let one = rows.first { $0["joined"] == nil }?["id"]?.asString ?? ""
+        #expect(joined.count == 3 && joined.allSatisfy { $0["joined"] == ["delivery": .string(one), "state": "available"] })
+        #expect(joined.allSatisfy { $0["state"] == "done" && $0["receipt"] == .string("joined delivery \(one), which waits") })
+        let id = joined.first?["id"]?.asString ?? ""
+        #expect(
+            await browser.get("/deliveries/\(id)").text.contains("<a href=\"/deliveries/\(one)\">joined \(one.prefix(12))</a>"))
+        #expect(await browser.get("/deliveries").text.contains("<span class=\"state plain\">joined: available</span>"))
+        let claimed = try await fixture.store.claim(
+            limit: 1, room: ["ops": Room(attempts: 1)], others: 0, by: .only, until: fixture.clock.now + .seconds(60),
+            at: fixture.clock.now)
+        let claim = try #require(claimed.claims.first)
+        let failure = Failure(.refused, .giveUp, "ops says no.")
+        _ = try await fixture.store.finish([
+            Finish(id: claim.delivery.id, lease: claim.lease, at: fixture.clock.now, next: .dead(failure))
+        ])
+        for path in ["/deliveries", "/deliveries/\(id)", "/events/\(events[0].id.text)"] {
+            let page = await browser.get(path, language: "de").text
+            #expect(page.contains("<span class=\"state bad\">zusammengefasst: aufgegeben</span>"), "\(path)")
+        }
+    }
+
     @Test func `receivers are shown with their rate and backlog, and as resting or paused`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["One", "Two", "Three"], initial: .available)

@@ -38,7 +38,8 @@ extension DeliveryRecord {
             object["edits"] = .array(delivery.edits.map { ["by": .string($0.by), "at": .string($0.at.rfc3339)] })
         }
         if !delivery.after.isEmpty { object["after"] = .array(delivery.after.map { .string($0.text) }) }
-        if let receipt { object["receipt"] = .string(receipt.summary) }
+        if let receipt { object["receipt"] = .string(joined?.summary ?? receipt.summary) }
+        if let joined { object["joined"] = joined.json }
         if let failure {
             object["error"] = ["reason": .string(failure.reason.rawValue), "message": .string(failure.message)]
         }

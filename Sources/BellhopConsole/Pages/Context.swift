@@ -76,6 +76,17 @@ struct PageContext: Sendable {
 
     func state(_ name: String) -> HTML { "<span class=\"state \(Self.tone(name))\">\(t(name))</span>" }
 
+    /// The state of a delivery; of one that joined others, the state of these.
+    func state(of delivery: JSON) -> HTML {
+        state(delivery["state"].text, delivery["joined"].flatMap(JoinedDelivery.init(json:)))
+    }
+
+    func state(_ name: String, _ joined: JoinedDelivery?) -> HTML {
+        guard let joined else { return state(name) }
+        let state = joined.state?.rawValue ?? "gone"
+        return "<span class=\"state \(Self.tone(state))\">\(t("joined")): \(t(state))</span>"
+    }
+
     /// Why a receiver gets no deliveries now, and until when; nil if it gets them.
     func stop(_ stop: JSON) -> HTML? {
         guard let cause = stop["cause"]?.asString.flatMap(ReceiverStop.Cause.init) else { return nil }

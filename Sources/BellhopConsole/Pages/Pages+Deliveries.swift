@@ -54,7 +54,7 @@ extension Pages {
                     canChoose
                         ? "<input type=\"checkbox\" name=\"delivery\" value=\"\(id)\" aria-label=\"\(t("Choose")) \(String(id.prefix(12)))\">"
                         : "",
-                    context.time(row["created"]), context.state(row["state"].text),
+                    context.time(row["created"]), context.state(of: row),
                     context.link("deliveries", id, text: row["action"].text), "\(row["receiver"].text)",
                     context.ruleLink(row["rule"].text), context.taskLink(row["task"]?["number"].text ?? ""),
                     "\(row["error"]?["message"].text ?? "")",
@@ -68,7 +68,7 @@ extension Pages {
         let (whole, state) = (row["id"].text, DeliveryState(rawValue: row["state"].text))
         let task = row["task"]
         let facts = context.facts([
-            (t("State"), context.state(row["state"].text)), (t("Action"), "\(row["action"].text)"),
+            (t("State"), context.state(of: row)), (t("Action"), "\(row["action"].text)"),
             (t("Receiver"), "\(row["receiver"].text)"),
             (t("Rule"), context.ruleLink(row["rule"].text)),
             (t("Task"), (task?["number"].text).map { context.link("tasks", $0, text: $0) + " \(task?["title"].text ?? "")" }),
@@ -76,7 +76,7 @@ extension Pages {
             (t("Next attempt"), state == .available ? context.time(row["next"]) : nil),
             (t("Finished"), row["finished"]?.asString == nil ? nil : context.time(row["finished"])),
             (t("Error"), (row["error"]?["message"]?.asString).map { "\($0)" }),
-            (t("Receipt"), (row["receipt"]?.asString).map { "\($0)" }),
+            (t("Receipt"), receipt(context, row)),
             (t("Silences"), (row["silence"]?.asString).map { "\($0)" }),
         ])
         let address = "/deliveries/" + whole
@@ -104,6 +104,12 @@ extension Pages {
             \(facts)<div class="acts">\(acts)</div>\(history)<h2>\(t("What is sent"))</h2>\(message(row["message"]))
             <pre tabindex="0">\(text)</pre>
             """)
+    }
+
+    /// Leads to the delivery that it joined, if it joined one.
+    private static func receipt(_ context: PageContext, _ row: JSON) -> HTML? {
+        guard let id = row["joined"]?["delivery"]?.asString else { return (row["receipt"]?.asString).map { "\($0)" } }
+        return context.link("deliveries", id, text: context.t("joined") + " " + String(id.prefix(12)))
     }
 
     /// A message as people read it.

@@ -56,7 +56,7 @@ extension Pages {
         ])
         let rows = deliveries.reversed().map { row -> [HTML] in
             [
-                context.time(row["created"]), context.state(row["state"].text),
+                context.time(row["created"]), context.state(of: row),
                 context.link("deliveries", row["id"].text, text: row["action"].text), "\(row["receiver"].text)",
                 context.taskLink(row["task"]?["number"].text ?? ""),
             ]

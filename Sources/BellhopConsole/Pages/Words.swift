@@ -69,7 +69,8 @@ struct Words: Sendable {
         "held": "zurückgehalten",
         "available": "bereit", "waiting": "wartend", "running": "läuft", "done": "erledigt", "dead": "aufgegeben",
         "shadow": "im Schatten",
-        "silenced": "stumm", "quiet": "in Ruhezeit", "dropped": "verworfen", "off": "aus", "canary": "Probelauf",
+        "silenced": "stumm", "quiet": "in Ruhezeit", "dropped": "verworfen", "joined": "zusammengefasst",
+        "gone": "nicht mehr aufbewahrt", "off": "aus", "canary": "Probelauf",
         "Log in with a token. `bellhop console token` makes one.":
             "Melden Sie sich mit einem Token an. `bellhop console token` erzeugt eines.",
         "Schedule": "Zeitplan", "Description": "Beschreibung", "Problem": "Problem",

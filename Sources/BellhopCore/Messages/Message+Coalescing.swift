@@ -57,6 +57,13 @@ extension Message {
     }
 }
 
+extension Receipt {
+    fileprivate static func joining(_ delivery: String) -> Receipt { Receipt("joined delivery \(delivery)", reference: delivery) }
+
+    /// The id of the delivery that has the message as a line; nil if the message did not join others.
+    public var joined: String? { reference.flatMap { Self.joining($0) == self ? $0 : nil } }
+}
+
 extension Delivery {
     /// The name of the delivery that replaces this one and others.
     public static func coalescing(_ first: Delivery) -> ID {
@@ -66,7 +73,7 @@ extension Delivery {
     }
 
     /// The receipt of a delivery whose message is a line of this one.
-    public static func receipt(joinedIn delivery: ID) -> Receipt { Receipt("sent with others in delivery \(delivery.text)") }
+    public static func receipt(joining delivery: ID) -> Receipt { .joining(delivery.text) }
 
     /// The delivery of one message that replaces several.
     ///

@@ -173,6 +173,8 @@ public struct DeliveryRecord: Sendable, Hashable {
     public var finishedAt: Timestamp?
     public var receipt: Receipt?
     public var failure: Failure?
+    /// What became of the message that has this one as a line; nil if it did not join others.
+    public var joined: JoinedDelivery?
     /// When its first and its latest attempt started.
     public var firstStarted: Timestamp?
     public var lastStarted: Timestamp?

@@ -101,6 +101,7 @@ extension ExplainedDelivery {
         if let argument { json["argument"] = .string(argument) }
         if let next { json["next"] = .string(next.rfc3339) }
         if let answer { json["answer"] = .string(answer) }
+        if let joined { json["joined"] = joined.json }
         if let silence { json["silence"] = .string(silence) }
         json["attempts"] = .array(
             attempts.map {
@@ -123,6 +124,7 @@ extension ExplainedDelivery {
         argument = json["argument"]?.asString
         next = json["next"]?.asMoment
         answer = json["answer"]?.asString
+        joined = json["joined"].flatMap(JoinedDelivery.init(json:))
         silence = json["silence"]?.asString
         attempts = (json["attempts"]?.asArray ?? []).compactMap { json in
             guard let at = json["time"]?.asMoment else { return nil }

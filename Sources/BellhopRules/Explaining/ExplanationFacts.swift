@@ -169,6 +169,8 @@ public struct ExplainedDelivery: Sendable, Hashable {
     public var next: Timestamp?
     /// The receiver's answer, or the reason of the failure.
     public var answer: String?
+    /// The delivery that has its message as a line.
+    public var joined: JoinedDelivery?
     /// The silence that kept it back.
     public var silence: String?
     public var attempts: [Attempt] = []
@@ -218,7 +220,8 @@ public struct ExplainedDelivery: Sendable, Hashable {
             created: delivery.createdAt)
         if [.available, .waiting, .quiet].contains(record.state) { next = record.runAt }
         self.argument = argument
-        answer = record.receipt?.summary ?? record.failure?.message
+        joined = record.joined
+        answer = joined?.summary ?? record.receipt?.summary ?? record.failure?.message
         if case .silenced(let silence) = delivery.initial { self.silence = silence }
     }
 }

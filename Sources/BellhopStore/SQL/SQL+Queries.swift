@@ -205,6 +205,8 @@ extension SQL {
         /// The delivery with this whole id, by the index of names.
         static let delivery = "\(deliveryRows) WHERE \(Deliveries.isNamed) AND \(deliveryFilter) LIMIT :limit"
 
+        static let joined = "SELECT state, failure FROM delivery WHERE \(Deliveries.isNamed)"
+
         /// The place of the delivery, as first and last.
         static let deliveryPlace = "SELECT id, id FROM delivery WHERE \(Deliveries.isNamed) AND \(deliveryFilter) LIMIT :limit"
 

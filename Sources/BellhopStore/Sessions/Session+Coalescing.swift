@@ -16,7 +16,7 @@ extension Session {
         guard try hasMessages(for: receiver, moreThan: above, at: now) else { return 0 }
         let replaced = try combinable(of: receiver, at: now)
         guard replaced.count > 1, let first = replaced.first?.delivery else { return 0 }
-        let receipt = Delivery.receipt(joinedIn: Delivery.coalescing(first))
+        let receipt = Delivery.receipt(joining: Delivery.coalescing(first))
         var messages: [Message] = []
         var last = first
         for (id, delivery) in replaced {

@@ -32,7 +32,7 @@ extension Session {
         try deliveries.bind(":subjects", text: Self.json(subjects.map(JSON.string)))
         try deliveries.bind(":limit", HistoryQuery.most)
         while try deliveries.next() {
-            let record = try Self.record(deliveries)
+            let record = try record(deliveries)
             let occasion = record.delivery.id.occasion
             let isOfEarlier = occasion.begun.map { !own.contains($0) } ?? false
             if isOfEarlier, !subjects.contains(record.delivery.task?.subject ?? "") {

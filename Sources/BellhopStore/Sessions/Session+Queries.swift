@@ -100,7 +100,7 @@ extension Session {
             try statement.bind(":name", key: name)
             try Self.bind(query, to: &statement)
             guard try statement.next() else { return [] }
-            let record = try Self.record(statement)
+            let record = try record(statement)
             return record.place > query.after ?? 0 && record.place <= query.through ?? .max ? [record] : []
         }
         var statement = try prepare(query.after == nil ? SQL.Queries.deliveries : SQL.Queries.deliveriesAfter)
@@ -111,7 +111,7 @@ extension Session {
         var bytes = 0
         while query.after == nil || bytes < Self.mostShown, try statement.next() {
             bytes += statement.size(DeliveryRow.body)
-            records.append(try Self.record(statement))
+            records.append(try record(statement))
         }
         return query.after == nil ? records.reversed() : records
     }
@@ -199,17 +199,29 @@ extension Session {
         }
     }
 
-    static func record(_ row: borrowing Prepared) throws -> DeliveryRecord {
+    func record(_ row: borrowing Prepared) throws -> DeliveryRecord {
         let delivery = DeliveryRow(row)
         let next = DeliveryRow.width
         var failure: Failure?
         if !row.isNull(next + 5) { failure = Failure(stored: try row.json(next + 5)) }
         if let problem = delivery.problem { failure = failure ?? DeliveryRow.failure(problem) }
-        return DeliveryRecord(
-            delivery: delivery.delivery, state: try state(row.text(next)), attempts: Int(row.int(next + 1)),
+        var record = DeliveryRecord(
+            delivery: delivery.delivery, state: try Self.state(row.text(next)), attempts: Int(row.int(next + 1)),
             runAt: delivery.delivery.runAt, finishedAt: row.optionalTime(next + 2),
             receipt: row.optionalText(next + 3).map { Receipt($0, reference: row.optionalText(next + 4)) }, failure: failure,
             firstStarted: row.optionalTime(next + 7), lastStarted: row.optionalTime(next + 8), place: row.int(next + 6))
+        record.joined = try record.receipt?.joined.map(joined)
+        return record
+    }
+
+    /// What became of a delivery that others joined.
+    private func joined(_ id: String) throws -> JoinedDelivery {
+        var statement = try prepare(SQL.Looking.joined)
+        try statement.bind(":name", key: id)
+        guard try statement.next() else { return JoinedDelivery(id: id, state: nil) }
+        let state = try Self.state(statement.text(0))
+        let failure = statement.isNull(1) || state == .done ? nil : Failure(stored: try statement.json(1))
+        return JoinedDelivery(id: id, state: state, error: failure?.message)
     }
 
     static func state(_ text: String) throws -> DeliveryState {

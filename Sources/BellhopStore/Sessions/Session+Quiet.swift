@@ -40,7 +40,7 @@ extension Session {
             guard try check.exists() else { throw ReleaseConflict() }
         }
         var silenced: [String: Int] = [:]
-        let receipt = release.joined.map { Delivery.receipt(joinedIn: $0.id) }
+        let receipt = release.joined.map { Delivery.receipt(joining: $0.id) }
         for (message, fate) in release.fates {
             let id = message.place
             switch fate {

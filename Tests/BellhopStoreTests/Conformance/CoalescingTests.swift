@@ -37,7 +37,32 @@ import Testing
         #expect(one.expires == Sample.now + .seconds(4000))
         let records = try await bench.store.deliveries(DeliveryQuery(states: [.done]))
         #expect(records.count == 40)
-        #expect(records.allSatisfy { $0.receipt?.summary == "sent with others in delivery \(one.id.text)" && $0.attempts == 0 })
+        #expect(records.allSatisfy { $0.receipt?.summary == "joined delivery \(one.id.text)" && $0.attempts == 0 })
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `joined messages are shown with what became of the message that has them`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: (1...3).map { Self.message($0) }))
+        #expect(try await bench.store.coalesce(receiver: "chat", above: 2, at: bench.now) == 3)
+        func words() async throws -> Set<String> {
+            let records = try await bench.store.deliveries(DeliveryQuery(states: [.done], limit: 99)).filter { $0.attempts == 0 }
+            #expect(records.count == 3)
+            return Set(
+                records.map { $0.joined?.summary.replacing("joined delivery \($0.joined?.id ?? ""), which ", with: "") ?? "" })
+        }
+        #expect(try await words() == ["waits"])
+        let claim = try #require(try await bench.claim().first)
+        #expect(try await words() == ["is being sent"])
+        let failure = Failure(.refused, .giveUp, "It says no.")
+        #expect(try await bench.finish(claim, .dead(failure)))
+        #expect(try await words() == ["failed: It says no."])
+        #expect(try await bench.store.apply(.retry, to: [claim.delivery.id], at: bench.now) == 1)
+        #expect(try await words() == ["waits: It says no."])
+        let again = try #require(try await bench.claim().first)
+        #expect(try await bench.finish(again, .done(Receipt("201"))))
+        #expect(try await words() == ["was sent"])
+        #expect(JoinedDelivery(id: "a", state: nil).summary == "joined delivery a, which is no longer stored")
     }
 
     @Test(arguments: StoreUnderTest.allCases)

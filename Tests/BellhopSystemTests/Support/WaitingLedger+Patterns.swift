@@ -190,7 +190,7 @@ extension WaitingLedger {
         let single = titles.filter { facts.map(\.id).contains($0) }
         let created = facts.filter { $0.type == "task_created" }.map(\.id)
         #expect(single.sorted() == created.sorted(), "messages, sent or held", sourceLocation: place)
-        let held = all.filter { $0["receipt"]?.asString?.hasPrefix("sent with others") ?? false }
+        let held = all.filter { $0["joined"] != nil }
         let gathered = deliveries.filter { $0["name"] == "kept back messages" }.map { "\($0["message"] ?? .null)" }.joined()
         for message in held {
             let title = message.at("message", "title")?.asString ?? "?"

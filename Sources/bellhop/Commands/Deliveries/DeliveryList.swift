@@ -78,7 +78,7 @@ struct DeliveryList: DataCommand {
         let state = DeliveryState(rawValue: delivery["state"]?.asString ?? "")
         let attempts = delivery["attempts"]?.asInt ?? 0
         let cells = [
-            String((delivery["id"]?.asString ?? "").prefix(12)), state?.rawValue ?? "-",
+            String((delivery["id"]?.asString ?? "").prefix(12)), delivery["joined"] == nil ? state?.rawValue ?? "-" : "joined",
             delivery["rule"].words(in: zone),
             (delivery["name"] ?? delivery["action"]).words(in: zone), delivery["receiver"].words(in: zone),
             delivery["task"]?["number"].words(in: zone) ?? "-", "\(attempts)", delivery["created"].minute(in: zone),
