@@ -163,7 +163,14 @@ public struct Dispatcher: Sendable {
             let claimed: Claimed
             do throws(StoreError) {
                 let room = capacity.room(limit: limit, without: ended.map(\.ended), at: now)
-                for (receiver, above) in capacity.coalescing(room) {
+                let coalescing = capacity.coalescing(room, after: ended.map(\.ended))
+                // Messages that waited behind an attempt can be combined once its end is stored.
+                if !coalescing.isEmpty, !ended.isEmpty {
+                    stored(ended, try await surroundings.store.finish(ended.map(\.finish)))
+                    leave(ended)
+                    ended = []
+                }
+                for (receiver, above) in coalescing {
                     let count = try await surroundings.store.coalesce(receiver: receiver, above: above, at: now)
                     if count > 0 { surroundings.signals.emit(.coalesced(receiver: receiver, count: count)) }
                 }

@@ -84,10 +84,13 @@ final class ReceiverCapacity: Sendable {
     }
 
     /// The receivers with room whose waiting messages may become one, and above which number.
-    func coalescing(_ room: [String: Room]) -> [(receiver: String, above: Int)] {
-        state.withLock { state in
+    ///
+    /// - Parameter ended: attempts behind which others may have waited.
+    func coalescing(_ room: [String: Room], after ended: [EndedAttempt]) -> [(receiver: String, above: Int)] {
+        let ended = Set(ended.map(\.claim.delivery.id.receiver))
+        return state.withLock { state in
             state.capacities.compactMap { receiver, capacity in
-                guard capacity.isWaiting, room[receiver]?.attempts ?? 0 > 0 else { return nil }
+                guard capacity.isWaiting || ended.contains(receiver), room[receiver]?.attempts ?? 0 > 0 else { return nil }
                 return capacity.limits.coalescesAbove.map { (receiver, $0) }
             }
         }

@@ -5,9 +5,10 @@ import Testing
 @testable import BellhopEngine
 
 @Suite(.timeLimit(.minutes(5))) struct `Coalescing waiting messages` {
-    private static func enqueue(_ bench: Bench, _ numbers: Range<Int>) async throws {
+    private static func enqueue(_ bench: Bench, _ numbers: Range<Int>, lane: String? = nil) async throws {
         let deliveries = numbers.map { number in
-            var delivery = TestDelivery("\(number)", action: "notify").delivery(at: bench.now)
+            let retry = RetryPolicy(attempts: 99, base: .seconds(8), cap: .seconds(60))
+            var delivery = TestDelivery("\(number)", lane: lane, action: "notify", retry: retry).delivery(at: bench.now)
             delivery.arguments = .message(Message(title: [.value("Task \(number)")]))
             return delivery
         }
@@ -37,6 +38,28 @@ import Testing
         #expect(sent.count == (above == nil ? 102 : 1))
         #expect(bench.recorder.count("delivery.coalesced") == (above == nil ? 0 : 1))
         #expect(try await bench.deliveries(.done).count == (above == nil ? 102 : 103))
+        #expect(try await bench.deliveries(.available, .running, .dead).isEmpty)
+    }
+
+    @Test func `messages that waited behind one that was retried arrive as one`() async throws {
+        let bench = try Bench()
+        let clock = bench.clock
+        let end = bench.now + .seconds(100)
+        let action = ScriptedAction { _, attempt throws(Failure) in
+            if clock.now < end { throw Failure(.gateway, .retry(after: nil), "502") }
+            return Receipt("done")
+        }
+        let limits: @Sendable (String) -> ReceiverLimits = { _ in ReceiverLimits(concurrency: 1, coalescesAbove: 10) }
+        let surroundings = bench.surroundings
+        let loop = Task { await Dispatcher(surroundings, receivers: limits, actions: { _ in action }).run() }
+        try await Self.enqueue(bench, 100..<101, lane: "one")
+        await bench.run(until: bench.now + .seconds(1))
+        try await Self.enqueue(bench, 101..<121, lane: "one")
+        await bench.run(until: end + .seconds(1000))
+        loop.cancel()
+        await loop.value
+        let sent = action.performed.filter { $0.attempt.now >= end }
+        #expect(sent.count == 2, "\(sent.map(\.delivery.id.step.text))")
         #expect(try await bench.deliveries(.available, .running, .dead).isEmpty)
     }
 
