@@ -129,7 +129,7 @@ struct Composer {
         }
         nodes += anchored.weight
         guard nodes <= limits.nodes else {
-            let message = "repeating `&\(name)` here makes more than \(limits.nodes) values of this text"
+            let message = "repeating `&\(name)` here expands the text to more than \(limits.nodes) values"
             return stop(YAMLError(.aliasExpansion, message, at: range, help: "use fewer aliases (`*`)"))
         }
         guard frames.count + anchored.height <= limits.depth else {

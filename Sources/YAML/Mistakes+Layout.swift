@@ -20,7 +20,8 @@ extension Mistakes {
             }
             corrected += line.excerpt.text(end..<line.line.upperBound)
             return Mistake(
-                code: .tabIndentation, message: "a tab cannot indent", help: "indent with spaces", range: place, lines: number,
+                code: .tabIndentation, message: "tabs cannot be used for indentation", help: "indent with spaces", range: place,
+                lines: number,
                 corrected: corrected)
         }
     }

@@ -7,7 +7,7 @@ struct TextCheck {
     var firstError: YAMLError? {
         let bytes = source.bytes
         guard bytes.count <= limits.bytes else {
-            let message = "the text has \(bytes.count) bytes; at most \(limits.bytes) are read"
+            let message = "the text has \(bytes.count) bytes; the limit is \(limits.bytes)"
             return YAMLError(.tooLarge, message, at: source.range(0..<0), help: "divide it into several files")
         }
         if isUTF16 {

@@ -43,7 +43,7 @@ struct Wording {
             help = "write the character itself, or `\\U` with the eight hexadecimal digits of its number"
         case "found a tab character where an indentation space is expected", "found a tab character that violates indentation":
             code = .tabIndentation
-            message = "a tab cannot indent"
+            message = "tabs cannot be used for indentation"
             help = "indent with spaces"
         case "found an indentation indicator equal to 0",
             "did not find expected comment or line break" where context == "while scanning a block scalar":

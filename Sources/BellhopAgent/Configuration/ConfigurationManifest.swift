@@ -52,7 +52,9 @@ public enum ConfigurationManifest {
         Setting("ends", .text, "The first moment after it."),
         Setting("reason", .text, "Why, in a sentence."),
         Setting("by", .text, default: "bellhop.yaml", "Who asked for it."),
-        Setting("writes", .boolean, default: "false", "Whether it also keeps back what writes to a task or creates one."),
+        Setting(
+            "writes", .boolean, default: "false",
+            "Whether the silence also keeps back actions that write to a task or create one."),
     ]
 
     public static let retention: [Setting] = [

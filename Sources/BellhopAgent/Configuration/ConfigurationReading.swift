@@ -149,7 +149,8 @@ struct ConfigurationReading {
             reader.report(code: "not-built-yet", "a store on PostgreSQL is not built yet", at: node, help: "name a SQLite file")
         }
         if store.isEmpty, let node = root["store"] {
-            reader.report(code: "wrong-value", "`store` does not name a file", at: node, help: "write `store: bellhop.db`, say")
+            reader.report(
+                code: "wrong-value", "`store` does not name a file", at: node, help: "write, for example, `store: bellhop.db`")
         }
         return path(store)
     }

@@ -9,7 +9,7 @@ struct CaseDraft {
     var end: Timestamp
     let surroundings: RuleSurroundings
     var silences: [Silence] = []
-    /// The only rules that run in the case; empty for all of the files.
+    /// The only rules that run in the case; empty for all rules of the files.
     var only: [String] = []
     /// The places of actions whose text the case does not expect.
     var hiddenTexts: Set<Int> = []

@@ -111,7 +111,7 @@ public struct ExplanationFacts: Sendable {
         /// As the audit names it.
         public enum Kind: String, Sendable, Hashable, CaseIterable {
             case added, changed, removed
-            /// It may decide differently than before, because of another `when`, say.
+            /// It may decide differently than before, for example because of another `when`.
             case anew
         }
 

@@ -35,7 +35,7 @@ struct PatternReader: ProblemCollector {
         guard let first = kinds.first, let kind = Pattern.Kind(rawValue: first.name) else {
             report(
                 "missing-key", "`\(mapping.pairs[0].name)` needs `all`, `sequence` or `none` beside it", at: node,
-                help: "write `on: {none: task_commented, after: task_created, within: 4h, by: task.id}`, say")
+                help: "write, for example, `on: {none: task_commented, after: task_created, within: 4h, by: task.id}`")
             return nil
         }
         for other in kinds.dropFirst() {
@@ -72,7 +72,7 @@ struct PatternReader: ProblemCollector {
         } else {
             report(
                 "wrong-type", "`\(kind.rawValue)` is a list of events, not \(first.value.kind)", at: first.value,
-                help: "write `\(kind.rawValue): [task_created, task_commented]`, say")
+                help: "write, for example, `\(kind.rawValue): [task_created, task_commented]`")
             entries = []
         }
         let after = kind == .none ? mapping["after"].map { any($0.value, "`after`") } ?? [] : []
@@ -101,7 +101,7 @@ struct PatternReader: ProblemCollector {
         } else if let mapping = node.mapping, let key = ["when", "from"].lazy.compactMap({ mapping[$0] }).first {
             report(
                 "missing-key", "an event with `\(key.name)` needs `type`", at: node,
-                help: "write `{type: task_commented, when: \"!comment.own\"}`, say")
+                help: "write, for example, `{type: task_commented, when: \"!comment.own\"}`")
             return nil
         } else {
             entry.trigger.read(node)

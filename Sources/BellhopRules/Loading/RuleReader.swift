@@ -51,7 +51,7 @@ struct RuleReader: ProblemCollector {
         if let on = mapping["on"]?.value {
             if !misplaced.contains("on") { trigger.read(on) }
         } else if !meant.contains("on") {
-            report("missing-key", "rule `\(name)` has no `on`", at: node, help: "add `on: task_created`, say")
+            report("missing-key", "rule `\(name)` has no `on`", at: node, help: "add, for example, `on: task_created`")
         }
         problems.report(trigger.problems)
         let types = trigger.triggers.map(\.type)
@@ -167,7 +167,8 @@ struct RuleReader: ProblemCollector {
             } else if ["schedule", "every", "timezone", "missed"].contains(pair.name) {
                 help = "it belongs under `on`: `on: {schedule: …}`"
             } else if RuleKeys.pattern.contains(where: { $0.name == pair.name }) {
-                help = "it belongs under `on`: `on: {none: task_commented, after: task_created, within: 4h, by: task.id}`, say"
+                help =
+                    "write it under `on`, for example `on: {none: task_commented, after: task_created, within: 4h, by: task.id}`"
             } else {
                 help = Suggestion.didYouMean(pair.name, among: known)
             }

@@ -18,7 +18,7 @@ extension StepReader {
         compiler.report(
             Diagnostic(
                 .warning, code: "computed-host",
-                "a value determines the host, so private addresses and unusual ports are refused, and behind a `proxy` every name",
+                "a value determines the host, so private addresses and unusual ports are refused; behind a `proxy`, every host name is refused",
                 at: Diagnostic.Place(place, file: compiler.file),
                 help:
                     "write the host in the rule; if it must be computed and is your own, set `allow_private: true`, here or on the connection in `to`, "
@@ -31,7 +31,8 @@ extension StepReader {
         for place in steps.compactMap({ $0.mapping?["name"]?.value }) {
             guard let name = place.scalarText, !names.insert(name).inserted else { continue }
             compiler.report(
-                code: "duplicate-step", "two steps of this rule have the name `\(name)`", at: place, help: "give each its own")
+                code: "duplicate-step", "two steps of this rule have the name `\(name)`", at: place,
+                help: "give each step its own name")
         }
     }
 
@@ -74,12 +75,12 @@ extension StepReader {
         }
         if path.split(separator: "/").contains("..") {
             reader.report(
-                code: "wrong-value", "the path of a file that `\(action.kind)` writes has no `..`", at: place,
-                help: "it starts from the folder of bellhop.yaml; `log_folders` there names others")
+                code: "wrong-value", "the path of a file that `\(action.kind)` writes must not contain `..`", at: place,
+                help: "the path is relative to the folder of bellhop.yaml; `log_folders` there can list other folders")
         } else if path.hasSuffix("/") || path.utf8.contains(0) {
             reader.report(
-                code: "wrong-value", "this path names no file", at: place,
-                help: "write `\(path.filter { $0 != "\0" })bellhop.log`, say")
+                code: "wrong-value", "this path does not name a file", at: place,
+                help: "write, for example, `\(path.filter { $0 != "\0" })bellhop.log`")
         } else if let reason = surroundings.fileRefusal(path) {
             reader.report(
                 code: "wrong-file", "`\(shown)` is not a place for a log: \(reason)", at: place,
@@ -102,7 +103,7 @@ extension StepReader {
             let unable = named.filter { !isAble($0.messages) }
             for kind in unable.map(\.kind) where reported.insert(kind).inserted {
                 let alike = unable.filter { $0.kind == kind }
-                let line = alike[0].messages.line(for: key).map { "; with `\($0)` in bellhop.yaml it would" } ?? ""
+                let line = alike[0].messages.line(for: key).map { "; to change that, write `\($0)` in bellhop.yaml" } ?? ""
                 compiler.report(
                     Diagnostic(
                         .warning, code: "unused-\(key)",
@@ -147,7 +148,8 @@ extension StepReader {
             declared.isEmpty
             ? "declare it under `events` in bellhop.yaml" : "there is " + declared.quotedList
         if definition != nil {
-            compiler.report(code: "known-event", "Bellhop itself emits `\(name)`", at: place, help: listing)
+            compiler.report(
+                code: "known-event", "a rule cannot emit `\(name)`, an event of Bellhop itself", at: place, help: listing)
         } else {
             compiler.report(
                 code: "unknown-event", "no event `\(name)` is declared", at: place,
@@ -160,7 +162,7 @@ extension StepReader {
         if let text = node.scalarText, text.contains(" ") {
             let words = Self.words(of: text).joined(separator: ", ")
             return compiler.report(
-                code: "wrong-type", "`\(argument)` is a list of words: there is no shell that would split a text", at: node,
+                code: "wrong-type", "`\(argument)` must be a list of words, because no shell splits the text", at: node,
                 help: "write `\(argument): [\(words)]`")
         }
         let first = node.items?.first ?? node
@@ -173,7 +175,7 @@ extension StepReader {
         if TemplateText.isTemplate(program) {
             compiler.report(
                 code: "computed-program", "the program must be literal; values may only be in its arguments", at: first,
-                help: "name the programs, and choose between steps with `if`")
+                help: "write one step for each program, and choose between them with `if`")
         } else if program.isEmpty {
             compiler.report(code: "wrong-type", "`\(argument)` names no program", at: first)
         }
@@ -222,9 +224,10 @@ extension StepReader {
             let names = able.map(\.name).quotedList
             return compiler.report(
                 code: "wrong-connection",
-                "`\(action.kind)` cannot be done to the tasks of `\(source.name)`: connection `\(connection.name)` takes no "
+                "`\(action.kind)` is not possible for the tasks of `\(source.name)`: connection `\(connection.name)` does not support "
                     + "`\(action.kind)`", at: pair.key,
-                help: names.isEmpty ? "a connection of kind \(connection.kind) cannot do it" : "`from:` may name \(names)")
+                help: names.isEmpty
+                    ? "connections of kind \(connection.kind) do not support it" : "these sources support it: \(names)")
         }
     }
 }

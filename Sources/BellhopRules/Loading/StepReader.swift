@@ -212,7 +212,7 @@ struct StepReader {
         if let template = names.first(where: TemplateText.isTemplate) {
             compiler.report(
                 code: "template-as-name", "`\(template)` is a template, but `to` takes names", at: node,
-                help: "name the connections, and choose between steps with `if`")
+                help: "write one step for each connection, and choose between them with `if`")
             return false
         }
         guard !surroundings.isOpen else { return true }

@@ -112,7 +112,7 @@ struct SyntaxHints {
         case "upper", "uppercase", "toupper", "touppercase", "ucase", "upcase": return "write `\(shown).upperAscii()`"
         case "len", "length", "count", "strlen": return "write `size(\(shown))`"
         case "strip", "trimmed": return "write `\(shown).trim()`"
-        case "substr", "slice", "mid": return "write `\(shown).substring(0, 5)`, say"
+        case "substr", "slice", "mid": return "write, for example, `\(shown).substring(0, 5)`"
         case "includes", "has", "like", "instr": return "write `\(shown).contains(\"…\")`"
         case "startswith", "hasprefix": return "write `\(shown).startsWith(\"…\")`"
         case "endswith", "hassuffix": return "write `\(shown).endsWith(\"…\")`"

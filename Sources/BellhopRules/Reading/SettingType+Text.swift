@@ -34,7 +34,7 @@ extension SettingType {
         case .oneOf(let names): Self.choice(names)
         case .address: "an http or https address"
         case .path: "a path"
-        case .list(let element): "\(element.wanted), or a list of such"
+        case .list(let element): "\(element.wanted), or a list of these"
         case .map: "a mapping of names to values"
         case .record: "a mapping"
         case .json: "a value"
@@ -128,7 +128,7 @@ extension SettingType {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { String($0).trimmedBlanks }
         guard parts.count == 2, let count = Int64(parts[0]), count > 0 else {
             throw SettingProblem(
-                "`\(text)` is not \(SettingType.rate.wanted)", help: "how many, a slash, and in what time: `20/h`")
+                "`\(text)` is not \(SettingType.rate.wanted)", help: "write a number, a slash and a time: `20/h`")
         }
         let isUnit = parts[1].utf8.first.map { $0 > UInt8(ascii: "9") } ?? false
         let time = try duration(isUnit ? "1" + parts[1] : parts[1])
@@ -150,11 +150,12 @@ extension SettingType {
         }
         let host = lower.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false).dropFirst(2).first ?? ""
         if host.prefix(while: { $0 != "/" && $0 != "?" && $0 != "#" }).isEmpty {
-            throw SettingProblem("the address names no host", code: "bad-address")
+            throw SettingProblem("the address has no host", code: "bad-address")
         }
         if let place = text.utf8.firstIndex(where: { $0 <= 0x20 || $0 == 0x7F }) {
             let offset = text.utf8.distance(from: text.utf8.startIndex, to: place)
-            throw SettingProblem("an address has no blanks", code: "bad-address", range: offset..<offset + 1)
+            throw SettingProblem(
+                "an address must not contain spaces or control characters", code: "bad-address", range: offset..<offset + 1)
         }
     }
 }

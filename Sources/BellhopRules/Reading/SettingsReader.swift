@@ -3,7 +3,7 @@ public import YAML
 
 /// Reads YAML nodes by the settings of a connector or an action, and reports every problem at its place.
 ///
-/// Each scalar first goes through a hook, which may replace its text (expanding `${{ env.NAME }}`, say) or defer it (a template
+/// Each scalar first goes through a hook, which may replace its text (for example by expanding `${{ env.NAME }}`) or defer it (a template
 /// that has a value only when an event is routed).
 public struct SettingsReader<Deferred: Sendable> {
     /// The hook's decision about a scalar.

@@ -53,7 +53,7 @@ public enum RuleTests {
                     } else {
                         reader.report(
                             "missing-file", "there is no rule file \(path)", at: node,
-                            help: "`rules:` names files beside this one")
+                            help: "`rules:` names files in the folder of this file")
                     }
                 }
                 let book =

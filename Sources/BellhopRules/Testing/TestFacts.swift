@@ -150,7 +150,8 @@ struct TestFacts: ProblemCollector {
     private mutating func before(_ task: Snapshot, _ node: Node, source: String) -> Snapshot? {
         if let place = node[.before] { return snapshot(place, source: source, on: task) }
         guard let changes = node[.changes]?.mapping else {
-            report("missing-key", "`task_changed` needs the earlier state", at: node, help: "add `before: {state: 1}`, say")
+            report(
+                "missing-key", "`task_changed` needs the earlier state", at: node, help: "add, for example, `before: {state: 1}`")
             return nil
         }
         var before = task

@@ -5,46 +5,47 @@ enum TestKeys {
     static let file: [Setting] = [
         Setting(
             "rules", .list(.path),
-            "The rule files that are tested, beside this file; by default the one of the same name."),
+            "The rule files to test, in the folder of this file; by default the file of the same name."),
         calendars,
         Setting("tests", .json, required: true, "The tests."),
     ]
 
     static let calendars = Setting(
-        "calendars", .map(.record(CalendarReading.settings)), "The calendars, as in bellhop.yaml, instead of those there.")
+        "calendars", .map(.record(CalendarReading.settings)),
+        "The calendars of the tests, written as in bellhop.yaml and used instead of its calendars.")
 
-    /// When a test begins that does not say so.
+    /// The start time of a test without `at`.
     static let start = Timestamp(seconds: 1_767_603_600)
 
     static let test: [Setting] = [
         Setting("name", .text, required: true, "What the test shows, as a sentence."),
         Setting("at", .text, default: start.rfc3339, "When the test begins."),
-        Setting("only", .list(.name), "The only rules that run; by default all of the rule files."),
+        Setting("only", .list(.name), "The only rules that run; by default all rules of the files."),
         Setting("silences", .list(.record(silence)), "The silences of the test, each with its begin and end."),
         Setting("given", .json, "What happens, in order: events, `wait`, `at`, `tasks`, `silence`, `restart`, `down`."),
         Setting("expect", .json, required: true, "What the rules do, complete and in order; `[]` for nothing."),
     ]
 
-    private static let covered = [
-        Setting("when", .expression, "Which messages; a condition as in a rule's `when`."),
+    private static let silenceFilters = [
+        Setting("when", .expression, "The messages that the silence keeps back; a condition as in a rule's `when`."),
         Setting("rules", .list(.name), "Only messages of these rules."),
         Setting("receivers", .list(.name), "Only messages to these connections."),
-        Setting("writes", .boolean, "Whether it also keeps back what writes to a task or creates one."),
+        Setting("writes", .boolean, "Whether the silence also keeps back actions that write to a task or create one."),
     ]
     static let silence =
         [
-            Setting("starts", .text, required: true, "The moment when it begins."),
-            Setting("ends", .text, required: true, "The first moment after it."),
-        ] + covered
+            Setting("starts", .text, required: true, "The moment when the silence begins."),
+            Setting("ends", .text, required: true, "The first moment after the silence."),
+        ] + silenceFilters
     /// A silence that begins at this point of a test.
-    static let givenSilence = [Setting("for", .duration, required: true, least: "1s", "How long it lasts.")] + covered
+    static let givenSilence = [Setting("for", .duration, required: true, least: "1s", "How long it lasts.")] + silenceFilters
 
     static let wait = Setting("wait", .duration, "Lets this much time pass.")
     static let at = Setting("at", .text, "Moves the time forward to this moment.")
     static let restart = Setting("restart", .boolean, "Restarts the agent, which then knows only what it has stored.")
     static let down = Setting(
         "down", .duration, least: "1s",
-        "From here on the agent is away for that long. What is given meanwhile comes with its first poll.")
+        "The agent is down for this long. Events given during that time arrive with its first poll afterwards.")
     static let tasks = Setting("tasks", .json, "The tasks that the sources show from here on.")
     static let source = Setting("source", .name, "The source of the event; by default the rule's first `from`.")
 
@@ -84,18 +85,23 @@ enum TestKeys {
         return member
     }
 
-    /// Settings beside an expected action.
+    /// The settings that may accompany an expected action.
     static let expectation: [Setting] = [
         Setting("rule", .name, "The rule that does it."),
         Setting(
-            "silenced", .boolean, "Whether a silence keeps it back. Without this, actions that a silence keeps back are ignored."),
+            "silenced", .boolean,
+            "Whether a silence keeps the action back. Without this, actions that a silence keeps back are ignored."),
         Setting(
             "quiet", .boolean,
-            "That a quiet time keeps it back. Without it, a message stands where it is sent: at the end of the quiet time."),
-        Setting("dead", .either([.boolean, .text]), "That it is dead at once, and why: `budget`, `unrenderable`."),
+            "Whether a quiet time keeps the message back. Without this, the test expects the message when it is sent: at the end of the quiet time."
+        ),
+        Setting(
+            "dead", .either([.boolean, .text]),
+            "Whether the delivery is dead from the start, or the reason: `budget`, `unrenderable`."),
     ]
 
-    static let after = Setting("after", .duration, "What follows happens this long after the test's begin, or later.")
+    static let after = Setting(
+        "after", .duration, "The actions that follow happen at least this long after the start of the test.")
 
     /// The expectations that a test can have of a message.
     static let message: [Setting] = [

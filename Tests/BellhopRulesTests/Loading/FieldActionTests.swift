@@ -93,8 +93,8 @@ import Testing
     @Test func `an action that the source's connection does not support is a mistake`() {
         #expect(
             problems("update: {state: 2}", taking: ["comment"]) == [
-                "wrong-connection: `update` cannot be done to the tasks of `my-work`: connection `snow` takes no `update` "
-                    + "(a connection of kind servicenow cannot do it)"
+                "wrong-connection: `update` is not possible for the tasks of `my-work`: connection `snow` does not support `update` "
+                    + "(connections of kind servicenow do not support it)"
             ])
     }
 
