@@ -149,7 +149,7 @@ struct Composer {
         if let error { report(error) }
     }
 
-    /// At the end of the text, a missing value is due to the bracket that is still open.
+    /// At the end of the text, an unclosed bracket is the cause of a missing value.
     private func unclosed(_ error: YAMLError) -> YAMLError {
         guard error.code == .missingValue, source.byte(error.position.offset) == nil, let frame = frames.last, frame.isFlow else {
             return error

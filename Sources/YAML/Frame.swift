@@ -17,7 +17,7 @@ struct Frame {
     let isFlow: Bool
     let start: Position
 
-    /// The number of nodes of the stream before this one.
+    /// The number of nodes in the stream before this one.
     let nodesBefore: Int
 
     /// The nesting depth of lists and mappings here, this one included.

@@ -8,7 +8,7 @@ extension Mistakes {
         case ASCII.quote, ASCII.doubleQuote: return quote(line)
         case ASCII.exclamation where line.valueText.hasPrefix("!!"): return []
         // An error of this kind later in the value has nothing to do with the value's start.
-        case _ where error.code.isOfOneNode && error.range.start.offset != line.value.lowerBound: return []
+        case _ where error.code.isUnknownName && error.range.start.offset != line.value.lowerBound: return []
         case _ where error.code == .unknownAlias && line.valueText.utf8.count == error.range.columnsOnOneLine:
             return [mistake(line, error.code, error.message, error.help ?? "", at: nil, Quoting.quote(line.valueText))]
         case _ where "!&*@`%|>,]}".utf8.contains(first):
@@ -171,5 +171,5 @@ extension Mistakes {
 
 extension YAMLError.Code {
     /// Whether the error is an unknown alias or tag, rather than a syntax error.
-    fileprivate var isOfOneNode: Bool { self == .unknownAlias || self == .unknownTag }
+    fileprivate var isUnknownName: Bool { self == .unknownAlias || self == .unknownTag }
 }

@@ -76,7 +76,7 @@ struct Mistakes {
         return [folded(head, line)]
     }
 
-    /// The value as a block, in which every character is text.
+    /// The correction that writes the value as a block, in which every character is text.
     private func folded(_ head: LineParts, _ line: LineParts) -> Mistake {
         var last = line.number
         while last < min(source.lineCount, line.number + Self.reach), case let next = LineParts(source, last + 1),

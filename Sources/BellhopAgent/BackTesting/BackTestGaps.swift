@@ -115,7 +115,7 @@ struct BackTestGaps {
         found += Self.losses(in: report.tally, most: book.mostKeys)
         if let other { found += Self.losses(in: other, most: book.mostKeys).map { "Among the rules compared with: \($0)" } }
         found += changesOfRules(in: book, isCounted)
-        let (remembering, reading) = book.rulesByKnowledge(among: isCounted)
+        let (remembering, reading) = book.rulesDependingOnThePast(among: isCounted)
         if !remembering.isEmpty {
             found.append(
                 "What rules waited for, counted, gathered or remembered at the start is not known and begins empty: "

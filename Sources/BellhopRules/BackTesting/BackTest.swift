@@ -1,7 +1,7 @@
 public import BellhopCore
 
-/// Routes stored events through rules, to find what the rules would have done. Takes the events page by page, in their order. Its
-/// memory does not grow with their number.
+/// Routes stored events through rules, to find the deliveries that the rules would have made. Takes the events page by page, in their
+/// order. Its memory does not grow with the number of events.
 public struct BackTest: Sendable {
     private var trial: Trial<BackTestTally>
     public let book: RuleBook
@@ -21,13 +21,13 @@ public struct BackTest: Sendable {
     /// Above this number, messages that are no longer held are forgotten.
     private static let mostHeld = 10_000
 
-    /// The gap between the places of two stored events, for the events that rules emit.
+    /// The distance between the places of two stored events. It leaves places for the events that rules emit.
     private static let placesApart: Int64 = 1 << 20
 
     /// - Parameters:
     ///   - rules: the rules whose runs are counted; nil for all.
     ///   - start: the beginning of the period. Earlier events are not known.
-    ///   - known: the time of each source's first event, before which its silence does not begin. Nil if all sources are known
+    ///   - known: the time of each source's first event. An absence of its events begins only then. Nil if all sources are known
     ///     from the start.
     ///   - silences: the silences of the period.
     ///   - coverage: the record that the rules were loaded with, to see which parts of them run.
@@ -59,40 +59,41 @@ public struct BackTest: Sendable {
     /// The observations so far.
     public var tally: BackTestTally { trial.observer }
 
-    /// The effects of the rules.
+    /// The deliveries that the rules made.
     public struct Made: Sendable {
         public var deliveries: [Delivery] = []
         /// The messages that a quiet time had held, in their state at its end.
         public var released: [Delivery] = []
     }
 
-    /// Routes the next events of the bus, and returns the effects.
+    /// Routes the next events of the bus, and returns the deliveries.
     public mutating func feed(_ page: some Sequence<StoredEvent>) -> Made {
         for stored in page {
-            if let first = moment.first, first.event.time != stored.event.time { show() }
+            if let first = moment.first, first.event.time != stored.event.time { routeMoment() }
             moment.append(stored)
         }
         return takeDeliveries()
     }
 
-    /// Advances the clock to the end, and returns the effects.
+    /// Advances the clock to the end, and returns the deliveries.
     public mutating func finish(at end: Timestamp) -> Made {
-        show()
+        routeMoment()
         trial.advance(to: end)
         return takeDeliveries()
     }
 
-    private mutating func show() {
+    /// Feeds the gathered events of one moment to the trial.
+    private mutating func routeMoment() {
         // The events before a `schedule_due` of the same moment were on the bus when the schedule fired.
         let due = moment.firstIndex { $0.event.type == .scheduleDue }
-        show(moment.prefix(due ?? 0), isAhead: true)
-        show(moment.dropFirst(due ?? 0), isAhead: false)
+        feedTrial(moment.prefix(due ?? 0), isAhead: true)
+        feedTrial(moment.dropFirst(due ?? 0), isAhead: false)
         moment.removeAll(keepingCapacity: true)
     }
 
-    private mutating func show(_ stored: ArraySlice<StoredEvent>, isAhead: Bool) {
+    private mutating func feedTrial(_ stored: ArraySlice<StoredEvent>, isAhead: Bool) {
         var events: [StoredEvent] = []
-        for stored in stored where !isOfTrial(stored.event) {
+        for stored in stored where !isEmittedByTrial(stored.event) {
             events.append(StoredEvent(sequence: stored.sequence * Self.placesApart, event: stored.event))
         }
         self.events += events.count
@@ -100,11 +101,11 @@ public struct BackTest: Sendable {
     }
 
     /// Whether the trial emits the event itself, if it still occurs. The stored one is then skipped.
-    private func isOfTrial(_ event: Event) -> Bool {
+    private func isEmittedByTrial(_ event: Event) -> Bool {
         switch event.type {
         case .scheduleDue, .silenceStarted, .silenceEnded: true
         case .deliveryDead: event.data[.delivery]?["id"]?.asString.map(dead.contains) ?? false
-        default: book.makes(event)
+        default: book.hasEmitted(event)
         }
     }
 
@@ -137,21 +138,21 @@ extension RuleBook {
     }
 
     /// Whether a rule of this book emitted the event.
-    func makes(_ event: Event) -> Bool {
+    func hasEmitted(_ event: Event) -> Bool {
         contains(event.source) && !facts.isConfigured(event.source) && facts.events[event.type]?.hasTask != true
     }
 
-    /// The sources whose silence rules wait for.
+    /// The sources that rules watch with `on: {none}` and without `after`: such a rule runs if no event comes in time.
     public var watchedSources: Set<String> { watchedSources { _ in true } }
 
-    /// The sources whose silence these rules wait for.
-    public func watchedSources(_ isMeant: (String) -> Bool) -> Set<String> {
-        Set(compiled.filter { isMeant($0.name) }.flatMap { $0.time.pattern?.watched ?? [] })
+    /// The sources that these rules watch in this way.
+    public func watchedSources(_ isIncluded: (String) -> Bool) -> Set<String> {
+        Set(compiled.filter { isIncluded($0.name) }.flatMap { $0.time.pattern?.watched ?? [] })
     }
 
-    /// The rules whose runs depend on their state, and the rules that read the tasks of sources.
-    public func rulesByKnowledge(among isMeant: (String) -> Bool) -> (remembering: [String], reading: [String]) {
-        let rules = compiled.filter { !$0.isOff && isMeant($0.name) }
+    /// The rules whose runs depend on stored state, and the rules that read the tasks of sources.
+    public func rulesDependingOnThePast(among isIncluded: (String) -> Bool) -> (remembering: [String], reading: [String]) {
+        let rules = compiled.filter { !$0.isOff && isIncluded($0.name) }
         let remembering = rules.filter {
             !$0.time.isEmpty || $0.once != nil || $0.throttle != nil || $0.escalation != nil || $0.readsDigest
         }

@@ -1,12 +1,12 @@
 import YAML
 
-/// Changes a rule's `mode` in the text of its file, and leaves everything else as it is. Pure.
+/// Changes a rule's `mode` in the text of its file, and nothing else in it. Pure.
 public enum ModeEdit {
     public enum Mode: String, Sendable, Hashable, CaseIterable {
         case shadow, live
     }
 
-    /// The text with the other mode; nil if the rule is not found in it, or is written so that it must be changed by hand.
+    /// The text with this mode; nil if the rule is not in the text, or is written in a form that must be changed by hand.
     public static func text(_ text: String, rule: String, mode: Mode) -> String? {
         guard let mapping = self.rule(rule, in: text) else { return nil }
         var bytes = Array(text.utf8)
@@ -25,7 +25,7 @@ public enum ModeEdit {
         return rules.first { $0["rule"]?.scalarText == name }?.mapping
     }
 
-    /// Returns false if it must be changed by hand.
+    /// Changes the mode in the bytes; false if it must be changed by hand.
     private static func change(_ bytes: inout [UInt8], _ mapping: Mapping, to mode: Mode) -> Bool {
         guard let name = mapping["rule"] else { return false }
         let isBlock = mapping.isBlock(in: bytes)
@@ -82,7 +82,7 @@ public enum ModeEdit {
 }
 
 extension Mapping {
-    /// Whether it is written in lines instead of braces.
+    /// Whether the mapping is written as a block and not between braces.
     fileprivate func isBlock(in bytes: [UInt8]) -> Bool {
         guard let first = pairs.first else { return false }
         // In braces, a brace or a comma comes before a key.

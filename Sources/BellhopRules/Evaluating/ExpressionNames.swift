@@ -195,7 +195,7 @@ extension ExpressionNames {
 }
 
 extension CELType {
-    /// The type without its null.
+    /// The wrapped type of a nullable type; other types unchanged.
     fileprivate var inner: CELType {
         if case .nullable(let inner) = self { return inner }
         return self

@@ -158,7 +158,7 @@ extension Pattern {
         return RunKeys.key(by, "`by`", activation, &stop)
     }
 
-    /// Moves a frame that stands at an event of `after` to the absence that the event may begin.
+    /// Moves a frame from an event of `after` to the absence that the event may begin.
     func moveToBegin(_ frame: RunFrame, _ stored: StoredEvent, _ activation: Activation) {
         let event = stored.event
         frame.move(

@@ -19,7 +19,7 @@ struct RuleNames {
     let zone: String
     /// The names that the values of `let` use.
     private(set) var variables: [String: [String]] = [:]
-    /// The facts that the rule's names need at routing.
+    /// The facts that each name needs at routing.
     private(set) var needs: [String: RuleExpression.Needs] = ["tasks": .tasks, "now": .now]
 
     /// - Parameters:
@@ -63,7 +63,7 @@ struct RuleNames {
         environment.declare("event", .nullable(.object(EventObject.type)))
     }
 
-    /// Declares what a rule with these parts has waited for, counted or gathered.
+    /// Declares the names for the events that a rule with these parts has waited for, counted or gathered.
     mutating func declare(_ parts: Set<String>) {
         func declare(_ name: String, _ type: CELType) {
             environment.declare(name, type)
@@ -78,7 +78,7 @@ struct RuleNames {
         }
     }
 
-    /// Declares the events of its sources that a run of a scheduled rule receives.
+    /// Declares the names for a digest: the events of its sources that a scheduled rule receives.
     mutating func declareDigest() {
         environment.declare("events", .list(.object(GatheredEvent.type(types))))
         environment.declare("events_more", .int)
@@ -172,7 +172,7 @@ struct SharedNames: Sendable {
 ///
 /// A class with a lock, because files are read at the same time and their rules must agree on the types of tasks.
 final class SharedNameCache: Sendable {
-    private struct Made {
+    private struct Entries {
         var names: [String: SharedNames] = [:]
         var groups: [String: TaskGroup] = [:]
     }
@@ -180,11 +180,11 @@ final class SharedNameCache: Sendable {
     let base: Environment
     private let surroundings: RuleSurroundings
     private let hasEvent: Bool
-    private let made = Mutex(Made())
+    private let entries = Mutex(Entries())
     let snapshots: SnapshotFunction
 
     /// The tasks of each scope of `tasks`, and of each source that `snapshot()` names.
-    var groups: [String: TaskGroup] { made.withLock(\.groups).merging(snapshots.groups) { own, _ in own } }
+    var groups: [String: TaskGroup] { entries.withLock(\.groups).merging(snapshots.groups) { own, _ in own } }
 
     /// - Parameter hasEvent: false if expressions have no event.
     init(_ surroundings: RuleSurroundings, hasEvent: Bool = true) {
@@ -196,13 +196,13 @@ final class SharedNameCache: Sendable {
 
     func names(for sources: [RuleSurroundings.SourceFacts]) -> SharedNames {
         let scope = SharedNames.scope(of: sources)
-        return made.withLock { made in
-            if let names = made.names[scope] { return names }
+        return entries.withLock { entries in
+            if let names = entries.names[scope] { return names }
             let names = SharedNames(
                 sources, isOpen: surroundings.isOpen, queryHint: surroundings.queryHint, on: base,
                 snapshots: snapshots, hasEvent: hasEvent)
-            made.names[scope] = names
-            made.groups[scope] = TaskGroup(
+            entries.names[scope] = names
+            entries.groups[scope] = TaskGroup(
                 sources: sources.map { ($0.name, $0.scope) }, user: sources.first?.user ?? "", type: names.types.task)
             return names
         }

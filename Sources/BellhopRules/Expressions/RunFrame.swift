@@ -74,7 +74,7 @@ final class RunFrame: Resolver {
         forgetTask()
     }
 
-    /// Moves to the run at which another frame of the same batch stands.
+    /// Moves to the current run of another frame of the same batch.
     func move(to other: RunFrame) {
         if let context = other.context { move(to: context) } else { move(to: other.place) }
         digest = other.digest

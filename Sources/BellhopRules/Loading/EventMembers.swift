@@ -1,13 +1,13 @@
 import BellhopCore
 import CEL
 
-/// The declared members of `event.data`, or of an object in it, that a part of an expression stands for.
+/// The declared members of `event.data`, or of an object in it, to which a part of an expression refers.
 struct EventMembers {
     private let path: [String]
     private let events: [EventDefinition]
     private var members: [Setting]
 
-    /// Nil for any other part, and for an object that may have undeclared members.
+    /// Nil if the part refers to neither, or to an object that may have undeclared members.
     init?(of node: CEL.Node, _ events: [EventDefinition]) {
         guard !events.isEmpty, !events.contains(where: \.isOpen), let path = Self.path(of: node),
             path.starts(with: ["event", "data"])
@@ -34,7 +34,7 @@ struct EventMembers {
         }
     }
 
-    /// The problem of a member that no event of the rule has.
+    /// The issue to report if no event of the rule has the member; otherwise nil.
     func issue(_ name: String, at range: Range<Int>) -> Issue? {
         if members.contains(where: { $0.name == name }) { return nil }
         let known = members.map(\.name).unique()
@@ -54,7 +54,7 @@ struct EventMembers {
 }
 
 extension ExpressionReview {
-    /// Warns if a member of `event.data` is compared with a constant that it never is.
+    /// Warns if a member of `event.data` is compared with a constant that it can never equal.
     mutating func checkData(_ member: CEL.Node, _ others: [CEL.Node], _ comparison: CEL.Node) {
         guard let type = EventMembers.type(of: member, names.events) else { return }
         for other in others {

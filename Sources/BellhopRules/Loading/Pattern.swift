@@ -63,7 +63,7 @@ struct Pattern: Sendable {
     /// Whether events of this type never end an absence, and begin one only if the rule's condition holds.
     func beginsOnly(with type: EventType) -> Bool { endsWithTask && type != .taskRemoved && !types.contains(type) }
 
-    /// Whether the activation's event, at which the frame stands, may begin an absence.
+    /// Whether the current event of the activation's frame may begin an absence.
     func begins(with event: Event, _ activation: Activation) -> Bool {
         endsWithTask && after.contains { $0.fits(event, activation) }
     }

@@ -2,7 +2,7 @@ import BellhopCore
 import YAML
 
 extension ActionManifest {
-    /// The argument that a node gives by itself; nil if it names its arguments.
+    /// The argument whose value is the whole node, as in `log: text`; nil if the node names its arguments.
     func shorthand(for node: YAML.Node) -> Setting? {
         guard let setting = arguments.first(where: { $0.name == shorthand }) else { return nil }
         guard case .map = setting.type else { return node.scalar == nil ? nil : setting }
@@ -98,7 +98,7 @@ extension StepReader {
         let named = surroundings.connections.filter { names.contains($0.name) }
         func warn(_ key: String, _ lacking: String, _ effect: String, unless isAble: (MessageAbilities) -> Bool) {
             guard let place = mapping[key] else { return }
-            // A sentence for each kind, because each has its own remedy, or none.
+            // One warning for each kind of connection, because the help depends on the kind.
             var reported: Set<String> = []
             let unable = named.filter { !isAble($0.messages) }
             for kind in unable.map(\.kind) where reported.insert(kind).inserted {
@@ -132,7 +132,7 @@ extension StepReader {
 
     /// Refuses events that bellhop.yaml does not declare, and data whose members cannot be checked.
     mutating func checkEmitted(_ node: YAML.Node) {
-        // Anything else that is not a mapping is refused when it is read.
+        // Other values that are not mappings are refused when they are read.
         if let data = node["data"], let text = data.scalarText, (try? TemplateText(text))?.whole != nil {
             compiler.report(
                 code: "wrong-type", "`data` is a mapping of the event's members, not \(data.kind)", at: data,
@@ -203,7 +203,7 @@ extension StepReader {
         return words
     }
 
-    /// Refuses an action that bellhop.yaml must allow and does not.
+    /// Refuses an action that needs a permission which bellhop.yaml does not give.
     mutating func checkPermission(of action: ActionManifest, _ pair: Mapping.Pair) {
         guard let setting = action.permission, !surroundings.isOpen, !surroundings.permissions.contains(setting) else { return }
         compiler.report(
@@ -211,7 +211,7 @@ extension StepReader {
             help: "write `\(setting): true` in bellhop.yaml")
     }
 
-    /// Whether the action is available for the tasks of the rule's sources.
+    /// Refuses an action that the connection of one of the rule's sources does not support.
     mutating func checkSources(of action: ActionManifest, _ pair: Mapping.Pair) {
         guard action.receiver == .taskConnection, !surroundings.isOpen else { return }
         for source in sources {

@@ -2,15 +2,15 @@ import BellhopCore
 import YAML
 
 extension Setting {
-    /// A replacement for a value below the setting's minimum; nil for any other.
-    func least(above value: JSON) -> String? {
+    /// The help for a value below the setting's minimum; nil for any other value.
+    func minimumHelp(for value: JSON) -> String? {
         guard let least, case .int(let number) = value, case .int(let bound)? = try? type.value(of: least), number < bound
         else { return nil }
         return "write `\(least)` or more"
     }
 
-    /// A replacement for a value above the setting's maximum; nil for any other.
-    func most(below value: JSON) -> String? {
+    /// The help for a value above the setting's maximum; nil for any other value.
+    func maximumHelp(for value: JSON) -> String? {
         guard let most, case .int(let number) = value, case .int(let bound)? = try? type.value(of: most), number > bound
         else { return nil }
         return "write `\(most)` or less"

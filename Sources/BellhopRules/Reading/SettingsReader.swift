@@ -196,11 +196,11 @@ public struct SettingsReader<Deferred: Sendable> {
                 report(code: "wrong-value", "the value of \(name) is not \(type.wanted)", at: node)
                 return nil
             }
-            if let least = leaf.least(above: value) {
+            if let least = leaf.minimumHelp(for: value) {
                 report(code: "too-small", "the value of \(name) is below the minimum of `\(setting.name)`", at: node, help: least)
                 return nil
             }
-            if let most = leaf.most(below: value) {
+            if let most = leaf.maximumHelp(for: value) {
                 report(code: "too-large", "the value of \(name) is above the maximum of `\(setting.name)`", at: node, help: most)
                 return nil
             }
@@ -216,10 +216,10 @@ public struct SettingsReader<Deferred: Sendable> {
             }
             do throws(SettingProblem) {
                 let value = try type.value(of: text)
-                if let least = leaf.least(above: value) {
+                if let least = leaf.minimumHelp(for: value) {
                     throw SettingProblem("`\(text)` is below the minimum of `\(setting.name)`", code: "too-small", help: least)
                 }
-                if let most = leaf.most(below: value) {
+                if let most = leaf.maximumHelp(for: value) {
                     throw SettingProblem("`\(text)` is above the maximum of `\(setting.name)`", code: "too-large", help: most)
                 }
                 return .value(value)

@@ -143,7 +143,7 @@ extension BatchDecider {
         }
     }
 
-    /// Why `until` ends the escalation at which the frame stands; nil if the escalation goes on. An unknown condition does not
+    /// Why `until` ends the frame's current escalation; nil if the escalation goes on. An unknown condition does not
     /// hold; an error is recorded.
     private mutating func isOver(_ rule: Rule, _ underWay: ActiveEscalation, _ number: Int) -> String? {
         switch rule.escalation?.until {
@@ -183,7 +183,7 @@ extension BatchDecider {
 
     // MARK: Ending
 
-    /// Ends the escalations of the task whose event stands at this place of the batch: all if the task has left, otherwise those
+    /// Ends the escalations of the task of the event at this place of the batch: all if the task has left, otherwise those
     /// that an answer ends.
     mutating func answer(at place: Int) {
         let event = matches.events[place].event

@@ -1,9 +1,9 @@
 import BellhopCore
 import CEL
 
-/// `on: {all}`, `{sequence}` and `{none}`: what comes before the rule's own condition.
+/// The patterns `on: {all}`, `{sequence}` and `{none}`. A run must complete its pattern before the rule's own condition is evaluated.
 extension BatchDecider {
-    /// Takes an event of the batch, at which the frame stands, into the pattern.
+    /// Handles the frame's current event in the pattern.
     mutating func take(_ candidate: Candidate, into pattern: Pattern, _ rule: Rule) {
         guard let event = frame.event else { return }
         let fitting = fits(pattern.entries, event, candidate.rule)
@@ -53,10 +53,10 @@ extension BatchDecider {
             expires = end
         case .sequence:
             let sequences = dropLateSequences(&waiting, pattern, stateKey, at: own.at)
-            if let wanting = sequences.first(where: { fitting.contains($0.count) }) {
-                (own.entry, own.part) = (wanting.count, wanting[0].name)
-                events = wanting + [own]
-                expires = pattern.within.end(from: wanting[0].at) ?? end
+            if let incomplete = sequences.first(where: { fitting.contains($0.count) }) {
+                (own.entry, own.part) = (incomplete.count, incomplete[0].name)
+                events = incomplete + [own]
+                expires = pattern.within.end(from: incomplete[0].at) ?? end
             } else if fitting.contains(0) {
                 own.entry = 0
                 events = [own]
@@ -81,19 +81,19 @@ extension BatchDecider {
         memory.set(stateKey.at(own.name), to: own.json, expires: expires)
         bytes += Self.gatheredBytes
         bound(waiting, stateKey, candidate.rule)
-        let come = pattern.kind == .all ? Set((waiting + [own]).compactMap(\.entry)).count : events.count
+        let arrived = pattern.kind == .all ? Set((waiting + [own]).compactMap(\.entry)).count : events.count
         record(
             Stop(
                 verdict: .waiting,
                 detail: [
                     "part": .string(pattern.kind.rawValue), "key": .string(key), "until": .string(expires.rfc3339),
-                    "come": .int(Int64(come)),
+                    "come": .int(Int64(arrived)),
                     "of": .int(Int64(pattern.entries.count)),
                 ]), of: candidate.rule)
         return nil
     }
 
-    /// Drops the events that are too old to be in time with others.
+    /// Drops the waiting events whose time is over.
     private mutating func dropLate(_ waiting: inout [Gathered], _ pattern: Pattern, _ stateKey: StateKey, at time: Timestamp) {
         var late: Set<String> = []
         for one in waiting where !(pattern.within.end(from: one.at).map { time < $0 } ?? false) { late.insert(one.name) }
@@ -101,7 +101,7 @@ extension BatchDecider {
         waiting.removeAll { late.contains($0.name) }
     }
 
-    /// The sequences under way, the oldest first; drops those whose time is over.
+    /// The incomplete sequences, the oldest first. Drops the sequences whose time is over.
     private mutating func dropLateSequences(
         _ waiting: inout [Gathered], _ pattern: Pattern, _ stateKey: StateKey, at time: Timestamp
     ) -> [[Gathered]] {
@@ -130,7 +130,7 @@ extension BatchDecider {
         count(error: "more than \(Pattern.mostWaiting) events wait for others under one key; the oldest is dropped", of: number)
     }
 
-    /// The rule's own part begins, with all events that came.
+    /// Goes on with the rule's own condition, for all events of the complete pattern.
     private mutating func run(_ candidate: Candidate, for events: [Gathered], key: String?, _ rule: Rule) {
         var own = candidate
         own.gathered = events
@@ -149,7 +149,7 @@ extension BatchDecider {
 
     // MARK: none
 
-    /// Ends an absence by an event that came, or by the task that left; then begins one, if the event is one of `after`.
+    /// Ends an absence if its event came or its task left. Then begins an absence if the event fits an entry of `after`.
     private mutating func takeIntoAbsence(_ candidate: Candidate, _ pattern: Pattern, isEnd: Bool, _ event: Event, _ rule: Rule) {
         // A replayed event neither ends an absence nor restarts one.
         let isReplay = matches.replay != nil
@@ -162,7 +162,7 @@ extension BatchDecider {
         guard memory.isKnown(stateKey) else { return }
         if isEnd { endAbsence(stateKey, key, isRecorded: !pattern.beginsByItself, pattern, candidate.rule) }
         if pattern.beginsByItself {
-            beginSilence(pattern, of: event.source, key, from: candidate, rule)
+            beginSourceAbsence(pattern, of: event.source, key, from: candidate, rule)
         } else if isBegin, let wait = memory.value(stateKey).flatMap(Wait.init) {
             recordUnderWay(wait, of: "none", key: key, rule: candidate.rule)
         } else if isBegin, let began = candidate.latest {
@@ -184,7 +184,7 @@ extension BatchDecider {
     private struct Absence {
         var key: String
         var began: Gathered
-        /// The place on the bus of the last event before a silence.
+        /// The place on the bus of the last event before the absence, if the absence begins without `after`.
         var after: Int64?
     }
 
@@ -208,18 +208,18 @@ extension BatchDecider {
         record(Stop(verdict: .waiting, detail: detail), of: number)
     }
 
-    /// Restarts the silence of a source or of all sources. Its run has no event.
-    private mutating func beginSilence(
+    /// Restarts an absence that begins without `after`, for one source or for all sources. Its run has no event.
+    private mutating func beginSourceAbsence(
         _ pattern: Pattern, of source: String, _ key: String, from cause: Candidate, _ rule: Rule
     ) {
         var run = cause
         run.source = pattern.isBySource ? source : ""
         run.subject = run.source.isEmpty ? rule.name : source
-        let silence = Absence(key: key, began: Gathered(run, event: nil, task: nil), after: cause.latest?.event)
-        begin(pattern, silence, at: cause.time, isRecorded: false, rule, cause.rule)
+        let absence = Absence(key: key, began: Gathered(run, event: nil, task: nil), after: cause.latest?.event)
+        begin(pattern, absence, at: cause.time, isRecorded: false, rule, cause.rule)
     }
 
-    /// Begins the silences of a rule that was loaded, or of a source that has its baseline, unless they wait already.
+    /// Begins the absences without `after` when the rule is loaded or a source has its baseline, except those that wait already.
     mutating func begin(_ pattern: Pattern, _ timer: RuleTimer, _ rule: Rule, _ number: Int) {
         let sources = pattern.watched.filter { timer.id.key.isEmpty || $0 == timer.id.key }
         let keys = pattern.isBySource ? sources : timer.id.key.isEmpty ? [""] : []
@@ -229,11 +229,11 @@ extension BatchDecider {
             guard memory.value(stateKey) == nil else { continue }
             let cause = Candidate(
                 rule: number, occasion: .timer(timer.id, due: timer.due), time: timer.due, source: key, subject: key)
-            beginSilence(pattern, of: key, key, from: cause, rule)
+            beginSourceAbsence(pattern, of: key, key, from: cause, rule)
         }
     }
 
-    /// Ends the absences that a leaving task has begun, whatever their key.
+    /// Ends all absences that a leaving task has begun, under any key.
     private mutating func endAbsences(_ candidate: Candidate, _ pattern: Pattern, _ rule: Rule) {
         guard let task = candidate.latest?.task else { return }
         var keys = [pattern.by == nil ? "" : task.text]
@@ -264,7 +264,7 @@ extension BatchDecider {
         record(.endedEarly, wait.began, of: "none", key: key, by: frame.occasion.id.text, rule: number)
     }
 
-    /// Ends an absence whose time is over: no event that `none` names has come.
+    /// Ends an absence at its due time and runs the rule, because no event of `none` has come.
     mutating func endAbsence(_ timer: RuleTimer, _ number: Int) {
         let rule = book.compiled[number]
         let (key, stateKey) = (timer.id.key, rule.stateKey(.absence, timer.id.key))
@@ -273,7 +273,7 @@ extension BatchDecider {
         else { return }
         if pattern.needsBegun { forget(wait.began, as: key, rule) }
         memory.delete(stateKey)
-        // A source that was removed from bellhop.yaml is not missed.
+        // The absence of a source that was removed from bellhop.yaml starts no run.
         if pattern.isBySource, pattern.beginsByItself, !pattern.watched.isEmpty, !pattern.watched.contains(key) { return }
         var candidate = Candidate(
             rule: number, occasion: .timer(timer.id, due: due, wait.beginning), time: due, source: wait.began.source,

@@ -3,7 +3,7 @@ import CEL
 
 /// The parts of a rule that wait, in their order: `all`, `sequence` or `none`, `each`, `for`.
 extension BatchDecider {
-    /// Begins the run for an event of the batch, at which the frame stands.
+    /// Begins the run for the frame's current event.
     mutating func begin(_ run: Matches.Run, _ rule: Rule) {
         guard isReady(rule.time.pattern.map { rule.scopes(for: $0.needs) } ?? rule.scopesOfRuns) else { return }
         let event = matches.events[run.place]
@@ -198,7 +198,7 @@ extension BatchDecider {
         }
     }
 
-    /// Ends the waits that a leaving task has begun, whatever their key.
+    /// Ends all waits that a leaving task has begun, under any key.
     private mutating func endWaits(of hold: TimeParts.Hold, _ candidate: Candidate, _ rule: Rule) {
         guard let task = candidate.latest?.task else { return }
         var ids = ["\(candidate.source)/\(task.text)"]
@@ -273,7 +273,7 @@ extension BatchDecider {
     /// The key of a wait without its source.
     private static func key(of id: String) -> String { String(id.drop { $0 != "/" }.dropFirst()) }
 
-    /// When the wait of a due timer was over; nil if it is not over yet. After a change of its calendar the timer comes due
+    /// The end of the wait of a due timer; nil if the wait has not ended yet. After a change of its calendar the timer comes due
     /// early, so that the end is computed again.
     mutating func due(
         _ timer: RuleTimer, _ wait: inout Wait, _ span: Span, _ key: StateKey, _ number: Int
@@ -294,7 +294,7 @@ extension BatchDecider {
         return nil
     }
 
-    /// The condition has held for long enough, if it holds for the task as it is now.
+    /// Ends the wait at its due time, and runs the rule if the condition holds for the current task.
     mutating func endHold(_ timer: RuleTimer, _ number: Int) {
         let rule = book.compiled[number]
         let key = rule.holdKey(timer.id.key)

@@ -27,8 +27,8 @@ enum EscalatingSources: Sendable, Hashable {
 }
 
 extension RuleBook {
-    /// The escalations that the event may end, because the task has left, or somebody other than us has changed or commented it.
-    /// Nil for any other event, and without rules that escalate.
+    /// The escalations that the event may end, because the task has left, or because somebody other than Bellhop has changed or
+    /// commented it. Nil for any other event, and if no rule escalates.
     func escalations(endedBy event: Event) -> StateKey? {
         guard escalating != .none, event.isDeparture || event.isAnswer, escalating.contains(event.source),
             let id = event.data[.task]?["id"]?.asString?.nonEmpty
@@ -40,8 +40,8 @@ extension RuleBook {
 extension Event {
     fileprivate var isDeparture: Bool { type == .taskRemoved }
 
-    /// Whether somebody other than us has changed or commented the task. A comment says itself whose it is; a change is ours if
-    /// a write of ours led to it.
+    /// Whether somebody other than Bellhop has changed or commented the task. A comment has a mark if Bellhop wrote it; a change
+    /// has a hop above 0 if a write of Bellhop led to it.
     fileprivate var isAnswer: Bool {
         if type == .taskCommented { return data[.comment]?["own"] != true }
         return type == .taskChanged && hop == 0

@@ -3,13 +3,13 @@ import CEL
 
 /// Finds the rules that may match an event: by its type, then by a value that a rule's condition requires.
 ///
-/// Each rule is indexed by its most selective path, so that an event meets only rules that ask for its value.
+/// Each rule is indexed by its most selective path, so that an event is compared only with rules that require its value.
 struct RuleIndex: Sendable {
     /// The rules for one type of event.
     struct ByType: Sendable {
         /// Rules that no path can exclude.
         var always: [Int] = []
-        /// Rules of which the event may end a wait, also if their condition does not hold.
+        /// Rules whose waits the event may end, even if their conditions do not hold.
         var waiting: [Int] = []
         var paths: [ByValue] = []
     }
@@ -64,7 +64,7 @@ struct RuleIndex: Sendable {
         }
     }
 
-    /// Events of a schedule concern only the rule that has it.
+    /// A `schedule_due` event concerns only the rule that has the schedule.
     private static func schedules(_ numbers: [Int], _ rules: [Rule]) -> ByType {
         var path = ByValue(slot: nil, reader: .source)
         for number in numbers { path.add(number, for: .string(rules[number].name)) }
@@ -109,10 +109,10 @@ struct RuleIndex: Sendable {
     }
 
     private static func choices(_ rule: Rule, _ type: EventType, _ readers: [SlotReader]) -> [Choice] {
-        // Each of several events has its own condition, and the rule's is evaluated last. But an absence begins only if the
-        // rule's holds.
-        let isAsked = rule.time.pattern == nil || rule.beginsOnly(with: type)
-        let equalities = isAsked ? rule.condition?.equalities : nil
+        // For a pattern, the rule's condition is evaluated only once the pattern is complete, so it excludes no single event.
+        // But an absence begins only if the rule's condition holds.
+        let appliesCondition = rule.time.pattern == nil || rule.beginsOnly(with: type)
+        let equalities = appliesCondition ? rule.condition?.equalities : nil
         var choices = (equalities ?? []).compactMap { equality -> Choice? in
             guard equality.slot.scope.isEmpty, readers[equality.slot.id].isOfEvent else { return nil }
             return Choice(slot: equality.slot, reader: readers[equality.slot.id], values: equality.values)

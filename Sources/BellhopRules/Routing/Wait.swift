@@ -6,7 +6,7 @@ struct Wait {
     var due: Timestamp
     /// Whether the rule ran; it may wait again once the condition did not hold.
     var hasRun = false
-    /// The place on the bus of the last event before a silence.
+    /// The place on the bus of the last event before an absence that begins without `after`.
     var after: Int64?
 
     /// Its beginning, as the occasion of its run names it.

@@ -30,7 +30,7 @@ struct SilenceFilter {
     ///
     /// - Parameters:
     ///   - run: the number of the run in the batch.
-    ///   - place: the frame that stands at the run.
+    ///   - place: the frame whose current run makes the delivery.
     mutating func state(
         of action: ActionManifest, for run: Int, of rule: String, to receiver: String, at place: RunFrame
     ) -> Delivery.InitialState? {

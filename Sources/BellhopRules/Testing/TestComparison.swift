@@ -3,7 +3,7 @@ import BellhopCore
 /// Compares what a test expected with what happened.
 struct TestComparison {
     /// An action as it happened: the deliveries of one step in one run.
-    struct Happening {
+    struct ActualAction {
         var rule: String
         var kind: String
         var receivers: [String]
@@ -15,16 +15,16 @@ struct TestComparison {
         var isQuiet = false
         /// Whether it was not sent when it was made.
         var isKeptBack: Bool { isSilenced || isQuiet }
-        /// Whether it closes what an escalation opened, at a receiver that may be no pager.
+        /// Whether it closes the alert of an escalation, at a receiver that may not be a pager.
         var isImplied = false
         var at: Timestamp
     }
 
     static func problems(_ test: TestCase, _ run: TestRun) -> [Diagnostic] {
-        func compare(_ expected: TestCase.Expectation, _ happened: Happening) -> Diagnostic? {
+        func compare(_ expected: TestCase.Expectation, _ happened: ActualAction) -> Diagnostic? {
             Self.compare(expected, happened) ?? early(expected, happened, since: test.start)
         }
-        let happened = sent(happenings(run), against: test.expected)
+        let happened = sent(actualActions(run), against: test.expected)
         var problems: [Diagnostic] = []
         for (index, expected) in test.expected.enumerated() {
             guard index < happened.count else {
@@ -52,11 +52,11 @@ struct TestComparison {
         return problems
     }
 
-    /// The actions to compare. Actions that a silence or a quiet time keeps back, and closing messages that are perhaps not sent, are
+    /// The actions to compare. Actions that a silence or a quiet time keeps back, and closing messages that may not be sent, are
     /// left out unless the test expects them.
-    private static func sent(_ all: [Happening], against expected: [TestCase.Expectation]) -> [Happening] {
+    private static func sent(_ all: [ActualAction], against expected: [TestCase.Expectation]) -> [ActualAction] {
         var rest = all[...]
-        var shown: [Happening] = []
+        var shown: [ActualAction] = []
         for expectation in expected {
             while let next = rest.first,
                 next.isKeptBack && !expectation.isKeptBack
@@ -72,8 +72,8 @@ struct TestComparison {
     /// How many events to explain per rule.
     private static let mostReasons = 3
 
-    /// Why the rules that could have done it did not, for the last events of each. Events that a rule's `on` does not match are
-    /// used only if there are no others.
+    /// Why the rules that have the expected action did not perform it, for the last events of each rule. Events that a rule's `on` does
+    /// not match are explained only if there are no others.
     private static func reasons(against expected: TestCase.Expectation, _ run: TestRun) -> [String] {
         let rules = run.book.compiled.filter { rule in
             rule.allSteps.contains { $0.action.kind == expected.kind } && (expected.rule.map { $0 == rule.name } ?? true)
@@ -84,8 +84,8 @@ struct TestComparison {
         }
         return rules.flatMap { rule -> [String] in
             let all = run.refusals.filter { $0.rule === rule && $0.prevented(expected.kind) }
-            let telling = all.filter { !$0.isOfTrigger }
-            let shown = telling.isEmpty ? all : telling
+            let notOfTrigger = all.filter { !$0.isOfTrigger }
+            let shown = notOfTrigger.isEmpty ? all : notOfTrigger
             if shown.isEmpty { return run.refusals.isEmpty ? ["rule `\(rule.name)`: no event was given"] : [] }
             let before = shown.count - mostReasons
             return (before > 0 ? ["rule `\(rule.name)`: \(before) earlier events were also stopped"] : [])
@@ -93,8 +93,8 @@ struct TestComparison {
         }
     }
 
-    private static func happenings(_ run: TestRun) -> [Happening] {
-        var result: [Happening] = []
+    private static func actualActions(_ run: TestRun) -> [ActualAction] {
+        var result: [ActualAction] = []
         var last: Delivery.ID?
         for delivery in run.deliveries where !delivery.isKeptBack {
             var failure: Failure?
@@ -107,7 +107,7 @@ struct TestComparison {
                 result[result.count - 1].receivers.append(delivery.id.receiver)
             } else {
                 result.append(
-                    Happening(
+                    ActualAction(
                         rule: delivery.id.rule, kind: delivery.action, receivers: [delivery.id.receiver], task: delivery.task,
                         arguments: delivery.arguments, failure: failure, isSilenced: isSilenced,
                         isQuiet: isQuiet, isImplied: delivery.closesEscalation && run.book.surroundings.isOpen,
@@ -118,9 +118,9 @@ struct TestComparison {
         return result
     }
 
-    /// The problem of an action that an `after` expects later.
+    /// The problem if an action happened earlier than its `after` allows.
     private static func early(
-        _ expected: TestCase.Expectation, _ happened: Happening, since start: Timestamp
+        _ expected: TestCase.Expectation, _ happened: ActualAction, since start: Timestamp
     ) -> Diagnostic? {
         guard let earliest = expected.earliest, happened.at < start + earliest else { return nil }
         let passed = DurationText.format(happened.at - start)
@@ -129,7 +129,7 @@ struct TestComparison {
             expected.place)
     }
 
-    private static func compare(_ expected: TestCase.Expectation, _ happened: Happening) -> Diagnostic? {
+    private static func compare(_ expected: TestCase.Expectation, _ happened: ActualAction) -> Diagnostic? {
         guard expected.kind == happened.kind else {
             return failed("`\(expected.kind)` was expected, but this happened", expected.place, help: happened.line)
         }
@@ -193,7 +193,7 @@ extension Delivery {
     }
 }
 
-extension TestComparison.Happening {
+extension TestComparison.ActualAction {
     /// The forms in which an argument may be expected; the first one is shown.
     func values(of name: String) -> [JSON] {
         switch name {

@@ -25,7 +25,7 @@ struct TrialEvents: Sendable {
         if forDigests.count > 2 * Self.mostForDigests { forDigests.removeFirst(Self.mostForDigests) }
     }
 
-    /// The most events that are certainly kept for digests.
+    /// At least this many of the latest events are kept for digests, and at most twice as many.
     private static let mostForDigests = 50_000
 
     func digest(_ query: DigestQuery) -> Digest {
@@ -33,19 +33,19 @@ struct TrialEvents: Sendable {
         return Digest(events: all.suffix(DigestQuery.most), more: max(0, all.count - DigestQuery.most))
     }
 
-    /// Forgets events that are not needed, and those that the digests of all rules have passed.
+    /// Forgets events that are not needed, and events that are older than the next digest of every rule.
     mutating func forget(except needed: Set<Int64>, _ state: RuleState) {
         byPlace = byPlace.filter { needed.contains($0.key) }
-        let given = digestKeys.map { state[$0]?["event"]?.asInt ?? .min }.min() ?? .max
-        forDigests.removeAll { $0.sequence <= given }
+        let delivered = digestKeys.map { state[$0]?["event"]?.asInt ?? .min }.min() ?? .max
+        forDigests.removeAll { $0.sequence <= delivered }
     }
 }
 
 /// The tasks that left a scope in a trial, at least the latest of them.
 struct TrialDepartures {
-    /// How many of the latest are known for certain; at most twice as many are kept.
+    /// At least this many of the latest departures are kept, and at most twice as many.
     private let most: Int
-    private var (young, old): ([TaskKey: Departure], [TaskKey: Departure]) = ([:], [:])
+    private var (recent, older): ([TaskKey: Departure], [TaskKey: Departure]) = ([:], [:])
 
     struct Departure {
         var task: Snapshot
@@ -54,15 +54,15 @@ struct TrialDepartures {
 
     init(most: Int = 50_000) { self.most = most }
 
-    subscript(key: TaskKey) -> Departure? { young[key] ?? old[key] }
+    subscript(key: TaskKey) -> Departure? { recent[key] ?? older[key] }
 
     mutating func add(_ task: Snapshot, _ reason: RemovalReason?) {
-        young[task.key] = Departure(task: task, reason: reason)
-        if young.count > most { (young, old) = ([:], young) }
+        recent[task.key] = Departure(task: task, reason: reason)
+        if recent.count > most { (recent, older) = ([:], recent) }
     }
 
     mutating func remove(_ key: TaskKey) {
-        young[key] = nil
-        old[key] = nil
+        recent[key] = nil
+        older[key] = nil
     }
 }

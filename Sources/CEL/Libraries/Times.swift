@@ -66,7 +66,7 @@ enum Times {
         var rest = pattern.unicodeScalars[...]
         while let next = rest.popFirst() {
             if next == "'" {
-                // Text between quotes is literal; two quotes are one.
+                // Text between quotes is literal; two quotes in a row mean one quote.
                 if rest.first == "'" {
                     rest.removeFirst()
                     fields.append(.text("'"))

@@ -25,7 +25,7 @@ final class Pattern: @unchecked Sendable {
     /// The number of capture groups.
     var groups: Int { Int(cre2_groups(regex)) }
 
-    /// The cost of compiling it, as work: estimated by the size of its program.
+    /// The cost of compiling the pattern, in units of work, estimated from the size of its program.
     var work: Int { 128 + Int(cre2_size(regex)) * 16 }
 
     /// The cost of a refused pattern, perhaps because its program became too large.
@@ -38,7 +38,7 @@ final class Pattern: @unchecked Sendable {
         bytes.withMemoryRebound(to: CChar.self) { cre2_match(regex, $0.baseAddress, bytes.count, 0, nil, 0) }
     }
 
-    /// The byte ranges of the first match at or after an offset: the whole first, then each group, nil if it took no part.
+    /// The byte ranges of the first match at or after an offset: the whole match first, then each group; nil for a group that did not match.
     func match(in text: String, from start: Int) -> [Range<Int>?]? {
         var spans = Array(repeating: cre2_span(start: -1, end: -1), count: groups + 1)
         let found = text.withBytes { bytes in

@@ -219,7 +219,7 @@ extension Plan {
         return Plan(constant: value)
     }
 
-    /// The value of a part that reads nothing, within bounds that keep constants small; nil for an error, which the run then reports.
+    /// The value of a part that reads no variables, if it needs little work and memory; nil if evaluation fails: then the run reports the error.
     private static func constantValue(of evaluate: @escaping Evaluate) -> Value? {
         var limits = Limits()
         limits.cost = 10_000

@@ -1,5 +1,5 @@
 extension Lexer {
-    /// A number: a decimal or `0x` int, an uint with `u`, a double with a point or an exponent.
+    /// A number: a decimal or `0x` int, a uint with `u`, a double with a point or an exponent.
     mutating func number() throws(Issue) -> Token {
         let start = at
         if peek() == UInt8(ascii: "0"), let x = peek(1), x | 0x20 == UInt8(ascii: "x"), peek(2)?.hexadecimalDigit != nil {
