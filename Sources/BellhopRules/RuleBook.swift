@@ -70,7 +70,7 @@ public struct RuleBook: Sendable {
         self.surroundings = surroundings
         facts = RunFacts(surroundings, slots: slots, groups: cache.groups)
         compiled = rules
-        // Events about deliveries say nothing about the task that they name: it stands there as it was for the message.
+        // Events about deliveries show their task as it was for the message, not its current state.
         let types = surroundings.events.definitions.filter { $0.origin != .delivery }.map(\.type)
         index = RuleIndex(rules, readers: facts.readers, types: types)
         hasWaits = escalating != .none || rules.contains { !$0.isOff && !$0.time.isEmpty }
@@ -142,7 +142,7 @@ public struct RuleBook: Sendable {
     /// The scope of a source.
     public func scope(of source: String) -> Scope.ID? { facts.scope(of: source) }
 
-    /// The sources and connections whose silence a rule waits for.
+    /// The sources and connections that a rule watches with `on: {none}` and without `after`.
     public func watched(by rule: String) -> [String] { self.rule(named: rule)?.time.pattern?.watched ?? [] }
 
     /// How many keys each rule may remember.

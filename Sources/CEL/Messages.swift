@@ -46,7 +46,7 @@ enum Messages {
     }
 
     static func patternTooLong(limit: Int) -> String { "it is longer than \(limit) bytes" }
-    static let patternTooLarge = "out of memory"
+    static let outOfMemory = "out of memory"
 
     static func zoneNotAllowed(_ what: String) -> String { "\(what) with zone value is not allowed" }
     static let mappedNotAllowed = "IPv4-mapped IPv6 address is not allowed"

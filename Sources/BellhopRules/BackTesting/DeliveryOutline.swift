@@ -71,7 +71,7 @@ public struct DeliveryOutlines: Sendable, Hashable {
 }
 
 extension Occasion.ID {
-    /// The id without the place on the bus of the event that began a timer or came last before a silence.
+    /// The id without the place on the bus of the event that began a timer, or that was the last before an absence.
     public var withoutPlaces: String {
         guard let timer = text.firstRange(of: "timer/")?.lowerBound else { return text }
         var parts = text[timer...].split(separator: "/", maxSplits: 4, omittingEmptySubsequences: false).map(String.init)

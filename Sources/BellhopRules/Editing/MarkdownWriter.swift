@@ -30,7 +30,7 @@ enum MarkdownWriter {
         return text
     }
 
-    /// In backticks, more of them than any run in the text has.
+    /// The text as code: between more backticks than any run of backticks in the text has.
     private static func code(_ words: String) -> String {
         guard !words.isEmpty else { return "" }
         var longest = 0

@@ -2,11 +2,11 @@ public import BellhopCore
 
 /// A test case for `*.test.yaml`, made from recorded events and the actions that rules took for them. Pure.
 ///
-/// It has only those earlier events without which it would fail.
+/// It contains only those earlier events that it needs to pass.
 public struct ExplainedTest: Sendable {
-    /// The test file, which stands beside the rules.
+    /// The text of the test file, to be stored in the folder of the rules.
     public var text: String
-    /// Why the case does not pass as it is, if it does not.
+    /// The reasons why the case does not pass; empty if it passes.
     public var problems: [Diagnostic]
 
     /// The most texts that are tried one by one.

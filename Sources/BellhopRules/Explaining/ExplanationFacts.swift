@@ -24,7 +24,7 @@ public struct ExplanationFacts: Sendable {
     public var earlier: [ExplainedDelivery] = []
     public var decisions: [DecisionRecord] = []
     public var caused: [StoredEvent] = []
-    /// The timers of the waits, groups and escalations that the decisions are about, and of silences, as they are now.
+    /// The current timers of the waits, groups and escalations that the decisions are about, and of absences without `after`.
     public var timers: [RuleTimer.ID: RuleTimer] = [:]
     public var rules: [StoredHistory.RegisteredRule] = []
     /// The rules that are paused.
@@ -72,7 +72,8 @@ public struct ExplanationFacts: Sendable {
     /// The deliveries for each event, also by timers that it began.
     public var deliveriesByEvent: [Event.ID: [ExplainedDelivery]] { byEvent(deliveries) { $0.occasion } }
 
-    /// Groups values by the event of their occasion. The run of a silence belongs to the last event before it.
+    /// Groups values by the event of their occasion. The run of an absence without `after` belongs to the last event
+    /// before the absence.
     func byEvent<Value>(_ values: [Value], _ occasion: (Value) -> Occasion.ID) -> [Event.ID: [Value]] {
         let places = Dictionary(events.map { ($0.sequence, $0.event.id) }) { first, _ in first }
         var result: [Event.ID: [Value]] = [:]

@@ -51,7 +51,7 @@ final class RunFrame: Resolver {
     var source: String { context?.source ?? events[place].event.source }
     /// The subject of the run.
     var subject: String { context?.subject ?? events[place].event.subject }
-    /// How many of our own writes led to the run.
+    /// How many writes of Bellhop led to the run, each causing the next.
     var hop: Int { context?.hop ?? events[place].event.hop }
 
     /// Moves to the run for an event of the batch.

@@ -18,7 +18,7 @@ struct ArgumentReview {
             problems.report(
                 problem(
                     "two-values", "`\(given[0].name)` and `\(given[1].name)` cannot be combined", at: given[1].key,
-                    help: "give one of " + names.quotedList))
+                    help: "write one of " + names.quotedList))
         }
         if case .namedOrAddress = action.receiver, node["to"] == nil, let place = node["url"],
             let text = arguments["url"]?.asString, Self.isUnencrypted(text)

@@ -14,13 +14,13 @@ struct Escalation: Sendable {
 
     /// An element of the list.
     struct Step: Sendable {
-        /// Counts from the run.
+        /// The time from the run to the step.
         var after: Span
         var repetition: Repetition?
         var actions: [BellhopRules.Step]
     }
 
-    /// `repeat`: the step comes again so many times.
+    /// `repeat`: how often the step is repeated, and at which interval.
     struct Repetition: Sendable {
         var every: Span
         var times: Int

@@ -11,7 +11,7 @@ extension RuleReader {
         guard let pair = mapping["escalate"] else {
             if let until = mapping["until"] {
                 report(
-                    "not-together", "`until` ends an escalation, and this rule has none", at: until.key,
+                    "not-together", "`until` ends an escalation, but this rule has no `escalate`", at: until.key,
                     help: "add `escalate`: a list of steps such as `{after: 15m, do: […]}`")
             }
             return nil
@@ -22,7 +22,7 @@ extension RuleReader {
         guard !items.isEmpty else {
             let isEmpty = pair.value.items != nil
             report(
-                "wrong-type", isEmpty ? "`escalate` has no steps" : "`escalate` is a list of steps, not \(pair.value.kind)",
+                "wrong-type", isEmpty ? "`escalate` has no steps" : "`escalate` must be a list of steps, not \(pair.value.kind)",
                 at: pair.value, help: "such as `escalate: [{after: 15m, do: […]}]`")
             return nil
         }
@@ -33,7 +33,7 @@ extension RuleReader {
             steps: read, until: until, version: Fingerprint.of("escalation", text).hex, text: text, condition: condition)
     }
 
-    /// Escalations are about tasks that may still be there.
+    /// Refuses an escalation of a rule without tasks, or of a rule that runs only for removed tasks.
     private mutating func checkTask(of pair: Mapping.Pair, _ trigger: TriggerReader, _ names: RuleNames) {
         if names.isForElement { return }
         if names.hasNoEvent {
@@ -46,7 +46,7 @@ extension RuleReader {
                 "no-task", "`escalate` needs a task, and the rule's \(isScheduled ? "schedule has" : "events have") none",
                 at: pair.key, help: isScheduled ? "add `each: tasks`, which runs the rule for each task" : nil)
         } else if !trigger.triggers.isEmpty, trigger.triggers.allSatisfy({ $0.type == .taskRemoved }) {
-            report("not-together", "`task_removed` ends each escalation, so these steps can never come", at: pair.key)
+            report("not-together", "`task_removed` ends each escalation, so these steps never run", at: pair.key)
         }
     }
 
@@ -76,7 +76,7 @@ extension RuleReader {
     private mutating func step(_ node: YAML.Node, at place: Int, _ steps: inout StepReader) -> Escalation.Step? {
         guard node.mapping != nil else {
             report(
-                "wrong-type", "a step of `escalate` is a mapping, not \(node.kind)", at: node,
+                "wrong-type", "a step of `escalate` must be a mapping, not \(node.kind)", at: node,
                 help: "such as `{after: 15m, do: […]}`")
             return nil
         }

@@ -21,7 +21,7 @@ struct ExpressionCompiler {
         _ node: YAML.Node, _ what: String, expecting type: CELType? = nil
     ) -> (RuleExpression, CEL.Expression)? {
         guard let scalar = node.scalar else {
-            report(code: "wrong-type", "\(what) is an expression, not \(node.kind)", at: node)
+            report(code: "wrong-type", "\(what) must be an expression, not \(node.kind)", at: node)
             return nil
         }
         if let cut = node.cutByComment() {

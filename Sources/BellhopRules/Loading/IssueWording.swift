@@ -110,7 +110,7 @@ struct IssueWording {
         case "env", "secret":
             return Diagnostic(
                 code: "not-in-rules", "`\(name)` exists in bellhop.yaml only", at: place,
-                help: "give a connection there what it needs, and name the connection in `to`")
+                help: "set it on a connection in bellhop.yaml, and name that connection in `to`")
         case "task", "before", "changes", "event", "source":
             guard !names.events.isEmpty else { return missingSubject(name, at: place) }
             return Diagnostic(
@@ -120,7 +120,7 @@ struct IssueWording {
             guard !names.events.isEmpty else { return missingSubject(name, at: place) }
             return Diagnostic(
                 code: "no-comment", "\(names.events.map(\.type.name).quotedList) has no comment", at: place,
-                help: "`task_commented` has one")
+                help: "only `task_commented` has a comment")
         case "events", "events_more", "key", "since":
             guard !names.events.isEmpty else { return missingSubject(name, at: place) }
             let parts =
@@ -128,7 +128,7 @@ struct IssueWording {
                 ?? "`for`, `count`, `group` or several events"
             return Diagnostic(
                 code: "no-\(name.replacing("_", with: "-"))", "only a rule with \(parts) has `\(name)`", at: place,
-                help: "`event` is the one that the rule runs for")
+                help: "the event that the rule runs for is `event`")
         case "answered":
             return Diagnostic(
                 code: "no-answered", "`answered` is known in `until` only", at: place,

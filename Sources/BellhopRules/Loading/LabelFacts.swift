@@ -32,7 +32,7 @@ struct LabelFacts {
 
     /// The first of these texts that the field never holds.
     ///
-    /// - Parameter typed: whether a text also stands for the number it spells: `"2"` for 2.
+    /// - Parameter typed: whether a text also equals the number that it contains: `"2"` and 2.
     func mismatch(among texts: [String], in field: String, typed: Bool = false) -> Mismatch? {
         for source in sources {
             guard let declared = source.schema[field] else { continue }

@@ -34,7 +34,7 @@ struct PatternReader: ProblemCollector {
         let kinds = mapping.filter { Pattern.Kind(rawValue: $0.name) != nil }
         guard let first = kinds.first, let kind = Pattern.Kind(rawValue: first.name) else {
             report(
-                "missing-key", "`\(mapping.pairs[0].name)` needs `all`, `sequence` or `none` beside it", at: node,
+                "missing-key", "`\(mapping.pairs[0].name)` needs `all`, `sequence` or `none` next to it", at: node,
                 help: "write, for example, `on: {none: task_commented, after: task_created, within: 4h, by: task.id}`")
             return nil
         }
@@ -58,7 +58,7 @@ struct PatternReader: ProblemCollector {
             report(
                 "missing-key", "`\(kind.rawValue)` needs `within`", at: first.key,
                 help:
-                    "add `within: \(kind == .none ? "4h" : "1h")`: in what time \(kind == .none ? "one of them must come" : "all must come")"
+                    "add `within: \(kind == .none ? "4h" : "1h")`, the time in which \(kind == .none ? "one of them must come" : "all must come")"
             )
         }
         var entries: [PatternDraft.Entry]
@@ -71,7 +71,7 @@ struct PatternReader: ProblemCollector {
             entries = items.compactMap { entry($0) }
         } else {
             report(
-                "wrong-type", "`\(kind.rawValue)` is a list of events, not \(first.value.kind)", at: first.value,
+                "wrong-type", "`\(kind.rawValue)` must be a list of events, not \(first.value.kind)", at: first.value,
                 help: "write, for example, `\(kind.rawValue): [task_created, task_commented]`")
             entries = []
         }

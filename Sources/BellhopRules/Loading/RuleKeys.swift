@@ -89,8 +89,8 @@ enum RuleKeys {
     static let escalation: [Setting] = [
         Setting(
             "after", .either([.duration, .record(span)]), required: true, least: "1ms",
-            "How long after the run the step comes, or `{time, calendar}`."),
-        Setting("repeat", .record(repetition), "How often the step comes again."),
+            "The time from the run to the step, or `{time, calendar}`."),
+        Setting("repeat", .record(repetition), "How often the step is repeated."),
         Setting("do", .json, required: true, "The step's actions, in order."),
     ]
 

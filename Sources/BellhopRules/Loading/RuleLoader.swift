@@ -116,17 +116,17 @@ private struct FileReading: ProblemCollector, Sendable {
         if let tests = root.mapping?["tests"], root["rule"] == nil {
             let name = file.split(separator: "/").last.map(String.init) ?? file
             return report(
-                "misnamed-tests", "these are tests, but the file name does not say so", at: tests.key,
+                "misnamed-tests", "this file contains tests, but its name does not end with `.test.yaml`", at: tests.key,
                 help: "call it `\(Self.testName(name))`: names of test files end with `.test.yaml`")
         }
         guard let list = root.mapping?["rules"] else { return readRule(root) }
         for pair in root.mapping?.pairs ?? [] where pair.name != "rules" {
             report(
-                "unknown-key", "no other key is allowed beside `rules`", at: pair.key,
+                "unknown-key", "no other key is allowed next to `rules`", at: pair.key,
                 help: "a document holds one rule, or a list under `rules`")
         }
         guard let items = list.value.items else {
-            return report("wrong-type", "`rules` is a list of rules, not \(list.value.kind)", at: list.value)
+            return report("wrong-type", "`rules` must be a list of rules, not \(list.value.kind)", at: list.value)
         }
         for item in items { readRule(item) }
     }

@@ -7,7 +7,7 @@ extension RuleReader {
     mutating func readLet(_ node: YAML.Node?, rule: String, _ compiler: inout ExpressionCompiler) {
         guard let node else { return }
         guard let mapping = node.mapping else {
-            return report("wrong-type", "`let` is a mapping of names to expressions, not \(node.kind)", at: node)
+            return report("wrong-type", "`let` must be a mapping of names to expressions, not \(node.kind)", at: node)
         }
         let taken: Set<String> = [
             "event", "task", "before", "changes", "comment", "tasks", "events", "events_more", "now", "source", "rule", "user",
@@ -16,7 +16,8 @@ extension RuleReader {
         ]
         for pair in mapping {
             if taken.contains(pair.name) || !MessageReader.isName(pair.name) {
-                let help = taken.contains(pair.name) ? "expressions already have this name" : "letters, digits and `_`"
+                let help =
+                    taken.contains(pair.name) ? "this name already has a meaning in expressions" : "letters, digits and `_`"
                 report("wrong-value", "`\(pair.name)` is not a valid name in `let`", at: pair.key, help: help)
                 continue
             }
@@ -71,8 +72,8 @@ extension RuleReader {
         let isOnce = what == "`once`"
         let message =
             isSwitch
-            ? "\(what) is a key, not a switch: \(isOnce ? "the rule runs once for each key, ever" : "runs of one key share the time")"
-            : isOnce ? "`once` is the same for every event: the rule runs once, ever" : "`by` is the same for every event"
+            ? "\(what) must be a key, not `true`: \(isOnce ? "the rule runs only once for each key" : "runs with the same key share the time")"
+            : isOnce ? "`once` is the same for every event, so the rule runs only one time" : "`by` is the same for every event"
         let key = events.allSatisfy(\.hasTask) ? "task.id" : "event.id"
         let help =
             isOnce ? "write `once: \(key)`" : "write `by: \(key)`, or leave `by` out if all runs share the time"
@@ -83,7 +84,8 @@ extension RuleReader {
     mutating func throttle(_ node: YAML.Node, _ compiler: inout ExpressionCompiler) -> Rule.Throttle? {
         if let text = node.scalarText, (try? DurationText.parse(text)) != nil {
             report(
-                "wrong-type", "`throttle` is a mapping, not \(node.kind)", at: node, help: "write `throttle: {every: \(text)}`")
+                "wrong-type", "`throttle` must be a mapping, not \(node.kind)", at: node,
+                help: "write `throttle: {every: \(text)}`")
             return nil
         }
         let tree = tree(node, RuleKeys.throttle, of: "`throttle`")

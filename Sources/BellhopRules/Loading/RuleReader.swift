@@ -12,7 +12,7 @@ struct RuleReader: ProblemCollector {
     /// The rule's name, read first so that a rule with other errors still reserves its name.
     mutating func name(of node: YAML.Node) -> String? {
         guard let mapping = node.mapping else {
-            report("wrong-type", "a rule is a mapping, not \(node.kind)", at: node, help: "begin with `rule: a-name`")
+            report("wrong-type", "a rule must be a mapping, not \(node.kind)", at: node, help: "begin with `rule: a-name`")
             return nil
         }
         guard let place = mapping["rule"]?.value else {
@@ -20,7 +20,7 @@ struct RuleReader: ProblemCollector {
             return nil
         }
         guard let name = place.scalarText, !name.isEmpty else {
-            report("wrong-type", "`rule` is a name, not \(place.kind)", at: place)
+            report("wrong-type", "`rule` must be a name, not \(place.kind)", at: place)
             return nil
         }
         guard name.utf8.count <= 100, name.utf8.allSatisfy({ $0.isASCIIAlphanumeric || ".-_".utf8.contains($0) }) else {
@@ -194,7 +194,9 @@ struct RuleReader: ProblemCollector {
     mutating func from(_ node: YAML.Node?, _ events: [EventDefinition]) -> [String]? {
         guard let node else { return [] }
         if node.items?.isEmpty == true {
-            report("wrong-type", "`from` names no source", at: node, help: "name some, or leave `from` out for all")
+            report(
+                "wrong-type", "`from` names no source", at: node,
+                help: "name at least one source, or leave `from` out to use all sources")
             return nil
         }
         var reader = SettingsReader<Never>(file: file)
@@ -245,7 +247,7 @@ struct RuleReader: ProblemCollector {
             help: Suggestion.didYouMean(name, among: known) ?? listing)
     }
 
-    /// Says which connection to write, and for which type of login event.
+    /// The help that names the connection to write, and the type of login event to use with it.
     private func loginHelp(_ connection: String, _ types: [EventType]) -> String {
         let reach = EventReach(surroundings, from: [connection])
         guard let type = types.first, let obstacle = reach.obstacle(to: type, among: types) else {

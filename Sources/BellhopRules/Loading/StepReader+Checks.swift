@@ -135,7 +135,7 @@ extension StepReader {
         // Other values that are not mappings are refused when they are read.
         if let data = node["data"], let text = data.scalarText, (try? TemplateText(text))?.whole != nil {
             compiler.report(
-                code: "wrong-type", "`data` is a mapping of the event's members, not \(data.kind)", at: data,
+                code: "wrong-type", "`data` must be a mapping of the event's members, not \(data.kind)", at: data,
                 help: "such as `{name: \"${{ task.number }}\"}`")
         }
         guard let place = node["type"] ?? (node.scalar == nil ? nil : node), let name = place.scalarText, !name.isEmpty else {

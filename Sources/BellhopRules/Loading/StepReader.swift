@@ -17,7 +17,7 @@ struct StepReader {
     /// - Parameter parent: the path of the step that these belong to; nil for those of the rule itself.
     mutating func read(_ node: YAML.Node, under parent: String? = nil) -> [Step] {
         guard let items = node.items else {
-            compiler.report(code: "wrong-type", "`do` is a list of actions, not \(node.kind)", at: node, help: asList(node))
+            compiler.report(code: "wrong-type", "`do` must be a list of actions, not \(node.kind)", at: node, help: asList(node))
             return []
         }
         if items.isEmpty { compiler.report(code: "wrong-type", "`do` has no actions", at: node) }
@@ -40,7 +40,7 @@ struct StepReader {
     private mutating func read(_ node: YAML.Node, _ path: StepPath) -> Step? {
         guard let mapping = node.mapping else {
             compiler.report(
-                code: "wrong-type", "an action is a mapping, not \(node.kind)", at: node, help: "such as `log: a text`")
+                code: "wrong-type", "an action must be a mapping, not \(node.kind)", at: node, help: "such as `log: a text`")
             return nil
         }
         let kinds = surroundings.actions.map(\.kind)
@@ -58,7 +58,7 @@ struct StepReader {
         }
         for pair in mapping where !keys.contains(pair.name) && !actions.contains(where: { $0.name == pair.name }) {
             let message =
-                actions.isEmpty ? "there is no action `\(pair.name)`" : "an action has no setting `\(pair.name)` beside it"
+                actions.isEmpty ? "there is no action `\(pair.name)`" : "the key `\(pair.name)` is not allowed next to an action"
             let help = Suggestion.didYouMean(pair.name, among: (actions.isEmpty ? kinds : []) + keys)
             compiler.report(code: actions.isEmpty ? "unknown-action" : "unknown-key", message, at: pair.key, help: help)
             if actions.isEmpty { return nil }
@@ -102,7 +102,7 @@ struct StepReader {
         if action.effect == .writes, task == nil, !compiler.names.isAboutTask {
             compiler.report(
                 code: "no-task", "`\(action.kind)` writes to a task, but the rule's events have no task", at: pair.key,
-                help: "name one: `task: …`")
+                help: "name the task: `task: …`")
         }
         guard let content = content(action, tree, pair), let receivers, condition.map({ $0 != nil }) ?? true else { return nil }
         let step = Step(
@@ -137,7 +137,7 @@ struct StepReader {
             for key in misplaced {
                 reader.report(
                     code: "unknown-key", "`\(action.kind)` has no setting `\(key.scalarText ?? "")`", at: key,
-                    help: "`\(key.scalarText ?? "")` belongs beside `\(action.kind)`, at the same depth")
+                    help: "`\(key.scalarText ?? "")` belongs next to `\(action.kind)`, at the same depth")
             }
             let tree = reader.read(
                 node, as: declared, of: "`\(action.kind)`", besides: Set(misplaced.compactMap(\.scalarText)))
@@ -176,7 +176,8 @@ struct StepReader {
         if let place = node["to"], let names = place.items {
             if names.isEmpty, action.receiver == .named {
                 reader.report(
-                    code: "wrong-type", "`to` names no connection", at: place, help: "name one, or several in the list")
+                    code: "wrong-type", "`to` names no connection", at: place, help: "name a connection, or a list of connections"
+                )
             }
             for (index, name) in names.enumerated() where names[..<index].contains(where: { $0.scalarText == name.scalarText }) {
                 reader.report(

@@ -40,7 +40,7 @@ struct TextReview {
                     Diagnostic(
                         code: "not-in-rules", "`\(other.text)` is allowed only in bellhop.yaml",
                         at: Diagnostic.Place(node, utf8: other.range, file: file),
-                        help: "give a connection there what it needs, and name the connection in `to`"))
+                        help: "set it on a connection in bellhop.yaml, and name that connection in `to`"))
                 continue
             }
             warnings.report(

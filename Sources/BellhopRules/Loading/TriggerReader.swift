@@ -11,7 +11,7 @@ struct TriggerReader: ProblemCollector {
     private(set) var schedule: RuleSchedule?
     /// `all`, `sequence` or `none`.
     private(set) var pattern: PatternDraft?
-    /// Whether a schedule is all that makes the rule run.
+    /// Whether only a schedule makes the rule run.
     var isOnlySchedule: Bool { schedule != nil && triggers.allSatisfy { $0.type == .scheduleDue } }
     /// Fields that triggers name, with their places; checked once the rule's sources are known.
     private(set) var fields: [(name: String, node: Node)] = []
@@ -126,7 +126,7 @@ struct TriggerReader: ProblemCollector {
         }
         guard let fields = pair.value.mapping, !fields.isEmpty else {
             report(
-                "wrong-type", "`task_changed` is a mapping of fields here, not \(pair.value.kind)", at: pair.value,
+                "wrong-type", "`task_changed` must be a mapping of fields here, not \(pair.value.kind)", at: pair.value,
                 help: "write `{task_changed: {state: {to: Resolved}}}`")
             return
         }
@@ -146,7 +146,7 @@ struct TriggerReader: ProblemCollector {
                 return items.map { $0.isNull ? "" : $0.scalarText ?? "" }
             }
             if let text = node.scalarText { return [text] }
-            reader.report(code: "wrong-type", "`\(name)` is a value or a list of values, not \(node.kind)", at: node)
+            reader.report(code: "wrong-type", "`\(name)` must be a value or a list of values, not \(node.kind)", at: node)
             return nil
         }
         let filter = ChangeFilter(field: pair.name, from: values("from"), to: values("to"))
@@ -158,7 +158,7 @@ struct TriggerReader: ProblemCollector {
             }
         } else if !pair.value.isNull {
             reader.report(
-                code: "wrong-type", "the change of `\(pair.name)` is a mapping, not \(pair.value.kind)", at: pair.value,
+                code: "wrong-type", "the change of `\(pair.name)` must be a mapping, not \(pair.value.kind)", at: pair.value,
                 help: "write `{from: …, to: …}`")
         }
         problems.report(reader.diagnostics)

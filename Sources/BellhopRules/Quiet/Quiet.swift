@@ -12,7 +12,7 @@ struct QuietFilter {
     /// What happens to a message.
     enum Verdict: Hashable {
         case hold(until: Timestamp)
-        /// By the quiet time of a rule or a connection, named for people.
+        /// `by` names the quiet time of a rule or a connection, as messages show it.
         case drop(by: String)
     }
 

@@ -48,7 +48,8 @@ public struct QuietReader {
         guard let calendar = calendar(node, text) else { return nil }
         let time = QuietTime(.during(calendar), then: then)
         if time.neverEnds {
-            report("always-quiet", "this quiet time never ends", at: key, help: "leave some hours or days out")
+            report(
+                "always-quiet", "this quiet time never ends", at: key, help: "make the quiet time leave out some hours or days")
             return nil
         }
         return time

@@ -7,7 +7,7 @@ extension RuleReader {
     mutating func quiet(_ pair: Mapping.Pair, zone: TimeZoneTable, _ compiler: inout ExpressionCompiler) -> Quiet? {
         if let text = pair.value.scalarText, (try? HoursWindow.list(text)) != nil {
             report(
-                "wrong-type", "`quiet` is a mapping, not \(pair.value.kind)", at: pair.value,
+                "wrong-type", "`quiet` must be a mapping, not \(pair.value.kind)", at: pair.value,
                 help: "write `quiet: {hours: \"\(text)\"}`")
             return nil
         }
@@ -20,7 +20,7 @@ extension RuleReader {
         if let (node, expression) = except, !expression.needs.isDisjoint(with: [.tasks, .snapshots]) {
             report(
                 "not-known-yet", "`except` cannot use \(expression.needs.contains(.tasks) ? "`tasks`" : "`snapshot`")", at: node,
-                help: "judge by `task`, the task of the message")
+                help: "use `task`, the task of the message")
         }
         guard pair.value.mapping != nil else { return nil }
         let time = reader.time(pair.value, key: pair.key) { tree[$0]?.json?.asString }
@@ -33,7 +33,7 @@ extension RuleReader {
         guard let pair, !steps.isEmpty, !steps.contains(where: \.action.isMessage) else { return }
         warn(
             "unused-quiet", "`quiet` keeps messages back, but this rule sends none", at: pair.key,
-            help: "it is for `notify`; to stop everything at certain hours, write them in `when`")
+            help: "`quiet` is for `notify`; to stop all actions at certain hours, use a condition in `when`")
     }
 }
 

@@ -1,10 +1,10 @@
 public import BellhopCore
 public import YAML
 
-/// The most common mistake of beginners: a key with nothing under it, and beside it the keys that belong under it.
+/// The most common mistake of beginners: a key with nothing under it, followed at the same depth by the keys that belong under it.
 ///
 ///     - notify:
-///       to: ops        # beside `notify`, not under it
+///       to: ops        # at the depth of `notify`, not under it
 ///
 /// Reported as one problem with the corrected lines, instead of one problem per key.
 public struct Outdented {
@@ -12,7 +12,7 @@ public struct Outdented {
     /// The pairs that belong under it, in order.
     public let pairs: [Mapping.Pair]
 
-    /// - Parameter belongs: whether a key beside an empty one belongs under it; keys after the first that does not are ignored.
+    /// - Parameter belongs: whether a key after the empty one belongs under it. All keys after the first that does not are ignored.
     public init?(_ head: Mapping.Pair, in mapping: Mapping, belongs: (Mapping.Pair) -> Bool) {
         guard head.value.scalar?.isAbsent == true, let index = mapping.firstIndex(where: { $0.name == head.name }) else {
             return nil
@@ -28,7 +28,7 @@ public struct Outdented {
         self.pairs = pairs
     }
 
-    /// Without the keys that are allowed where they are.
+    /// The same mistake without keys that are allowed at their depth.
     func besides(_ names: [String]) -> Outdented {
         Outdented(head: head, pairs: pairs.filter { !names.contains($0.name) })
     }

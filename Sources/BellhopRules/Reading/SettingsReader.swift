@@ -66,7 +66,7 @@ public struct SettingsReader<Deferred: Sendable> {
     ) -> SettingsTree<Deferred> {
         guard let mapping = node.mapping else {
             if !(node.isNull && settings.allSatisfy { !$0.required }) {
-                report(code: "wrong-type", "\(subject) is a mapping, not \(node.kind)", at: node)
+                report(code: "wrong-type", "\(subject) must be a mapping, not \(node.kind)", at: node)
             }
             return .members([])
         }
@@ -210,7 +210,7 @@ public struct SettingsReader<Deferred: Sendable> {
                 let value = try? type.value(of: text)
             {
                 report(
-                    code: "wrong-type", "`\(setting.name)` is \(type.wanted), not a text", at: node,
+                    code: "wrong-type", "`\(setting.name)` must be \(type.wanted), not a text", at: node,
                     help: "write it without quotes: `\(setting.name): \(value.text)`")
                 return nil
             }
@@ -236,11 +236,11 @@ public struct SettingsReader<Deferred: Sendable> {
     private mutating func mismatch(
         _ node: Node, _ type: SettingType, _ setting: Setting, _ message: String? = nil, help: String? = nil
     ) -> SettingsTree<Deferred>? {
-        report(code: "wrong-type", message ?? "`\(setting.name)` is \(type.wanted), not \(node.kind)", at: node, help: help)
+        report(code: "wrong-type", message ?? "`\(setting.name)` must be \(type.wanted), not \(node.kind)", at: node, help: help)
         return nil
     }
 
-    /// The right form of a value that stands for the only setting of a mapping: ``write `coalesce: {above: 5}` ``.
+    /// The correct form of a value written in place of a mapping with one setting: ``write `coalesce: {above: 5}` ``.
     private static func form(of settings: [Setting], _ node: Node, _ setting: Setting) -> String? {
         guard settings.count == 1, let text = node.scalarText, let value = try? settings[0].type.value(of: text),
             settings[0].type != .secret

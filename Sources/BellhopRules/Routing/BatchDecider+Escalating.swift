@@ -5,7 +5,7 @@ import CEL
 extension BatchDecider {
     /// How long after the last step an answer still closes the alerts.
     private static let closing = Duration.days(7)
-    /// How long the text of steps is kept beyond the last of them.
+    /// How long the text of the steps is kept after the last step.
     private static let reserve = Duration.days(30)
 
     // MARK: Beginning

@@ -98,7 +98,7 @@ extension BatchDecider {
         flush(of: group, groupKey, candidate.occasion, at: candidate.time, candidate.rule)
     }
 
-    /// The time of a group is over.
+    /// Flushes a group whose time is over.
     mutating func flush(_ timer: RuleTimer, _ number: Int) {
         let rule = book.compiled[number]
         guard let group = rule.time.group, memory.isKnown(rule.stateKey(.gathered, timer.id.key)) else { return }

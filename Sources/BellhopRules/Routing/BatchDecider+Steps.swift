@@ -29,12 +29,12 @@ extension BatchDecider {
             }
             for place in deliveries.indices[first...] {
                 deliveries[place].after = after
-                if step.action.emitsEvent, after.isEmpty, deliveries[place].waits { emit(place) }
+                if step.action.emitsEvent, after.isEmpty, deliveries[place].isPending { emit(place) }
             }
             guard step.stopsOnError else { continue }
             if !succeeded { return }
             // Shadow mode delivers nothing, so later steps would wait forever.
-            let made = deliveries[first...].filter(\.waits)
+            let made = deliveries[first...].filter(\.isPending)
             if !isShadow, !made.isEmpty { after = made.map(\.id) }
         }
     }
@@ -221,8 +221,8 @@ extension BatchDecider {
 }
 
 extension Delivery {
-    /// Whether it is still to be done.
-    fileprivate var waits: Bool { initial == .available }
+    /// Whether the delivery has not been attempted yet.
+    fileprivate var isPending: Bool { initial == .available }
 }
 
 extension Message {

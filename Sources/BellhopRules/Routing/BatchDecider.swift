@@ -12,7 +12,7 @@ struct BatchDecider {
     var memory: RuleMemory
     var silenceFilter: SilenceFilter?
     var quiet: QuietFilter
-    /// The current run among those of the batch, and whether its deliveries are only recorded.
+    /// The number of the current run in the batch, and whether its deliveries are only recorded.
     var (runNumber, isShadow) = (0, false)
     /// The alerts that the current run opened and closed at pagers.
     var (opened, closed): ([OpenAlert], [OpenAlert]) = ([], [])
@@ -191,7 +191,7 @@ struct BatchDecider {
         work += granted - activation.workLeft
     }
 
-    /// Gives the next element of a list the work of a run of its own, as long as the batch's lasts.
+    /// Gives the run of the next list element its own limit of work, until the limit of the batch is reached.
     mutating func renewWork() {
         work += granted - activation.workLeft
         granted = min(workPerRun, max(0, RuleBook.workPerBatch - work))
@@ -226,21 +226,21 @@ struct BatchDecider {
         tally(number) { $0.runs += 1 }
         let made = deliveries.count
         perform(rule.steps, of: rule, number, isShadow: keys.isShadow)
-        // Explain finds the reasons of other runs in the rule's text.
+        // `explain` finds the reasons of other runs in the rule's text.
         let isRecorded = candidate != nil && rule.time.delays || matches.replay != nil
         if isRecorded, deliveries.count == made { recordNoStep(rule.steps, of: number) }
         if let escalation = rule.escalation { begin(escalation, of: rule, number, candidate, isShadow: keys.isShadow) }
         return true
     }
 
-    /// The stop of a run to which too many of our own writes led.
+    /// The stop of a run that too many writes of Bellhop have caused, one after the other.
     private func loop(_ rule: Rule) -> Stop? {
         guard rule.mayCauseEvents, frame.hop >= Event.lastHop else { return nil }
         let writes = "\(Event.lastHop) writes or events of rules led to this event, each causing the next"
         return .failed(.loop, "stopped: \(writes); rules trigger each other")
     }
 
-    /// - Parameter occasion: that of an earlier run, if the record is about one.
+    /// - Parameter occasion: the occasion of an earlier run, if the record is about that run.
     mutating func record(_ stop: Stop, of number: Int, for occasion: Occasion.ID? = nil) {
         let rule = book.compiled[number].name
         let count = stops[StopKind(rule: rule, verdict: stop.verdict), default: 0] + 1
@@ -262,8 +262,8 @@ struct BatchDecider {
         record(Stop(verdict: .waiting, detail: detail), of: number)
     }
 
-    /// Records what became of an earlier run that waited, was counted or was gathered, and which run did it.
-    /// - Parameter place: that of the other run's event.
+    /// Records the result of an earlier run that waited, was counted or was gathered, and the run that caused this result.
+    /// - Parameter place: the place of the other run's event.
     mutating func record(
         _ verdict: DecisionRecord.Verdict, _ earlier: Gathered, of part: String, key: String, by name: String,
         at place: Int64? = nil, rule number: Int

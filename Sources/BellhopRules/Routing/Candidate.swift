@@ -43,13 +43,13 @@ struct Gathered: Sendable, Hashable {
     var task: TaskKey?
     /// The element of a list that it is for.
     var element: Snapshot?
-    /// The value that counts once.
+    /// The value of `distinct`: runs with an equal value are counted once.
     var distinct: String?
     /// When it joined a group.
     var joined: Timestamp?
     /// The place in `on` of the entry that it fits.
     var entry: Int?
-    /// When its event was routed again, if it is of that replay.
+    /// The time of the replay that caused the run; nil without a replay.
     var replayed: Timestamp?
     /// The name of the sequence's first event, or of the run that several events led to, if it is a part of one.
     var part: String?
@@ -94,7 +94,7 @@ struct Gathered: Sendable, Hashable {
         replayed = json["replayed"]?.asInt.map { Timestamp(microseconds: $0) }
     }
 
-    /// Its event as what began a wait.
+    /// Its event, as the beginning of a wait.
     var beginning: Occasion.Beginning? { event.map { .event($0, replayed: replayed) } }
 
     /// By time, then by the place on the bus.

@@ -92,7 +92,7 @@ struct RunContext: Sendable {
     var hasSeparateEvent = false
     /// The key under which the rule waited, counted or gathered.
     var key: String?
-    /// When the rule began to do so.
+    /// When the rule began to wait, count or gather.
     var since: Timestamp?
     /// The task as it is now, or the element; nil for the task of the event.
     var task: Snapshot?

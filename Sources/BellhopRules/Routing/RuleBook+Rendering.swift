@@ -63,7 +63,7 @@ extension RuleBook {
         }
     }
 
-    /// - Parameter isMadeUp: whether the event stands only for a task of the rule's list: then `on` and `from` say nothing about it.
+    /// - Parameter isMadeUp: whether the event was invented for a task of the rule's list. Then `on` and `from` are not checked.
     private func objections(
         of rule: Rule, to event: Event, isMadeUp: Bool, _ frame: RunFrame, _ activation: Activation
     ) -> [String] {

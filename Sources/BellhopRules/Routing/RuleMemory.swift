@@ -99,8 +99,8 @@ struct RuleMemory {
         count += 1
     }
 
-    /// Asks `throttle` and `once`. If they allow the run, both record it, and the result is nil; otherwise it says which of them
-    /// stops the run.
+    /// Checks `throttle` and `once`. If both allow the run, both record it and the result is nil; otherwise the result names the
+    /// one that stops the run.
     mutating func pass(_ keys: RunKeys, _ rule: Rule, _ occasion: Occasion.ID) -> Stop? {
         let throttle = keys.throttle.map { rule.stateKey(.throttle, $0, isShadow: keys.isShadow) }
         if let throttle, let every = rule.throttle?.every, let run = value(throttle).flatMap(EarlierRun.init) {
@@ -175,10 +175,10 @@ private struct EarlierRun {
         self.init(at: Timestamp(microseconds: microseconds), occasion: Occasion.ID(String(parts[1])))
     }
 
-    /// One text, because there may be very many.
+    /// One text, which saves space, because there may be very many earlier runs.
     var json: JSON { .string("\(at.microseconds) \(occasion.text)") }
 
-    /// As it stands in the record of a stop.
+    /// The form in the record of a stop.
     var detail: JSON.Object { ["last": .string(at.rfc3339), "by": .string(occasion.text)] }
 }
 

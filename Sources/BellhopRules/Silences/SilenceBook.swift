@@ -49,7 +49,7 @@ public struct SilenceBook: Sendable {
     }
 
     /// The problems of a silence's condition.
-    /// - Parameter place: where a part of it stands in a file, if it does.
+    /// - Parameter place: gives the place of a part of the condition in a file; nil if it is in no file.
     public static func problems(
         of when: String, surroundings: RuleSurroundings, at place: Diagnostic.Place.InText? = nil
     ) -> Diagnostics {
@@ -82,7 +82,7 @@ public struct SilenceBook: Sendable {
     /// - Parameters:
     ///   - key: the setting.
     ///   - subject: what it belongs to, for people.
-    ///   - placeInFile: where a part of it stands in a file, if it does.
+    ///   - placeInFile: gives the place of a part of the text in a file; nil if it is in no file.
     static func compile(
         _ text: String, _ names: RuleNames, _ key: String = "when", of subject: String = "a silence",
         at placeInFile: Diagnostic.Place.InText? = nil
@@ -117,7 +117,7 @@ public struct SilenceBook: Sendable {
             guard compiled.needs.contains(.tasks) else { return compiled }
             throw Diagnostics(
                 code: "not-known-yet", "the condition of \(subject) cannot read `tasks`", at: place(whole),
-                help: "judge by `task`, the task of the message")
+                help: "use `task`, the task of the message")
         }
         let wording = IssueWording(names: names)
         throw Diagnostics(issues.map { wording.diagnostic($0, in: text, at: place($0.range), "`\(key)`") })

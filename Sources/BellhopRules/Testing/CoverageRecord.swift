@@ -53,7 +53,7 @@ public final class CoverageRecord: Sendable {
     ///
     /// - Parameters:
     ///   - what: the expression's name in messages: `` `when` ``.
-    ///   - place: where a part of it stands.
+    ///   - place: gives the place of a part of the expression.
     func tally(
         of expression: CEL.Expression, _ what: String, isCondition: Bool, place: (Range<Int>) -> Diagnostic.Place
     ) -> Tally {

@@ -56,7 +56,9 @@ struct TestCaseReader: ProblemCollector {
 
     private mutating func list(_ node: Node, _ what: String) -> [Node]? {
         if let items = node.items { return items }
-        report("wrong-type", "\(what) is a list, not \(node.kind)", at: node, help: what == "`expect`" ? "`[]` for nothing" : nil)
+        report(
+            "wrong-type", "\(what) must be a list, not \(node.kind)", at: node,
+            help: what == "`expect`" ? "write `[]` to expect nothing" : nil)
         return nil
     }
 
@@ -87,8 +89,8 @@ struct TestCaseReader: ProblemCollector {
             guard let moment = moment(pair.value.scalarText ?? "", pair.value) else { return nil }
             if let present, moment < present {
                 report(
-                    "time-goes-on", "the test is already at \(present.formatted(in: .utc))", at: pair.value,
-                    help: "write a later time, or begin the test earlier: `at: …` beside its `name`")
+                    "time-goes-on", "the time of the test is already \(present.formatted(in: .utc))", at: pair.value,
+                    help: "write a later time, or begin the test earlier: write `at: …` next to its `name`")
             } else {
                 present = moment
             }

@@ -20,7 +20,8 @@ struct TestFacts: ProblemCollector {
     mutating func snapshot(_ node: Node, source: String, on base: Snapshot? = nil) -> Snapshot? {
         guard let mapping = node.mapping else {
             report(
-                "wrong-type", "a task is a mapping, not \(node.kind)", at: node, help: "such as `{id: a1, number: INC0010021}`")
+                "wrong-type", "a task must be a mapping, not \(node.kind)", at: node,
+                help: "such as `{id: a1, number: INC0010021}`")
             return nil
         }
         let schema = facts(of: source).schema
@@ -79,7 +80,7 @@ struct TestFacts: ProblemCollector {
         let wanted =
             declared.type == .timestamp
             ? "a time such as 2026-01-05T09:00:00Z" : declared.type == .bool ? "`true` or `false`" : "a number"
-        report("wrong-type", "`\(pair.name)` is \(wanted)", at: pair.value)
+        report("wrong-type", "`\(pair.name)` must be \(wanted)", at: pair.value)
         return .null
     }
 
@@ -136,7 +137,7 @@ struct TestFacts: ProblemCollector {
         if let text = values[.time]?.asString {
             time = Timestamp(rfc3339: text) ?? Timestamp(sql: text)
             if time == nil {
-                report("wrong-type", "`time` is a time such as 2026-01-05T09:00:00Z", at: place[.time] ?? place)
+                report("wrong-type", "`time` must be a time such as 2026-01-05T09:00:00Z", at: place[.time] ?? place)
                 return nil
             }
         }

@@ -84,7 +84,7 @@ struct TestFileReader: ProblemCollector {
         if !problems.hasErrors { problems.report(reader.diagnostics) }
         guard let node = root["tests"] else { return [] }
         guard let items = node.items else {
-            report("wrong-type", "`tests` is a list of tests, not \(node.kind)", at: node)
+            report("wrong-type", "`tests` must be a list of tests, not \(node.kind)", at: node)
             return []
         }
         return items.compactMap { item in

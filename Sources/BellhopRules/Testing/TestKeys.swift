@@ -23,7 +23,7 @@ enum TestKeys {
         Setting("only", .list(.name), "The only rules that run; by default all rules of the files."),
         Setting("silences", .list(.record(silence)), "The silences of the test, each with its begin and end."),
         Setting("given", .json, "What happens, in order: events, `wait`, `at`, `tasks`, `silence`, `restart`, `down`."),
-        Setting("expect", .json, required: true, "What the rules do, complete and in order; `[]` for nothing."),
+        Setting("expect", .json, required: true, "All actions of the rules, in order; `[]` if they do nothing."),
     ]
 
     private static let silenceFilters = [

@@ -40,8 +40,8 @@ public struct Trial<Observer: TrialObserver>: Sendable {
     public var isCutShort: Bool { firings >= mostFirings }
 
     /// - Parameters:
-    ///   - known: the time of each source's first known event: its silence does not begin before. Nil if every source is known from
-    ///     the start on.
+    ///   - known: the time of each source's first known event. An absence of its events begins only then. Nil if every source is
+    ///     known from the start.
     ///   - mostFirings: a trial in which timers fire more often is stopped.
     public init(
         _ book: RuleBook, at start: Timestamp, known: [String: Timestamp]? = nil, silences: [Silence] = [], observer: Observer,
@@ -375,7 +375,7 @@ extension RuleBook {
         return scopes
     }
 
-    /// When the waits that begin with the rule itself begin, by their source; an empty name stands for all sources.
+    /// The times when absences without `after` begin, by source; an empty name means all sources.
     fileprivate func beginnings(of name: String, at start: Timestamp, _ known: [String: Timestamp]?) -> [String: Timestamp] {
         guard let known, let pattern = rule(named: name)?.time.pattern else { return ["": start] }
         let sources = known.filter { pattern.watched.contains($0.key) }.mapValues { max(start, $0) }

@@ -14,7 +14,7 @@ final class Pattern: @unchecked Sendable {
         let made = text.withBytes { bytes in
             bytes.withMemoryRebound(to: CChar.self) { cre2_new($0.baseAddress, bytes.count, Self.memory) }
         }
-        guard let made else { throw .badPattern(Messages.patternTooLarge) }
+        guard let made else { throw .badPattern(Messages.outOfMemory) }
         regex = made
         // deinit deletes a refused pattern: all properties are set by now.
         if let reason = cre2_error(made) { throw .badPattern(String(cString: reason)) }

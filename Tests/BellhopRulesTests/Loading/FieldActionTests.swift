@@ -82,7 +82,7 @@ import Testing
         ("update: {fields: {a.b: x}}", "wrong-field: `a.b` is not a field of a record (fields of other records cannot be set)"),
         ("update: {}", "missing-key: `update` sets no field"),
         ("update: {state: 2, unless_changed: true}", "missing-key: `update` needs `fields` (The fields.)"),
-        ("update: {state: [1]}", "wrong-type: `fields` is a text, a number, `true`, `false` or `null`, not a list"),
+        ("update: {state: [1]}", "wrong-type: `fields` must be a text, a number, `true`, `false` or `null`, not a list"),
         ("update: {state: }", "wrong-type: `fields` has no value; `\"\"` is an empty one"),
         ("create: {to: ops, table: incident, fields: {a: 1}}", "wrong-connection: connection `ops` takes no `create`"),
     ])

@@ -94,7 +94,7 @@ import Testing
         let name = String(key.prefix { $0 != ":" })
         let diagnostics = Fixture.diagnostics("rule: r\non: task_created\ndo:\n  - comment: {text: x, \(key)}\n")
         #expect(diagnostics.contains("`comment` has no setting `\(name)` [unknown-key]"), "\(diagnostics)")
-        #expect(diagnostics.contains("`\(name)` belongs beside `comment`, at the same depth"), "\(diagnostics)")
+        #expect(diagnostics.contains("`\(name)` belongs next to `comment`, at the same depth"), "\(diagnostics)")
         #expect(diagnostics.split(separator: "\n").count == 3, "\(diagnostics)")
     }
 }

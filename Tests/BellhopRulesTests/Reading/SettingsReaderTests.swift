@@ -118,10 +118,10 @@ import YAML
                 bellhop.yaml:7:6: error: an address begins with `https://` or `http://` [bad-address]
                   7 | url: ftp://x
                     |      ^~~~~~~
-                bellhop.yaml:8:6: error: `map` is a mapping of names to values, not a list [wrong-type]
+                bellhop.yaml:8:6: error: `map` must be a mapping of names to values, not a list [wrong-type]
                   8 | map: [1]
                     |      ^~~
-                bellhop.yaml:9:7: error: `list` is a text, not a mapping [wrong-type]
+                bellhop.yaml:9:7: error: `list` must be a text, not a mapping [wrong-type]
                   9 | list: {a: 1}
                     |       ^~~~~~
                 bellhop.yaml:1:1: error: source `x` needs `name` [missing-key]

@@ -146,7 +146,7 @@ import Testing
         ("emit: {type: outage, data: {level: high}}", ["`high` is not a whole number"]),
         (
             "emit: {type: outage, data: \"${{ task }}\"}",
-            ["`data` is a mapping of the event's members, not a text | such as `{name: \"${{ task.number }}\"}`"]
+            ["`data` must be a mapping of the event's members, not a text | such as `{name: \"${{ task.number }}\"}`"]
         ),
         ("emit: {type: ping, data: {name: x}}", ["`data` has no setting `name`"]),
         ("emit: {type: outage, data: {level: 3, facts: [1, {a: b}]}}", []),

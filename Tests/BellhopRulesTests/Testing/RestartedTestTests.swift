@@ -136,7 +136,7 @@ import Testing
         ),
         (
             "    given: [wait: 2h, at: 2026-01-05T10:00:00Z]\n    expect: []\n",
-            "time-goes-on: the test is already at 2026-01-05T11:00:00Z"
+            "time-goes-on: the time of the test is already 2026-01-05T11:00:00Z"
         ),
     ])
     func `a mistake in a time is reported`(_ test: String, _ expected: String) {
