@@ -11,7 +11,7 @@ enum Messages {
 
     static let timeHelp = "such as \"2026-01-05T09:00:00Z\""
     static let durationHelp = "such as \"90s\", \"15m\" or \"1h30m\""
-    static func unreadable(_ text: String) -> String { "\(Value.quoted(text)) cannot be read here" }
+    static func unreadable(_ text: String) -> String { "\(Value.quoted(text)) is not in a valid format" }
 
     static func emptyList(_ name: String) -> String { "\(name)() of an empty list" }
     static func numbersOnly(_ name: String) -> String { "\(name)() compares numbers" }

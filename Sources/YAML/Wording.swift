@@ -39,7 +39,7 @@ struct Wording {
             help = "write `\\\\` for a backslash, or use single quotes"
         case "did not find expected hexdecimal number", "found invalid Unicode character escape code":
             code = .badEscape
-            message = "this is not the number of a character"
+            message = "no character has this number"
             help = "write the character itself, or `\\U` with the eight hexadecimal digits of its number"
         case "found a tab character where an indentation space is expected", "found a tab character that violates indentation":
             code = .tabIndentation
@@ -107,14 +107,14 @@ struct Wording {
             help = "put the value in quotes if the colon belongs to it"
         case "did not find expected '-' indicator":
             code = .indentation
-            message = "a list's entry is expected here, its `-` exactly below the one above"
+            message = "a list entry is expected here, with its `-` exactly below the `-` above"
         case "did not find expected key" where next == ASCII.closeBrace || next == ASCII.closeBracket:
             code = .unclosedBracket
             message = "this closing bracket has no opening bracket"
             help = "delete it, or put the whole value in quotes"
         case "did not find expected key":
             code = .indentation
-            message = "a key is expected here, exactly below the one above"
+            message = "a key is expected here, exactly below the key above"
         default:
             code = .syntax
             message = problem.isEmpty ? "the text is not YAML" : "the text is not YAML: \(problem)"

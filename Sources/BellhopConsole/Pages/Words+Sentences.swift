@@ -67,7 +67,7 @@ extension Words {
         // Why a rule ran or did not.
         .init("`on` does not name `%`", "`on` nennt `%` nicht"),
         .init("`from` does not name the source `%`", "`from` nennt die Quelle `%` nicht"),
-        .init("`on` asks for other changes than this event has", "`on` verlangt andere Änderungen, als dieses Ereignis hat"),
+        .init("`on` requires changes that this event does not have", "`on` verlangt andere Änderungen, als dieses Ereignis hat"),
         .init("the event belongs to the schedule of another rule", "das Ereignis gehört zum Zeitplan einer anderen Regel"),
         .init("it is off (`enabled: false`)", "sie ist aus (`enabled: false`)"),
         .init("`when` is false", "`when` ist nicht erfüllt"),

@@ -210,7 +210,7 @@ struct Explainer {
 
     /// The present state of a timer, as a clause without a subject.
     private func predicate(_ timer: RuleTimer) -> String {
-        if timer.isRecomputed { return "waits; until when is computed again, because a calendar has changed" }
+        if timer.isRecomputed { return "waits; its end is computed again, because a calendar has changed" }
         let due = time(timer.due, timer.id.rule)
         guard timer.due <= now else { return "waits until \(due)" }
         let source = book?.surroundings.sources.first { $0.name == timer.source }

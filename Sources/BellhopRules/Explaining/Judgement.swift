@@ -194,7 +194,7 @@ extension Rule {
         if !sources.isEmpty, !sources.contains(event.source) {
             return (.source, "`from` does not name the source `\(event.source)`")
         }
-        return (.field, "`on` asks for other changes than this event has")
+        return (.field, "`on` requires changes that this event does not have")
     }
 }
 

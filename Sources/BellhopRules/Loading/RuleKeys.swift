@@ -20,7 +20,7 @@ enum RuleKeys {
             "How long the condition must hold before the rule runs, or `{time, calendar, by, existing}`."),
         Setting("count", .record(count), "Runs the rule once enough events have happened within the time."),
         Setting("group", .record(group), "Gathers events, and runs the rule once for all of them."),
-        Setting("once", .expression, "A key: the rule runs at most once per key, ever."),
+        Setting("once", .expression, "A key: the rule runs at most once for each key."),
         Setting("throttle", .record(throttle), "Runs once, then ignores repeats for this time."),
         Setting("quiet", .record(quiet), "When the rule's messages are kept back."),
         Setting(
@@ -65,7 +65,7 @@ enum RuleKeys {
             Setting("by", .expression, "A key: each of its values waits separately; by default `task.id`."),
             Setting(
                 "existing", .boolean, default: "false",
-                "Whether tasks that fulfil the condition already when the rule is first loaded count from then."),
+                "Whether the wait also begins for tasks that already fulfil the condition when the rule is first loaded."),
         ]
 
     static let count: [Setting] = [
@@ -74,13 +74,13 @@ enum RuleKeys {
             "within", .either([.duration, .record(span)]), required: true, least: "1ms",
             "The time in which they must happen, or `{time, calendar}`."),
         Setting("by", .expression, "A key: each of its values is counted separately; by default all are counted together."),
-        Setting("distinct", .expression, "An expression of which each value counts once, by its latest event."),
+        Setting("distinct", .expression, "An expression: of events with the same value, only the latest one counts."),
     ]
 
     static let group: [Setting] = [
         Setting("by", .expression, "A key: each of its values has its own group; by default there is one group."),
         Setting("wait", .duration, default: "0s", "How long the first event waits for others."),
-        Setting("every", .duration, default: "0s", "The least time between two runs."),
+        Setting("every", .duration, default: "0s", "The shortest time between two runs."),
         Setting(
             "max", .integer(1...TimeParts.Group.most), default: "1000",
             "The number of events that make the rule run at once."),
@@ -107,7 +107,7 @@ enum RuleKeys {
         Setting(
             "retry", .either([.integer(1...1000), .record(retry)]),
             "The number of attempts, or `{attempts, wait, max_wait}`; by default 15, of `webhook` 26."),
-        Setting("expires", .duration, least: "1s", "How long after its creation the delivery may still be done."),
+        Setting("expires", .duration, least: "1s", "The time after its creation in which the delivery may be attempted."),
         Setting(
             "on_error", .oneOf(["continue", "stop"]), default: "continue", "`stop` skips the later steps if this one fails."),
     ]

@@ -72,7 +72,7 @@ extension RuleReader {
         let isOnce = what == "`once`"
         let message =
             isSwitch
-            ? "\(what) must be a key, not `true`: \(isOnce ? "the rule runs only once for each key" : "runs with the same key share the time")"
+            ? "\(what) must be a key, not true or false: \(isOnce ? "the rule runs only once for each key" : "runs with the same key share the time")"
             : isOnce ? "`once` is the same for every event, so the rule runs only one time" : "`by` is the same for every event"
         let key = events.allSatisfy(\.hasTask) ? "task.id" : "event.id"
         let help =

@@ -230,7 +230,7 @@ import Testing
             let moved = try account(rule) { add(waiting, due: Fixture.start + .seconds(7200), to: &$0) }
             #expect(moved.reason.hasSuffix("until 2026-01-05T11:00:00Z"))
             let recomputed = try account(rule) { add(waiting, due: Fixture.start, payload: ["again": true], to: &$0) }
-            #expect(recomputed.reason.hasSuffix("until when is computed again, because a calendar has changed"))
+            #expect(recomputed.reason.hasSuffix("its end is computed again, because a calendar has changed"))
             let lost = try account(rule) { $0.decisions = [waiting] }
             #expect(lost.verdict == .unknown && lost.reason.hasPrefix("`\(part)` no longer waits"))
             // Another wait under the same key began later.
