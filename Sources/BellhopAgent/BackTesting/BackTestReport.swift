@@ -27,7 +27,7 @@ public struct BackTestReport: Sendable {
     init(since: Timestamp, until: Timestamp) { (self.since, self.until) = (since, until) }
 
     /// A message that a quiet time held is one delivery: its state changes if it is not sent at the end.
-    mutating func add(_ made: BackTest.Made, _ isCounted: (String) -> Bool) {
+    mutating func add(_ made: BackTest.MadeDeliveries, _ isCounted: (String) -> Bool) {
         for delivery in made.deliveries where isCounted(delivery.id.rule) {
             let place = deliveries.add(DeliveryOutline(delivery))
             if case .quiet = delivery.initial { held[delivery.id] = place }

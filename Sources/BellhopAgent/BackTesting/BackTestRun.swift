@@ -92,7 +92,7 @@ public struct BackTestRun {
         take(test.feed(found), other?.feed(found))
     }
 
-    private mutating func take(_ made: BackTest.Made, _ others: BackTest.Made?) {
+    private mutating func take(_ made: BackTest.MadeDeliveries, _ others: BackTest.MadeDeliveries?) {
         let isCounted = test.tally.isCounted
         report.add(made, isCounted)
         report.difference?.add(

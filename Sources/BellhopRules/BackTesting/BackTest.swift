@@ -60,14 +60,14 @@ public struct BackTest: Sendable {
     public var tally: BackTestTally { trial.observer }
 
     /// The deliveries that the rules made.
-    public struct Made: Sendable {
+    public struct MadeDeliveries: Sendable {
         public var deliveries: [Delivery] = []
         /// The messages that a quiet time had held, in their state at its end.
         public var released: [Delivery] = []
     }
 
     /// Routes the next events of the bus, and returns the deliveries.
-    public mutating func feed(_ page: some Sequence<StoredEvent>) -> Made {
+    public mutating func feed(_ page: some Sequence<StoredEvent>) -> MadeDeliveries {
         for stored in page {
             if let first = moment.first, first.event.time != stored.event.time { routeMoment() }
             moment.append(stored)
@@ -76,7 +76,7 @@ public struct BackTest: Sendable {
     }
 
     /// Advances the clock to the end, and returns the deliveries.
-    public mutating func finish(at end: Timestamp) -> Made {
+    public mutating func finish(at end: Timestamp) -> MadeDeliveries {
         routeMoment()
         trial.advance(to: end)
         return takeDeliveries()
@@ -109,8 +109,8 @@ public struct BackTest: Sendable {
         }
     }
 
-    private mutating func takeDeliveries() -> Made {
-        var made = Made()
+    private mutating func takeDeliveries() -> MadeDeliveries {
+        var made = MadeDeliveries()
         for delivery in trial.takeDeliveries() {
             if let coverage, let rule = book.rule(named: delivery.id.rule) {
                 coverage.note(delivery.id.step, of: rule.name, in: rule.summary.file)

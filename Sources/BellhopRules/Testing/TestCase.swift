@@ -24,7 +24,7 @@ struct TestCase: Sendable {
         case tasks([Scope.ID: [Snapshot]])
         /// The agent starts again, with what it stored.
         case restart
-        /// The agent is away for so long.
+        /// The agent is down for this long.
         case down(Duration)
     }
 

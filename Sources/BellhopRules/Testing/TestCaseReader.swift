@@ -34,7 +34,7 @@ struct TestCaseReader: ProblemCollector {
         return test
     }
 
-    /// Takes only these rules.
+    /// Limits the test to these rules.
     private mutating func narrow(to names: [String], _ node: Node) {
         if names.isEmpty {
             report("wrong-value", "`only` names no rule", at: node, help: "name the rules that run, or leave it out")
@@ -44,7 +44,7 @@ struct TestCaseReader: ProblemCollector {
         if !known.isEmpty { book = book.only(Set(known)) }
     }
 
-    /// Reports names of rules that there are not.
+    /// Reports names of unknown rules.
     mutating func review(_ names: [String], in node: Node, _ place: String) {
         for name in names where !book.contains(name) {
             let help = Suggestion.didYouMean(name, among: book.rules.map(\.name))
@@ -98,7 +98,7 @@ struct TestCaseReader: ProblemCollector {
         case "silence":
             return silence(pair.value)
         case "restart", "down":
-            return absence(pair)
+            return restartOrDowntime(pair)
         case "tasks":
             return tasks(pair.value).map(TestCase.Step.tasks)
         default:
@@ -171,7 +171,7 @@ struct TestCaseReader: ProblemCollector {
             return nil
         }
         var reader = SettingsReader<Never>(file: file)
-        let beside = reader.settings(node, as: TestKeys.expectation, of: "an expectation", besides: [pair.name])
+        let extra = reader.settings(node, as: TestKeys.expectation, of: "an expectation", besides: [pair.name])
         let settings = TestKeys.arguments(of: action)
         var arguments: JSON.Object = [:]
         var places: [String: Diagnostic.Place] = [:]
@@ -186,15 +186,15 @@ struct TestCaseReader: ProblemCollector {
         }
         problems.report(reader.diagnostics)
         var dead: String?
-        switch beside.values["dead"] {
+        switch extra.values["dead"] {
         case .bool(let flag)?: dead = flag ? "" : nil
         case .string(let reason)?: dead = reason
         case .null?, .int?, .double?, .array?, .object?, nil: break
         }
         return TestCase.Expectation(
-            kind: action.kind, arguments: arguments, rule: beside.text("rule"), dead: dead,
-            isSilenced: beside.boolean("silenced") == true,
-            isQuiet: beside.boolean("quiet") == true, place: Diagnostic.Place(pair.key, file: file), places: places)
+            kind: action.kind, arguments: arguments, rule: extra.text("rule"), dead: dead,
+            isSilenced: extra.boolean("silenced") == true,
+            isQuiet: extra.boolean("quiet") == true, place: Diagnostic.Place(pair.key, file: file), places: places)
     }
 }
 
@@ -205,7 +205,7 @@ extension Rule {
 
 /// The silences of a test.
 extension TestCaseReader {
-    /// The silences beside `given`. Mistakes in their settings are reported with those of the test.
+    /// The silences of the test. Mistakes in their settings are reported with those of the test.
     mutating func silences(_ node: Node?) -> [Silence] {
         guard let node else { return [] }
         return (node.items ?? [node]).compactMap { item in
@@ -250,17 +250,17 @@ extension TestCaseReader {
     }
 }
 
-/// The agent's absences in a test, and when its actions are expected.
+/// The agent's downtimes in a test, and the times when its actions are expected.
 extension TestCaseReader {
     /// `restart: true` or `down: 2h`.
-    mutating func absence(_ pair: Mapping.Pair) -> TestCase.Step? {
+    mutating func restartOrDowntime(_ pair: Mapping.Pair) -> TestCase.Step? {
         let value = self.value(pair.value, as: pair.name == "down" ? TestKeys.down : TestKeys.restart)
         if pair.name == "down" { return value?.asInt.map { .down(.microseconds($0)) } }
         if value == false { report("wrong-value", "`restart` is always `true`", at: pair.value, help: "leave it out otherwise") }
         return value == true ? .restart : nil
     }
 
-    /// The expected actions, each with the time that an `after` before it demands.
+    /// The expected actions, each with the time of the last `after` above it.
     mutating func expectations(_ nodes: [Node]) -> [TestCase.Expectation] {
         var earliest: Duration?
         var expected: [TestCase.Expectation] = []

@@ -1,9 +1,9 @@
 import BellhopCore
 
-/// A running test: its steps, played to a trial of the rules.
+/// A running test: performs its steps in a trial of the rules.
 struct TestRun {
     var trial: Trial<TestNotes>
-    /// When the agent is back, if it is away, and the steps of the meantime.
+    /// The time when the agent runs again, if it is down, and the steps given while it is down.
     private var returnTime: Timestamp?
     private var pending: [TestCase.Step] = []
     private var shown = 0
@@ -25,7 +25,7 @@ struct TestRun {
     }
 
     mutating func perform(_ step: TestCase.Step) {
-        // Tasks that stand first are known when the rules are loaded.
+        // Tasks in the first steps are known when the rules are loaded.
         if case .tasks = step, !hasBegun { return show([step]) }
         hasBegun = true
         switch step {
@@ -49,7 +49,7 @@ struct TestRun {
         }
     }
 
-    /// Ends an absence of the agent that lasts beyond the end of the test.
+    /// Ends a downtime of the agent that lasts beyond the end of the test.
     mutating func finish() { if let returnTime { advance(to: returnTime) } }
 
     /// Routes the tasks and events of one poll.
@@ -71,7 +71,7 @@ struct TestRun {
         trial.route(made: events)
     }
 
-    /// Advances the clock, also while the agent is away.
+    /// Advances the clock, also while the agent is down.
     private mutating func advance(to moment: Timestamp) {
         if let returnTime {
             trial.now = max(trial.now, min(moment, returnTime))

@@ -19,10 +19,10 @@ public struct Trial<Observer: TrialObserver>: Sendable {
     var timers = TrialTimers()
     private(set) var sequence: Int64
     private var events: TrialEvents
-    /// The moment of the events that are about to be shown, if they are on the bus already.
+    /// The moment of the events that are routed next, if they are on the bus already.
     private var momentOnBus: Timestamp?
     private var deferred: [Event] = []
-    /// The number of shown events at which `tidy` works again.
+    /// The number of events at which `tidy` runs again.
     private var nextTidying = Self.eventsBetweenTidying
     private var shown = 0
     private var holding = TrialHolding()

@@ -82,7 +82,7 @@ import Testing
         var test = BackTest(book, from: begin, silences: try await store.silences())
         let events = Array(try await store.events(EventQuery(limit: 100_000)))
         var made: [Delivery.ID: Delivery] = [:]
-        func take(_ found: BackTest.Made) {
+        func take(_ found: BackTest.MadeDeliveries) {
             for delivery in found.deliveries { made[delivery.id] = delivery }
             for delivery in found.released where delivery.initial != .available { made[delivery.id] = delivery }
         }
