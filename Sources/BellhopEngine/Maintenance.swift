@@ -1,6 +1,6 @@
 public import BellhopCore
 
-/// Keeps the store tidy: deletes old data, and recovers attempts whose lease ran out.
+/// Deletes old data from the store, and recovers attempts whose lease ran out.
 public struct Maintenance: Sendable {
     private let surroundings: Surroundings
     private let retention: Retention

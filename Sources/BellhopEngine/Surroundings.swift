@@ -53,7 +53,7 @@ public struct Surroundings: Sendable {
     /// How long a loop waits before it retries after a store failure.
     static let storePause = Duration.seconds(2)
 
-    /// Reports that the store failed, and wakes every loop to look for work: the store may have committed, with only its answer lost.
+    /// Reports that the store failed, and wakes every loop to look for work: the store may have committed although its answer was lost.
     func report(_ error: StoreError, doing: String) {
         signals.emit(.storeFailed(doing: doing, error))
         bells.router.ring()
@@ -67,7 +67,7 @@ public struct Surroundings: Sendable {
     }
 }
 
-/// Moments between which a process may die without losing or repeating anything. A test stops the process at one of them.
+/// The moments at which tests stop the process, to show that it loses and repeats nothing.
 public enum Checkpoint: String, Sendable, Hashable, CaseIterable {
     case beforePollCommit = "before-t1"
     case afterPollCommit = "after-t1"

@@ -59,7 +59,7 @@ extension SQLiteStore: Store {
         return try await write { try $0.append(events) }
     }
 
-    /// Limits the bytes too, so fewer than `limit` events does not mean these are the last. An unreadable event is skipped, and
+    /// Limits the bytes too: there may be more events even if it returns fewer than `limit`. An unreadable event is skipped, and
     /// counted in the status.
     func unrouted(limit: Int) async throws(StoreError) -> [StoredEvent] {
         while true {
@@ -98,7 +98,7 @@ extension SQLiteStore: Store {
     // Rules.
 
     /// A rule sees the events after the sequence returned here: the last one when the rule was first loaded, 0 if there was none.
-    /// A missing rule loses its timers and counts but keeps its state (`once`, `throttle`) until that expires.
+    /// A stored rule that is not among `rules` loses its timers and counts, but keeps its state (`once`, `throttle`) until that expires.
     func register(_ rules: [RuleRegistration], at now: Timestamp) async throws(StoreError) -> [String: Int64] {
         try await write { [person = Person.current] in try $0.register(rules, by: person, at: now) }
     }
@@ -231,8 +231,8 @@ extension SQLiteStore: Store {
         try await read(here: true) { try $0.nextDue(excluding: receivers) }
     }
 
-    /// A retry makes dead or held deliveries available again with all their attempts, and sends waiting ones at once; it ignores
-    /// the expiry. Running ones do not change.
+    /// A retry makes dead or held deliveries available again with the full number of attempts, and sends waiting ones at once; it
+    /// ignores the expiry. Running ones do not change.
     func apply(
         _ command: DeliveryCommand, to deliveries: [Delivery.ID], at now: Timestamp
     ) async throws(StoreError) -> Int {

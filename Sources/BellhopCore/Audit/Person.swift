@@ -1,4 +1,4 @@
-/// The person whose act is carried out, and where it came from.
+/// The person who ran the current command: who, on which host, with which command.
 ///
 /// A task-local value, because the audit in the store records it, but no layer between the command and the store uses it.
 public struct Person: Sendable, Hashable {

@@ -11,7 +11,7 @@ struct Recurrence: Sendable, Hashable {
 
     private enum Frequency: String { case daily = "DAILY", weekly = "WEEKLY", monthly = "MONTHLY", yearly = "YEARLY" }
 
-    /// A day of the week, perhaps the first (1) or the last (-1) of a month or year.
+    /// A day of the week; with an ordinal only the n-th of a month or year, counted from its end if negative.
     private struct Day: Sendable, Hashable {
         var ordinal: Int?
         var weekday: Weekday
@@ -57,8 +57,8 @@ struct Recurrence: Sendable, Hashable {
         }
     }
 
-    /// The days on which it begins, the first included, until a day.
-    /// - Parameter work: how many days may still be examined; reduced by each.
+    /// The days on which an occurrence begins: `first`, and all later ones until `last`.
+    /// - Parameter work: how many more days may be examined; each examined day reduces it by one.
     func dates(from first: CivilDate, until last: CivilDate, work: inout Int) throws(Problem) -> [CivilDate] {
         let end = min(until ?? last, last)
         var dates = [first]
@@ -67,7 +67,7 @@ struct Recurrence: Sendable, Hashable {
             date = next(date, of: first)
             guard date <= end else { break }
             work -= 1
-            if work < 0 { throw Problem("the repeated entries take too much work: begin them later") }
+            if work < 0 { throw Problem("the entries repeat over too many days: give them a later first day") }
             if matches(date, first) { dates.append(date) }
         }
         return dates

@@ -1,7 +1,7 @@
 /// When a team works: hours on certain days in a time zone, except on holidays.
 ///
-/// Hours that run past midnight belong to the day on which they begin, also for holidays. Every span is the time that really passes: a
-/// night in which the clock is put forward has an hour less.
+/// Hours that run past midnight belong to the day on which they begin, also for holidays. Durations are real
+/// time: a night in which the clock is put forward has an hour less.
 public struct WorkCalendar: Sendable, Hashable {
     public let zone: TimeZoneTable
     /// The hours of work, each with its days. They may overlap.
@@ -29,7 +29,7 @@ public struct WorkCalendar: Sendable, Hashable {
         return Fingerprint.of("calendar", text)
     }
 
-    /// Whether work goes on at a moment.
+    /// Whether the calendar is open at a moment.
     public func isOpen(at moment: Timestamp) -> Bool {
         var openings = Openings(self, from: moment, days: 1)
         return openings.next()?.contains(moment) ?? false
@@ -41,7 +41,7 @@ public struct WorkCalendar: Sendable, Hashable {
         return openings.next()
     }
 
-    /// The working time from one moment to another; negative if the other is earlier.
+    /// The working time from one moment to another; negative if `end` is earlier.
     public func workingTime(from start: Timestamp, to end: Timestamp) -> Duration {
         guard start <= end else { return .zero - workingTime(from: end, to: start) }
         var openings = Openings(self, from: start, days: days(from: start, to: end))
@@ -52,8 +52,8 @@ public struct WorkCalendar: Sendable, Hashable {
         return sum
     }
 
-    /// The first moment by which this much working time has passed since another: that moment itself if the time is zero. Nil if it
-    /// is more than ten years later, or the time negative.
+    /// The first moment at which this much working time has passed since `moment`; `moment` itself if the time is zero. Nil if that
+    /// is more than ten years later, or the time is negative.
     public func adding(_ time: Duration, to moment: Timestamp) -> Timestamp? {
         guard time > .zero else { return time == .zero ? moment : nil }
         var openings = Openings(self, from: moment, days: Self.reach)
@@ -120,7 +120,7 @@ private struct Openings {
         }
     }
 
-    /// The next opening, with those that begin before it ends.
+    /// The next opening, joined with all that begin before it ends.
     private mutating func joined() -> Range<Timestamp>? {
         guard var opening = single() else { return nil }
         while let next = single() {
@@ -170,7 +170,7 @@ public struct Holidays: Sendable, Hashable {
 
     /// The parts of a time that are not closed, in order.
     func without(_ opening: Range<Timestamp>) -> [Range<Timestamp>] {
-        // The first that ends after the opening begins.
+        // The index of the first closed time that ends after the opening begins.
         var low = 0
         var high = times.count
         while low < high {

@@ -1,19 +1,19 @@
-/// A pattern of the addresses of a service's own servers, which recognizes an address in the wrong place. Addresses of other servers
-/// (a proxy, a private server, a simulator) are not checked.
+/// The form of the addresses on a service's own servers. It shows that an address was given to a connection of the wrong kind.
+/// Addresses of other servers (a proxy, a private server, a simulator) are not checked.
 public struct ServiceAddress: Sendable, Hashable {
     /// The service at the address, in words for a sentence: `an incoming webhook of Slack`.
     public var what: String
     /// `hooks.slack.com`, or `*.logic.azure.com` for every host below it.
     public var hosts: [String]
-    /// The path: `*` is one part of it, `**` at its end one or more; empty for none.
+    /// The path: `*` stands for one part, `**` at the end for one or more parts; empty for no path.
     public var path: String
     /// The required parts of the query.
     public var query: [String]
     /// A whole address, for messages.
     public var example: String
-    /// Settings that must accompany the address (true), or must not (false).
+    /// The settings that the address requires (true) or excludes (false).
     public var companions: [String: Bool]
-    /// Why no connection can use it, in whole sentences; nil if this kind can.
+    /// Why no connection can use the address, in whole sentences; nil if a connection of this kind can.
     public var refusal: String?
     /// Whether it belongs to another service with a compatible interface.
     public var isImitation: Bool

@@ -10,7 +10,7 @@ public enum Outcome: Sendable, Hashable {
 public struct Receipt: Sendable, Hashable {
     /// One line for people, without secrets: `201, work note 7f3a…`.
     public var summary: String
-    /// The id of the created object, such as a comment, so that no other delivery mistakes it for its own.
+    /// The id of the created object, such as a comment, so that no other delivery takes this object for its own.
     public var reference: String?
     /// How the conversation of a message changed; nil if it did not.
     public var conversation: ConversationChange?
@@ -45,9 +45,9 @@ public struct Attempt: Sendable, Hashable {
     public var firstStarted: Timestamp?
     /// When the latest attempt that may have reached the other side started; nil if none has.
     public var lastUncertain: Timestamp?
-    /// The references of the receipts of other deliveries for the same task.
+    /// The objects that other deliveries for the same task have created (``Receipt/reference``), and not this one.
     public var claimed: Set<String>
-    /// A period of which the store has no record, because it was restored from a copy: the delivery may have been done then.
+    /// A period that is missing in the store, because the store was restored from a copy: the delivery may have been done then.
     public var mayRepeat: Range<Timestamp>?
     /// For a replay: when the event happened. Content that was written since then is not written again.
     public var replayOf: Timestamp?

@@ -17,7 +17,7 @@ public struct JSONTape: Sendable {
         var start: UInt32
         /// In bytes; for a string without its quotes.
         var length: UInt32
-        /// Three bits for the kind, one for the flag, and 28 for the number of entries of the value with everything inside it.
+        /// Three bits for the kind, one for the flag, and 28 for the number of entries: that of the value and those inside it.
         var info: UInt32
 
         init(_ kind: Kind, _ range: Range<Int>, flag: Bool) {
@@ -27,6 +27,7 @@ public struct JSONTape: Sendable {
         }
 
         var kind: Kind { Kind(rawValue: UInt8(info & 7)) ?? .null }  // the three bits are always a kind
+        /// Whether a string or a name has escapes, or a number is whole.
         var flag: Bool { info & 8 != 0 }
         var size: Int { Int(info >> 4) }
         var range: Range<Int> { Int(start)..<Int(start) + Int(length) }

@@ -1,6 +1,7 @@
 /// How a listing differs from the known tasks: which records must be read, and which tasks have left.
 ///
-/// A record with different bytes counts as changed even if only their order differs; its details decide.
+/// A record with different bytes counts as changed, even if only the order of its members differs. Later its details show whether
+/// the task has changed.
 public struct Comparison: Sendable, Hashable {
     /// The entries of the listing that are not known.
     public var new: [Int] = []
@@ -82,7 +83,7 @@ public struct KnownTasks: Sendable {
 
     public init() {}
 
-    /// These tasks; of duplicate keys the last.
+    /// Of several tasks with the same key, the last counts.
     public init(_ tasks: some Collection<KnownTask>) {
         reserveCapacity(tasks.count)
         for task in tasks { set(task) }
@@ -149,7 +150,7 @@ public struct KnownTask: Sendable, Hashable {
     private var refreshedSecond: UInt32
     /// The fingerprint of the task's bytes in the last listing that had it.
     public var listed: Fingerprint
-    /// The fingerprint of its details when last read; ``Fingerprint/zero`` if they never were.
+    /// The fingerprint of its details when they were last read; ``Fingerprint/zero`` if they were never read.
     public var content: Fingerprint
 
     public init(key: TaskKey, listed: Fingerprint, content: Fingerprint = .zero, refreshed: Timestamp? = nil) {
@@ -165,7 +166,7 @@ public struct KnownTask: Sendable, Hashable {
         set { refreshedSecond = Self.second(of: newValue) }
     }
 
-    /// 0 means never, so the first second also represents the one before.
+    /// 0 means never, so that second 0 is stored as second 1.
     private static func second(of time: Timestamp?) -> UInt32 {
         time.map { UInt32(min(max($0.seconds, 1), Int64(UInt32.max))) } ?? 0
     }

@@ -1,7 +1,7 @@
 /// A 128-bit hash of a content or a list of facts: equal fingerprints mean, for practical purposes, equal content.
 ///
 /// The seeds are fixed and the result is the same on every machine, so that fingerprints may be stored. It is fast, not
-/// cryptographic: it only shows what to look at more closely. Use ``Identity`` where collisions must not be made on purpose.
+/// cryptographic. Use ``Identity`` where an attacker could gain from a collision.
 public struct Fingerprint: Sendable, Hashable {
     public var high: UInt64
     public var low: UInt64
@@ -14,8 +14,8 @@ public struct Fingerprint: Sendable, Hashable {
     /// All bits zero. A stored zero means that there is no fingerprint.
     public static let zero = Fingerprint(high: 0, low: 0)
 
-    /// The fingerprint of these bytes, computed at about memory speed. A different `seed` gives an unrelated result, for the same bytes
-    /// in another context.
+    /// The fingerprint of these bytes, computed at about memory speed. With another `seed`, the same bytes have an unrelated
+    /// fingerprint: use one seed per context.
     public init(content bytes: Span<UInt8>, seed: Fingerprint = .zero) {
         self = FingerprintMixer.fingerprint(of: bytes.bytes, seed: seed)
     }

@@ -16,10 +16,10 @@ public struct HeldResult: Sendable, Hashable {
     public var fields: [String] = []
     /// How many polls in a row were held, including this one, whether or not their results were the same.
     public var polls: Int
-    /// When the first poll with a list like this one, empty or not, was held.
+    /// When the first of these polls was held. If a list is empty and the one before was not, or vice versa, it begins anew.
     public var since: Timestamp
 
-    /// The held form of a comparison.
+    /// A result that is held because of this comparison.
     /// - Parameter previous: the previous poll's held result, if any.
     public init(
         known: Int, listing: Listing, comparison: Comparison, after previous: HeldResult? = nil, at now: Timestamp

@@ -111,8 +111,7 @@ struct ListingScanner {
         index.reserveCapacity(expected)
     }
 
-    /// Checks that the latest keys are new, some hundred at once, because prefetching their slots in parallel takes a quarter of the
-    /// time.
+    /// Checks that the latest keys are new, 256 at a time: prefetching their slots in parallel takes a quarter of the time.
     private mutating func checkKeys() throws(ListingError) {
         index.reserveCapacity(entries.count)
         var fetched: UInt64 = 0

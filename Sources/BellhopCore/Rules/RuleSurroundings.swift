@@ -71,15 +71,15 @@ public struct RuleSurroundings: Sendable {
     public var timeZoneName: String
     /// Other zones by name (`Europe/Berlin`); nil for an unknown name.
     public var zone: @Sendable (String) -> TimeZoneTable?
-    /// The calendars that rules may name; nil if that is unknown, because there is no configuration.
+    /// The calendars that rules may name; nil without a configuration, because then they are unknown.
     public var calendars: [String: WorkCalendar]?
     /// The silences of bellhop.yaml, whose conditions are checked with the rules.
     public var silences: [SilenceEntry] = []
     /// Why a rule must not write to a file at this path, as the end of a sentence; nil if it may.
     public var fileRefusal: @Sendable (String) -> String?
-    /// The fields assumed of every task without a configuration; nil with one.
+    /// Without a configuration: the fields that every task is assumed to have. Nil with a configuration.
     public var assumed: TaskSchema?
-    /// Without a configuration rules may name any source and any receiver.
+    /// Whether rules may name any source and any receiver, because there is no configuration.
     public var isOpen: Bool { assumed != nil }
     public var queryHint: QueryHint
     /// The settings of bellhop.yaml that allow actions and are true (``ActionManifest/permission``).
@@ -126,13 +126,13 @@ public struct RuleSurroundings: Sendable {
 public struct Canary: Sendable, Hashable {
     public var percent: Int
 
-    /// 0 % would be `shadow`, and 100 % `live`.
+    /// 0 % is not allowed because it means `shadow`, and 100 % because it means `live`.
     public static let range = 1...99
 
     public init(percent: Int) { self.percent = percent }
 
-    /// Whether the rule is live for the task: decided by a hash of both, so that a task keeps its answer, and two rules take
-    /// different tasks.
+    /// Whether the rule is live for the task. A hash of both decides, so that the answer for a task never changes, and each rule
+    /// chooses different tasks.
     public func includes(_ task: String, of rule: String) -> Bool {
         let hash = UInt64(Identity.of([rule, task]).prefix(16), radix: 16) ?? .max
         return hash % 100 < UInt64(percent)

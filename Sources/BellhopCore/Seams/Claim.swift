@@ -14,9 +14,9 @@ public struct Claim: Sendable, Hashable {
 /// How many due deliveries of a receiver may be claimed at once.
 public struct Room: Sendable, Hashable {
     public var attempts: Int
-    /// The number of further deliveries whose tasks a claim lists.
+    /// The claim also lists the tasks of this many deliveries that come after the claimed ones (``Attempt/upcoming``).
     public var upcoming: Int
-    /// How much longer than usual an attempt may take and its lease lasts, because its requests wait for a rate limit.
+    /// The time added to the limit of an attempt and to its lease, because its requests wait for a rate limit.
     public var patience: Duration
     /// The rule of the delivery that was claimed last: the rules after it have their turn first.
     public var lastRule: String
@@ -86,7 +86,7 @@ public struct Lease: Sendable, Hashable {
     public var token: Int64
     public var node: NodeID
     public var until: Timestamp
-    /// Where the store keeps the delivery, so that it need not search for it by name; nil if that is unknown.
+    /// The delivery's row in the store, which saves a search by name; nil if unknown.
     public var place: Int64?
 
     public init(token: Int64, node: NodeID = .only, until: Timestamp, place: Int64? = nil) {
@@ -136,13 +136,13 @@ public enum DeliveryState: String, Sendable, Hashable, CaseIterable {
     case done
     /// Given up; a person may retry or drop it.
     case dead
-    /// It may have been done and nothing can prove it; a person retries or drops it.
+    /// It may or may not have been done, and Bellhop cannot find out which; a person retries or drops it.
     case held
     /// A rule in shadow mode would have done it.
     case shadow
     /// A silence kept it back; it is never sent.
     case silenced
-    /// A quiet time holds it until its end.
+    /// A quiet time holds it until that time ends.
     case quiet
     /// A person or a quiet time dropped it, or an earlier step of its rule was given up (`Failure.Reason.stopped`).
     case dropped

@@ -21,7 +21,7 @@ public enum PercentEncoding {
     }
 
     /// A path with its query. Encodes all characters that RFC 3986 does not allow there, including `[`, `]` and a `%` without two digits,
-    /// so that no intermediary encodes any. Existing encoding stays.
+    /// so that no proxy changes the address. Characters that are already encoded stay as they are.
     public static func encodeAddress(_ text: some StringProtocol) -> String {
         var rest = Substring(text).utf8
         var encoded = ""

@@ -10,7 +10,7 @@ public struct TimeZoneTable: Sendable, Hashable {
     let typeAfter: [UInt8]
     /// The zone's local time types; never empty. The first applies before the first transition.
     let types: [LocalTimeType]
-    /// The rule after the last transition; nil if its type stays.
+    /// The rule after the last transition; nil if the offset no longer changes.
     let rule: PosixZone?
 
     /// Coordinated universal time, which has no transitions.
@@ -116,7 +116,7 @@ public enum LocalMoment: Sendable, Hashable {
 extension Timestamp {
     /// The moment in RFC 3339 in a zone's local time: `2026-01-05T10:00:00+01:00`, with a fraction only if there is one.
     ///
-    /// `Z` means a zero offset. An offset with seconds, as in local mean times, is rounded to whole minutes and the time with it,
-    /// so that the text still means this moment.
+    /// `Z` means a zero offset. An offset with seconds, as in local mean times, is rounded to whole minutes, and the time is
+    /// shifted by the same amount, so that the text still means this moment.
     public func formatted(in zone: TimeZoneTable) -> String { rfc3339(offset: zone.offset(at: self)) }
 }

@@ -144,7 +144,7 @@ struct EndedAttempt: Sendable {
 /// The ended attempts whose outcomes are not stored yet. While the dispatcher claims, it stores them together with its claims;
 /// otherwise the caller of ``next()`` stores them.
 ///
-/// A class over a mutex, because attempts end in tasks of their own.
+/// A class over a mutex, because many attempts end at the same time, each in its own task.
 final class EndedAttempts: Sendable {
     fileprivate struct State {
         var waiting: [EndedAttempt] = []

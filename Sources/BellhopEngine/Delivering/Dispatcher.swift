@@ -117,7 +117,7 @@ public struct Dispatcher: Sendable {
     /// The longest wait for a receiver in a run that is meant to end.
     private static let patience = Duration.seconds(3)
 
-    /// When to look again without a ring.
+    /// When to look for due deliveries if nothing rings the bell before.
     private func nextLook() async throws(StoreError) -> Timestamp? {
         let (closed, opens) = capacity.closed()
         let due = try await surroundings.store.nextDue(excluding: closed)
@@ -257,7 +257,7 @@ public struct Dispatcher: Sendable {
     private func perform(_ claim: Claim, _ action: (any Action)?) async -> Outcome {
         let delivery = claim.delivery
         if let expires = delivery.expires, surroundings.clock.now > expires {
-            return .failed(Failure(.expired, .giveUp, "It was not sent by \(expires) and has expired."))
+            return .failed(Failure(.expired, .giveUp, "It could not be sent before \(expires), so it expired."))
         }
         // Without this limit, a delivery that crashes the process at each attempt would be attempted for ever.
         let begun = claim.attempt.number - 1

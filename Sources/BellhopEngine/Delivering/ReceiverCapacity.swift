@@ -3,7 +3,7 @@ import Synchronization
 
 /// How many attempts each receiver can take now. This is decided before a claim, so that no attempt waits after it began.
 ///
-/// A class over a mutex, because attempts end in tasks of their own.
+/// A class over a mutex, because many attempts end at the same time, each in its own task.
 final class ReceiverCapacity: Sendable {
     private struct Capacity {
         var limits: ReceiverLimits
@@ -61,7 +61,7 @@ final class ReceiverCapacity: Sendable {
                 for receiver in state.capacities.keys {
                     guard var capacity = state.capacities[receiver] else { continue }
                     let inFlight = capacity.inFlight - (leaving[receiver] ?? 0)
-                    // A connection whose secrets changed was replaced.
+                    // The limits may have changed: a change of its secrets replaces a connection.
                     if capacity.inFlight == 0, capacity.reserved == 0 { capacity.limits = limits(receiver) }
                     let most = min(capacity.limits.concurrency ?? most, most)
                     (capacity.room, capacity.next) = gates[receiver, default: ReceiverGate(receiver, most: most)]
@@ -70,7 +70,7 @@ final class ReceiverCapacity: Sendable {
                     if capacity.room > 0, let rate = capacity.limits.rate {
                         capacity.reserved = rate.reserve(upTo: capacity.room)
                         capacity.room = capacity.reserved
-                        // Polls take and give back requests without ringing.
+                        // Polls use the same rate and do not ring the bell, so look again soon.
                         if capacity.reserved == 0 { capacity.next = min(rate.next ?? .distantFuture, now + Self.stride) }
                     }
                     room[receiver] = Room(
@@ -83,7 +83,7 @@ final class ReceiverCapacity: Sendable {
         }
     }
 
-    /// The receivers with room whose waiting messages may become one, and above which number.
+    /// The receivers with room whose waiting messages are coalesced, and the number of messages above which this happens.
     ///
     /// - Parameter ended: attempts behind which others may have waited.
     func coalescing(_ room: [String: Room], after ended: [EndedAttempt]) -> [(receiver: String, above: Int)] {
@@ -96,7 +96,7 @@ final class ReceiverCapacity: Sendable {
         }
     }
 
-    /// The facts that a claim has shown.
+    /// The facts that a claim has shown, for the dispatcher.
     struct ClaimEffects: Sendable {
         /// Whether deliveries are due for a receiver that was unknown until now.
         var foundNewReceiver = false
@@ -125,7 +125,7 @@ final class ReceiverCapacity: Sendable {
                 for receiver in state.capacities.keys {
                     guard var capacity = state.capacities[receiver] else { continue }
                     capacity.isWaiting = claimed.waiting.contains(receiver)
-                    // A full receiver has room again when an attempt ends; only another claim shows whether any other has.
+                    // A full receiver has room again when an attempt ends. For any other receiver only another claim shows it.
                     if capacity.isWaiting, capacity.room <= 0, claimed.lastRules[receiver] != nil,
                         capacity.inFlight < min(capacity.limits.concurrency ?? most, most)
                     {

@@ -83,7 +83,7 @@ struct PollMachine: Sendable {
     let plan: PollPlan
     /// The stored state of the source, valid while `isOpen`.
     var memory = SourceMemory(known: KnownTasks())
-    /// False until the store was read, and again when it may have changed without this machine.
+    /// Whether `memory` is what the store has: false before the store was read, and after someone else may have changed it.
     private(set) var isOpen = false
     private var phase = Phase.idle
     /// When to poll again after a poll that failed or was skipped; nil for the regular time.
@@ -174,7 +174,7 @@ struct PollMachine: Sendable {
         return memory.health
     }
 
-    /// When the current row of failed or held polls began; nil if the latest poll was good.
+    /// When the current series of failed or held polls began; nil if the latest poll was good.
     var failingSince: Timestamp? { [memory.health.failingSince, memory.health.held?.since].compactMap(\.self).min() }
 
     mutating func storedSuccess(of health: SourceHealth) { storedSuccess = health.lastSuccess }
@@ -221,7 +221,7 @@ struct PollMachine: Sendable {
     }
 }
 
-/// Lets each notice pass once while it stays the same apart from its numbers.
+/// Reports each notice once. A notice that differs only in its numbers is the same notice.
 private struct NoticeFilter: Sendable {
     private var details: String?
     /// The notices about lists since the last whole one: a partial listing that omits a notice does not retract it.

@@ -3,7 +3,7 @@ public import BellhopCore
 /// How a source is polled.
 public struct PollPlan: Sendable {
     public var cadence: Cadence
-    /// The shortest time between the start of a poll and that of a poll requested by a push.
+    /// The shortest time from the start of a poll to the start of the next one, if a push requests that one.
     public var spacing: Duration
     public var refresh: RefreshPolicy
     /// True if the tasks of the first poll cause events too.

@@ -21,7 +21,7 @@ public struct Poller: Sendable {
         machine = PollMachine(source, plan: plan)
     }
 
-    /// When the current row of failed or held polls began, or the rest that prevents polls.
+    /// When the current series of failed or held polls began, or the rest that prevents polls.
     var failingSince: Timestamp? {
         let rest = surroundings.receivers.rest(of: source.receiver, at: surroundings.clock.now)
         return [machine.failingSince, rest?.since].compactMap(\.self).min()
@@ -163,7 +163,7 @@ public struct Poller: Sendable {
     }
 
     /// Sleeps until the moment, a ring or a cancellation. A request for a poll soon does not end the sleep before `soon`. If the clock is
-    /// set back, the sleep lasts at most as long again; if it is set past the moment, the sleep ends.
+    /// set back, the sleep lasts at most its full length from then on; if it is set past the moment, the sleep ends.
     private func sleep(until moment: Timestamp, soon: Timestamp) async {
         let clock = surroundings.clock
         var (moment, soon) = (moment, soon)
@@ -184,7 +184,7 @@ public struct Poller: Sendable {
     }
 }
 
-/// The current activity of each source. A status display shows by it which system does not answer.
+/// The current activity of each source, with which the status shows which system does not answer.
 ///
 /// A class over a mutex, because the loops of all sources write it and a status reads it.
 final class SourceActivities: Sendable {
@@ -202,7 +202,7 @@ final class SourceActivities: Sendable {
 /// An unfinished activity of a source.
 public struct SourceActivity: Sendable, Hashable {
     public enum Kind: Sendable, Hashable {
-        /// Learning the fields of its tasks; not polled since the start.
+        /// Reads which fields its tasks have; not yet polled since the start.
         case preparing
         case polling
     }

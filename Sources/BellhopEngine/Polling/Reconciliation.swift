@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// The consequences of a whole, valid poll: the rows to store and the events to emit. Decided without requests.
+/// The consequences of a complete, valid poll: the rows to store and the events to emit. Decided without requests.
 struct Reconciliation {
     var present: [PollCommit.PresentTask] = []
     var removed: [PollCommit.RemovedTask] = []
@@ -91,7 +91,7 @@ struct Reconciliation {
                 refreshed: task.refreshed(at: evidence.now)))
     }
 
-    /// A page is not created or removed as tasks are: it always exists, and its text changes.
+    /// Unlike a task, a page always exists: only its text changes.
     private mutating func reconcile(page task: ReadTask, _ evidence: Evidence) {
         let after = task.text.snapshot
         var generation: Int64 = 1

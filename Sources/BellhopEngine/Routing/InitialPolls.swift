@@ -53,7 +53,7 @@ public final class InitialPolls: Sendable {
     }
 
     /// Lets timers wait for this source, whose poll failed or was held.
-    /// - Parameter since: when the current row of such polls began, possibly in an earlier run.
+    /// - Parameter since: when the current series of such polls began, possibly in an earlier run.
     func wait(for scope: Scope.ID, since: Timestamp) {
         missing.withLock { $0.goodPolls[scope] = since + Self.patienceForGoodPolls }
     }

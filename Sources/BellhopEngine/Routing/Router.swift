@@ -110,13 +110,14 @@ public struct Router: Sendable {
     }
 }
 
-/// The events to route next, among the first ones on the bus. They keep their order, except that the event of a schedule comes before
-/// the other events of the moment at which it came due, even if a poll has already stored these. A late schedule came due while the
-/// agent was not running or did not know the tasks yet: it comes after the events that the first polls had stored by then.
+/// The events to route next, from the beginning of the bus. They keep their order, with one exception. The event of a schedule is
+/// routed before other events of the moment at which the schedule came due, even if a poll has stored those first. But a late
+/// schedule, which came due while the agent was not running or did not know the tasks yet, is routed after the events that the first
+/// polls had stored by then.
 struct NextEvents {
     var events: [StoredEvent]
-    /// If ``events`` are of schedules: all other events that were read, except those of schedules. They come after ``events``, wherever
-    /// they are on the bus.
+    /// If ``events`` come from schedules: the events that were read and come from no schedule. They are routed after ``events``, even
+    /// if they are before them on the bus.
     var later: [StoredEvent] = []
 
     /// When a schedule came due; for a late schedule, when its event was made.

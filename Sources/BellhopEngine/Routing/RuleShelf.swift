@@ -20,8 +20,10 @@ public final class RuleShelf: Sendable {
     private struct State {
         var active: ActiveRules?
         var installations = 0
-        /// How many routings failed, each of which may have paused rules in the store, and how many had when the pauses were last read.
-        var (failures, failuresAtReading) = (0, 0)
+        /// How many routings failed. Each of them may have paused rules in the store.
+        var failures = 0
+        /// How many routings had failed when the pauses were last read.
+        var failuresAtReading = 0
     }
 
     private let state = Mutex(State())
@@ -57,7 +59,7 @@ public final class RuleShelf: Sendable {
     /// The book in force; nil before the first is installed.
     public var book: RuleBook? { state.withLock { $0.active?.book } }
 
-    /// Installs these rules: stored first, then in force.
+    /// Stores these rules, and then puts them in force.
     public func install(_ book: RuleBook, in surroundings: Surroundings) async throws(StoreError) {
         let now = surroundings.clock.now
         let failures = state.withLock(\.failures)

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Facts from the store for the next batch of timers, read while the batch before it was stored.
 ///
-/// A class over a mutex, because both loops use it: a routing that can matter to timers takes or discards the facts.
+/// A class over a mutex, because the router and the timers use it: a batch that may change these facts takes or discards them.
 final class ReadAhead: Sendable {
     struct Facts: Sendable {
         /// The timers for which they were read. Another timer, such as one that a reload has set, needs newer facts.
@@ -112,8 +112,8 @@ extension Surroundings {
         }
     }
 
-    /// The facts for a batch of timers, except the list of all tasks of a source, which is too expensive to read in vain. Nil if the store
-    /// fails: the batch itself reads them again, and reports the failure.
+    /// The facts for a batch of timers, except the list of all tasks of a source: it is expensive, and perhaps not needed. Nil if the
+    /// store fails: the batch itself reads them again, and reports the failure.
     private func read(for matches: Matches, by book: RuleBook) async -> RoutingFacts? {
         var facts = RoutingFacts()
         do {

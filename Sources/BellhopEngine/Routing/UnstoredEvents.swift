@@ -103,7 +103,7 @@ extension Surroundings {
     }
 }
 
-/// Stores events that do not come from polls on the bus.
+/// Stores the events of all senders except polls on the bus.
 public struct Intake: EventSink {
     private let surroundings: Surroundings
 

@@ -244,7 +244,7 @@ extension Event {
             case nil: "-"
             }
         }
-        // The title appears once, by the name that every task has for it.
+        // A changed title is listed only as `title`, not also under the name that the source has for it.
         return changes.filter { $0.key == "title" || $0.value != changes["title"] }
             .map { "\($0.key): \(words($0.value[.from])) → \(words($0.value[.to]))" }.joined(separator: ", ")
     }

@@ -31,7 +31,7 @@ extension SQL {
             ORDER BY name
             """
 
-        /// The escalations of each rule that have steps to come.
+        /// The unfinished escalations of each rule.
         static let escalations = "SELECT name, \(timers("escalation")) FROM rule ORDER BY name"
 
         /// The number of timers of a rule and the first due time, from at most `:most + 1` of them.
@@ -54,7 +54,7 @@ extension SQL {
         }
 
         /// The next timers except those of schedules, in the order in which they come due, with their subjects. A wait's subject is in its
-        /// state, which for a rule with `each` is the piece of a window.
+        /// state; for a rule with `each`, that is the piece of the window whose element is the timer's key.
         static let upcoming = """
             SELECT timer.rule, timer.kind, timer.key, timer.due, timer.payload,
                 coalesce(timer.payload ->> '$.subject', \(wait("timer.rule", "timer.key", "''")),

@@ -1,5 +1,5 @@
-/// The statements that the store runs, in SQLite's dialect; most topics are beside the sessions that use them. Comments in parentheses
-/// say how PostgreSQL would differ.
+/// The statements that the store runs, in SQLite's dialect. Most of them are in the files of the sessions that use them. Comments in
+/// parentheses say how PostgreSQL would differ.
 enum SQL {
     static let begin = "BEGIN IMMEDIATE"
     static let commit = "COMMIT"
@@ -11,12 +11,13 @@ enum SQL {
     /// The limit of the writer's page cache, in kibibytes; ``GroupCommit`` releases its memory after a burst.
     static let cacheSize = "PRAGMA cache_size = -32768"
 
-    /// The rows of this rule, kind and key, by the index of their names. (`+` keeps the planner from the index of rules.)
+    /// The rows of this rule, kind and key, found with the index on `name_key`. (`+` keeps the planner from using the index on `rule`.)
     static func isNamed(_ rule: String, _ kind: String, _ key: String) -> String {
         "name_key = name_key(\(rule), \(kind), \(key)) AND +rule = \(rule) AND +kind = \(kind) AND key = \(key)"
     }
 
-    /// The row with this long key, by the index of the keys' beginnings. A burst of rows with random keys then writes few pages.
+    /// The row with this long key, found with an index on the first characters of the keys. Because that index is small, many new rows
+    /// with random keys write few pages of it.
     static func has(_ column: String, _ key: String) -> String {
         "\(beginning(of: column)) = \(beginning(of: key)) AND \(column) = \(key)"
     }

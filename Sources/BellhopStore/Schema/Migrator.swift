@@ -38,7 +38,7 @@ struct Migrator {
         return .older(0)
     }
 
-    /// Takes all missing steps in one transaction.
+    /// Runs all missing migrations in one transaction.
     func migrate(_ session: Session, from version: Int64) throws {
         try session.run(SQL.begin)
         do {

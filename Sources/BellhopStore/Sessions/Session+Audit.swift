@@ -63,8 +63,8 @@ extension Session {
         return rows
     }
 
-    /// Removes the oldest rows before the limit, at most `most`. The last of them stays with its hash alone, and a new row records the
-    /// pruning. Returns how many were removed.
+    /// Removes the oldest rows before the limit, at most `most`. The last of them stays, but keeps only its hash, and a new row records
+    /// the pruning. Returns how many were removed.
     func pruneAudit(before limit: Timestamp, atMost most: Int, at now: Timestamp) throws -> Int {
         var old = try prepare(SQL.Audit.old)
         try old.bind(":limit", most)
@@ -155,8 +155,8 @@ extension RetryPolicy.Next {
 
 extension SQL {
     enum Audit {
-        /// There is always a row: pruning keeps the last row that it removes, with its hash alone. (PostgreSQL: the same, with a lock of
-        /// the table.)
+        /// There is always a row: pruning empties the last of the old rows instead of removing it, and keeps its hash. (PostgreSQL: the
+        /// same, with a lock of the table.)
         static let insert = """
             INSERT INTO audit (number, at, entry, hash)
             SELECT number + 1, :at, :entry, audit_hash(hash, number + 1, :entry) FROM audit ORDER BY number DESC LIMIT 1

@@ -6,7 +6,7 @@ extension Session {
         var verdict: DecisionRecord.Verdict
     }
 
-    /// Adds records, and deletes the oldest of a rule and verdict beyond the most that are kept.
+    /// Adds records. Of each rule and verdict, keeps at most ``DecisionRecord/most``, the newest.
     func add(_ records: [DecisionRecord]) throws {
         guard !records.isEmpty else { return }
         var before: [Series: Int64] = [:]

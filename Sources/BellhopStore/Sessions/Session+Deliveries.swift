@@ -48,7 +48,7 @@ extension Session {
                 waits = waits || state == .waiting
             }
         }
-        // A waiting delivery keeps others of its lane behind it. Waiting is rare; without it no lane is examined.
+        // A waiting delivery makes later ones of its lane wait too. Waiting is rare, so lanes are examined only if a delivery waits.
         if try waits || int(SQL.Predecessors.anyBars) == 1 { try reorder(barredAmong: deliveries) }
         return silenced
     }
@@ -98,7 +98,7 @@ extension Session {
         try statement.run()
     }
 
-    /// The deliveries that wrote, or may have written, to each of these tasks since then, and those that created one.
+    /// The deliveries that wrote, or may have written, to each of these tasks since then, and those that created one of them.
     func writes(to subjects: [String], since: Timestamp) throws -> [String: [OwnWrite]] {
         var statement = try prepare(SQL.Deliveries.writes)
         var writes: [String: [OwnWrite]] = [:]

@@ -24,7 +24,7 @@ extension Session {
 /// have been done during it.
 struct Downtime {
     let span: Range<Timestamp>
-    /// How long after it new deliveries may still be for events of that time.
+    /// How long after the downtime new deliveries may still be for events of that time.
     private static let catchingUp = Duration.seconds(3600)
 
     /// The time in which a delivery created at `created` may already have been done; nil if it cannot have been.
@@ -32,7 +32,7 @@ struct Downtime {
 }
 
 extension Session {
-    /// The key of the note, which survives another restart soon after.
+    /// The key of the note. Another restart soon after does not change the note.
     private static let downtimeKey = "downtime"
     /// A shorter time is an ordinary restart.
     private static let leastDowntime = Duration.seconds(120)

@@ -60,7 +60,7 @@ extension Session {
     }
 
     private func finish(_ finish: Finish, _ chain: inout AuditChain?) throws -> Bool {
-        // What the attempt showed about its receiver is valid even if the lease was lost.
+        // The effects of the attempt on its receiver are stored even if the lease was lost.
         if let pause = finish.pause {
             try self.pause(pause)
             chain = nil
@@ -122,7 +122,7 @@ extension Session {
         if let place = finish.lease.place {
             var statement = try prepare(SQL.Deliveries.runningAt)
             try statement.bind(":id", place)
-            // The place may have been given to another delivery since.
+            // Another delivery may have got this row since.
             guard try statement.next(), statement.holds(id.receiver, 7), statement.holds(id.rule, 8),
                 statement.holds(id.step.text, 9), statement.holds(id.occasion.text, 10)
             else { return nil }

@@ -17,7 +17,7 @@ extension Session {
         return true
     }
 
-    /// Stores a pause that Bellhop itself makes; false if there is one.
+    /// Stores a pause that Bellhop itself makes; false if its subject is already paused.
     func keep(_ pause: Pause) throws -> Bool {
         var statement = try prepare(SQL.Pauses.insert)
         try statement.bind(":rule", pause.subject.stored)

@@ -141,7 +141,7 @@ extension SQL {
             FROM (SELECT sequence, time FROM event WHERE sequence > :after ORDER BY sequence LIMIT 1000)
             """
 
-        /// Keeps unrouted events, events that a replay or a rule's state refers to, events that a digest has yet to show (unless they
+        /// Keeps unrouted events, events that a replay or a rule's state refers to, events that a digest has not shown yet (unless they
         /// are stale), and always the last event on the bus.
         static let removeEvents = """
             DELETE FROM event
