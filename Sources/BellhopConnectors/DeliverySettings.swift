@@ -24,7 +24,7 @@ struct DeliverySettings: Sendable, Hashable {
         let concurrency = concurrency ?? declared.concurrency
         return ReceiverLimits(
             concurrency: [concurrency, lanes].compactMap(\.self).min(), upcoming: declared.upcoming,
-            rate: rate?.attempts(of: declared.requests), patience: rate?.rate.wait(for: declared.requests) ?? .zero,
+            rate: rate?.attempts(of: declared.requests), extraTime: rate?.rate.wait(for: declared.requests) ?? .zero,
             onPaused: onPaused, coalescesAbove: coalescesAbove)
     }
 }

@@ -89,7 +89,7 @@ public struct Engine: Service {
 
     /// Runs until asked to stop; then starts nothing new and finishes what is in flight.
     public func run() async throws {
-        let stop = StopSign()
+        let stop = StopFlag()
         let bells = surroundings.bells
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
@@ -140,7 +140,7 @@ public struct Engine: Service {
         if source.schema != known, !Task.isCancelled { await learnt(source) }
     }
 
-    private func dispatchUntil(_ stop: StopSign) async {
+    private func dispatchUntil(_ stop: StopFlag) async {
         await withTaskGroup { group in
             group.addTask {
                 await dispatcher.run(until: stop)

@@ -23,7 +23,7 @@ public struct Maintenance: Sendable {
     public func run() async {
         let clock = surroundings.clock
         var prunedAt = Timestamp.distantPast
-        var lived: LivedTime?
+        var running: RunningTime?
         var elapsed = clock.elapsed
         while !Task.isCancelled {
             let now = clock.now
@@ -32,12 +32,12 @@ public struct Maintenance: Sendable {
                 try await rescue()
                 // The store adds an event for a delivery that it can no longer read.
                 surroundings.bells.router.ring()
-                var known: LivedTime
-                if let lived { known = lived } else { known = try await storedLivedTime() }
+                var known: RunningTime
+                if let running { known = running } else { known = try await storedRunningTime() }
                 let passed = clock.elapsed - elapsed
                 elapsed += passed
-                let isJump = lived != nil && known.pass(to: now, lived: passed)
-                lived = known
+                let isJump = running != nil && known.pass(to: now, elapsed: passed)
+                running = known
                 if isJump { try await store(known) }
                 if now >= prunedAt + pruneEvery || now < prunedAt {
                     try await store(known)
@@ -66,29 +66,30 @@ public struct Maintenance: Sendable {
         surroundings.bells.dispatcher.ring()
     }
 
-    /// Deletes old data. Ages are measured in time that the agent has run (``LivedTime``).
-    public func prune() async throws(StoreError) { try await prune(try await storedLivedTime()) }
+    /// Deletes old data. Ages are measured in time that the agent has run (``RunningTime``).
+    public func prune() async throws(StoreError) { try await prune(try await storedRunningTime()) }
 
-    private func prune(_ lived: LivedTime) async throws(StoreError) {
-        let rows = try await surroundings.store.prune(lived.stretched(retention), at: lived.latest)
+    private func prune(_ running: RunningTime) async throws(StoreError) {
+        let rows = try await surroundings.store.prune(running.inClockTime(retention), at: running.latest)
         if rows > 0 { surroundings.signals.emit(.pruned(rows: rows)) }
     }
 
-    /// The stored ``LivedTime``, advanced to now.
-    private func storedLivedTime() async throws(StoreError) -> LivedTime {
+    /// The stored ``RunningTime``, advanced to now.
+    private func storedRunningTime() async throws(StoreError) -> RunningTime {
         let now = surroundings.clock.now
         do {
-            var lived = try await surroundings.store.note(LivedTime.note).flatMap { LivedTime(json: $0) } ?? LivedTime(at: now)
-            lived.resume(at: now)
-            return lived
+            let note = try await surroundings.store.note(RunningTime.note)
+            var running = note.flatMap { RunningTime(json: $0) } ?? RunningTime(at: now)
+            running.resume(at: now)
+            return running
         } catch {
             throw StoreError(noting: error)
         }
     }
 
-    private func store(_ lived: LivedTime) async throws(StoreError) {
+    private func store(_ running: RunningTime) async throws(StoreError) {
         do {
-            try await surroundings.store.setNote(LivedTime.note, to: lived.json)
+            try await surroundings.store.setNote(RunningTime.note, to: running.json)
         } catch {
             throw StoreError(noting: error)
         }

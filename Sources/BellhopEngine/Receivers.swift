@@ -38,7 +38,7 @@ final class Receivers: Sendable {
     /// Records the rest that the answer to a poll asked for, and returns it to be stored.
     func recordPoll(_ wait: Duration?, of receiver: String, why: String, at now: Timestamp) -> ReceiverStop {
         withGates { gates in
-            gates[receiver, default: ReceiverGate(receiver)].restedByPoll(wait ?? Self.defaultRest, why: why, at: now)
+            gates[receiver, default: ReceiverGate(receiver)].recordPollRest(wait ?? Self.defaultRest, why: why, at: now)
         }
     }
 
@@ -54,9 +54,9 @@ final class Receivers: Sendable {
     func resume(_ receiver: String) -> Bool { withGates { $0[receiver]?.resume() ?? false } }
 
     /// Corrects times that are in the future because the clock was set back.
-    func bringForward(to now: Timestamp) {
+    func correctFutureTimes(to now: Timestamp) {
         withGates { gates in
-            for receiver in gates.keys { gates[receiver]?.bringForward(to: now) }
+            for receiver in gates.keys { gates[receiver]?.correctFutureTimes(to: now) }
         }
     }
 }

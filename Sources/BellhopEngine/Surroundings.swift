@@ -86,12 +86,12 @@ public enum Checkpoint: String, Sendable, Hashable, CaseIterable {
 /// Asks a loop to end after its current work.
 ///
 /// A class over an atomic flag, because the loop and its stopper share it.
-public final class StopSign: Sendable {
+public final class StopFlag: Sendable {
     private let raised = Atomic(false)
 
     public init() {}
 
-    public var isUp: Bool { raised.load(ordering: .acquiring) }
+    public var isRaised: Bool { raised.load(ordering: .acquiring) }
 
     public func raise() { raised.store(true, ordering: .releasing) }
 }

@@ -196,8 +196,8 @@ extension SQLiteStore: Store {
         try await write { [person = Person.current] in try $0.endSilence(id, by: person, at: now) }
     }
 
-    func turnSilences(_ entries: [SilenceEntry], at now: Timestamp) async throws(StoreError) -> [Event] {
-        try await write { try $0.turnSilences(entries, at: now) }
+    func beginAndEndSilences(_ entries: [SilenceEntry], at now: Timestamp) async throws(StoreError) -> [Event] {
+        try await write { try $0.beginAndEndSilences(entries, at: now) }
     }
 
     func finish(_ finishes: [Finish]) async throws(StoreError) -> [Bool] {
@@ -223,8 +223,8 @@ extension SQLiteStore: Store {
         try await write { try $0.wake(receiver: receiver, at: now) }
     }
 
-    func bringForward(at now: Timestamp) async throws(StoreError) {
-        try await write { try $0.bringForward(at: now) }
+    func correctFutureTimes(at now: Timestamp) async throws(StoreError) {
+        try await write { try $0.correctFutureTimes(at: now) }
     }
 
     func nextDue(excluding receivers: Set<String>) async throws(StoreError) -> Timestamp? {

@@ -146,7 +146,7 @@ final class SQLiteStore: Sendable {
     func read<Value: Sendable>(
         here: Bool = false, _ work: @escaping @Sendable (Session) throws -> Value
     ) async throws(StoreError) -> Value {
-        let failing = faults.flatMap { $0.countsReadings ? $0 : nil }
+        let failing = faults.flatMap { $0.countsReads ? $0 : nil }
         if here, let result = connections.readHere({ try work(Session($0, faults: failing)) }) { return try get(result) }
         let result: Result<Value, any Error> = await withCheckedContinuation { continuation in
             connections.read {

@@ -5,8 +5,8 @@ extension Store {
     public func claim(
         limit: Int, excluding receivers: Set<String>, by node: NodeID = .only, until: Timestamp, at now: Timestamp
     ) async throws(StoreError) -> [Claim] {
-        let room = Dictionary(uniqueKeysWithValues: receivers.map { ($0, Room(attempts: 0)) })
-        return try await claim(limit: limit, room: room, others: limit, by: node, until: until, at: now).claims
+        let quotas = Dictionary(uniqueKeysWithValues: receivers.map { ($0, ClaimQuota(attempts: 0)) })
+        return try await claim(limit: limit, quotas: quotas, others: limit, by: node, until: until, at: now).claims
     }
 
     /// The status, including counts and waits that have expired but are not pruned yet.

@@ -85,7 +85,8 @@ import Testing
         }
         try await store.route(Routing(deliveries: deliveries))
         let claimed = try await store.claim(
-            limit: 1, room: ["chat": Room(attempts: 1)], others: 0, by: .only, until: clock.now + .seconds(60), at: clock.now)
+            limit: 1, quotas: ["chat": ClaimQuota(attempts: 1)], others: 0, by: .only, until: clock.now + .seconds(60),
+            at: clock.now)
         let claim = try #require(claimed.claims.first)
         let rest = ReceiverStop(
             receiver: "chat", cause: .rest, since: clock.now, until: clock.now + .seconds(90), interval: .seconds(1),

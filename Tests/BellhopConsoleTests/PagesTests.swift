@@ -119,7 +119,7 @@ import Testing
         _ = try await fixture.happen(["Mail & <b>more</b>"], initial: .available)
         for (number, failure) in [(1, Failure(.serverError, .retry(after: nil), "ops answers <500>.")), (2, nil)] {
             let claimed = try await fixture.store.claim(
-                limit: 1, room: ["ops": Room(attempts: 1)], others: 0, by: .only, until: fixture.clock.now + .seconds(60),
+                limit: 1, quotas: ["ops": ClaimQuota(attempts: 1)], others: 0, by: .only, until: fixture.clock.now + .seconds(60),
                 at: fixture.clock.now)
             let claim = try #require(claimed.claims.first, "\(number)")
             _ = try await fixture.store.finish([
@@ -173,7 +173,7 @@ import Testing
         #expect(row?["waiting"] == 3 && row?["rate"] == "20/s" && row?["stopped"] == .null)
         #expect(await browser.get("/receivers").text.contains("data-label=\"Backlog\">3</td>"))
         let claimed = try await fixture.store.claim(
-            limit: 1, room: ["ops": Room(attempts: 1)], others: 0, by: .only, until: fixture.clock.now + .seconds(60),
+            limit: 1, quotas: ["ops": ClaimQuota(attempts: 1)], others: 0, by: .only, until: fixture.clock.now + .seconds(60),
             at: fixture.clock.now)
         let claim = try #require(claimed.claims.first)
         let rest = ReceiverStop(

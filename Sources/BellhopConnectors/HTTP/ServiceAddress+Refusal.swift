@@ -12,11 +12,11 @@ extension ConnectionManifest {
                 return found.refusal ?? found.advice(of: other.kind)
             }
         }
-        if let own = addresses.first(where: { $0.hasHost(address.host) && !$0.isImitation }) {
+        if let own = addresses.first(where: { $0.hasHost(address.host) && !$0.isCompatibleService }) {
             return "The address of \(own.what) looks like \(own.example)."
         }
         for other in kinds {
-            if let found = other.addresses.first(where: { $0.hasHost(address.host) && !$0.isImitation }) {
+            if let found = other.addresses.first(where: { $0.hasHost(address.host) && !$0.isCompatibleService }) {
                 return found.advice(of: other.kind)
             }
         }

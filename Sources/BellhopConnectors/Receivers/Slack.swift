@@ -23,7 +23,7 @@ struct SlackReceiver: HookReceiver {
             companions: ["token": true]),
         ServiceAddress(
             "a Discord webhook in Slack's form", hosts: DiscordReceiver.hosts, path: "/api/webhooks/*/*/slack",
-            example: "https://discord.com/api/webhooks/…/…/slack", companions: ["token": false], isImitation: true),
+            example: "https://discord.com/api/webhooks/…/…/slack", companions: ["token": false], isCompatibleService: true),
     ]
     static let messages = MessageAbilities(
         threads: .setting("token", values: nil, line: "token: xoxb-…"),

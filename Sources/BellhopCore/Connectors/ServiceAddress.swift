@@ -16,11 +16,11 @@ public struct ServiceAddress: Sendable, Hashable {
     /// Why no connection can use the address, in whole sentences; nil if a connection of this kind can.
     public var refusal: String?
     /// Whether it belongs to another service with a compatible interface.
-    public var isImitation: Bool
+    public var isCompatibleService: Bool
 
     public init(
         _ what: String, hosts: [String], path: String = "", query: [String] = [], example: String,
-        companions: [String: Bool] = [:], refusal: String? = nil, isImitation: Bool = false
+        companions: [String: Bool] = [:], refusal: String? = nil, isCompatibleService: Bool = false
     ) {
         self.what = what
         self.hosts = hosts
@@ -29,6 +29,6 @@ public struct ServiceAddress: Sendable, Hashable {
         self.example = example
         self.companions = companions
         self.refusal = refusal
-        self.isImitation = isImitation
+        self.isCompatibleService = isCompatibleService
     }
 }

@@ -130,7 +130,7 @@ public struct ReceiverGate: Sendable, Hashable {
     // MARK: Stops
 
     /// Records the rest that the service asked for during a poll. It does not change the pace of the deliveries after the rest.
-    public mutating func restedByPoll(_ wait: Duration, why: String, at now: Timestamp) -> ReceiverStop {
+    public mutating func recordPollRest(_ wait: Duration, why: String, at now: Timestamp) -> ReceiverStop {
         rested(until: now + max(wait, .zero), interval: stops[.rest]?.interval ?? .zero, why: why, at: now)
     }
 
@@ -168,10 +168,10 @@ public struct ReceiverGate: Sendable, Hashable {
     }
 
     /// Corrects times that are in the future because the clock was set back.
-    public mutating func bringForward(to now: Timestamp) {
-        pace.bringForward(to: now)
+    public mutating func correctFutureTimes(to now: Timestamp) {
+        pace.correctFutureTimes(to: now)
         resumed = min(resumed, now)
-        for (cause, stop) in stops { stops[cause] = stop.broughtForward(to: now) }
+        for (cause, stop) in stops { stops[cause] = stop.correctingFutureTimes(to: now) }
     }
 
     private static func limited(_ stop: ReceiverStop, at now: Timestamp) -> ReceiverStop {

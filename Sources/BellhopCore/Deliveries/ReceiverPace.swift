@@ -120,7 +120,7 @@ public struct ReceiverPace: Sendable, Hashable {
     }
 
     /// Corrects times that lie in the future after the clock was set back.
-    public mutating func bringForward(to now: Timestamp) {
+    public mutating func correctFutureTimes(to now: Timestamp) {
         if let refusedAt, refusedAt > now { self.refusedAt = now }
         if let latest, latest > now { self.latest = now }
         if let active, active > now { self.active = now }

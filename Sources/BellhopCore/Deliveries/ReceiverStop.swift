@@ -45,7 +45,7 @@ public struct ReceiverStop: Sendable, Hashable {
     public func lasts(at now: Timestamp) -> Bool { until.map { $0 > now } ?? true }
 
     /// The same, corrected if its times are in the future because the clock was set back.
-    func broughtForward(to now: Timestamp) -> ReceiverStop {
+    func correctingFutureTimes(to now: Timestamp) -> ReceiverStop {
         guard since > now else { return self }
         var stop = self
         (stop.since, stop.until) = (now, until.map { now + ($0 - since) })
@@ -64,7 +64,7 @@ public struct ReceiverPause: Sendable, Hashable {
     /// - Parameters:
     ///   - stop: one whose cause is a pause.
     ///   - other: the receiver of a message about it; nil for no message.
-    public init(_ stop: ReceiverStop, telling other: String? = nil) {
+    public init(_ stop: ReceiverStop, notifying other: String? = nil) {
         self.stop = stop
         event = .receiverPaused(stop)
         notice = other.map { .notice(of: stop, event: event, to: $0) }

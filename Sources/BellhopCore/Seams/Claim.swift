@@ -11,38 +11,38 @@ public struct Claim: Sendable, Hashable {
     }
 }
 
-/// How many due deliveries of a receiver may be claimed at once.
-public struct Room: Sendable, Hashable {
+/// How many due deliveries of a receiver one claim may take, and which come first.
+public struct ClaimQuota: Sendable, Hashable {
     public var attempts: Int
     /// The claim also lists the tasks of this many deliveries that come after the claimed ones (``Attempt/upcoming``).
     public var upcoming: Int
     /// The time added to the limit of an attempt and to its lease, because its requests wait for a rate limit.
-    public var patience: Duration
+    public var extraTime: Duration
     /// The rule of the delivery that was claimed last: the rules after it have their turn first.
     public var lastRule: String
 
-    public init(attempts: Int, upcoming: Int = 0, patience: Duration = .zero, lastRule: String = "") {
+    public init(attempts: Int, upcoming: Int = 0, extraTime: Duration = .zero, lastRule: String = "") {
         self.attempts = attempts
         self.lastRule = lastRule
         self.upcoming = upcoming
-        self.patience = patience
+        self.extraTime = extraTime
     }
 }
 
 /// Which deliveries to claim, and for how long (T3).
 public struct ClaimRequest: Sendable, Hashable {
     public var limit: Int
-    public var room: [String: Room]
-    /// The most claims for each receiver that is not in `room`.
+    public var quotas: [String: ClaimQuota]
+    /// The most claims for each receiver that is not in `quotas`.
     public var others: Int
     public var node: NodeID
     /// When the leases end.
     public var until: Timestamp
     public var now: Timestamp
 
-    public init(limit: Int, room: [String: Room], others: Int, by node: NodeID, until: Timestamp, at now: Timestamp) {
+    public init(limit: Int, quotas: [String: ClaimQuota], others: Int, by node: NodeID, until: Timestamp, at now: Timestamp) {
         self.limit = limit
-        self.room = room
+        self.quotas = quotas
         self.others = others
         self.node = node
         self.until = until
@@ -59,15 +59,15 @@ public struct Claimed: Sendable, Hashable {
     public var lastRules: [String: String]
     /// Whether an immediate second claim may find more: the limit was reached while receivers had room, or an unreadable delivery was
     /// ended.
-    public var isCutShort: Bool
+    public var mayHaveMore: Bool
 
     public init(
-        claims: [Claim] = [], waiting: Set<String> = [], lastRules: [String: String] = [:], isCutShort: Bool = false
+        claims: [Claim] = [], waiting: Set<String> = [], lastRules: [String: String] = [:], mayHaveMore: Bool = false
     ) {
         self.claims = claims
         self.waiting = waiting
         self.lastRules = lastRules
-        self.isCutShort = isCutShort
+        self.mayHaveMore = mayHaveMore
     }
 }
 

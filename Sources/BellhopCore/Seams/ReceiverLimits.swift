@@ -7,14 +7,14 @@ public struct ReceiverLimits: Sendable {
     /// Nil for no limit.
     public var rate: (any AttemptRate)?
     /// How long the requests of an attempt may wait for the rate limit, in addition to the usual time of an attempt.
-    public var patience: Duration
+    public var extraTime: Duration
     /// The receiver of a message if this one is paused by its own answer.
     public var onPaused: String?
     /// If more messages than this wait, they are coalesced into one; nil for never.
     public var coalescesAbove: Int?
 
     public init(
-        concurrency: Int? = nil, upcoming: Int = 0, rate: (any AttemptRate)? = nil, patience: Duration = .zero,
+        concurrency: Int? = nil, upcoming: Int = 0, rate: (any AttemptRate)? = nil, extraTime: Duration = .zero,
         onPaused: String? = nil, coalescesAbove: Int? = nil
     ) {
         self.concurrency = concurrency
@@ -22,7 +22,7 @@ public struct ReceiverLimits: Sendable {
         self.coalescesAbove = coalescesAbove
         self.upcoming = upcoming
         self.rate = rate
-        self.patience = patience
+        self.extraTime = extraTime
     }
 }
 

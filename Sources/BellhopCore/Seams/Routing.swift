@@ -38,7 +38,7 @@ public struct Routing: Sendable {
 public enum RouteResult: Sendable, Hashable {
     case stored
     /// Stored, and rules had more keys than they may remember.
-    case storedLosing([KeyLoss])
+    case storedWithKeyLoss([KeyLoss])
     /// Its events were already routed; this routing was not stored.
     case alreadyRouted
     /// The stored state has changed since it was read. The routing was not stored, and the batch must be decided again.

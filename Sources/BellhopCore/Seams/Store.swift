@@ -80,8 +80,8 @@ public protocol Store: Notebook {
 
     // Deliveries.
 
-    /// T3: claims due deliveries, at most one per lane, and for each receiver at most its room; a receiver not listed has the
-    /// room of `others`.
+    /// T3: claims due deliveries, at most one per lane, and for each receiver at most its quota; a receiver without a quota has
+    /// that of `others`.
     func claim(_ request: ClaimRequest) async throws(StoreError) -> Claimed
     /// Coalesces the due messages of a receiver if they are more than `above`: messages that may be coalesced (``Delivery/coalesces``) and
     /// were certainly not sent are done, and one new delivery has a line for each. Returns how many it replaced.
@@ -133,7 +133,7 @@ public protocol Store: Notebook {
     func endSilence(_ id: String, at now: Timestamp) async throws(StoreError) -> SilenceRecord?
     /// Begins and ends the silences whose time has come, with their events, each once. Adds the silences of these entries of
     /// bellhop.yaml, and ends those of removed entries. Returns the new events.
-    func turnSilences(_ entries: [SilenceEntry], at now: Timestamp) async throws(StoreError) -> [Event]
+    func beginAndEndSilences(_ entries: [SilenceEntry], at now: Timestamp) async throws(StoreError) -> [Event]
 
     /// Begins a run of a node: makes deliveries available again that an earlier run of this node left running, or whose lease has
     /// expired; returns how many. Leaves deliveries that other nodes hold.
@@ -145,7 +145,7 @@ public protocol Store: Notebook {
     /// Makes deliveries available again that wait because this receiver's connection could not be used.
     func wake(receiver: String, at now: Timestamp) async throws(StoreError)
     /// Makes deliveries due that were postponed while the clock was ahead of `now`.
-    func bringForward(at now: Timestamp) async throws(StoreError)
+    func correctFutureTimes(at now: Timestamp) async throws(StoreError)
     /// The next moment at which a delivery for other receivers than these, or a lease, needs attention.
     func nextDue(excluding receivers: Set<String>) async throws(StoreError) -> Timestamp?
     /// Carries out a person's command; returns how many deliveries changed. Deliveries after a dropped one are dropped with it;
@@ -201,9 +201,9 @@ extension Store {
     public func route(_ routing: Routing) async throws(StoreError) -> RouteResult { try await route(routing) {} }
 
     public func claim(
-        limit: Int, room: [String: Room], others: Int, by node: NodeID, until: Timestamp, at now: Timestamp
+        limit: Int, quotas: [String: ClaimQuota], others: Int, by node: NodeID, until: Timestamp, at now: Timestamp
     ) async throws(StoreError) -> Claimed {
-        try await claim(ClaimRequest(limit: limit, room: room, others: others, by: node, until: until, at: now))
+        try await claim(ClaimRequest(limit: limit, quotas: quotas, others: others, by: node, until: until, at: now))
     }
 }
 

@@ -53,28 +53,28 @@ public struct Dispatcher: Sendable {
     /// When the first lease in flight ends; nil if there is none.
     var firstLeaseEnd: Timestamp? { capacity.firstLeaseEnd }
 
-    /// Claims and performs until the stop sign is raised or the task is cancelled; returns when the last attempt has ended.
+    /// Claims and performs until the stop flag is raised or the task is cancelled; returns when the last attempt has ended.
     ///
     /// The loop runs on the store's executor, because each turn is mainly one transaction; attempts run elsewhere.
-    public func run(until stop: StopSign = StopSign()) async {
+    public func run(until stop: StopFlag = StopFlag()) async {
         await withTaskExecutorPreference(surroundings.store.executor) { await work(until: stop) }
     }
 
-    private func work(until stop: StopSign) async {
+    private func work(until stop: StopFlag) async {
         await withDiscardingTaskGroup { group in
             var latest = surroundings.clock.now
             endedAttempts.beginClaiming()
-            while !Task.isCancelled, !stop.isUp {
+            while !Task.isCancelled, !stop.isRaised {
                 do throws(StoreError) {
                     if surroundings.clock.now < latest {
-                        try await surroundings.store.bringForward(at: surroundings.clock.now)
-                        surroundings.receivers.bringForward(to: surroundings.clock.now)
+                        try await surroundings.store.correctFutureTimes(at: surroundings.clock.now)
+                        surroundings.receivers.correctFutureTimes(to: surroundings.clock.now)
                     }
                     latest = surroundings.clock.now
                     surroundings.turns.begin(.dispatcher, at: surroundings.clock.elapsed)
                     let turn = try await turn(in: &group)
                     if !turn.claims.isEmpty { group.addTask { await attempt(turn.claims) } }
-                    if !turn.isCutShort, endedAttempts.isEmpty {
+                    if !turn.mayHaveMore, endedAttempts.isEmpty {
                         let next = capacity.total < limits.inFlight ? try await nextLook() : nil
                         surroundings.turns.end(.dispatcher)
                         await surroundings.bells.dispatcher.wait(
@@ -136,7 +136,7 @@ public struct Dispatcher: Sendable {
     /// The claimed attempts, and whether an immediate second claim may find more.
     private struct Turn {
         var claims: [Claim] = []
-        var isCutShort = false
+        var mayHaveMore = false
     }
 
     /// Stores the waiting outcomes (T4) and claims as many deliveries as there is room for (T3), in one transaction.
@@ -162,8 +162,8 @@ public struct Dispatcher: Sendable {
             surroundings.checkpoint(.beforeClaim)
             let claimed: Claimed
             do throws(StoreError) {
-                let room = capacity.room(limit: limit, without: ended.map(\.ended), at: now)
-                let coalescing = capacity.coalescing(room, after: ended.map(\.ended))
+                let quotas = capacity.quotas(limit: limit, without: ended.map(\.ended), at: now)
+                let coalescing = capacity.coalescing(quotas, after: ended.map(\.ended))
                 // Messages that waited behind an attempt can be combined once its end is stored.
                 if !coalescing.isEmpty, !ended.isEmpty {
                     stored(ended, try await surroundings.store.finish(ended.map(\.finish)))
@@ -175,7 +175,7 @@ public struct Dispatcher: Sendable {
                     if count > 0 { surroundings.signals.emit(.coalesced(receiver: receiver, count: count)) }
                 }
                 let request = ClaimRequest(
-                    limit: limit, room: room, others: 0, by: surroundings.node, until: now + limits.lease, at: now)
+                    limit: limit, quotas: quotas, others: 0, by: surroundings.node, until: now + limits.lease, at: now)
                 if ended.isEmpty {
                     claimed = try await surroundings.store.claim(request)
                 } else {
@@ -194,7 +194,7 @@ public struct Dispatcher: Sendable {
             endedAttempts.expect(claimed.claims.count)
             for receiver in effects.trials { surroundings.signals.emit(.breakerTrial(receiver: receiver)) }
             if !claimed.claims.isEmpty || !effects.foundNewReceiver {
-                return Turn(claims: claimed.claims, isCutShort: effects.isCutShort)
+                return Turn(claims: claimed.claims, mayHaveMore: effects.mayHaveMore)
             }
         }
     }
@@ -211,7 +211,7 @@ public struct Dispatcher: Sendable {
         let clock = surroundings.clock
         // A lease lasts longer than its attempt may take, so that the outcome can still be stored.
         let limit = claims.first.map { $0.lease.until - $0.attempt.now - (limits.lease - limits.attempt) } ?? limits.attempt
-        let isOver = StopSign()
+        let isOver = StopFlag()
         await withTaskGroup { group in
             group.addTask {
                 await withDiscardingTaskGroup { attempts in
@@ -221,7 +221,7 @@ public struct Dispatcher: Sendable {
                             let started = ContinuousClock.now
                             var outcome = await traced(claim, action)
                             // An attempt that completed while being stopped keeps its outcome.
-                            if isOver.isUp, case .interrupted = outcome {
+                            if isOver.isRaised, case .interrupted = outcome {
                                 outcome = .failed(
                                     Failure(.timeout, .unknownOutcome, "The attempt did not end within \(limit) and was stopped.")
                                 )

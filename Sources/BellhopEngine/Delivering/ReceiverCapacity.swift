@@ -49,15 +49,15 @@ final class ReceiverCapacity: Sendable {
     /// When the first lease ends; nil if nothing is in flight.
     var firstLeaseEnd: Timestamp? { state.withLock { $0.leases.keys.min() } }
 
-    /// The room at each known receiver. The requests for it are reserved until ``recordClaim(_:at:)``.
+    /// The quota of each known receiver for a claim. The requests for it are reserved until ``recordClaim(_:at:)``.
     ///
     /// - Parameter ended: attempts whose outcomes are stored with the claim; they take no room.
-    func room(limit: Int, without ended: [EndedAttempt] = [], at now: Timestamp) -> [String: Room] {
+    func quotas(limit: Int, without ended: [EndedAttempt] = [], at now: Timestamp) -> [String: ClaimQuota] {
         let leaving = ended.reduce(into: [:]) { $0[$1.claim.delivery.id.receiver, default: 0] += 1 }
         return state.withLock { state in
             receivers.withGates { gates in
-                var room: [String: Room] = [:]
-                room.reserveCapacity(state.capacities.count)
+                var quotas: [String: ClaimQuota] = [:]
+                quotas.reserveCapacity(state.capacities.count)
                 for receiver in state.capacities.keys {
                     guard var capacity = state.capacities[receiver] else { continue }
                     let inFlight = capacity.inFlight - (leaving[receiver] ?? 0)
@@ -73,12 +73,12 @@ final class ReceiverCapacity: Sendable {
                         // Polls use the same rate and do not ring the bell, so look again soon.
                         if capacity.reserved == 0 { capacity.next = min(rate.next ?? .distantFuture, now + Self.stride) }
                     }
-                    room[receiver] = Room(
-                        attempts: capacity.room, upcoming: capacity.limits.upcoming, patience: capacity.limits.patience,
+                    quotas[receiver] = ClaimQuota(
+                        attempts: capacity.room, upcoming: capacity.limits.upcoming, extraTime: capacity.limits.extraTime,
                         lastRule: capacity.lastRule)
                     state.capacities[receiver] = capacity
                 }
-                return room
+                return quotas
             }
         }
     }
@@ -86,11 +86,11 @@ final class ReceiverCapacity: Sendable {
     /// The receivers with room whose waiting messages are coalesced, and the number of messages above which this happens.
     ///
     /// - Parameter ended: attempts behind which others may have waited.
-    func coalescing(_ room: [String: Room], after ended: [EndedAttempt]) -> [(receiver: String, above: Int)] {
+    func coalescing(_ quotas: [String: ClaimQuota], after ended: [EndedAttempt]) -> [(receiver: String, above: Int)] {
         let ended = Set(ended.map(\.claim.delivery.id.receiver))
         return state.withLock { state in
             state.capacities.compactMap { receiver, capacity in
-                guard capacity.isWaiting || ended.contains(receiver), room[receiver]?.attempts ?? 0 > 0 else { return nil }
+                guard capacity.isWaiting || ended.contains(receiver), quotas[receiver]?.attempts ?? 0 > 0 else { return nil }
                 return capacity.limits.coalescesAbove.map { (receiver, $0) }
             }
         }
@@ -103,14 +103,14 @@ final class ReceiverCapacity: Sendable {
         /// The receivers for which a claimed delivery is the trial after an open circuit breaker.
         var trials: [String] = []
         /// Whether an immediate second claim may find more.
-        var isCutShort = false
+        var mayHaveMore = false
     }
 
     /// Records what was claimed, and gives back unused reservations.
     func recordClaim(_ claimed: Claimed, at now: Timestamp) -> ClaimEffects {
         state.withLock { state in
             receivers.withGates { gates in
-                var effects = ClaimEffects(isCutShort: claimed.isCutShort)
+                var effects = ClaimEffects(mayHaveMore: claimed.mayHaveMore)
                 state.total += claimed.claims.count
                 for claim in claimed.claims {
                     state.leases[claim.lease.until, default: 0] += 1
@@ -129,7 +129,7 @@ final class ReceiverCapacity: Sendable {
                     if capacity.isWaiting, capacity.room <= 0, claimed.lastRules[receiver] != nil,
                         capacity.inFlight < min(capacity.limits.concurrency ?? most, most)
                     {
-                        effects.isCutShort = true
+                        effects.mayHaveMore = true
                     }
                     if let rate = capacity.limits.rate {
                         if capacity.reserved > 0 { rate.giveBack(capacity.reserved) }

@@ -97,7 +97,7 @@ extension PollMachine {
             poll.isSecondList = true
             return list(poll)
         }
-        let (asked, waiting) = portion(of: comparison.gone)
+        let (asked, waiting) = chooseLookups(among: comparison.gone)
         let accepted = AcceptedPoll(
             began: poll.began, answer: answer, comparison: comparison,
             toRead: TasksToRead(answer.listing, comparison, stale: poll.stale), asked: asked, waiting: waiting)

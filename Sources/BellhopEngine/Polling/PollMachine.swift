@@ -92,7 +92,7 @@ struct PollMachine: Sendable {
     /// The time of the latest successful poll in the store.
     private var storedSuccess: Timestamp?
     /// How many polls looked up only a part of the unlisted tasks.
-    private var portions = 0
+    private var partialLookups = 0
     private var notices = NoticeFilter()
     /// The signals that are not emitted yet, oldest first.
     private var signals: [Signal] = []
@@ -211,11 +211,11 @@ struct PollMachine: Sendable {
     }
 
     /// Divides unlisted tasks into those to look up now and those left to a later poll, in rotation.
-    mutating func portion(of gone: [TaskKey]) -> (asked: [TaskKey], waiting: [TaskKey]) {
+    mutating func chooseLookups(among gone: [TaskKey]) -> (asked: [TaskKey], waiting: [TaskKey]) {
         let most = source.mostDepartures
         guard gone.count > most else { return (gone, []) }
-        let start = portions % ((gone.count + most - 1) / most) * most
-        portions += 1
+        let start = partialLookups % ((gone.count + most - 1) / most) * most
+        partialLookups += 1
         let turned = gone[start...] + gone[..<start]
         return (Array(turned.prefix(most)), Array(turned.dropFirst(most)))
     }
@@ -229,16 +229,16 @@ private struct NoticeFilter: Sendable {
 
     mutating func new(_ notice: String?) -> String? {
         let before = details
-        details = notice.map(Self.gist)
+        details = notice.map(Self.withoutDigits)
         return details == before ? nil : notice
     }
 
     mutating func new(_ notices: [String], isWhole: Bool) -> [String] {
-        let new = notices.filter { !lists.contains(Self.gist($0)) }
+        let new = notices.filter { !lists.contains(Self.withoutDigits($0)) }
         if isWhole { lists.removeAll() }
-        lists.formUnion(notices.map(Self.gist))
+        lists.formUnion(notices.map(Self.withoutDigits))
         return new
     }
 
-    private static func gist(_ notice: String) -> String { notice.filter { !$0.isNumber } }
+    private static func withoutDigits(_ notice: String) -> String { notice.filter { !$0.isNumber } }
 }

@@ -42,7 +42,7 @@ final class Silences: Sendable {
         }
         if let known { return known }
         surroundings.checkpoint(.beforeSilences)
-        let events = try await surroundings.store.turnSilences(surroundings.silenceEntries, at: now)
+        let events = try await surroundings.store.beginAndEndSilences(surroundings.silenceEntries, at: now)
         surroundings.checkpoint(.afterSilences)
         for event in events { surroundings.report(event) }
         if !events.isEmpty { surroundings.bells.router.ring() }

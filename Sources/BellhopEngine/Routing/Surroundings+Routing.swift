@@ -75,11 +75,11 @@ extension Surroundings {
                 silences.forget()
                 continue
             case .conflict(.timer), .conflict(.events), .alreadyRouted: break
-            case .stored, .storedLosing:
+            case .stored, .storedWithKeyLoss:
                 held.add(routing.deliveries)
                 if !routing.events.isEmpty { bells.router.ring() }
                 signal(routing)
-                if case .storedLosing(let losses) = result {
+                if case .storedWithKeyLoss(let losses) = result {
                     for loss in losses { signals.emit(.keysLost(loss)) }
                     shelf.stop(losses.filter(\.isStopped).map(\.rule))
                 }

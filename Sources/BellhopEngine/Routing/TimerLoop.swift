@@ -23,7 +23,7 @@ public struct TimerLoop: Sendable {
         var latest = surroundings.clock.now
         while !Task.isCancelled {
             do {
-                if surroundings.clock.now < latest { try await bringForward() }
+                if surroundings.clock.now < latest { try await correctFutureTimes() }
                 latest = surroundings.clock.now
                 try await fireDue()
                 let timer = try await surroundings.store.nextTimer().map(nextLook)
@@ -48,7 +48,7 @@ public struct TimerLoop: Sendable {
     private static let stride = Duration.seconds(60)
 
     /// Moves schedules forward that are due later than their rules say, because the clock was set back.
-    private func bringForward() async throws(StoreError) {
+    private func correctFutureTimes() async throws(StoreError) {
         guard let book = shelf.book else { return }
         var nexts: [RuleTimer.ID: Timestamp] = [:]
         for rule in book.registrations(at: surroundings.clock.now) {

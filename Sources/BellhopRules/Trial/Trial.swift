@@ -149,7 +149,7 @@ public struct Trial<Observer: TrialObserver>: Sendable {
             let next = timer?.due ?? .distantFuture
             if let edge = nextEdge, edge <= min(moment, next, holding.next ?? .distantFuture) {
                 now = max(now, edge)
-                turnSilences()
+                beginAndEndSilences()
                 continue
             }
             if let end = holding.next, end <= min(moment, next) {
@@ -176,7 +176,7 @@ public struct Trial<Observer: TrialObserver>: Sendable {
     }
 
     /// Emits the events of silences that have begun or ended.
-    private mutating func turnSilences() {
+    private mutating func beginAndEndSilences() {
         var events: [Event] = []
         for silence in silences where silence.starts <= now {
             if begun.insert(silence.id).inserted { events.append(.silenceStarted(silence, at: now)) }

@@ -9,19 +9,19 @@ final class StatementFaults: Sendable {
         var remaining: Int?
         var ran = 0
         var code = SQLITE_IOERR
-        var ofReadings = false
+        var includingReads = false
     }
 
     private let state = Mutex(State())
 
     /// Lets `count - 1` statements pass and fails the next one.
     ///
-    /// - Parameter ofReadings: whether statements of readers count too.
-    func fail(statement count: Int, with code: Int32 = SQLITE_IOERR, ofReadings: Bool = false) {
-        state.withLock { $0 = State(remaining: count, code: code, ofReadings: ofReadings) }
+    /// - Parameter includingReads: whether statements of readers count too.
+    func fail(statement count: Int, with code: Int32 = SQLITE_IOERR, includingReads: Bool = false) {
+        state.withLock { $0 = State(remaining: count, code: code, includingReads: includingReads) }
     }
 
-    var countsReadings: Bool { state.withLock { $0.ofReadings } }
+    var countsReads: Bool { state.withLock { $0.includingReads } }
 
     /// Stops failing; returns how many statements ran since `fail`, and whether the failure happened.
     @discardableResult

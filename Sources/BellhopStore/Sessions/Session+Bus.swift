@@ -88,7 +88,7 @@ extension Session {
         try add(routing.tallies)
         try add(routing.decisions)
         let losses = try limitKeys(of: routing.state, at: routing.at)
-        return losses.isEmpty ? .stored : .storedLosing(losses)
+        return losses.isEmpty ? .stored : .storedWithKeyLoss(losses)
     }
 
     /// Removes the marks in runs of consecutive numbers; returns how many there were.

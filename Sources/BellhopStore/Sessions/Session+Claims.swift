@@ -23,7 +23,7 @@ extension Session {
         var rule: String
         /// The next deliveries in line, whose tasks the attempt should know.
         var upcoming: ArraySlice<Int64>
-        var patience: Duration
+        var extraTime: Duration
     }
 
     /// T3.
@@ -31,13 +31,13 @@ extension Session {
         var claimed = Claimed()
         let now = request.now
         let all = try due(request, &claimed.waiting)
-        claimed.isCutShort = all.count >= request.limit
+        claimed.mayHaveMore = all.count >= request.limit
         let downtime = try all.isEmpty ? nil : self.downtime()
         for due in all {
             claimed.lastRules[due.receiver] = due.rule
             guard let row = try claimable(due.id) else { continue }
             if let problem = row.delivery.problem {
-                claimed.isCutShort = true
+                claimed.mayHaveMore = true
                 let failure = DeliveryRow.failure(problem)
                 try end(due.id, as: .dead, failure, at: now, uncertain: false)
                 if let notice = row.delivery.delivery.deathNotice(failure, at: now) { try append([notice]) }
@@ -45,7 +45,7 @@ extension Session {
                 try settleFollowers(of: due.id, at: now)
             } else {
                 var claim = try start(
-                    row, by: request.node, until: request.until + due.patience, at: now, after: downtime)
+                    row, by: request.node, until: request.until + due.extraTime, at: now, after: downtime)
                 claim.attempt.upcoming = try due.upcoming.compactMap { try subject(of: $0) }
                 claimed.claims.append(claim)
             }
@@ -61,18 +61,18 @@ extension Session {
         var next = try receiver(after: nil)
         while let receiver = next {
             next = try self.receiver(after: receiver)
-            let room = request.room[receiver] ?? Room(attempts: request.others)
-            let attempts = min(room.attempts, limit)
+            let quota = request.quotas[receiver] ?? ClaimQuota(attempts: request.others)
+            let attempts = min(quota.attempts, limit)
             // One more than there is room for, to see whether more wait.
             let found = try line(
-                of: receiver, after: room.lastRule, atMost: attempts + max(room.upcoming, 1), at: now, withoutWrites: pausesWrites
-            )
+                of: receiver, after: quota.lastRule, atMost: attempts + max(quota.upcoming, 1), at: now,
+                withoutWrites: pausesWrites)
             let ids = found.map(\.id)
             for (place, due) in found.prefix(attempts).enumerated() {
                 var due = due
                 due.place = place
-                due.upcoming = room.upcoming == 0 ? [] : ids[(place + 1)...].prefix(room.upcoming)
-                due.patience = room.patience
+                due.upcoming = quota.upcoming == 0 ? [] : ids[(place + 1)...].prefix(quota.upcoming)
+                due.extraTime = quota.extraTime
                 all.append(due)
             }
             if found.count > attempts { waiting.insert(receiver) }
@@ -137,7 +137,7 @@ extension Session {
             try $0.bind(":limit", most)
         } read: { row in
             Due(
-                place: 0, runAt: row.int(0), id: row.int(1), receiver: receiver, rule: rule, upcoming: [], patience: .zero)
+                place: 0, runAt: row.int(0), id: row.int(1), receiver: receiver, rule: rule, upcoming: [], extraTime: .zero)
         }
     }
 

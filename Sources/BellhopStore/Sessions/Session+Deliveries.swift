@@ -55,7 +55,7 @@ extension Session {
 
     func start(_ node: NodeID, at now: Timestamp) throws -> Int {
         try noteDowntime(until: now)
-        try bringForward(at: now)
+        try correctFutureTimes(at: now)
         return try rescue(from: node, at: now)
     }
 
@@ -85,7 +85,7 @@ extension Session {
         return attempts.count
     }
 
-    func bringForward(at now: Timestamp) throws {
+    func correctFutureTimes(at now: Timestamp) throws {
         for sql in [SQL.Deliveries.advance, SQL.Deliveries.advanceResumptions] {
             try run(sql) { try $0.bind(":now", now) }
         }

@@ -76,7 +76,7 @@ extension Session {
             try promote(row.lane)
             try settleFollowers(of: row.id, at: finish.at)
         case .retry(let time, let failure):
-            try again(SQL.Deliveries.retry, row.id, failure, at: time, uncertain: finish.uncertain)
+            try retryLater(SQL.Deliveries.retry, row.id, failure, at: time, uncertain: finish.uncertain)
         case .postponed(let failure):
             var statement = try prepare(SQL.Deliveries.postpone)
             try statement.bind(":failure", text: failure.stored.encoded())
@@ -84,7 +84,7 @@ extension Session {
             try statement.bind(":id", row.id)
             try statement.run()
         case .paused(let failure, let time):
-            try again(SQL.Deliveries.pause, row.id, failure, at: time, uncertain: finish.uncertain)
+            try retryLater(SQL.Deliveries.pause, row.id, failure, at: time, uncertain: finish.uncertain)
         case .dead(let failure):
             try end(row.id, as: .dead, failure, at: finish.at, uncertain: finish.uncertain)
             try promote(row.lane)
@@ -150,7 +150,7 @@ extension Session {
         try statement.run()
     }
 
-    private func again(_ sql: String, _ id: Int64, _ failure: Failure, at time: Timestamp, uncertain: Bool) throws {
+    private func retryLater(_ sql: String, _ id: Int64, _ failure: Failure, at time: Timestamp, uncertain: Bool) throws {
         var statement = try prepare(sql)
         try statement.bind(":run_at", time)
         try statement.bind(":failure", text: failure.stored.encoded())

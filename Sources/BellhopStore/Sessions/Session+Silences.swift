@@ -23,7 +23,7 @@ extension Session {
         return try end(row, at: now)
     }
 
-    func turnSilences(_ entries: [SilenceEntry], at now: Timestamp) throws -> [Event] {
+    func beginAndEndSilences(_ entries: [SilenceEntry], at now: Timestamp) throws -> [Event] {
         for silence in entries.flatMap({ $0.silences(at: now) }) { _ = try insert(silence) }
         let identities = Set(entries.map(\.identity))
         var events: [Event] = []

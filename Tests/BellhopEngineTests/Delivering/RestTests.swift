@@ -154,7 +154,7 @@ import Testing
         try await bench.enqueue((0..<5).map { TestDelivery("\($0)") })
         let dispatcher = Dispatcher(
             bench.surroundings, receivers: { _ in ReceiverLimits(concurrency: 1) }, actions: { _ in action })
-        let stop = StopSign()
+        let stop = StopFlag()
         let surroundings = bench.surroundings
         let loop = Task { await dispatcher.run(until: stop) }
         try await waitUntil { action.count != 0 }

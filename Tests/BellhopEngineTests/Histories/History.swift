@@ -90,13 +90,13 @@ struct History {
         }
         let moment: FaultyStore.Moment = random.oneIn(2) ? .before : .after
         bench.store.fail { $0 == .finish ? moment : nil }
-        let ended = StopSign()
+        let ended = StopFlag()
         let failures = bench.recorder.count("store.failed")
         let dying = Task {
             _ = try? await dispatcher.dispatchPending()  // the injected fault
             ended.raise()
         }
-        while !ended.isUp, bench.recorder.count("store.failed") == failures { await Task.yield() }
+        while !ended.isRaised, bench.recorder.count("store.failed") == failures { await Task.yield() }
         await dying.stop()
         endFaults()
         try await restart()

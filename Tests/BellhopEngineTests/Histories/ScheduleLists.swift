@@ -21,7 +21,7 @@ struct ScheduleLists {
     mutating func forgetWaits() { waits = [:] }
 
     /// The clock may have been set back: a schedule is due at the latest after its interval.
-    mutating func bringForward(to now: Int) {
+    mutating func correctFutureTimes(to now: Int) {
         for (rule, schedule) in schedules { schedules[rule]?.due = min(schedule.due, now + schedule.every) }
     }
 

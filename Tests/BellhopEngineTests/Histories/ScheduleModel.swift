@@ -56,7 +56,7 @@ struct ScheduleModel {
     /// came due during downtime come after it.
     mutating func poll(at now: Int, _ change: Change?) {
         failingSince = nil
-        lists.bringForward(to: now)
+        lists.correctFutureTimes(to: now)
         let before = tasks
         log += events.fire(before) { $0 == now }
         if !removed.contains("v") { log += lists.fire(before) { $0 == now } }
@@ -77,7 +77,7 @@ struct ScheduleModel {
     mutating func fail(at now: Int) {
         let since = failingSince ?? now
         failingSince = since
-        lists.bringForward(to: now)
+        lists.correctFutureTimes(to: now)
         if now >= since + 15 {
             log += events.fire(tasks) { $0 <= now }
             if !removed.contains("v") { log += lists.fire(tasks) { $0 <= now } }

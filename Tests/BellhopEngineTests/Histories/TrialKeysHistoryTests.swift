@@ -35,7 +35,8 @@ import Testing
             let losses = trial.apply(writes, at: now).map(\.loss)
             let result = try await store.route(Routing(state: writes, at: now))
             #expect(
-                result == (losses.isEmpty ? .stored : .storedLosing(losses)), "seed \(RandomRuns.seed(seed)), routing \(number)")
+                result == (losses.isEmpty ? .stored : .storedWithKeyLoss(losses)),
+                "seed \(RandomRuns.seed(seed)), routing \(number)")
             trial.prune(at: now)
             let stored = try await store.state(for: Array(Set(keys.map { $0.at("") })))
             let (kept, real) = (Set(trial.values.all.map(\.key)), Set(stored.all.map(\.key)))

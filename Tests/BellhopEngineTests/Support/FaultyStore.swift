@@ -9,10 +9,11 @@ final class FaultyStore: Store {
         case open, remembered, tasks, writes, comments, commit, setHealth, append, unrouted, state, route, register, formerRules,
             nextTimer,
             dueTimers, timers
-        case claim, coalesce, finish, stops, silences, addSilence, endSilence, turnSilences, nextRelease, released, release,
+        case claim, coalesce, finish, stops, silences, addSilence, endSilence, beginAndEndSilences, nextRelease, released,
+            release,
             pauses,
             pause, resume, start, rescue,
-            wake, bringForward, nextDue, apply, status, events,
+            wake, correctFutureTimes, nextDue, apply, status, events,
             deliveries,
             decisions,
             prune, note
@@ -189,8 +190,8 @@ final class FaultyStore: Store {
     func endSilence(_ id: String, at now: Timestamp) async throws(StoreError) -> SilenceRecord? {
         try await through(.endSilence) { () throws(StoreError) in try await base.endSilence(id, at: now) }
     }
-    func turnSilences(_ entries: [SilenceEntry], at now: Timestamp) async throws(StoreError) -> [Event] {
-        try await through(.turnSilences) { () throws(StoreError) in try await base.turnSilences(entries, at: now) }
+    func beginAndEndSilences(_ entries: [SilenceEntry], at now: Timestamp) async throws(StoreError) -> [Event] {
+        try await through(.beginAndEndSilences) { () throws(StoreError) in try await base.beginAndEndSilences(entries, at: now) }
     }
     func nextRelease() async throws(StoreError) -> Timestamp? {
         try await through(.nextRelease) { () throws(StoreError) in try await base.nextRelease() }
@@ -226,8 +227,8 @@ final class FaultyStore: Store {
     func wake(receiver: String, at now: Timestamp) async throws(StoreError) {
         try await through(.wake) { () throws(StoreError) in try await base.wake(receiver: receiver, at: now) }
     }
-    func bringForward(at now: Timestamp) async throws(StoreError) {
-        try await through(.bringForward) { () throws(StoreError) in try await base.bringForward(at: now) }
+    func correctFutureTimes(at now: Timestamp) async throws(StoreError) {
+        try await through(.correctFutureTimes) { () throws(StoreError) in try await base.correctFutureTimes(at: now) }
     }
     func nextDue(excluding receivers: Set<String>) async throws(StoreError) -> Timestamp? {
         try await through(.nextDue) { () throws(StoreError) in try await base.nextDue(excluding: receivers) }

@@ -131,7 +131,7 @@ import Testing
         var count = 0
         var isDone = false
         while !isDone, count < 50 {
-            bench.tested.fail(statement: count + 1, ofReadings: false)
+            bench.tested.fail(statement: count + 1, includingReads: false)
             isDone = (try? await bench.store.finish(finishes)) == finishes.map { _ in true }
             if bench.tested.stopFailing() { count += 1 }
         }

@@ -23,13 +23,14 @@ import Testing
         var deliveries = (1...6).map { Sample.delivery($0) }
         for index in deliveries.indices { deliveries[index].id.receiver = index % 2 == 0 ? "small" : "full" }
         try await bench.store.route(Routing(deliveries: deliveries))
-        let room = ["small": Room(attempts: 1, upcoming: 5), "full": Room(attempts: 0)]
+        let quotas = ["small": ClaimQuota(attempts: 1, upcoming: 5), "full": ClaimQuota(attempts: 0)]
         let claimed = try await bench.store.claim(
-            limit: 10, room: room, others: 10, by: .only, until: bench.after(60), at: bench.now)
+            limit: 10, quotas: quotas, others: 10, by: .only, until: bench.after(60), at: bench.now)
         #expect(claimed.claims.map(\.delivery.id) == [deliveries[0].id])
         #expect(claimed.claims[0].attempt.upcoming == [deliveries[2], deliveries[4]].compactMap { $0.task?.subject })
         #expect(claimed.waiting == ["small", "full"])
-        let rest = try await bench.store.claim(limit: 10, room: [:], others: 10, by: .only, until: bench.after(60), at: bench.now)
+        let rest = try await bench.store.claim(
+            limit: 10, quotas: [:], others: 10, by: .only, until: bench.after(60), at: bench.now)
         #expect(rest.claims.count == 5)
         #expect(rest.waiting.isEmpty)
     }

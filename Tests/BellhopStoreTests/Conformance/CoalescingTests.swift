@@ -173,7 +173,7 @@ import Testing
         let before = try await bench.tested.dump()
         var place = 1
         while true {
-            bench.tested.fail(statement: place, ofReadings: false)
+            bench.tested.fail(statement: place, includingReads: false)
             let count = try? await bench.store.coalesce(receiver: "chat", above: 1, at: bench.now)
             guard bench.tested.stopFailing() else {
                 #expect(count == 4)

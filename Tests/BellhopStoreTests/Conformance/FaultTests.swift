@@ -153,7 +153,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
                 let entry = SilenceEntry(
                     Silence(starts: bench.now, ends: bench.now),
                     times: .once(starts: bench.now, ends: bench.after(900)))
-                _ = try await bench.store.turnSilences([entry], at: silence.ends)
+                _ = try await bench.store.beginAndEndSilences([entry], at: silence.ends)
             }),
         Operation(
             testDescription: "end a silence", prepare: { try await $0.store.add(silence, at: $0.now) },
@@ -240,7 +240,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
             let before = try await bench.tested.dump()
             var failures = 0
             for count in 1... {
-                bench.tested.fail(statement: count, ofReadings: false)
+                bench.tested.fail(statement: count, includingReads: false)
                 do {
                     try await operation.run(bench)
                     #expect(!bench.tested.stopFailing(), "statement \(count) failed without an error")
@@ -273,7 +273,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
         for ask in questions {
             var failures = 0
             for count in 1... {
-                bench.tested.fail(statement: count, ofReadings: true)
+                bench.tested.fail(statement: count, includingReads: true)
                 let answer: Int?
                 do { answer = try await ask(bench) } catch {
                     #expect((error as? StoreError)?.kind == .full)
@@ -308,7 +308,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
         try await bench.store.route(
             Routing(routed: Array(1...2000), deliveries: (1...9).map { Sample.delivery($0, initial: .shadow) }))
         for count in 1... {
-            bench.tested.fail(statement: count, ofReadings: false)
+            bench.tested.fail(statement: count, includingReads: false)
             do {
                 _ = try await bench.store.prune(retention, at: bench.after(1))
                 if !bench.tested.stopFailing() { break }

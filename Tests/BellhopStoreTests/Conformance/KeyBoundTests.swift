@@ -32,7 +32,7 @@ import Testing
         }
         let routing = Routing(state: [set(.throttle, "d")], at: bench.after(9))
         let loss = KeyLoss(rule: "r", dropped: 1, most: 3, isStopped: false)
-        #expect(try await bench.store.route(routing) == .storedLosing([loss]))
+        #expect(try await bench.store.route(routing) == .storedWithKeyLoss([loss]))
         #expect(try await keys(bench, .throttle, "a", "b", "c", "d") == ["a", "c", "d"])
         #expect(try await bench.store.status().rules.map(\.droppedKeys) == [1])
     }
@@ -50,7 +50,7 @@ import Testing
         let window = ["1", "2", "3"].map { set(.count, "many", $0) }
         #expect(try await bench.store.route(Routing(state: window, at: bench.after(1))) == .stored)
         let result = try await bench.store.route(Routing(state: [set(.match, "new", "1")], at: bench.after(2)))
-        #expect(result == .storedLosing([KeyLoss(rule: "r", dropped: 1, most: 2, isStopped: false)]))
+        #expect(result == .storedWithKeyLoss([KeyLoss(rule: "r", dropped: 1, most: 2, isStopped: false)]))
         #expect(try await keys(bench, .hold, "s/old") == [])
         #expect(try await keys(bench, .begun, "s/t") == [])
         #expect(try await keys(bench, .count, "many") == ["many"])
@@ -65,7 +65,7 @@ import Testing
             #expect(try await bench.store.route(Routing(state: [set(.once, key)], at: bench.now)) == .stored)
         }
         let result = try await bench.store.route(Routing(state: [set(.once, "c")], at: bench.now))
-        #expect(result == .storedLosing([KeyLoss(rule: "r", dropped: 0, most: 2, isStopped: true)]))
+        #expect(result == .storedWithKeyLoss([KeyLoss(rule: "r", dropped: 0, most: 2, isStopped: true)]))
         #expect(try await keys(bench, .once, "a", "b", "c") == ["a", "b", "c"])
         #expect(try await bench.store.pauses().map(\.subject) == [.rule("r")])
     }
@@ -83,7 +83,7 @@ import Testing
         _ = try await bench.store.register([rule(2)], at: bench.now)
         #expect(try await bench.store.route(Routing(state: [set(.throttle, "d")], at: bench.after(1))) == .stored)
         let result = try await bench.store.route(Routing(state: [set(.throttle, "e")], at: bench.after(2)))
-        #expect(result == .storedLosing([KeyLoss(rule: "r", dropped: 1, most: 2, isStopped: false)]))
+        #expect(result == .storedWithKeyLoss([KeyLoss(rule: "r", dropped: 1, most: 2, isStopped: false)]))
         #expect(try await keys(bench, .throttle, "c", "d", "e") == ["d", "e"])
     }
 

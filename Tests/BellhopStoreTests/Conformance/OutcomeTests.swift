@@ -47,20 +47,20 @@ import Testing
         await bench.clock.pass(1)
         var finishes = claims.map { Finish(id: $0.delivery.id, lease: $0.lease, at: bench.now, next: .done(Sample.receipt)) }
         finishes[1].lease.token -= 1
-        let request = ClaimRequest(limit: 10, room: [:], others: 10, by: .only, until: bench.after(60), at: bench.now)
+        let request = ClaimRequest(limit: 10, quotas: [:], others: 10, by: .only, until: bench.after(60), at: bench.now)
         let (kept, claimed) = try await bench.store.finish(finishes, claiming: request)
         // The end of the first frees the second; an end without its lease changes nothing.
         #expect(kept == [true, false])
         #expect(claimed.claims.map(\.delivery.id) == [Sample.delivery(2).id])
-        #expect(!claimed.isCutShort)
+        #expect(!claimed.mayHaveMore)
         #expect(try await bench.states() == [.done, .running, .running])
         #expect(
-            try await bench.store.claim(limit: 1, room: [:], others: 1, by: .only, until: bench.after(60), at: bench.now)
+            try await bench.store.claim(limit: 1, quotas: [:], others: 1, by: .only, until: bench.after(60), at: bench.now)
                 == Claimed())
         finishes = [
             Finish(id: claimed.claims[0].delivery.id, lease: claimed.claims[0].lease, at: bench.now, next: .done(Sample.receipt))
         ]
-        bench.tested.fail(statement: 6, ofReadings: false)
+        bench.tested.fail(statement: 6, includingReads: false)
         await #expect(throws: StoreError.self) { try await bench.store.finish(finishes, claiming: request) }
         #expect(bench.tested.stopFailing())
         #expect(try await bench.states() == [.done, .running, .running])
@@ -70,10 +70,10 @@ import Testing
     func `a claim reports whether more deliveries were due than its limit`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: (1...3).map { Sample.delivery($0) }))
-        for (limit, isCutShort) in [(2, true), (2, false)] {
+        for (limit, mayHaveMore) in [(2, true), (2, false)] {
             let claimed = try await bench.store.claim(
-                limit: limit, room: [:], others: 10, by: .only, until: bench.after(60), at: bench.now)
-            #expect(claimed.isCutShort == isCutShort)
+                limit: limit, quotas: [:], others: 10, by: .only, until: bench.after(60), at: bench.now)
+            #expect(claimed.mayHaveMore == mayHaveMore)
         }
     }
 
@@ -101,7 +101,7 @@ import Testing
         var leases: [Lease] = []
         for (node, seconds) in zip(nodes, [60, 60, 10]) {
             let claims = try await bench.store.claim(
-                limit: 1, room: [:], others: 1, by: node, until: bench.after(seconds), at: bench.now
+                limit: 1, quotas: [:], others: 1, by: node, until: bench.after(seconds), at: bench.now
             ).claims
             leases += claims.map(\.lease)
         }
@@ -235,7 +235,7 @@ import Testing
         try await bench.finish(bench.claim(1)[0], .retry(at: bench.after(600), Sample.failure))
         await bench.clock.pass(3600)
         try await bench.finish(bench.claim(1, for: 60)[0], .retry(at: bench.after(600), Sample.failure))
-        try await bench.store.bringForward(at: bench.after(-3300))
+        try await bench.store.correctFutureTimes(at: bench.after(-3300))
         // The one tried earlier keeps its own time.
         let due = try await bench.store.claim(limit: 9, excluding: [], until: bench.now, at: bench.after(-3300))
         #expect(due.map(\.attempt.number) == [2])

@@ -30,7 +30,7 @@ import Testing
         #expect(try await !bench.store.add(Self.silence("later", from: 10, to: 20), at: bench.now))
         var seen: [Int: [String]] = [:]
         for second in 0...25 {
-            for _ in 1...2 { _ = try await bench.store.turnSilences([], at: bench.now) }
+            for _ in 1...2 { _ = try await bench.store.beginAndEndSilences([], at: bench.now) }
             seen[second] = try await silenceEvents(bench)
             await bench.clock.pass(1)
         }
@@ -46,7 +46,7 @@ import Testing
         let bench = try kind.make()
         try await bench.store.add(Self.silence("past", from: 10, to: 20), at: bench.now)
         await bench.clock.pass(3600)
-        for _ in 1...2 { _ = try await bench.store.turnSilences([], at: bench.now) }
+        for _ in 1...2 { _ = try await bench.store.beginAndEndSilences([], at: bench.now) }
         #expect(try await silenceEvents(bench) == ["started past", "ended past 0"])
     }
 
@@ -88,15 +88,15 @@ import Testing
         let bench = try kind.make()
         let entries = [try Self.entry("cleaning")]
         for _ in 0..<25 {
-            _ = try await bench.store.turnSilences(entries, at: bench.now)
+            _ = try await bench.store.beginAndEndSilences(entries, at: bench.now)
             await bench.clock.pass(60)
         }
         let one = ["started cleaning", "ended cleaning 0"]
         #expect(try await silenceEvents(bench) == one + one + one)
         await bench.clock.pass(5 * 60)
-        _ = try await bench.store.turnSilences(entries, at: bench.now)
+        _ = try await bench.store.beginAndEndSilences(entries, at: bench.now)
         #expect(try await silenceEvents(bench).suffix(1) == ["started cleaning"])
-        _ = try await bench.store.turnSilences([], at: bench.now)
+        _ = try await bench.store.beginAndEndSilences([], at: bench.now)
         #expect(try await silenceEvents(bench).suffix(1) == ["ended cleaning 0"])
         #expect(try await bench.store.silences().allSatisfy { $0.ended != nil })
     }
@@ -106,14 +106,14 @@ import Testing
     {
         let bench = try kind.make()
         let entries = [try Self.entry("cleaning")]
-        _ = try await bench.store.turnSilences(entries, at: bench.now)
+        _ = try await bench.store.beginAndEndSilences(entries, at: bench.now)
         let active = try #require(try await bench.store.silences().first { $0.silence.isActive(at: bench.now) })
         _ = try await bench.store.endSilence(active.silence.id, at: bench.now)
         await bench.clock.pass(30)
-        _ = try await bench.store.turnSilences(entries, at: bench.now)
+        _ = try await bench.store.beginAndEndSilences(entries, at: bench.now)
         #expect(try await silenceEvents(bench) == ["started cleaning", "ended cleaning 0"])
         await bench.clock.pass(600)
-        _ = try await bench.store.turnSilences(entries, at: bench.now)
+        _ = try await bench.store.beginAndEndSilences(entries, at: bench.now)
         #expect(try await silenceEvents(bench).count == 3)
     }
 
@@ -122,7 +122,7 @@ import Testing
         let bench = try kind.make()
         try await bench.store.add(Self.silence("once", from: 0, to: 60), at: bench.now)
         for second in [0, 61, 30, 61, 0, 90] {
-            _ = try await bench.store.turnSilences([], at: Sample.now + .seconds(second))
+            _ = try await bench.store.beginAndEndSilences([], at: Sample.now + .seconds(second))
         }
         #expect(try await silenceEvents(bench) == ["started once", "ended once 0"])
     }

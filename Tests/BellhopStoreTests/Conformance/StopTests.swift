@@ -7,7 +7,7 @@ import Testing
     private func pause(_ cause: ReceiverStop.Cause, at now: Timestamp) -> ReceiverPause {
         ReceiverPause(
             ReceiverStop(receiver: "chat", cause: cause, since: now, until: nil, why: "404."),
-            telling: cause == .refusal ? "mail" : nil)
+            notifying: cause == .refusal ? "mail" : nil)
     }
 
     @Test(arguments: StoreUnderTest.allCases)
@@ -44,7 +44,7 @@ import Testing
             pause: pause(.refusal, at: bench.now))
         var place = 1
         while true {
-            bench.tested.fail(statement: place, ofReadings: false)
+            bench.tested.fail(statement: place, includingReads: false)
             let answer = try? await bench.store.finish([finish])
             guard bench.tested.stopFailing() else {
                 #expect(answer == [false])
@@ -87,7 +87,7 @@ import Testing
         #expect(try await bench.store.pause(late) == false)
         #expect(try await bench.store.stops().isEmpty)
         // A later one is, also if the clock was set back since the resumption.
-        try await bench.store.bringForward(at: bench.after(-600))
+        try await bench.store.correctFutureTimes(at: bench.after(-600))
         let next = pause(.refusal, at: bench.after(-590))
         #expect(try await bench.store.pause(next))
         #expect(try await bench.store.stops() == [next.stop])
@@ -116,7 +116,7 @@ import Testing
         var seen: Set<Delivery.ID> = []
         for _ in 1...4 {
             let claimed = try await bench.store.claim(
-                limit: 3, room: ["chat": Room(attempts: 3, lastRule: last)], others: 0, by: .only, until: bench.after(60),
+                limit: 3, quotas: ["chat": ClaimQuota(attempts: 3, lastRule: last)], others: 0, by: .only, until: bench.after(60),
                 at: bench.now)
             #expect(claimed.waiting == ["chat"])
             rules += claimed.claims.map(\.delivery.id.rule)
@@ -137,11 +137,11 @@ import Testing
             Routing(
                 deliveries: (1...40).map { Sample.delivery($0, rule: $0 <= 38 ? "busy" : "calm \($0)") }))
         let claimed = try await bench.store.claim(
-            limit: 30, room: ["chat": Room(attempts: 30)], others: 0, by: .only, until: bench.after(60), at: bench.now)
+            limit: 30, quotas: ["chat": ClaimQuota(attempts: 30)], others: 0, by: .only, until: bench.after(60), at: bench.now)
         #expect(claimed.claims.count == 30)
         #expect(claimed.waiting == ["chat"])
         let rest = try await bench.store.claim(
-            limit: 30, room: ["chat": Room(attempts: 30)], others: 0, by: .only, until: bench.after(60), at: bench.now)
+            limit: 30, quotas: ["chat": ClaimQuota(attempts: 30)], others: 0, by: .only, until: bench.after(60), at: bench.now)
         #expect(rest.claims.count == 10)
         #expect(rest.waiting.isEmpty)
     }

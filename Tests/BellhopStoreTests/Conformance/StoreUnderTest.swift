@@ -23,8 +23,8 @@ protocol TestedStore: Sendable {
     func corrupt(_ delivery: Delivery.ID) async throws
     /// Forgets which scopes were opened, like the next process.
     func forgetOpenScopes()
-    /// Makes the n-th statement from now fail, once. Statements that only read count `ofReadings` only.
-    func fail(statement count: Int, ofReadings: Bool)
+    /// Makes the n-th statement from now fail, once. Statements that only read count if `includingReads` is true.
+    func fail(statement count: Int, includingReads: Bool)
     /// Ends this; whether a statement failed.
     @discardableResult
     func stopFailing() -> Bool

@@ -76,7 +76,7 @@ import Testing
             let gate = Gate()
             async let first: Void = bench.block(with: gate)
             try await bench.waitUntilBlocked(gate)
-            bench.fail(statement: count + 1, ofReadings: false)  // the first is the COMMIT of the blocking write
+            bench.fail(statement: count + 1, includingReads: false)  // the first is the COMMIT of the blocking write
             let kept = await withTaskGroup(of: (Int, Bool).self) { group in
                 for number in 1...4 {
                     group.addTask {

@@ -87,7 +87,8 @@ import Testing
         }
         let coalesced = try await bench.store.coalesce(receiver: "chat", above: 20, at: Sample.now)
         let claimed = try await bench.store.claim(
-            limit: 16, room: ["chat": Room(attempts: 16)], others: 0, by: .only, until: Sample.now + .seconds(60), at: Sample.now)
+            limit: 16, quotas: ["chat": ClaimQuota(attempts: 16)], others: 0, by: .only, until: Sample.now + .seconds(60),
+            at: Sample.now)
         #expect(coalesced == 0)
         #expect(claimed.claims.count == (isOneLane ? 2 : 16))
         return try await bench.sqlite.write { $0.takeWork() }

@@ -79,7 +79,7 @@ struct SQLiteUnderTest: TestedStore {
 
     func forgetOpenScopes() { sqlite.opened.withLock { $0 = [] } }
 
-    func fail(statement count: Int, ofReadings: Bool) { faults.fail(statement: count, ofReadings: ofReadings) }
+    func fail(statement count: Int, includingReads: Bool) { faults.fail(statement: count, includingReads: includingReads) }
 
     @discardableResult
     func stopFailing() -> Bool { faults.stop().failed }

@@ -26,7 +26,7 @@ enum LatencyRun {
         let source = GrowingSource(tasks: 1000)
         var times: [Double] = []
         var syncs: [Double] = []
-        let stop = StopSign()
+        let stop = StopFlag()
         async let dispatching: Void = dispatcher.run(until: stop)
         let routing = Task { await router.run() }
         var poller = Poller(source, plan: PollPlan(cadence: .every(.seconds(60))), in: surroundings)

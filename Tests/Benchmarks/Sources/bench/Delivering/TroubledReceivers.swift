@@ -43,7 +43,7 @@ enum TroubledReceivers {
         let http = try HTTPConnection(.init(name: "local", timeout: .seconds(3)), clock: clock)
         let action = WebhookAction(over: http, guarded: http)
         let done = Mutex(0)
-        let (stop, bells) = (StopSign(), Bells())
+        let (stop, bells) = (StopFlag(), Bells())
         let signals = Signals([
             { signal in
                 guard case .delivered = signal else { return }
@@ -61,7 +61,7 @@ enum TroubledReceivers {
         let dispatcher = Dispatcher(surroundings) { _ in action }
         let began = ContinuousClock.now
         async let running: Void = dispatcher.run(until: stop)
-        while !stop.isUp { try await Task.sleep(for: .milliseconds(1)) }
+        while !stop.isRaised { try await Task.sleep(for: .milliseconds(1)) }
         let ended = ContinuousClock.now
         await running
         try await http.shutdown()

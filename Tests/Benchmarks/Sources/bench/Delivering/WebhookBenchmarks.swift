@@ -51,7 +51,7 @@ enum WebhookBenchmarks {
         try await store.route(Routing(deliveries: deliveries(count, json, to: address, at: clock.now)))
         let http = try HTTPConnection(.init(name: "local"), clock: clock)
         let action = WebhookAction(over: http, guarded: http)
-        let (progress, stop) = (Progress(), StopSign())
+        let (progress, stop) = (Progress(), StopFlag())
         let bells = Bells()
         let report: SignalListener = { signal in
             switch signal {

@@ -29,7 +29,7 @@ enum BacklogMemory {
         Machine.giveBackMemory()
         guard let before = Machine.memory("RssAnon") else { throw BenchError("/proc/self/status cannot be read") }
         let store = try Stores.open(path)
-        let (stop, bells) = (StopSign(), Bells())
+        let (stop, bells) = (StopFlag(), Bells())
         let left = Mutex(1000)
         let signals = Signals([
             { signal in
@@ -49,7 +49,7 @@ enum BacklogMemory {
         let deadline = ContinuousClock.now + .seconds(300)
         try await withThrowingTaskGroup { group in
             group.addTask { await dispatcher.run(until: stop) }
-            while !stop.isUp {
+            while !stop.isRaised {
                 guard ContinuousClock.now < deadline else {
                     throw BenchError("\(left.withLock(\.self)) deliveries were not made in 5 minutes")
                 }

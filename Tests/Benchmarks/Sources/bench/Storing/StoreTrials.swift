@@ -32,7 +32,7 @@ enum StoreTrials {
                 var finishes: [Finish] = []
                 while true {
                     let request = ClaimRequest(
-                        limit: inFlight, room: [:], others: inFlight, by: .only, until: now + .seconds(60), at: now)
+                        limit: inFlight, quotas: [:], others: inFlight, by: .only, until: now + .seconds(60), at: now)
                     let (kept, claimed) = try await store.finish(finishes, claiming: request)
                     guard kept.allSatisfy({ $0 }) else { throw BenchError("a lease was lost") }
                     if claimed.claims.isEmpty { break }
@@ -122,7 +122,7 @@ enum StoreTrials {
             for _ in 0..<40 {
                 let watch = ContinuousClock.now
                 let claimed = try await store.claim(
-                    limit: 10, room: ["chat": Room(attempts: 10, lastRule: last)], others: 0, by: .only,
+                    limit: 10, quotas: ["chat": ClaimQuota(attempts: 10, lastRule: last)], others: 0, by: .only,
                     until: now + .seconds(60), at: now)
                 times.append((ContinuousClock.now - watch).inSeconds)
                 last = claimed.lastRules["chat"] ?? ""
@@ -154,7 +154,8 @@ enum StoreTrials {
             times.append(
                 try await Stopwatch.seconds {
                     _ = try await store.claim(
-                        limit: 10, room: ["busy": Room(attempts: 0)], others: 10, by: .only, until: now + .seconds(60), at: now)
+                        limit: 10, quotas: ["busy": ClaimQuota(attempts: 0)], others: 10, by: .only, until: now + .seconds(60),
+                        at: now)
                     _ = try await store.nextDue(excluding: ["busy"])
                 })
         }

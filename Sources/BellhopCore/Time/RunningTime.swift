@@ -1,8 +1,8 @@
-/// Measures how long the agent has actually run: its lived time. Neither setting the clock forward nor months without running make
+/// Measures how long the agent has actually run. Neither setting the clock forward nor months without running make
 /// stored data older: data that is deleted after thirty days was available for thirty days.
 ///
 /// It records where the clock advanced more than time did. Setting the clock back is ignored: data is then kept longer.
-public struct LivedTime: Sendable, Hashable {
+public struct RunningTime: Sendable, Hashable {
     /// The clock reached `end` after advancing `by` more than time did.
     struct Skip: Sendable, Hashable {
         var end: Timestamp
@@ -18,13 +18,13 @@ public struct LivedTime: Sendable, Hashable {
     /// How many skips are stored; beyond that the two oldest are merged.
     private static let most = 100
 
-    /// Starts with all time up to now as lived.
+    /// Starts with all time up to now counted as running time.
     public init(at now: Timestamp) { latest = now }
 
-    /// Advances to `now`; `lived` is how much time really passed. True if the clock advanced more.
+    /// Advances to `now`; `elapsed` is how much time really passed. True if the clock advanced more.
     @discardableResult
-    public mutating func pass(to now: Timestamp, lived: Duration) -> Bool {
-        let by = now - latest - lived
+    public mutating func pass(to now: Timestamp, elapsed: Duration) -> Bool {
+        let by = now - latest - elapsed
         latest = now
         guard by > Self.tolerance else { return false }
         skips.append(Skip(end: now, by: by))
@@ -36,17 +36,17 @@ public struct LivedTime: Sendable, Hashable {
     }
 
     /// Advances to `now` after a stop of unknown length; at most a day counts.
-    public mutating func resume(at now: Timestamp) { pass(to: now, lived: min(max(now - latest, .zero), .days(1))) }
+    public mutating func resume(at now: Timestamp) { pass(to: now, elapsed: min(max(now - latest, .zero), .days(1))) }
 
-    /// The clock time for an age in lived time, up to now.
-    public func span(of lived: Duration) -> Duration {
-        var span = lived
+    /// The clock time for an age in running time, up to now.
+    public func span(of age: Duration) -> Duration {
+        var span = age
         for skip in skips.reversed() where skip.end > latest - span { span += skip.by }
         return span
     }
 
     /// The retention in clock time.
-    public func stretched(_ retention: Retention) -> Retention {
+    public func inClockTime(_ retention: Retention) -> Retention {
         Retention(
             events: span(of: retention.events), deliveries: span(of: retention.deliveries),
             commonDecisions: span(of: retention.commonDecisions), forgotten: span(of: retention.forgotten),
@@ -54,7 +54,7 @@ public struct LivedTime: Sendable, Hashable {
     }
 }
 
-extension LivedTime {
+extension RunningTime {
     /// The key of its note in the store.
     public static let note = "time/lived"
 
