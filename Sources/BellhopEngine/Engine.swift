@@ -9,20 +9,20 @@ public struct Engine: Service {
     private let dispatcher: Dispatcher
     private let retention: Retention
     private let grace: Duration
-    private let learnt: @Sendable (any Source) async -> Void
+    private let onSchemaChange: @Sendable (any Source) async -> Void
     /// Bells that wake the pollers, by source name.
     private let pollBells: [String: PollBell]
 
     /// - Parameters:
     ///   - receivers: the limits of a receiver.
-    ///   - learnt: called before the first poll of a source if its fields differ from those known before.
+    ///   - onSchemaChange: called before the first poll of a source if its fields differ from those known before.
     ///   - actions: the action for a delivery; nil if its receiver is no longer in the configuration.
     ///   - grace: how long attempts in flight may take to end after a request to stop.
     public init(
         _ surroundings: Surroundings, shelf: RuleShelf, sources: [(any Source, PollPlan)], limits: Dispatcher.Limits = .init(),
         retention: Retention = Retention(), grace: Duration = .seconds(20),
         receivers: @escaping @Sendable (String) -> ReceiverLimits = { _ in ReceiverLimits() },
-        learnt: @escaping @Sendable (any Source) async -> Void = { _ in },
+        onSchemaChange: @escaping @Sendable (any Source) async -> Void = { _ in },
         actions: @escaping @Sendable (Delivery) -> (any Action)?
     ) {
         self.surroundings = surroundings
@@ -31,7 +31,7 @@ public struct Engine: Service {
         self.dispatcher = Dispatcher(surroundings, limits: limits, receivers: receivers, actions: actions)
         self.retention = retention
         self.grace = grace
-        self.learnt = learnt
+        self.onSchemaChange = onSchemaChange
         pollBells = Dictionary(sources.map { ($0.0.name, PollBell()) }) { first, _ in first }
     }
 
@@ -126,7 +126,7 @@ public struct Engine: Service {
         }
     }
 
-    /// Lets a source learn its fields. This lasts until its system answers; only this source waits for it.
+    /// Lets a source read which fields its tasks have. This lasts until its system answers; only this source waits for it.
     private func prepare(_ source: any Source) async {
         let known = source.schema
         // A resting connection gets no requests for fields either. The loops report failures of the store.
@@ -137,7 +137,7 @@ public struct Engine: Service {
         surroundings.activities.begin(.preparing, source.name, at: surroundings.clock.now)
         defer { surroundings.activities.end(source.name) }
         await source.prepare(offline: false)
-        if source.schema != known, !Task.isCancelled { await learnt(source) }
+        if source.schema != known, !Task.isCancelled { await onSchemaChange(source) }
     }
 
     private func dispatchUntil(_ stop: StopFlag) async {

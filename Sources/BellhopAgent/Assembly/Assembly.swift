@@ -90,7 +90,7 @@ public struct Assembly: Sendable {
             surroundings, shelf: shelf,
             sources: connectors.sources.map { ($0, plans[$0.name] ?? PollPlan(cadence: .every(.seconds(60)))) },
             limits: options.limits, retention: configuration.retention, receivers: { connectors.limits(of: $0) },
-            learnt: { _ in await rules.reload() }, actions: { connectors.action(for: $0) })
+            onSchemaChange: { _ in await rules.reload() }, actions: { connectors.action(for: $0) })
         let telemetry = AgentTelemetry(registry, at: configuration.telemetry.place, clock: clock) {
             [store, engine, started = clock.now, names = configuration.connections.map(\.name)] in
             var reading = AgentReading(now: clock.now, started: started)

@@ -10,7 +10,7 @@ enum TokenAnswer: Sendable, Hashable {
     }
 
     case granted(Grant)
-    /// The endpoint refuses these credentials for good.
+    /// The endpoint refuses these credentials permanently.
     case refused(status: Int, String)
     /// Anything else; retrying may help.
     case failed(Failure)

@@ -113,7 +113,7 @@ extension Operations {
         Operation(
             id: command.rawValue, method: .post, path: "/deliveries/{delivery}/\(command.rawValue)",
             summary: command == .retry
-                ? "Retries a delivery that is dead, held or kept back." : "Drops a delivery for good.",
+                ? "Retries a delivery that is dead, held or kept back." : "Drops a delivery permanently.",
             role: .operator, content: .json(.named("ChangedCount"))
         ) { call async throws(Problem) in
             .json(try await call.ask(.apply(command, deliveries: [try await delivery(call)["id"]?.asString ?? ""])).end)

@@ -5,7 +5,7 @@ public struct AuditRow: Sendable, Hashable {
     /// Counts the rows, without gaps.
     public var number: Int64
     public var at: Timestamp
-    /// A JSON object, as it was hashed. Empty in the first row kept, of which only the hash is left.
+    /// A JSON object, as it was hashed. Empty in the oldest row, of which pruning has left only the hash.
     public var entry: String
     /// 64 hexadecimal digits.
     public var hash: String

@@ -4,7 +4,7 @@ public struct Failure: Error, Sendable, Hashable {
     public var remedy: Remedy
     /// One sentence for people: what happened and what to do. Holds no secret.
     public var message: String
-    /// The rest that the receiver asks for although the outcome is unknown. A remedy that is a rest has a length of its own.
+    /// The rest that the receiver asks for although the outcome is unknown. The remedy `.rest` contains its own length.
     public var rest: Duration?
 
     public init(_ reason: Reason, _ remedy: Remedy, _ message: String) {
@@ -13,7 +13,7 @@ public struct Failure: Error, Sendable, Hashable {
         self.message = message
     }
 
-    /// The rest that the receiver asks for, with its length if it says one; nil if it asks for none.
+    /// The rest that the receiver asks for, with its length if the receiver names one; nil if it asks for no rest.
     public var requestedRest: Duration?? {
         if case .rest(let wait) = remedy { return .some(wait) }
         return rest.map { .some($0) }

@@ -69,7 +69,7 @@ public struct EventCatalogue: Sendable {
                 member(.fields, .list(.text), "those in which `changed` tasks changed alike"),
             ]),
         EventDefinition(
-            .deliveryDead, "a delivery failed for good", from: .delivery,
+            .deliveryDead, "a delivery failed permanently", from: .delivery,
             [
                 member(.delivery, .record([.id, .rule, .action, .receiver, .occasion].map { member($0, .text) })),
                 member(.error, .record([member(.reason, failure), member(.message, .text)])),

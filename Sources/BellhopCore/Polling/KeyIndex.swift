@@ -110,7 +110,7 @@ struct KeyIndex: Sendable {
     @inline(__always)
     private static func place(_ entry: UInt64) -> Int { Int(UInt32(truncatingIfNeeded: entry)) &- 1 }
 
-    /// The smallest power of two of which `capacity` is at most three quarters.
+    /// The smallest power of two so large that `capacity` is at most three quarters of it.
     private static func size(for capacity: Int) -> Int {
         let least = capacity + capacity / 3 + 2
         return max(16, 1 << (Int.bitWidth - (least - 1).leadingZeroBitCount))

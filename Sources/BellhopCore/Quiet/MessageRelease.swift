@@ -20,10 +20,10 @@ public struct HeldMessage: Sendable, Hashable {
     public static let most = 1000
 }
 
-/// The fates of the messages that were held for one receiver until the same moment, stored in one transaction.
+/// What happens to the messages that were held for one receiver until the same moment, stored in one transaction.
 public struct MessageRelease: Sendable, Hashable {
-    public enum Fate: Sendable, Hashable {
-        /// It is sent as it is.
+    public enum Treatment: Sendable, Hashable {
+        /// It is sent unchanged.
         case sent
         /// It becomes a line of a coalesced message.
         case joined
@@ -34,23 +34,23 @@ public struct MessageRelease: Sendable, Hashable {
     }
 
     /// The messages, in the order in which they were made, and what happens to each.
-    public var fates: [(message: HeldMessage, fate: Fate)]
+    public var treatments: [(message: HeldMessage, treatment: Treatment)]
     /// The coalesced message that replaces the joined ones; nil if none are joined.
     public var joined: Delivery?
     public var at: Timestamp
 
-    public init(_ fates: [(HeldMessage, Fate)], joined: Delivery? = nil, at: Timestamp) {
-        self.fates = fates.map { (message: $0, fate: $1) }
+    public init(_ treatments: [(HeldMessage, Treatment)], joined: Delivery? = nil, at: Timestamp) {
+        self.treatments = treatments.map { (message: $0, treatment: $1) }
         self.joined = joined
         self.at = at
     }
 
     public static func == (one: MessageRelease, other: MessageRelease) -> Bool {
-        one.joined == other.joined && one.at == other.at && one.fates.elementsEqual(other.fates, by: ==)
+        one.joined == other.joined && one.at == other.at && one.treatments.elementsEqual(other.treatments, by: ==)
     }
 
     public func hash(into hasher: inout Hasher) {
         hasher.combine(joined)
-        hasher.combine(fates.map(\.fate))
+        hasher.combine(treatments.map(\.treatment))
     }
 }

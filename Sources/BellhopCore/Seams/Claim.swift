@@ -154,7 +154,7 @@ public enum DeliveryState: String, Sendable, Hashable, CaseIterable {
         case .waiting: "follows a step with `on_error: stop` that is not done yet"
         case .running: "in progress"
         case .done: "done"
-        case .dead: "failed for good, or too often: fix the cause, then retry or drop it"
+        case .dead: "failed permanently, or too often: fix the cause, then retry or drop it"
         case .held: "may or may not have been done: look at the task, then retry or drop it"
         case .shadow: "its rule is in shadow mode: recorded, not done"
         case .silenced: "a silence kept it back: recorded, never sent"

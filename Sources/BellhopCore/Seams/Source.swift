@@ -9,14 +9,14 @@ public protocol Source: Sendable {
     var hidesChanges: Bool { get }
     /// The kind of its records.
     var shows: RecordKind { get }
-    /// The name under which deliveries know its connection: a rest that the connection asks for applies to polls and deliveries.
+    /// The name of its connection as a receiver of deliveries. A rest that the connection asks for applies to polls and deliveries.
     var receiver: String { get }
     /// How many tasks that are no longer listed one poll can look up. The others count as present until a later poll.
     var mostDepartures: Int { get }
 
-    /// Learns the schema before rules are checked against it, and stores it for use offline.
+    /// Reads the schema from the system, before rules are checked against it, and stores it for use offline.
     ///
-    /// Never fails: facts that cannot be learnt stay as they were.
+    /// Never fails: facts that cannot be read stay as they were.
     /// - Parameter offline: true to use only stored facts.
     func prepare(offline: Bool) async
 

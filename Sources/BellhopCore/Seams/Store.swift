@@ -118,7 +118,7 @@ public protocol Store: Notebook {
     /// The messages whose quiet time has ended, of one receiver and one end: the first end, then the first receiver by name. In the
     /// order in which they were made, at most ``HeldMessage/most``.
     func released(at now: Timestamp) async throws(StoreError) -> [HeldMessage]
-    /// Stores the fates of messages whose quiet time has ended. Stores nothing and returns false if one of them is no longer held as it
+    /// Stores what happens to messages whose quiet time has ended. Stores nothing and returns false if one of them is no longer held as it
     /// was read, or a silence that keeps one back has ended.
     func release(_ release: MessageRelease) async throws(StoreError) -> Bool
 
@@ -126,7 +126,7 @@ public protocol Store: Notebook {
 
     /// All silences: first the active and future ones, by their beginning, then those that ended recently.
     func silences() async throws(StoreError) -> [SilenceRecord]
-    /// Adds a silence, and the event of its begin if it has begun; false if it is there already.
+    /// Adds a silence, and the event of its beginning if it has begun; false if the store has it already.
     @discardableResult
     func add(_ silence: Silence, at now: Timestamp) async throws(StoreError) -> Bool
     /// Ends a silence, with the event of its end if it had begun; nil if there is no such silence or it has ended.
@@ -158,7 +158,7 @@ public protocol Store: Notebook {
 
     // Queries.
 
-    /// An overview, without counts and waits for other events whose time is over.
+    /// An overview, without expired counts and without expired waits for other events.
     func status(at now: Timestamp) async throws(StoreError) -> StoreStatus
     /// The newest events of the query, or, if it names a place, a page of those that follow: fewer than its limit if they are
     /// large.

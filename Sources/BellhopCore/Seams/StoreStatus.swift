@@ -80,7 +80,7 @@ public struct StoreStatus: Sendable, Hashable {
         /// When the next wait, group or absence is over, or the next step comes; nil if there are more than ``most``.
         public var next: Timestamp?
 
-        /// The most waits, runs or groups that are counted; one more stands for any number.
+        /// The most waits, runs or groups that are counted; a count of one more means any larger number.
         public static let most = 10_000
 
         public init(rule: String, part: Part, count: Int, gathered: Int = 0, next: Timestamp? = nil) {

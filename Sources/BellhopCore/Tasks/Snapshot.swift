@@ -172,7 +172,7 @@ public struct Change: Sendable, Hashable {
         }
     }
 
-    /// Whether two values of a field are equal, although the type of one may have been learnt later: the text `3` that becomes
+    /// Whether two values of a field are equal, although the type of one may have become known later: the text `3` that becomes
     /// the number 3 has not changed.
     static func isSame(_ from: JSON, _ to: JSON) -> Bool {
         if from == to { return true }

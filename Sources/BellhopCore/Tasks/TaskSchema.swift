@@ -88,7 +88,8 @@ public struct TaskSchema: Sendable, Hashable {
             self.label = label
         }
 
-        /// The values of a label: as it is written, else whatever its case, else without the number that it begins with (`2 - High`).
+        /// The values that have a label. Compares exactly; if none matches, without regard to case; if still none matches, also without the
+        /// number at the beginning (`2 - High`).
         public static func values(called text: String, among choices: [Choice]) -> [String] {
             let wanted = text.lowercased()
             let ways: [(String) -> Bool] = [

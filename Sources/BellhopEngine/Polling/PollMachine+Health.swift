@@ -22,7 +22,7 @@ extension PollMachine {
         return go(to: .storing(health, .failed(failure), events.map(Signal.event)), .store(health, events, rest: rest))
     }
 
-    /// When to poll next after this many failures in a row: increasingly rare, and not before the source allows.
+    /// When to poll next after this many failures in a row: later after each failure, and not before the source allows.
     private func nextPoll(after failure: Failure, failures: Int, at moment: Moment) -> Timestamp {
         let regular = regular(after: moment.now, isBusy: false, jitter: moment.jitter)
         let pace = max(regular - moment.now, .seconds(1))
@@ -68,7 +68,7 @@ extension PollMachine {
         return memory.health.emptyBaseline.flatMap { $0.isConfirmed(at: began) ? nil : $0 }
     }
 
-    /// Holds a result until a later poll shows the same. Emits an event for the first of a row of held results, and a second one when
+    /// Holds a result until a later poll shows the same. Emits an event for the first of several held results in a row, and another when
     /// the fields that changed in many tasks become known.
     mutating func hold(_ held: HeldResult, at moment: Moment) -> Step {
         let before = memory.health

@@ -1,7 +1,7 @@
 import BellhopCore
 import BellhopRules
 
-/// The state of tasks before those events that are stored already, but routed after the present batch.
+/// Tasks as they were before certain events: events that are stored already, but are routed after the present batch.
 ///
 /// A timer comes before the events of the moment at which it is due, even if a poll has already stored these.
 struct EarlierTasks: Sendable {

@@ -94,15 +94,15 @@ final class HeldMessages: Sendable {
     private func signal(_ release: MessageRelease, in surroundings: Surroundings) {
         let signals = surroundings.signals
         var sent = 0
-        for (message, fate) in release.fates {
-            switch fate {
+        for (message, treatment) in release.treatments {
+            switch treatment {
             case .sent, .joined: sent += 1
             case .silenced(let silence): signals.emit(.silenced(message.delivery, silence: silence))
             case .dropped(let failure): signals.emit(.dropped(message.delivery, failure))
             case .held(let until): signals.emit(.quiet(message.delivery, until: until))
             }
         }
-        guard sent > 0, let receiver = release.fates.first?.message.delivery.id.receiver else { return }
+        guard sent > 0, let receiver = release.treatments.first?.message.delivery.id.receiver else { return }
         signals.emit(.released(receiver: receiver, count: sent))
         surroundings.bells.dispatcher.ring()
     }

@@ -6,7 +6,7 @@ public struct TimerLoop: Sendable {
     private let surroundings: Surroundings
     private let shelf: RuleShelf
     private let initialPolls: InitialPolls
-    /// When the agent started. Timers that came due before wait for the first good poll, and come after its events.
+    /// When the agent started. Timers that came due earlier wait for the first good poll, and fire after its events are routed.
     private let started: Timestamp
 
     /// - Parameter initialPolls: timers of a rule that reads the tasks of sources wait until each of these was polled once, so that a
@@ -219,7 +219,7 @@ public struct TimerLoop: Sendable {
 
     /// The place on the bus up to which events come before the timer.
     private func place(of timer: RuleTimer, by active: RuleShelf.ActiveRules) -> Int64 {
-        // The rule's own place: it sees later tasks by their events.
+        // The rule sees only events after its own place. It sees tasks that are created later through these events.
         if timer.id.kind == .existing { return active.since[timer.id.rule] ?? .max }
         return isTimely(timer, by: active.book) ? .min : .max
     }

@@ -43,23 +43,23 @@ extension RuleBook {
             frame.move(to: context(of: message, facts))
             activation.begin(frame)
             activation.workLeft = Self.workPerRun
-            var fate = MessageRelease.Fate.joined
+            var treatment = MessageRelease.Treatment.joined
             if let action = self.facts.actions[delivery.action],
                 case .silenced(let silence)? = silencer?.state(
                     of: action, for: number, of: delivery.id.rule, to: delivery.id.receiver, at: frame)
             {
-                fate = .silenced(by: silence)
+                treatment = .silenced(by: silence)
             } else {
                 let verdict = quiet.verdict(
                     on: rule(named: delivery.id.rule), to: delivery.id.receiver, activation, heldUntil: delivery.runAt,
                     failed: { _ in })
                 switch verdict {
-                case .hold(let until): fate = .held(until: until)
-                case .drop(let owner): fate = .dropped(.quiet(owner))
-                case nil: if message.waits { fate = .sent }
+                case .hold(let until): treatment = .held(until: until)
+                case .drop(let owner): treatment = .dropped(.quiet(owner))
+                case nil: if message.waits { treatment = .sent }
                 }
             }
-            release.fates.append((message, fate))
+            release.treatments.append((message, treatment))
         }
         settleConversations(&release)
         join(&release, facts)
@@ -91,20 +91,20 @@ extension RuleBook {
     /// with its own messages, and a new one begins with the coalesced message.
     private func settleConversations(_ release: inout MessageRelease) {
         var closed: Set<String> = []
-        for place in release.fates.indices.reversed() {
-            let (message, fate) = release.fates[place]
-            guard fate == .joined, case .message(let content) = message.delivery.arguments,
+        for place in release.treatments.indices.reversed() {
+            let (message, treatment) = release.treatments[place]
+            guard treatment == .joined, case .message(let content) = message.delivery.arguments,
                 let conversation = content.conversation
             else { continue }
             guard closesConversations(message.delivery.id.receiver) else {
-                if message.continues { release.fates[place].fate = .sent }
+                if message.continues { release.treatments[place].treatment = .sent }
                 continue
             }
             if closed.contains(conversation) {
-                release.fates[place].fate = .dropped(
+                release.treatments[place].treatment = .dropped(
                     Failure(.quiet, .giveUp, "A later message of its conversation closed it before the quiet time ended."))
             } else {
-                release.fates[place].fate = .sent
+                release.treatments[place].treatment = .sent
                 if content.resolve { closed.insert(conversation) }
             }
         }
@@ -116,10 +116,10 @@ extension RuleBook {
 
     /// Makes one message of those that are left; a single one is sent as it is.
     private func join(_ release: inout MessageRelease, _ facts: ReleaseFacts) {
-        let places = release.fates.indices.filter { release.fates[$0].fate == .joined }
-        let deliveries = places.map { release.fates[$0].message.delivery }
+        let places = release.treatments.indices.filter { release.treatments[$0].treatment == .joined }
+        let deliveries = places.map { release.treatments[$0].message.delivery }
         guard places.count > 1, let first = deliveries.first else {
-            for place in places { release.fates[place].fate = .sent }
+            for place in places { release.treatments[place].treatment = .sent }
             return
         }
         var messages: [Message] = []

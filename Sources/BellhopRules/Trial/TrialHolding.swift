@@ -53,9 +53,9 @@ struct TrialHolding {
                 held[place].continues = message.conversation.map { conversations.contains([receiver, $0]) } ?? false
             }
             let release = book.release(held, facts, silences: silences, at: now)
-            for (message, fate) in release.fates {
+            for (message, treatment) in release.treatments {
                 var message = message
-                switch fate {
+                switch treatment {
                 case .sent:
                     message.delivery.initial = .available
                     send(message.delivery)

@@ -146,7 +146,7 @@ extension SQL {
             WHERE id = :id
             """
 
-        /// Gives the attempt back: if it was the first and nothing can have been received, the next one is the first again.
+        /// Does not count the attempt: if it was the first and nothing can have been received, the next one is the first again.
         static let pause = """
             UPDATE delivery SET
                 state = 'available', lease_until = NULL, run_at = :run_at, failure = :failure, paused = 1, attempts = attempts - 1,
@@ -155,7 +155,7 @@ extension SQL {
             WHERE id = :id
             """
 
-        /// Gives the attempt back, and keeps the delivery's place in the receiver's queue.
+        /// Does not count the attempt, and keeps the delivery's place in the receiver's queue.
         static let postpone = """
             UPDATE delivery SET
                 state = 'available', lease_until = NULL, failure = :failure, attempts = attempts - 1,
@@ -183,7 +183,7 @@ extension SQL {
             UPDATE stop SET since = :now, until = :now WHERE receiver = :receiver AND until IS NULL
             """
 
-        /// Stores a resumption even if no pause is stored: a pause may be on its way to the store.
+        /// Stores a resumption even if no pause is stored: a pause may be stored a moment later.
         static let resumption = """
             INSERT INTO stop (receiver, cause, since, until, interval, why) VALUES (:receiver, 'refusal', :now, :now, 0, '')
             ON CONFLICT (receiver, cause) DO UPDATE SET since = :now, until = :now

@@ -214,8 +214,8 @@ enum Schema {
         CREATE INDEX rule_state_subject ON rule_state (subject) WHERE subject IS NOT NULL;
         CREATE INDEX rule_state_expires ON rule_state (expires) WHERE expires IS NOT NULL;
 
-        -- Keep the numbers of keys. A window is one key, whatever it holds. A budget is no key of a rule, and what a task has begun
-        -- is no key by itself.
+        -- Count the keys of each rule. A window counts as one key, whatever it holds. Budgets, and the records of waits that a task
+        -- has begun, do not count.
         CREATE TRIGGER rule_state_added AFTER INSERT ON rule_state
         WHEN new.kind NOT IN ('budget', 'begun', 'digest', 'escalation', 'escalated', 'steps') AND NOT EXISTS (
             SELECT 1 FROM rule_state
@@ -233,7 +233,7 @@ enum Schema {
             WHERE name = iif(old.rule LIKE 'shadow/%', substr(old.rule, 8), old.rule);
         END;
 
-        -- Those that are over but may still close what they opened are not under way.
+        -- Count the escalations under way: not those that have ended, but may still close the alerts that they opened.
         CREATE TRIGGER escalation_added AFTER INSERT ON rule_state WHEN new.kind = 'escalation' AND new.expires IS NULL
         BEGIN
             UPDATE rule SET escalations = escalations + 1 WHERE name = new.element;
@@ -288,8 +288,8 @@ enum Schema {
             ended INTEGER                             -- when its end was
         ) STRICT, WITHOUT ROWID;
 
-        -- What left the house and what people did. Each hash covers the one before, so that a changed row is found. The first row
-        -- kept has only its hash.
+        -- The attempts of deliveries, and the acts of people. Each hash covers the one before, so that a changed row is found. The oldest
+        -- row has only its hash.
         CREATE TABLE audit (
             number INTEGER PRIMARY KEY,
             at INTEGER NOT NULL,

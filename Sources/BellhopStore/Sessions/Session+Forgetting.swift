@@ -105,7 +105,7 @@ extension SQL {
             SELECT scope.instance, departed.snapshot FROM scope CROSS JOIN departed ON departed.scope = scope.id AND departed.key = :key
             """
 
-        /// Reads all tasks: only a person asks for one by its number or address.
+        /// Reads all tasks. It may be slow, because only the command of a person finds a task by its number or address.
         static let byName = """
             SELECT scope.instance, task.snapshot FROM task JOIN scope ON scope.id = task.scope
             WHERE task.snapshot ->> '$.number' = :name OR task.snapshot ->> '$.url' = :name

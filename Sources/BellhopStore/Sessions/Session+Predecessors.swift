@@ -42,7 +42,7 @@ extension Session {
     /// Whether all that a delivery waits for are done.
     func isFree(_ id: Int64) throws -> Bool { try readiness(of: id) == .free }
 
-    /// Updates the deliveries that wait, directly or indirectly, for a changed one: each becomes free, waits on, or is stopped.
+    /// Updates the deliveries that wait, directly or indirectly, for a changed one: each becomes free, continues to wait, or is stopped.
     func settleFollowers(of id: Int64, at now: Timestamp) throws {
         var changed = [id]
         while let id = changed.popLast() {
@@ -56,12 +56,12 @@ extension Session {
         }
     }
 
-    /// Deletes a delivery's waits, so that nothing revives it.
+    /// Deletes a delivery's waits, so that no predecessor makes it available again.
     func forgetWaits(of id: Int64) throws {
         try run(SQL.Predecessors.forget) { try $0.bind(":id", id) }
     }
 
-    /// Finds the heads again of those lanes in which a delivery waits.
+    /// Finds new heads for the lanes in which a delivery waits.
     func reorder(barredAmong deliveries: [Delivery]) throws {
         for lane in Set(deliveries.map(\.lane)) {
             if try isBarred(lane) { try reorder(lane) }

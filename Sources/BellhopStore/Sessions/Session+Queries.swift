@@ -124,7 +124,7 @@ extension Session {
         return try Self.span(&statement)
     }
 
-    /// The id that a query asks for, if it is a whole one.
+    /// The id in a query if it is complete; nil if it is only the beginning of an id.
     private static func wholeID(_ id: String?) -> String? {
         id.flatMap { id in
             id.utf8.count == 32 && id.utf8.allSatisfy { $0 &- 0x30 < 10 || $0 &- UInt8(ascii: "a") < 6 } ? id : nil

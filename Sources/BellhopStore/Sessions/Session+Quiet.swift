@@ -34,16 +34,16 @@ extension Session {
     /// Throws ``ReleaseConflict`` or ``RouteConflict`` if a fact that the release was decided on has changed.
     func release(_ release: MessageRelease) throws {
         var check = try prepare(SQL.Quiet.isHeld)
-        for (message, _) in release.fates {
+        for (message, _) in release.treatments {
             try check.bind(":id", message.place)
             try check.bind(":end", message.delivery.runAt)
             guard try check.exists() else { throw ReleaseConflict() }
         }
         var silenced: [String: Int] = [:]
         let receipt = release.joined.map { Delivery.receipt(joining: $0.id) }
-        for (message, fate) in release.fates {
+        for (message, treatment) in release.treatments {
             let id = message.place
-            switch fate {
+            switch treatment {
             case .sent: try send(id, message.delivery.lane, at: release.at)
             case .joined:
                 guard let receipt else { throw ReleaseConflict() }
@@ -88,7 +88,7 @@ extension Session {
         try forgetWaits(of: id)
     }
 
-    /// Drops the messages that a quiet time still holds and that this would close. Returns whether any other is left to close.
+    /// Drops the messages that `closing` would close and that a quiet time still holds. Returns whether others must still be closed.
     func dropHeld(closedBy closing: Delivery.Closing, at now: Timestamp) throws -> Bool {
         var statement = try prepare(SQL.Quiet.named)
         let failure = Failure(.quiet, .giveUp, "The escalation that it belongs to ended before the quiet time did.")
@@ -135,7 +135,7 @@ extension Session {
     }
 }
 
-/// A message is no longer held, or has another end, since its release was decided.
+/// Since the release was decided, a message is no longer held, or is held until another time.
 struct ReleaseConflict: Error {}
 
 extension SQL {

@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    private func fates(_ release: MessageRelease) -> [MessageRelease.Fate] { release.fates.map(\.fate) }
+    private func treatments(_ release: MessageRelease) -> [MessageRelease.Treatment] { release.treatments.map(\.treatment) }
 
     private func lines(_ release: MessageRelease) -> [String] {
         guard let message = release.joined?.arguments.message else { return [] }
@@ -154,7 +154,7 @@ import Testing
         remembered[changed.key]?.snapshot = changed
         remembered[tasks[5].key] = nil
         let release = book.release(held, ReleaseFacts(tasks: [Fixture.scope: remembered]), at: Self.morning)
-        #expect(fates(release) == Array(repeating: .joined, count: 6))
+        #expect(treatments(release) == Array(repeating: .joined, count: 6))
         #expect(
             lines(release) == [
                 "6 messages were kept back", "INC1 (https://acme.example/1) – closed", "INC2 (https://acme.example/2) – left",
@@ -170,7 +170,7 @@ import Testing
     @Test func `a single held message is sent unchanged`() throws {
         let book = try Self.book(Self.night + Self.notify)
         let release = book.release(held(book, [Fixture.task()]), ReleaseFacts(), at: Self.morning)
-        #expect(fates(release) == [.sent])
+        #expect(treatments(release) == [.sent])
         #expect(release.joined == nil)
     }
 
@@ -186,9 +186,9 @@ import Testing
         let release = book.release(
             held, ReleaseFacts(events: [3: event]), silences: book.silences([silence]), at: Self.morning)
         let later = Self.morning + .seconds(7200)
-        #expect(fates(release) == [.held(until: later), .sent, .silenced(by: "s1"), .held(until: later)])
+        #expect(treatments(release) == [.held(until: later), .sent, .silenced(by: "s1"), .held(until: later)])
         let dropping = try Self.book(Self.night + Self.notify, ops: try Self.entry("07:00-09:00", then: .drop))
-        guard case .dropped(let failure)? = fates(dropping.release(held, ReleaseFacts(), at: Self.morning)).first else {
+        guard case .dropped(let failure)? = treatments(dropping.release(held, ReleaseFacts(), at: Self.morning)).first else {
             Issue.record("not dropped")
             return
         }
@@ -199,11 +199,11 @@ import Testing
         let book = try Self.book(Self.night + Self.notify)
         let held = held(book, [Fixture.task()])
         let longer = try Self.book("quiet: {hours: \"22:00-09:00\"}\n" + Self.notify)
-        #expect(fates(longer.release(held, ReleaseFacts(), at: Self.morning)) == [.sent])
+        #expect(treatments(longer.release(held, ReleaseFacts(), at: Self.morning)) == [.sent])
         // The agent was away until the next night.
         let night = Self.evening + .days(1)
-        #expect(fates(book.release(held, ReleaseFacts(), at: night)) == [.held(until: Self.morning + .days(1))])
-        #expect(fates(try Self.book(Self.notify).release(held, ReleaseFacts(), at: night)) == [.sent])
+        #expect(treatments(book.release(held, ReleaseFacts(), at: night)) == [.held(until: Self.morning + .days(1))])
+        #expect(treatments(try Self.book(Self.notify).release(held, ReleaseFacts(), at: night)) == [.sent])
     }
 
     private func message(_ number: Int, thread: String? = nil, resolve: Bool = false, continues: Bool = false) -> HeldMessage {
@@ -226,7 +226,7 @@ import Testing
             message(4, thread: "A", continues: true),
         ]
         let release = book.release(held, ReleaseFacts(), at: Self.morning)
-        #expect(fates(release) == [.sent, .joined, .joined, .sent])
+        #expect(treatments(release) == [.sent, .joined, .joined, .sent])
         #expect(lines(release) == ["2 messages were kept back", "m2", "m3"])
         let message = try #require(release.joined?.arguments.message)
         #expect(message.mentions == [.user("U0"), .user("U1")])
@@ -252,11 +252,11 @@ import Testing
             message(1, thread: "A"), message(2, thread: "B"), message(3, thread: "A", resolve: true), message(4, thread: "A"),
         ]
         let release = book.release(held, ReleaseFacts(), at: Self.morning)
-        guard case .dropped(let failure) = fates(release)[0] else {
+        guard case .dropped(let failure) = treatments(release)[0] else {
             Issue.record("the first is not dropped")
             return
         }
         #expect(failure.reason == .quiet)
-        #expect(fates(release).dropFirst() == [.sent, .sent, .sent])
+        #expect(treatments(release).dropFirst() == [.sent, .sent, .sent])
     }
 }

@@ -141,10 +141,10 @@ struct Operation: Sendable, CustomTestStringConvertible {
                 let held = try await bench.store.released(at: bench.after(3600))
                 let joined = Delivery.coalescing(
                     Message(title: [.text("2")]), insteadOf: held[0].delivery, expires: nil, hop: 0, at: bench.now)
-                let fates: [MessageRelease.Fate] = [
+                let treatments: [MessageRelease.Treatment] = [
                     .joined, .joined, .silenced(by: silence.id), .dropped(Failure(.quiet, .giveUp, "x")), .sent,
                 ]
-                _ = try await bench.store.release(MessageRelease(Array(zip(held, fates)), joined: joined, at: bench.now))
+                _ = try await bench.store.release(MessageRelease(Array(zip(held, treatments)), joined: joined, at: bench.now))
             }),
         Operation(testDescription: "add a silence", run: { try await $0.store.add(silence, at: $0.now) }),
         Operation(

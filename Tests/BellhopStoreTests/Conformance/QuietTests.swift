@@ -64,7 +64,7 @@ import Testing
                     [
                         .joined, .joined, .silenced(by: silence.id), .dropped(Failure(.quiet, .giveUp, "no")),
                         .held(until: later),
-                    ] as [MessageRelease.Fate])), joined: joined, at: bench.now)
+                    ] as [MessageRelease.Treatment])), joined: joined, at: bench.now)
         #expect(try await bench.store.release(release))
         #expect(try await !bench.store.release(release))
         #expect(try await bench.states() == [.done, .done, .silenced, .dropped, .quiet, .available])

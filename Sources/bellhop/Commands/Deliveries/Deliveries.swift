@@ -11,7 +11,7 @@ struct Deliveries: AsyncParsableCommand {
               waiting    it waits for an earlier step with `on_error: stop`
               running    being done
               done       done
-              dead       it failed for good: fix the cause, then retry or drop it
+              dead       it failed permanently: fix the cause, then retry or drop it
               held       perhaps done, not proved: check the task, then retry or drop it
               shadow     its rule is in shadow mode: recorded, not done
               silenced   a silence kept it back: recorded, never sent
