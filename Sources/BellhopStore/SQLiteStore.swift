@@ -71,7 +71,7 @@ final class SQLiteStore: Sendable {
             let (database, state) = try readable(path)
             guard state == .current else {
                 throw StoreError(
-                    .damaged, "The store \(path) was made by an older Bellhop: start the agent once, which brings it up to date.")
+                    .damaged, "The store \(path) was made by an older Bellhop: start the agent once, which upgrades it.")
             }
             let connections = Connections(database, path: path, hasReaders: false)
             return SQLiteStore(path: path, connections: connections, lock: nil, isReadOnly: true, faults: nil)
@@ -136,7 +136,7 @@ final class SQLiteStore: Sendable {
         guard let file, StoreFile.identity(of: path) != file else { return }
         throw StoreError(
             .lost,
-            "The store \(path) was deleted or replaced while it was in use, so nothing can be saved now: put it back, "
+            "The store \(path) was deleted or replaced while it was in use, so nothing can be saved now: restore the file, "
                 + "or restart the agent, which creates a new one if there is none.")
     }
 

@@ -107,7 +107,8 @@ import Testing
         let seen = Mutex<[(fields: Int, polls: Int)]>([])
         let engine = Engine(
             bench.surroundings, shelf: shelf, sources: [(source, .minutely)],
-            onSchemaChange: { changed in seen.withLock { $0.append((changed.schema.fields.count, source.requests.lists.count)) } },
+            onSchemaChange: { changed in seen.withLock { $0.append((changed.schema.fields.count, source.requests.lists.count)) }
+            },
             actions: { _ in ScriptedAction() })
         _ = try await engine.runOnce()
         _ = try await engine.runOnce()

@@ -55,7 +55,7 @@ public struct HolidayFile: Sendable {
         let closing = entries.filter { $0.text("STATUS") != "CANCELLED" }
         if let first = closing.first, closing.allSatisfy({ $0.text("TRANSP") == "TRANSPARENT" }) {
             throw Malformed(
-                line: first.line, message: "no entry of the file takes time (all have TRANSP:TRANSPARENT), so it closes nothing")
+                line: first.line, message: "all entries of the file have TRANSP:TRANSPARENT, so it contains no holiday")
         }
         // An entry with RECURRENCE-ID replaces one repetition of another entry.
         var replaced: [String: [ICalendarTime]] = [:]

@@ -22,7 +22,7 @@ public struct EventCatalogue: Sendable {
         EventDefinition(
             .loginEvent, "a login with credentials from bellhop.yaml succeeded or failed", from: .connection, login),
         EventDefinition(
-            .keychainLoginEvent, "the same for a connection with `auth: {keychain: true}`", from: .connection, login),
+            .keychainLoginEvent, "a login to a connection with `auth: {keychain: true}` succeeded or failed", from: .connection, login),
         EventDefinition(
             .sessionExpired, "the server ended the session; a new login follows", from: .connection,
             login.filter { $0.name != EventKey.ok.rawValue }),
@@ -47,7 +47,7 @@ public struct EventCatalogue: Sendable {
         EventDefinition(
             .scheduleDue, "a rule's schedule came due", from: .rule,
             [
-                member(.due, .text), member(.missed, .integer(0...Int.max), "how many earlier times this one makes up for"),
+                member(.due, .text), member(.missed, .integer(0...Int.max), "how many earlier due times were missed"),
             ]),
         EventDefinition(
             .pageChanged, "the words of a watched page changed", from: .page,
@@ -66,7 +66,7 @@ public struct EventCatalogue: Sendable {
             [
                 member(.source, .text),
                 member(.counts, .record([.known, .new, .gone, .changed].map { member($0, .integer(0...Int.max)) })),
-                member(.fields, .list(.text), "those in which `changed` tasks changed alike"),
+                member(.fields, .list(.text), "the fields in which `changed` tasks changed"),
             ]),
         EventDefinition(
             .deliveryDead, "a delivery failed permanently", from: .delivery,

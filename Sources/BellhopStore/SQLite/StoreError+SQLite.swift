@@ -10,7 +10,7 @@ extension StoreError {
         case let error as DamagedValue:
             self.init(
                 .damaged,
-                "The store \(path) is damaged (\(error.problem)): stop the agent and put back a copy, or move the file away to start anew."
+                "The store \(path) is damaged (\(error.problem)): stop the agent and restore a copy, or move the file away to start anew."
             )
         case let error as SQLiteError:
             self.init(error, path: path)
@@ -28,7 +28,7 @@ extension StoreError {
             // SQLite does not find out why it failed to create a file that it maps into memory.
             self.init(fullDiskWith: path)
         case SQLITE_READONLY where StoreFile.isHalfCreated(path):
-            self.init(.damaged, "The store \(path) is half created: start the agent, which completes it.")
+            self.init(.damaged, "The store \(path) was not completely created: start the agent, which completes it.")
         case SQLITE_CANTOPEN where Self.hasUnreadableLog(path), SQLITE_READONLY where Self.hasUnreadableLog(path):
             self.init(
                 .full,
@@ -44,12 +44,12 @@ extension StoreError {
         case SQLITE_CORRUPT:
             self.init(
                 .damaged,
-                "The store \(path) is damaged (\(reason)): stop the agent and put back a copy, or move the file away to start anew."
+                "The store \(path) is damaged (\(reason)): stop the agent and restore a copy, or move the file away to start anew."
             )
         case SQLITE_ERROR where reason.hasPrefix("no such table") || reason.hasPrefix("no such column"):
             self.init(
                 .damaged,
-                "The store \(path) lacks a table or column of Bellhop (\(reason)): stop the agent and put back a copy, or move the file away to start anew."
+                "The store \(path) lacks a table or column of Bellhop (\(reason)): stop the agent and restore a copy, or move the file away to start anew."
             )
         case SQLITE_NOTADB:
             self.init(.damaged, "The file \(path) is not a Bellhop store: name another file under `store` in bellhop.yaml.")

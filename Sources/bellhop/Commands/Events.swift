@@ -184,7 +184,7 @@ struct Events: DataCommand {
             let fields = (data[.fields]?.asArray ?? []).compactMap(\.asString).joined(separator: ", ")
             words =
                 count(.changed) > 0
-                ? "held back: \(count(.changed)) of \(count(.known)) tasks changed alike (\(fields))"
+                ? "held back: \(count(.changed)) of \(count(.known)) tasks changed in the same fields (\(fields))"
                 : "held back: \(count(.new)) new and \(count(.gone)) gone of \(count(.known)) tasks"
         case .sessionExpired:
             words = "the server ended the session of \(text(.user))\(note(text(.reason))); a new login follows"

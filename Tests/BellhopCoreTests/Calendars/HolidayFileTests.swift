@@ -100,7 +100,7 @@ import Testing
             ("DTSTART:20260101T090000\nRDATE:20260102T140000", 5, "RDATE with another time than DTSTART is not supported"),
             (
                 "DTSTART;VALUE=DATE:20260101\nTRANSP:TRANSPARENT", 3,
-                "no entry of the file takes time (all have TRANSP:TRANSPARENT), so it closes nothing"
+                "all entries of the file have TRANSP:TRANSPARENT, so it contains no holiday"
             ),
             ("what is this", 4, "this is not a line of an iCalendar file"),
         ])

@@ -144,7 +144,7 @@ import Testing
             try FileManager.default.copyItem(atPath: half.path + "/half.db" + end, toPath: path + end)
         }
         let error = try #require(refusal { _ = try SQLiteStore.openForReading(path: path) })
-        #expect(error.message.contains("half created: start the agent"))
+        #expect(error.message.contains("not completely created: start the agent"))
         try await make()
         let store = try SQLiteStore.openForReading(path: path)
         #expect(try await store.unrouted(limit: 9).map(\.event) == [Sample.event(1)])
