@@ -66,7 +66,7 @@ struct TouchPointWrite: Write {
     init(_ entry: TouchPointEntry, _ attempt: Attempt, _ note: WriteNote, _ connection: ETOConnection) {
         self.entry = entry
         self.connection = connection
-        claimed = attempt.claimed
+        claimed = attempt.othersReferences
         isSent = attempt.lastUncertain != nil
         known = isSent ? Known(json: note.before) : nil
     }

@@ -45,8 +45,8 @@ public struct Attempt: Sendable, Hashable {
     public var firstStarted: Timestamp?
     /// When the latest attempt that may have reached the other side started; nil if none has.
     public var lastUncertain: Timestamp?
-    /// The objects that other deliveries for the same task have created (``Receipt/reference``), and not this one.
-    public var claimed: Set<String>
+    /// The references of other deliveries (``Receipt/reference``). An attempt that looks for its own result ignores these objects.
+    public var othersReferences: Set<String>
     /// A period that is missing in the store, because the store was restored from a copy: the delivery may have been done then.
     public var mayRepeat: Range<Timestamp>?
     /// For a replay: when the event happened. Content that was written since then is not written again.
@@ -57,14 +57,14 @@ public struct Attempt: Sendable, Hashable {
     public var firstMessage: JSON?
 
     public init(
-        number: Int, now: Timestamp, firstStarted: Timestamp? = nil, lastUncertain: Timestamp? = nil, claimed: Set<String> = [],
-        mayRepeat: Range<Timestamp>? = nil, upcoming: [String] = [], firstMessage: JSON? = nil
+        number: Int, now: Timestamp, firstStarted: Timestamp? = nil, lastUncertain: Timestamp? = nil,
+        othersReferences: Set<String> = [], mayRepeat: Range<Timestamp>? = nil, upcoming: [String] = [], firstMessage: JSON? = nil
     ) {
         self.number = number
         self.now = now
         self.firstStarted = firstStarted
         self.lastUncertain = lastUncertain
-        self.claimed = claimed
+        self.othersReferences = othersReferences
         self.mayRepeat = mayRepeat
         self.upcoming = upcoming
         self.firstMessage = firstMessage

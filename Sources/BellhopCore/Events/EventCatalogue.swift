@@ -22,7 +22,8 @@ public struct EventCatalogue: Sendable {
         EventDefinition(
             .loginEvent, "a login with credentials from bellhop.yaml succeeded or failed", from: .connection, login),
         EventDefinition(
-            .keychainLoginEvent, "a login to a connection with `auth: {keychain: true}` succeeded or failed", from: .connection, login),
+            .keychainLoginEvent, "a login to a connection with `auth: {keychain: true}` succeeded or failed", from: .connection,
+            login),
         EventDefinition(
             .sessionExpired, "the server ended the session; a new login follows", from: .connection,
             login.filter { $0.name != EventKey.ok.rawValue }),

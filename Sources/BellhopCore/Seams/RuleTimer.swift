@@ -34,12 +34,12 @@ public struct RuleTimer: Sendable, Hashable, Identifiable {
         /// Whether the timer only makes an event, which then runs its rule.
         public var isOfSchedule: Bool { self == .schedule }
         /// Whether the result depends on the tasks that exist when the timer is due.
-        public var looksAtTasks: Bool { isJudged || self == .group || self == .existing }
+        public var looksAtTasks: Bool { reevaluatesCondition || self == .group || self == .existing }
         /// Whether the rule's condition is evaluated again when the timer is due, so that the result depends on the sources at that time.
-        public var isJudged: Bool { self == .hold || self == .absence || self == .escalation }
+        public var reevaluatesCondition: Bool { self == .hold || self == .absence || self == .escalation }
     }
 
-    /// For a timer that is judged: the source of its occasion; nil if it has none.
+    /// If the condition is evaluated again: the source of its occasion; nil if it has none.
     public var source: String? {
         id.kind == .absence ? payload["source"]?.asString : String(id.key.prefix { $0 != "/" })
     }

@@ -102,14 +102,14 @@ public struct TimerLoop: Sendable {
     /// When a schedule came due; for a late one, when its event was made.
     private func moment(of schedule: Event, by book: RuleBook) -> NextEvents.Moment {
         let due = schedule.data[.due]?.asString.flatMap(Timestamp.init(rfc3339:)) ?? schedule.time
-        return isTimely(due, of: schedule.source, by: book)
+        return isOnTime(due, of: schedule.source, by: book)
             ? NextEvents.Moment(time: due) : NextEvents.Moment(time: schedule.time, isLate: true)
     }
 
-    private func isTimely(_ timer: RuleTimer, by book: RuleBook) -> Bool { isTimely(timer.due, of: timer.id.rule, by: book) }
+    private func isOnTime(_ timer: RuleTimer, by book: RuleBook) -> Bool { isOnTime(timer.due, of: timer.id.rule, by: book) }
 
     /// Whether the agent was running at the due time, and knew the tasks that the rule reads.
-    private func isTimely(_ due: Timestamp, of rule: String, by book: RuleBook) -> Bool {
+    private func isOnTime(_ due: Timestamp, of rule: String, by book: RuleBook) -> Bool {
         due >= started && initialPolls.hadPolled(book.scopesRead(by: rule), at: due)
     }
 
@@ -139,7 +139,7 @@ public struct TimerLoop: Sendable {
             let ready = due.filter { timer in
                 // The timer of a rule that is being installed waits until the rule is in force.
                 book.contains(timer.id.rule)
-                    && (limit == nil || timer.id.kind == .group || timer.id.kind == .existing || isTimely(timer, by: book))
+                    && (limit == nil || timer.id.kind == .group || timer.id.kind == .existing || isOnTime(timer, by: book))
                     && !isKeptBack(timer, by: book, at: now)
             }
             if ready.isEmpty {
@@ -177,12 +177,12 @@ public struct TimerLoop: Sendable {
     /// Whether a timer waits for the first poll of the sources whose tasks its rule reads, or for the first good poll of its own source.
     private func isKeptBack(_ timer: RuleTimer, by book: RuleBook, at now: Timestamp) -> Bool {
         if now < started + InitialPolls.patience, initialPolls.isMissing(book.scopesRead(by: timer.id.rule)) { return true }
-        return scopesJudged(by: timer, of: book).contains { initialPolls.mustWait(for: $0.scope, at: now) }
+        return scopesEvaluated(by: timer, of: book).contains { initialPolls.mustWait(for: $0.scope, at: now) }
     }
 
     /// The sources of a timer whose result depends on the present state of a task; otherwise empty.
-    private func scopesJudged(by timer: RuleTimer, of book: RuleBook) -> [(source: String, scope: Scope.ID)] {
-        guard timer.id.kind.isJudged, let source = timer.source else { return [] }
+    private func scopesEvaluated(by timer: RuleTimer, of book: RuleBook) -> [(source: String, scope: Scope.ID)] {
+        guard timer.id.kind.reevaluatesCondition, let source = timer.source else { return [] }
         // An absence of a whole rule is about all of the rule's sources.
         let sources = source.isEmpty ? book.watched(by: timer.id.rule) : [source]
         return sources.compactMap { source in book.scope(of: source).map { (source, $0) } }
@@ -192,7 +192,7 @@ public struct TimerLoop: Sendable {
     private func reportMissingPolls(_ timers: [RuleTimer], by book: RuleBook, at now: Timestamp) {
         if initialPolls.areGood { return }
         for timer in timers {
-            for (source, scope) in scopesJudged(by: timer, of: book) where initialPolls.isNewlyOverdue(scope, at: now) {
+            for (source, scope) in scopesEvaluated(by: timer, of: book) where initialPolls.isNewlyOverdue(scope, at: now) {
                 let text =
                     "Source \(source) has had no good poll for 15 minutes. Rules that waited for it now use the stored tasks; "
                     + "see `bellhop status`."
@@ -212,7 +212,8 @@ public struct TimerLoop: Sendable {
         let later = unrouted.filter { $0.sequence > firstPlace }
         let end = later.first?.event.time ?? .distantFuture
         let batch = timers.prefix(surroundings.timersAtOnce).prefix {
-            $0.due <= max(end, first.due) && place(of: $0) == firstPlace && $0.id.kind.isJudged == first.id.kind.isJudged
+            $0.due <= max(end, first.due) && place(of: $0) == firstPlace
+                && $0.id.kind.reevaluatesCondition == first.id.kind.reevaluatesCondition
         }
         return (Array(batch), later)
     }
@@ -221,14 +222,14 @@ public struct TimerLoop: Sendable {
     private func place(of timer: RuleTimer, by active: RuleShelf.ActiveRules) -> Int64 {
         // The rule sees only events after its own place. It sees tasks that are created later through these events.
         if timer.id.kind == .existing { return active.since[timer.id.rule] ?? .max }
-        return isTimely(timer, by: active.book) ? .min : .max
+        return isOnTime(timer, by: active.book) ? .min : .max
     }
 
     /// Routes those of these events that come before the first timer; false if there are none.
     private func route(_ events: [StoredEvent], before timers: [RuleTimer]) async throws(StoreError) -> Bool {
         guard let timer = timers.first, let active = try await shelf.current(in: surroundings) else { return false }
         // A timer that came due before the sources were polled comes after the events of their polls.
-        let isLate = timer.id.kind.isJudged && !isTimely(timer, by: active.book)
+        let isLate = timer.id.kind.reevaluatesCondition && !isOnTime(timer, by: active.book)
         let earlier = isLate ? events : Array(events.prefix { $0.event.time < timer.due })
         if earlier.isEmpty { return false }
         guard let next = try await next(of: earlier, in: events, by: active.book) else { return true }

@@ -103,7 +103,7 @@ extension Surroundings {
     }
 }
 
-/// Stores the events of all senders except polls on the bus.
+/// Stores events on the bus: all events except those of polls.
 public struct Intake: EventSink {
     private let surroundings: Surroundings
 

@@ -216,7 +216,7 @@ struct Explainer {
         let source = book?.surroundings.sources.first { $0.name == timer.source }
         let isPolled = book == nil || source.map { $0.shows != .events } ?? false
         let coming = RuleTimer.coming(
-            isPaused: facts.pause(of: timer.id.rule, at: now) != nil, isAfterPoll: timer.id.kind.isJudged && isPolled)
+            isPaused: facts.pause(of: timer.id.rule, at: now) != nil, isAfterPoll: timer.id.kind.reevaluatesCondition && isPolled)
         return "was due at \(due), and comes \(coming)"
     }
 

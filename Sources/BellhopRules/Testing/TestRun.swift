@@ -79,7 +79,7 @@ struct TestRun {
             self.returnTime = nil
             trial.reload()
             let book = book
-            trial.fire(until: trial.now) { !$0.id.kind.isJudged && book.scopesRead(by: $0.id.rule).isEmpty }
+            trial.fire(until: trial.now) { !$0.id.kind.reevaluatesCondition && book.scopesRead(by: $0.id.rule).isEmpty }
             let steps = pending
             pending = []
             show(steps)

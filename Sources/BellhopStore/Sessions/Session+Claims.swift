@@ -207,7 +207,7 @@ extension Session {
             delivery: row.delivery.delivery, lease: lease,
             attempt: Attempt(
                 number: row.attempts + 1, now: now, firstStarted: row.firstStarted, lastUncertain: row.lastUncertain,
-                claimed: try references(of: row),
+                othersReferences: try references(of: row),
                 mayRepeat: row.lastUncertain == nil ? downtime?.span(before: row.delivery.delivery.createdAt) : nil,
                 firstMessage: try firstMessage(for: row.delivery.delivery, at: now)))
         claim.attempt.replayOf = try timeOfReplayedEvent(for: row.delivery.delivery)

@@ -20,8 +20,10 @@ import Testing
             createdAt: practice.clock.now)
     }
 
-    private func attempt(_ number: Int = 1, uncertain: Timestamp? = nil, claimed: Set<String> = []) -> Attempt {
-        Attempt(number: number, now: practice.clock.now, firstStarted: uncertain, lastUncertain: uncertain, claimed: claimed)
+    private func attempt(_ number: Int = 1, uncertain: Timestamp? = nil, othersReferences: Set<String> = []) -> Attempt {
+        Attempt(
+            number: number, now: practice.clock.now, firstStarted: uncertain, lastUncertain: uncertain,
+            othersReferences: othersReferences)
     }
 
     private func add(_ connection: ETOConnection, _ delivery: Delivery, _ attempt: Attempt) async throws -> Receipt {
@@ -171,7 +173,7 @@ import Testing
             #expect(receipt.reference == first.reference)
             #expect(practice.eto.responses.count == 1)
             // It proves one delivery; the next is added.
-            made.claimed = Set([receipt.reference].compactMap(\.self))
+            made.othersReferences = Set([receipt.reference].compactMap(\.self))
             _ = try await add(connection, delivery(occasion: "event/2"), made)
             #expect(practice.eto.responses.count == 2)
         }
@@ -206,7 +208,7 @@ import Testing
             let other = try await add(connection, delivery(occasion: "event/2"), attempt())
             await practice.clock.advance(by: .seconds(200))
             let reference = try #require(other.reference)
-            _ = try await add(connection, mine, attempt(2, uncertain: start, claimed: [reference]))
+            _ = try await add(connection, mine, attempt(2, uncertain: start, othersReferences: [reference]))
         }
         #expect(practice.eto.counts.added == 2)
     }

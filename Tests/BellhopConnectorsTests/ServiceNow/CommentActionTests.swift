@@ -124,7 +124,7 @@ import Testing
         instance.addNote("Thanks", .comments, on: task.id, by: "john.doe")
         let other = try #require(instance.addNote("Thanks", .workNotes, on: task.id, by: "john.doe"))
         let again = Attempt(
-            number: 2, now: began + .seconds(600), firstStarted: began, lastUncertain: began, claimed: [other.id])
+            number: 2, now: began + .seconds(600), firstStarted: began, lastUncertain: began, othersReferences: [other.id])
         await practice.clock.advance(by: .seconds(600))
         let receipt = try await perform(.comment("Thanks", on: task.id), again)
         #expect(notes.filter { $0.author == "john.doe" }.count == 3)

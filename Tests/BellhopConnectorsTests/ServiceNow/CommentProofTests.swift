@@ -85,7 +85,7 @@ import Testing
         await practice.clock.advance(by: .seconds(130))
         let again = Attempt(
             number: 2, now: practice.clock.now, firstStarted: began, lastUncertain: began,
-            claimed: Set([first.reference].compactMap(\.self)))
+            othersReferences: Set([first.reference].compactMap(\.self)))
         let second = try await perform(.comment("Reminder", on: task.id, occasion: "event/2"), again)
         #expect(notes.count == 2)
         #expect(second.reference != first.reference)
@@ -164,7 +164,7 @@ import Testing
         #expect(receipt.summary.hasPrefix("found written before the store was restored"))
         #expect(notes.count == 1)
         // It proves one delivery; the next is written.
-        made.claimed = Set([receipt.reference].compactMap(\.self))
+        made.othersReferences = Set([receipt.reference].compactMap(\.self))
         _ = try await perform(.comment("Reminder", on: task.id, occasion: "event/2"), made)
         #expect(notes.count == 2)
     }

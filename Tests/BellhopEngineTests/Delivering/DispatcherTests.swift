@@ -172,7 +172,7 @@ import Testing
         let action = ScriptedAction { delivery, _ in Receipt("201", reference: delivery.text) }
         let deliveries = ["a", "b", "c"].map { TestDelivery($0, lane: "task", action: "comment", task: "t1") }
         _ = try await run(bench, deliveries + [TestDelivery("other", action: "comment", task: "t2")], action)
-        let claimed = Dictionary(uniqueKeysWithValues: action.performed.map { ($0.delivery.text, $0.attempt.claimed) })
+        let claimed = Dictionary(uniqueKeysWithValues: action.performed.map { ($0.delivery.text, $0.attempt.othersReferences) })
         #expect(claimed == ["a": [], "b": ["a"], "c": ["a", "b"], "other": []])
     }
 

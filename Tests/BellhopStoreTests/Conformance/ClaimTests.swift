@@ -143,7 +143,7 @@ import Testing
         try await bench.store.start(.only, at: bench.now)
         let claim = try await bench.claim()[0]
         #expect(claim.delivery.id == own.id)
-        #expect(claim.attempt.claimed == ["comment two"])
+        #expect(claim.attempt.othersReferences == ["comment two"])
     }
 
     @Test(arguments: StoreUnderTest.allCases)
@@ -158,7 +158,7 @@ import Testing
         let own = make(2, "here")
         try await bench.store.route(Routing(deliveries: [own, make(3, "here"), make(4, "there")]))
         for claim in try await bench.claim() {
-            #expect(claim.attempt.claimed == [])
+            #expect(claim.attempt.othersReferences == [])
             if claim.delivery.id == own.id {
                 try await bench.finish(claim, .retry(at: bench.after(5), Sample.failure), uncertain: true)
             } else {
@@ -166,7 +166,7 @@ import Testing
             }
         }
         await bench.clock.pass(5)
-        #expect(try await bench.claim().map(\.attempt.claimed) == [["here"]])
+        #expect(try await bench.claim().map(\.attempt.othersReferences) == [["here"]])
     }
 
     @Test(arguments: StoreUnderTest.allCases)

@@ -191,7 +191,7 @@ struct CommentWrite: Write {
         }
         search = Journal.Search(
             task: comment.task, table: table, element: comment.element, text: comment.text,
-            notBefore: since - times.skew, history: history, claimed: attempt.claimed, delivery: comment.delivery.text,
+            notBefore: since - times.skew, history: history, claimed: attempt.othersReferences, delivery: comment.delivery.text,
             listed: table == "task" ? comment.reference.className : table, upcoming: attempt.upcomingTasks(besides: comment.task))
         journal = Journal(connection: connection, session: context.session)
         self.comment = comment
