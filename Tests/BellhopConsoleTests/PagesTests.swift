@@ -152,7 +152,7 @@ import Testing
             await browser.get("/deliveries/\(id)").text.contains("<a href=\"/deliveries/\(one)\">joined \(one.prefix(12))</a>"))
         #expect(await browser.get("/deliveries").text.contains("<span class=\"state plain\">joined: available</span>"))
         let claimed = try await fixture.store.claim(
-            limit: 1, room: ["ops": Room(attempts: 1)], others: 0, by: .only, until: fixture.clock.now + .seconds(60),
+            limit: 1, quotas: ["ops": ClaimQuota(attempts: 1)], others: 0, by: .only, until: fixture.clock.now + .seconds(60),
             at: fixture.clock.now)
         let claim = try #require(claimed.claims.first)
         let failure = Failure(.refused, .giveUp, "ops says no.")
