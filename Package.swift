@@ -80,6 +80,7 @@ let package = Package(
 
         // The ground floor: rooms that know nothing of each other.
         .target(name: "BellhopCore", dependencies: [crypto], swiftSettings: house),
+        .target(name: "BellhopFiles", swiftSettings: house),
         .target(name: "CEL", dependencies: ["CRE2"], swiftSettings: house),
         .target(name: "YAML", dependencies: ["CLibYAML"], swiftSettings: house),
 
@@ -87,7 +88,7 @@ let package = Package(
         .target(
             name: "BellhopConnectors",
             dependencies: [
-                "BellhopCore", "CLibCurl", "CRE2", asyncHTTPClient, crypto, cryptoExtras, nioCore, nioHTTP1,
+                "BellhopCore", "BellhopFiles", "CLibCurl", "CRE2", asyncHTTPClient, crypto, cryptoExtras, nioCore, nioHTTP1,
                 nioHTTPCompression, nioPosix, nioSSL, nioTLS, subprocess,
             ],
             swiftSettings: house),
@@ -99,7 +100,7 @@ let package = Package(
             ],
             swiftSettings: house),
         .target(name: "BellhopRules", dependencies: ["BellhopCore", "CEL", "YAML", heap], swiftSettings: house),
-        .target(name: "BellhopStore", dependencies: ["BellhopCore", "CSQLite"], swiftSettings: house),
+        .target(name: "BellhopStore", dependencies: ["BellhopCore", "BellhopFiles", "CSQLite"], swiftSettings: house),
         .target(name: "BellhopTelemetry", dependencies: ["BellhopCore", metrics], swiftSettings: house),
 
         // The second floor: sees no concrete store, connector or clock.
@@ -112,9 +113,9 @@ let package = Package(
         .target(
             name: "BellhopAgent",
             dependencies: [
-                "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopInbound", "BellhopRules", "BellhopStore",
-                "BellhopTelemetry", "CMalloc", "YAML", crypto, logging, metrics, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
-                subprocess, unixSignals,
+                "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopFiles", "BellhopInbound", "BellhopRules",
+                "BellhopStore", "BellhopTelemetry", "CMalloc", "YAML", crypto, logging, metrics, nioCore, nioHTTP1, nioPosix,
+                serviceLifecycle, subprocess, unixSignals,
             ],
             swiftSettings: house),
         .target(
@@ -140,8 +141,9 @@ let package = Package(
         .executableTarget(
             name: "bellhop",
             dependencies: [
-                "BellhopAgent", "BellhopConnectors", "BellhopConsole", "BellhopCore", "BellhopEngine", "BellhopInbound",
-                "BellhopRules", "BellhopStore", "Simulator", argumentParser, logging, nioCore, serviceLifecycle, unixSignals,
+                "BellhopAgent", "BellhopConnectors", "BellhopConsole", "BellhopCore", "BellhopEngine", "BellhopFiles",
+                "BellhopInbound", "BellhopRules", "BellhopStore", "Simulator", argumentParser, logging, nioCore, serviceLifecycle,
+                unixSignals,
             ],
             resources: shippedRules.map { .embedInCode("Rules/\($0)") },
             swiftSettings: house, linkerSettings: compactProgram),
@@ -156,8 +158,8 @@ let package = Package(
         .testTarget(
             name: "BellhopCommandTests",
             dependencies: [
-                "BellhopAgent", "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopRules", "BellhopTesting",
-                "Simulator", "bellhop", argumentParser,
+                "BellhopAgent", "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopFiles", "BellhopRules",
+                "BellhopTesting", "Simulator", "bellhop", argumentParser,
             ], exclude: ["Golden"],
             swiftSettings: house),
         .testTarget(

@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopFiles
 import Synchronization
 
 /// The store in a SQLite file, in write-ahead mode; every commit is on disk before the caller continues.
@@ -14,7 +15,7 @@ final class SQLiteStore: Sendable {
     /// Nil outside tests.
     private let faults: StatementFaults?
     /// The file that was opened; nil for a store in memory.
-    private let file: StoreFile.Identity?
+    private let file: FileIdentity?
     /// The executor of the writing thread; nil for a store in memory, which needs none.
     let executor: (any TaskExecutor)?
     /// The scopes that this process polls; they are not pruned, however far its clock jumps.
@@ -29,7 +30,7 @@ final class SQLiteStore: Sendable {
         self.connections = connections
         self.lock = lock
         self.isReadOnly = isReadOnly
-        file = lock == nil ? nil : StoreFile.identity(of: path)
+        file = lock == nil ? nil : FileIdentity(of: path)
         self.faults = faults
         executor = lock == nil ? nil : connections.executor
         writing = GroupCommit(connections, log: log, faults: faults)
@@ -133,7 +134,7 @@ final class SQLiteStore: Sendable {
 
     /// Checks that the path still names the opened file: writes to a deleted file are lost.
     private func requireSameFile() throws(StoreError) {
-        guard let file, StoreFile.identity(of: path) != file else { return }
+        guard let file, FileIdentity(of: path) != file else { return }
         throw StoreError(
             .lost,
             "The store \(path) was deleted or replaced while it was in use, so nothing can be saved now: restore the file, "

@@ -1,21 +1,8 @@
-import BellhopAgent
+import BellhopFiles
 import Glibc
 
 enum Files {
-    static func exist(_ path: String) -> Bool { identity(of: path) != nil }
-
-    /// Identifies a file, whatever its path.
-    struct Identity: Hashable {
-        var device: UInt
-        var number: UInt
-    }
-
-    /// The file at a path; nil if there is none.
-    static func identity(of path: String) -> Identity? {
-        var facts = stat()
-        guard stat(path, &facts) == 0 else { return nil }
-        return Identity(device: UInt(facts.st_dev), number: UInt(facts.st_ino))
-    }
+    static func exist(_ path: String) -> Bool { FileIdentity(of: path) != nil }
 
     /// Writes a new file; false if it exists already.
     static func create(_ path: String, _ text: String, mode: mode_t = 0o644) throws(CommandError) -> Bool {
@@ -38,51 +25,42 @@ enum Files {
 
     /// Writes and closes a file. Removes a new file that cannot be written, as on a full disk.
     private static func write(_ text: String, to file: Int32, _ path: String, isNew: Bool) throws(CommandError) {
-        let error = Descriptor.write(Array(text.utf8), to: file)
-        close(file)
-        guard let error else { return }
-        if isNew { unlink(path) }
-        throw failure(path, "written", error)
+        do throws(SystemError) {
+            defer { close(file) }
+            try Descriptor.write(Array(text.utf8), to: file)
+        } catch {
+            if isNew { unlink(path) }
+            throw failure(path, "written", error)
+        }
     }
 
-    private static func failure(_ path: String, _ verb: String, _ error: Int32 = errno) -> CommandError {
-        CommandError(.inputOutput, "\(path) cannot be \(verb): \(String(cString: strerror(error))).")
+    private static func failure(_ path: String, _ verb: String, _ error: SystemError = SystemError()) -> CommandError {
+        CommandError(.inputOutput, "\(path) cannot be \(verb): \(error.text).")
     }
 
     /// The text of a file; bytes that are not UTF-8 are replaced.
     static func read(_ path: String) throws(CommandError) -> String {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { throw failure(path, "read") }
-        defer { close(file) }
-        var bytes: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 1 << 16)
-        while true {
-            let count = Glibc.read(file, &piece, piece.count)
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw failure(path, "read") }
-            if count == 0 { return String(decoding: bytes, as: UTF8.self) }
-            bytes += piece[..<count]
+        do throws(SystemError) {
+            return String(decoding: try Descriptor.read(at: path), as: UTF8.self)
+        } catch {
+            throw failure(path, "read", error)
         }
     }
 
     static func makeFolder(_ path: String) throws(CommandError) {
-        guard mkdir(path, 0o755) == 0 || errno == EEXIST else {
-            throw CommandError(.inputOutput, "The folder \(path) cannot be made: \(String(cString: strerror(errno))).")
+        do throws(SystemError) {
+            try Folder.make(path, mode: 0o755)
+        } catch {
+            throw CommandError(.inputOutput, "The folder \(path) cannot be made: \(error.text).")
         }
     }
 
     /// Makes a folder with a new name that only this user can read.
     static func makeTemporaryFolder(in folder: String, prefix: String) throws(CommandError) -> String {
-        var template = Array("\(folder)/\(prefix)-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else {
-            throw CommandError(.cannotCreate, "No folder can be made in \(folder): \(String(cString: strerror(errno))).")
+        do throws(SystemError) {
+            return try Folder.makeTemporary(in: folder, prefix: prefix)
+        } catch {
+            throw CommandError(.cannotCreate, "No folder can be made in \(folder): \(error.text).")
         }
-        return String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-    }
-
-    /// Removes a folder with its files.
-    static func removeFolder(_ path: String) {
-        for name in Folder.names(in: path) ?? [] { unlink("\(path)/\(name)") }
-        rmdir(path)
     }
 }

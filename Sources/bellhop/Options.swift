@@ -1,6 +1,7 @@
 import ArgumentParser
 import BellhopAgent
 import BellhopCore
+import BellhopFiles
 import BellhopRules
 import BellhopStore
 import FoundationEssentials
@@ -96,7 +97,7 @@ struct StoreLink {
     var hasRun: Bool { console != nil || Files.exist(store) }
 
     /// The identity of the store's present file; nil without a file on this machine.
-    var file: Files.Identity? { console == nil ? Files.identity(of: store) : nil }
+    var file: FileIdentity? { console == nil ? FileIdentity(of: store) : nil }
 
     /// Answers an inquiry: calls `row` for each row as it is read, and returns the end of the answer.
     func answer(_ inquiry: Inquiry, row: (JSON) -> Void = { _ in }) async throws(CommandError) -> JSON {

@@ -54,7 +54,7 @@ public struct ConfigurationLoader: Sendable {
         let root = try Self.root(of: bytes, file: file)
         var problems = Diagnostics()
         let keychain = keychain.of(Self.project(root[ProjectLine.key]?.scalarText, of: file))
-        let stores = Self.secretStores(root["secrets"], file: file, folder: Self.folder(of: file), &problems)
+        let stores = Self.secretStores(root["secrets"], file: file, folder: PathText.prefix(of: file), &problems)
         let resolver = SecretResolver(environment: environment, stores: stores, keychain: keychain, patience: patience)
         let values: SecretResolver.Found
         do throws(SecretError) {
@@ -64,7 +64,7 @@ public struct ConfigurationLoader: Sendable {
         }
         let lines = ShownLines(root)
         var reading = ConfigurationReading(
-            file: file, folder: Self.folder(of: file), values: values, resolver: resolver, lines: lines,
+            file: file, folder: PathText.prefix(of: file), values: values, resolver: resolver, lines: lines,
             hasPlaceholders: focus == .shape)
         var configuration = reading.configuration(root, secretStores: stores, keychain: keychain)
         for place in configuration.connections.indices {
@@ -122,10 +122,6 @@ public struct ConfigurationLoader: Sendable {
 
     /// The root of a file that is valid YAML, whatever its content; else nil.
     static func root(of bytes: [UInt8]) -> Node? { (try? YAML.parse(SourceText(bytes)))?.first?.root }
-
-    static func folder(of file: String) -> String {
-        file.lastIndex(of: "/").map { String(file[...$0]) } ?? ""
-    }
 
     /// The references to resolve. Secrets that are not needed are left out.
     private static func references(in root: Node, for focus: Focus) -> Set<Interpolation.Reference> {
@@ -235,7 +231,7 @@ public struct ConfigurationLoader: Sendable {
         let node = (try? bytes(of: file)).flatMap(Self.root(of:))?["rules"]
         let named = node?.items?.compactMap(\.scalarText) ?? node?.scalarText.map { [$0] } ?? []
         let paths = named.filter { !$0.isEmpty && !$0.contains("${{") }
-        return (paths.isEmpty ? ["rules"] : paths).map { $0.hasPrefix("/") ? $0 : Self.folder(of: file) + $0 }
+        return (paths.isEmpty ? ["rules"] : paths).map { $0.hasPrefix("/") ? $0 : PathText.prefix(of: file) + $0 }
     }
 }
 

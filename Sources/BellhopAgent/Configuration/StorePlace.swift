@@ -37,7 +37,7 @@ extension ConfigurationLoader {
         }
         if store.isEmpty { store = "bellhop.db" }
         return StorePlace(
-            store: store.hasPrefix("/") ? store : Self.folder(of: file) + store,
+            store: store.hasPrefix("/") ? store : PathText.prefix(of: file) + store,
             zone: value("timezone").flatMap(ZoneFiles.zone) ?? .utc, project: Self.project(value(ProjectLine.key), of: file),
             connections: Self.connections(root?["connections"], file), events: root?["events"]?.mapping?.names ?? [],
             users: (root?["console"]?["users"]?.items ?? []).compactMap { $0["name"]?.scalarText })

@@ -1,4 +1,5 @@
 public import BellhopCore
+import BellhopFiles
 public import BellhopRules
 import Crypto
 
@@ -63,12 +64,10 @@ public struct RuleWorkshop: Sendable {
 
     /// The files of tests beside a rule file that name it.
     private static func tests(of path: String) -> [RuleFile] {
-        let slash = path.lastIndex(of: "/")
-        let folder = slash.map { String(path[..<$0]) } ?? "."
-        let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
+        let name = PathText.name(of: path)
         let stem = name.prefix(upTo: name.lastIndex(of: ".") ?? name.endIndex)
-        let paths = (Folder.names(in: folder.isEmpty ? "/" : folder) ?? []).filter { RuleFinder.isTest($0) }
-        let found = paths.compactMap { RuleFinder.read(slash == nil ? $0 : "\(folder)/\($0)") }
+        let names = (Folder.names(in: PathText.folder(of: path)) ?? []).filter { RuleFinder.isTest($0) }
+        let found = names.compactMap { RuleFinder.read(PathText.prefix(of: path) + $0) }
         return Array(
             found.filter { file in
                 file.path.hasSuffix("/\(stem).test.yaml") || file.path.hasSuffix("/\(stem).test.yml")

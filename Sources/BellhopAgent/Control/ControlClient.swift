@@ -1,4 +1,5 @@
 public import BellhopCore
+import BellhopFiles
 import Glibc
 
 /// Sends inquiries to a running agent.
@@ -22,7 +23,7 @@ public struct ControlClient: Sendable {
         }
         let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else {
-            throw InquiryError(.badRequest, "Cannot create a socket: \(String(cString: strerror(errno))).")
+            throw InquiryError(.badRequest, "Cannot create a socket: \(SystemError().text).")
         }
         defer { close(socket) }
         guard connect(socket) else { return nil }

@@ -31,7 +31,7 @@ struct PeerUser: Sendable, Hashable {
         if id == user || id == 0 { return true }
         guard user == 0 else { return false }
         var facts = stat()
-        return stat(Folder.parent(of: path), &facts) == 0 && facts.st_uid == id
+        return stat(PathText.folder(of: path), &facts) == 0 && facts.st_uid == id
     }
 }
 

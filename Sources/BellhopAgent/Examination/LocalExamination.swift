@@ -15,7 +15,7 @@ public struct LocalExamination: Sendable {
 
     public func findings() -> [Finding] { [store, disk, secrets] }
 
-    private var folder: String { Folder.parent(of: configuration.store) }
+    private var folder: String { PathText.folder(of: configuration.store) }
 
     private var store: Finding {
         let path = configuration.store

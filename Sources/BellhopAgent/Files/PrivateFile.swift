@@ -1,4 +1,5 @@
-import BellhopConnectors
+import BellhopCore
+import BellhopFiles
 import Glibc
 
 /// Reads and writes files that only their owner may read.
@@ -39,7 +40,16 @@ enum PrivateFile {
         guard !isPrivate || facts.st_mode & 0o077 == 0 else {
             throw FileError(message: "\(path) can be read by others than its owner, so it is not used: run `chmod 600 \(path)`.")
         }
-        return try bytes(of: file, path: path, limit: limit)
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            bytes = try Descriptor.read(file, atMost: limit + 1)
+        } catch {
+            throw FileError("cannot read \(path)", error)
+        }
+        guard bytes.count <= limit else {
+            throw FileError(message: "\(path) is larger than \(limit) bytes, the most that Bellhop reads.")
+        }
+        return bytes
     }
 
     /// Replaces the file atomically, even if the system crashes. Allows one writer at a time (``exclusively(_:_:)``).
@@ -58,38 +68,31 @@ enum PrivateFile {
         let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard file >= 0 else { throw writingError("cannot write \(draft)") }
         if mode != 0o600 { fchmod(file, mode) }
-        var written = 0
-        while written < bytes.count {
-            let count = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress! + written, bytes.count - written) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else {
-                let problem = writingError("cannot write \(draft)")
-                close(file)
-                unlink(draft)
-                throw problem
-            }
-            written += count
+        do throws(SystemError) {
+            defer { close(file) }
+            try Descriptor.write(bytes, to: file)
+            try Descriptor.sync(file)
+        } catch {
+            unlink(draft)
+            throw FileError("cannot write \(draft)", error, isWriting: true)
         }
-        let synced = fsync(file) == 0
-        let problem = writingError("cannot write \(draft)")
-        close(file)
-        guard synced, (isNew ? link(draft, path) : rename(draft, path)) == 0 else {
+        guard (isNew ? link(draft, path) : rename(draft, path)) == 0 else {
             let refusal = writingError(isNew ? "cannot make \(path)" : "cannot replace \(path)")
             unlink(draft)
-            throw synced ? refusal : problem
+            throw refusal
         }
         if isNew { unlink(draft) }
         // The new name is on disk only once its folder is synced.
-        let descriptor = open(Folder.parent(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        if descriptor >= 0 {
-            fsync(descriptor)
-            close(descriptor)
-        }
+        try? Folder.sync(PathText.folder(of: path))
     }
 
     /// Makes the parent folders of a path, for their owner only.
     static func makeFolder(above path: String) throws(FileError) {
-        guard ParentFolders.make(above: path) else { throw writingError("cannot make the folder of \(path)") }
+        do throws(SystemError) {
+            try Folder.makeAll(PathText.folder(of: path))
+        } catch {
+            throw FileError("cannot make the folder of \(path)", error, isWriting: true)
+        }
     }
 
     /// Runs `work` under a lock for this path that all processes of Bellhop respect.
@@ -103,33 +106,14 @@ enum PrivateFile {
         return try work()
     }
 
-    private static func bytes(of file: Int32, path: String, limit: Int) throws(FileError) -> [UInt8] {
-        var bytes: [UInt8] = []
-        while true {
-            var count = 0
-            let read = [UInt8](unsafeUninitializedCapacity: 16384) { buffer, filled in
-                count = Glibc.read(file, buffer.baseAddress, buffer.count)
-                filled = max(0, count)
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw error("cannot read \(path)") }
-            if count == 0 { return bytes }
-            bytes = bytes.isEmpty ? read : bytes + read
-            guard bytes.count <= limit else {
-                throw FileError(message: "\(path) is larger than \(limit) bytes, the most that Bellhop reads.")
-            }
-        }
-    }
+    private static func writingError(_ what: String) -> FileError { FileError(what, SystemError(), isWriting: true) }
 
-    private static func writingError(_ what: String) -> FileError {
-        var error = error(what)
-        error.isWriting = true
-        return error
-    }
+    private static func error(_ what: String) -> FileError { FileError(what, SystemError()) }
+}
 
-    private static func error(_ what: String) -> FileError {
-        let code = errno
-        return FileError(message: "Bellhop \(what): \(String(cString: strerror(code))).", code: code)
+extension PrivateFile.FileError {
+    init(_ what: String, _ error: SystemError, isWriting: Bool = false) {
+        self.init(message: "Bellhop \(what): \(error.text).", code: error.code, isWriting: isWriting)
     }
 }
 
@@ -139,8 +123,10 @@ enum PrivateFolder {
 
     /// Makes the folder if it is missing, and requires that it belongs to this user.
     static func make(_ path: String) throws(FileError) {
-        guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
-            throw FileError(message: "The folder \(path) cannot be made: \(String(cString: strerror(errno))).")
+        do throws(SystemError) {
+            try Folder.make(path, mode: 0o700)
+        } catch {
+            throw FileError(message: "The folder \(path) cannot be made: \(error.text).")
         }
         guard try isOurs(path) else { throw FileError(message: "The folder \(path) was removed while it was made; try again.") }
     }

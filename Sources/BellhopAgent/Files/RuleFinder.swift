@@ -1,5 +1,6 @@
 public import BellhopCore
 public import BellhopRules
+import BellhopFiles
 import Glibc
 
 /// Finds and reads rule files: files, folders and globs.
@@ -59,7 +60,7 @@ public enum RuleFinder {
             guard let names = Folder.names(in: path) else {
                 found.problems.report(
                     Diagnostic(
-                        code: "unreadable", "the folder \(path) cannot be read: \(String(cString: strerror(errno)))",
+                        code: "unreadable", "the folder \(path) cannot be read: \(SystemError().text)",
                         help: "let the user who runs Bellhop read it"))
                 return
             }
@@ -96,7 +97,7 @@ public enum RuleFinder {
     private static func isYAML(_ name: String) -> Bool { name.hasSuffix(".yaml") || name.hasSuffix(".yml") }
 
     private static func folder(of path: String) -> String {
-        let folder = Folder.parent(of: path)
+        let folder = PathText.folder(of: path)
         return RulePlaces.hasPattern(folder) ? self.folder(of: folder) : folder
     }
 

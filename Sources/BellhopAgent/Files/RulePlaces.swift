@@ -36,7 +36,7 @@ public struct RulePlaces: Sendable {
     public var folders: [String] {
         var folders: [String] = []
         for path in paths {
-            let folder = Self.hasPattern(path) ? Folder.parent(of: path) : Self.trimmed(path)
+            let folder = Self.hasPattern(path) ? PathText.folder(of: path) : Self.trimmed(path)
             if !Self.hasPattern(folder), Self.isFolder(folder), !folders.contains(folder) { folders.append(folder) }
         }
         return folders
@@ -47,7 +47,7 @@ public struct RulePlaces: Sendable {
         guard path.hasSuffix(".yaml") || path.hasSuffix(".yml") else {
             return "The name of a rule file ends with .yaml: \(path) does not."
         }
-        let name = Self.name(of: path)
+        let name = PathText.name(of: path)
         if name.hasPrefix(".") { return "The agent reads no hidden files: \(String(name).visible) begins with a dot." }
         if name.utf8.count > Self.longestName { return "The name of a rule file has at most \(Self.longestName) bytes." }
         if path.unicodeScalars.contains(where: \.isInvisible) {
@@ -59,7 +59,7 @@ public struct RulePlaces: Sendable {
             return "The agent reads no rules from \(path)"
                 + (known.isEmpty ? "." : ": make the file in \(known.joined(separator: " or ")).")
         }
-        if !Self.isFolder(Folder.parent(of: path)) { return "There is no folder \(Folder.parent(of: path))." }
+        if !Self.isFolder(PathText.folder(of: path)) { return "There is no folder \(PathText.folder(of: path))." }
         return nil
     }
 
@@ -80,10 +80,6 @@ public struct RulePlaces: Sendable {
 
     /// The most bytes of a file's name. Leaves room for suffixes in the names of files beside it.
     private static let longestName = 200
-
-    private static func name(of path: String) -> Substring {
-        path.suffix(from: path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)
-    }
 
     static func hasPattern(_ path: String) -> Bool { path.contains { "*?[".contains($0) } }
 

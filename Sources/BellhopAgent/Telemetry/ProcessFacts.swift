@@ -1,3 +1,4 @@
+import BellhopFiles
 import BellhopTelemetry
 import Glibc
 

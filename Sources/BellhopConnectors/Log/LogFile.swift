@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopFiles
 import Glibc
 import Synchronization
 
@@ -57,11 +58,11 @@ final class LogFile: Sendable {
             throw failure("cannot be kept on disk")
         }
         guard file.isNew else { return }
-        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-        let descriptor = Glibc.open(folder.isEmpty ? "/" : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw failure("cannot be kept on disk") }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 || errno == EINVAL else { throw failure("cannot be kept on disk") }
+        do throws(SystemError) {
+            try Folder.sync(PathText.folder(of: path))
+        } catch {
+            guard error.code == EINVAL else { throw failure("cannot be kept on disk", error) }
+        }
         file.isNew = false
     }
 
@@ -89,10 +90,7 @@ final class LogFile: Sendable {
 
     /// Whether the path refers to the open file.
     private func isAtPath(_ descriptor: Int32) -> Bool {
-        var held = stat()
-        var named = stat()
-        return fstat(descriptor, &held) == 0 && stat(path, &named) == 0 && held.st_ino == named.st_ino
-            && held.st_dev == named.st_dev
+        FileIdentity(of: descriptor).map { $0 == FileIdentity(of: path) } ?? false
     }
 
     /// A pipe without a reader is an error, not a wait. Links are not followed: they were resolved before the place was checked.
@@ -100,7 +98,11 @@ final class LogFile: Sendable {
         let flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW
         var descriptor = Glibc.open(path, flags, 0o600)
         if descriptor < 0, errno == ENOENT {
-            guard ParentFolders.make(above: path) else { throw failure("has no folder, and the folder cannot be made") }
+            do throws(SystemError) {
+                try Folder.makeAll(PathText.folder(of: path))
+            } catch {
+                throw failure("has no folder, and the folder cannot be made", error)
+            }
             descriptor = Glibc.open(path, flags, 0o600)
         }
         guard descriptor >= 0 else { throw failure("cannot be opened") }
@@ -132,7 +134,9 @@ final class LogFile: Sendable {
         _ = ftruncate(descriptor, end - off_t(count))
     }
 
-    private func failure(_ what: String) -> Failure { LogRotation.failure(path, what) }
+    private func failure(_ what: String, _ error: SystemError = SystemError()) -> Failure {
+        LogRotation.failure(path, what, error)
+    }
 }
 
 /// The files that rules write to, each opened once.

@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopFiles
 import Glibc
 
 /// The allowed places of log files: below the folder of bellhop.yaml or a folder that it names, but never Bellhop's own files.
@@ -27,7 +28,7 @@ public struct LogPlaces: Sendable, Hashable {
     /// The real path, with links resolved; throws the reason, as the end of a sentence, if nothing may be written there.
     func place(of path: String) throws(Refusal) -> String {
         guard let place = Self.real(path) else {
-            throw Refusal("its folder cannot be found (\(String(cString: strerror(errno))))", isRetryable: true)
+            throw Refusal("its folder cannot be found (\(SystemError().text))", isRetryable: true)
         }
         guard folders.contains(where: { Self.isBelow(place, Self.real($0.isEmpty ? "." : $0)) }) else {
             throw Refusal("it is outside the folder of bellhop.yaml and of the `log_folders` there")

@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopFiles
 import Glibc
 
 /// When a log file is rotated, and how many rotated files are kept: `pages.log.1` is the latest.
@@ -25,11 +26,10 @@ public struct LogRotation: Sendable, Hashable {
         }
     }
 
-    /// The failure for `errno`. It is retried, because a person can fix all of these errors.
-    static func failure(_ path: String, _ what: String) -> Failure {
-        let code = errno
-        let reason: String =
-            switch code {
+    /// The failure of a system call. It is retried, because a person can fix all of these errors.
+    static func failure(_ path: String, _ what: String, _ error: SystemError = SystemError()) -> Failure {
+        let reason =
+            switch error.code {
             case ENOSPC: "the disk is full; make room, and the line will be written"
             case EDQUOT: "the quota of this user is used up"
             case EACCES, EPERM: "this user may not write there"
@@ -37,20 +37,8 @@ public struct LogRotation: Sendable, Hashable {
             case EISDIR: "it is a folder"
             case ELOOP: "it is a broken link"
             case ENXIO: "this pipe has no reader"
-            default: String(cString: strerror(code))
+            default: error.text
             }
         return Failure(.fileSystem, .retry(after: nil), "The log file \(DisplayText.line(path)) \(what): \(reason).")
-    }
-}
-
-/// The folders above a file of Bellhop's own.
-public enum ParentFolders {
-    /// Makes the missing folders, for their owner only. False if a folder cannot be made; `errno` has the reason.
-    public static func make(above path: String) -> Bool {
-        guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return true }
-        let folder = String(path[..<slash])
-        if mkdir(folder, 0o700) == 0 || errno == EEXIST { return true }
-        guard errno == ENOENT, make(above: folder) else { return false }
-        return mkdir(folder, 0o700) == 0 || errno == EEXIST
     }
 }

@@ -1,7 +1,7 @@
 import BellhopCore
+import BellhopFiles
 import Crypto
 import CryptoExtras
-import Glibc
 
 /// A private key that signs assertions. Never prints itself.
 public struct SigningKey: Sendable, CustomStringConvertible, CustomReflectable {
@@ -33,8 +33,12 @@ public struct SigningKey: Sendable, CustomStringConvertible, CustomReflectable {
     let fingerprint: String
 
     init(pemFile path: String, algorithm: Algorithm) throws(Problem) {
-        guard let bytes = Self.contents(of: path) else {
-            throw Problem(message: "The key \(path) cannot be read: \(String(cString: strerror(errno))).")
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            // More than any key has.
+            bytes = try Descriptor.read(at: path, atMost: 1 << 16)
+        } catch {
+            throw Problem(message: "The key \(path) cannot be read: \(error.text).")
         }
         try self.init(pem: String(decoding: bytes, as: UTF8.self), algorithm: algorithm, from: path)
     }
@@ -85,23 +89,6 @@ public struct SigningKey: Sendable, CustomStringConvertible, CustomReflectable {
 
     public var description: String { "SigningKey(\(algorithm.rawValue))" }
     public var customMirror: Mirror { Mirror(self, children: []) }
-
-    /// The first 64 KB of a file, more than any key; nil with `errno` if it cannot be read.
-    private static func contents(of path: String) -> [UInt8]? {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return nil }
-        defer { close(file) }
-        var bytes = [UInt8](repeating: 0, count: 1 << 16)
-        var count = 0
-        while count < bytes.count {
-            let read = bytes.withUnsafeMutableBytes { Glibc.read(file, $0.baseAddress! + count, $0.count - count) }
-            if read < 0, errno == EINTR { continue }
-            guard read >= 0 else { return nil }
-            if read == 0 { break }
-            count += read
-        }
-        return Array(bytes.prefix(count))
-    }
 }
 
 /// Makes signed assertions (RFC 7523) in place of a password: each is valid once and for a short time.

@@ -112,8 +112,7 @@ struct CaseDraft {
 
     /// The folder of the first tested file, to which the others are relative.
     private static func folder(_ tested: [RuleFile]) -> String {
-        let path = tested.first?.path ?? ""
-        return path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
+        PathText.prefix(of: tested.first?.path ?? "")
     }
 
     static func path(_ tested: [RuleFile]) -> String { folder(tested) + "explained.test.yaml" }

@@ -25,7 +25,7 @@ struct FileName {
                 path += value
             }
         }
-        let name = path.lastIndex(of: "/").map { path[path.index(after: $0)...] } ?? path[...]
+        let name = PathText.name(of: path)
         if name.isEmpty { throw RenderFailure("the value inserted into `\(path)` is empty, so the path names no file") }
         if beginsWithValue, name.first == "." {
             throw RenderFailure("a value must not make the name of a file begin with a dot: `\(name)`")

@@ -29,7 +29,7 @@ struct TestFileReader: ProblemCollector {
 
     /// The paths of the tested rule files, resolved against this file's folder.
     mutating func rulePaths(_ root: Node) -> [(path: String, node: Node)] {
-        let folder = file.lastIndex(of: "/").map { String(file[...$0]) } ?? ""
+        let folder = PathText.prefix(of: file)
         guard let node = root["rules"] else {
             let own = file.replacingSuffix(".test.yaml", with: ".yaml").replacingSuffix(".test.yml", with: ".yml")
             return [(own, root)]
@@ -53,7 +53,7 @@ struct TestFileReader: ProblemCollector {
             return [:]
         }
         var reader = SettingsReader<Never>(file: file)
-        let folder = file.lastIndex(of: "/").map { String(file[...$0]) } ?? ""
+        let folder = PathText.prefix(of: file)
         let reading = CalendarReading(file: file, folder: folder, zone: surroundings.timeZone) { name, node, reader in
             if let zone = surroundings.zone(name) { return zone }
             reader.report(code: "unknown-time-zone", "there is no time zone `\(name)`", at: node)

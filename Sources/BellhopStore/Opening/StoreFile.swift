@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopFiles
 import Glibc
 
 /// The store as a file: its permissions, its existence, its folder.
@@ -43,58 +44,36 @@ enum StoreFile {
     }
 
     /// Whether SQLite can create the file beside the store that it needs for reading (`-shm`).
-    static func canCreateBeside(_ path: String) -> Bool { access(folder(of: path), W_OK) == 0 && !isOnFullDisk(path) }
-
-    /// Identifies a file, whatever its path: its device and inode.
-    struct Identity: Sendable, Hashable {
-        var device: UInt
-        var number: UInt
-    }
-
-    /// The file that a path names now; nil if it names none.
-    static func identity(of path: String) -> Identity? {
-        var facts = stat()
-        guard stat(path, &facts) == 0 else { return nil }
-        return Identity(device: UInt(facts.st_dev), number: UInt(facts.st_ino))
-    }
+    static func canCreateBeside(_ path: String) -> Bool { access(PathText.folder(of: path), W_OK) == 0 && !isOnFullDisk(path) }
 
     /// The error for a failure to open `path`.
     static func cannotOpen(_ path: String, _ code: Int32) -> StoreError {
         switch code {
         case ENOENT, ENOTDIR:
             return StoreError(
-                .cannotOpen, "The folder \(folder(of: path)) of the store \(path) does not exist: make it, or change `store`.")
+                .cannotOpen,
+                "The folder \(PathText.folder(of: path)) of the store \(path) does not exist: make it, or change `store`.")
         case EACCES, EPERM, EROFS:
             return StoreError(
                 .cannotOpen,
-                "The store \(path) cannot be opened (\(words(code))): let this user read and write it and its folder.")
+                "The store \(path) cannot be opened (\(SystemError(code).text)): let this user read and write it and its folder.")
         case EISDIR:
             return StoreError(.cannotOpen, "The store \(path) is a folder: `store` must name a file.")
         case ENOSPC, EDQUOT:
             return StoreError(.full, "The disk for the store \(path) is full: make room.")
         default:
-            return StoreError(.cannotOpen, "The store \(path) cannot be opened: \(words(code)).")
+            return StoreError(.cannotOpen, "The store \(path) cannot be opened: \(SystemError(code).text).")
         }
-    }
-
-    static func folder(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
-        return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
     /// Whether the disk has less than 64 KiB of free space.
     static func isOnFullDisk(_ path: String) -> Bool {
         var facts = statvfs()
-        return statvfs(folder(of: path), &facts) == 0 && UInt64(facts.f_bavail) * UInt64(facts.f_frsize) < 65536
+        return statvfs(PathText.folder(of: path), &facts) == 0 && UInt64(facts.f_bavail) * UInt64(facts.f_frsize) < 65536
     }
 
     /// Syncs the folder, so that a new file's name is on disk.
     static func syncFolder(of path: String) throws(StoreError) {
-        let descriptor = open(folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw cannotOpen(path, errno) }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw cannotOpen(path, errno) }
+        do throws(SystemError) { try Folder.sync(PathText.folder(of: path)) } catch { throw cannotOpen(path, error.code) }
     }
-
-    private static func words(_ code: Int32) -> String { String(cString: strerror(code)) }
 }

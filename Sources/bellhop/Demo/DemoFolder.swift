@@ -1,3 +1,4 @@
+import BellhopFiles
 import Glibc
 
 /// The temporary folder of a demonstration: configuration, rules, store.
@@ -36,5 +37,5 @@ struct DemoFolder {
         for rule in ShippedRules.all where !rule.isTest { _ = try Files.create("\(path)/rules/\(rule.name)", rule.text) }
     }
 
-    func remove() { for folder in [path + "/rules", path + "/logs", path] { Files.removeFolder(folder) } }
+    func remove() { for folder in [path + "/rules", path + "/logs", path] { Folder.remove(folder) } }
 }

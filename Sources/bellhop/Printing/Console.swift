@@ -1,5 +1,6 @@
 import BellhopAgent
 import BellhopCore
+import BellhopFiles
 import BellhopRules
 import Glibc
 import Synchronization
@@ -66,10 +67,13 @@ enum Console {
     }
 
     private static func write(_ text: String, to file: Int32) {
-        // The reader of our output is gone, or the disk is full.
-        if let error = Descriptor.write(Array(text.utf8), to: file), file == STDOUT_FILENO {
-            if error == EPIPE { exit(0) }
-            let problem = CommandError(.inputOutput, "Standard output cannot be written: \(String(cString: strerror(error))).")
+        do throws(SystemError) {
+            try Descriptor.write(Array(text.utf8), to: file)
+        } catch {
+            // The reader of our output is gone, or the disk is full.
+            guard file == STDOUT_FILENO else { return }
+            if error.code == EPIPE { exit(0) }
+            let problem = CommandError(.inputOutput, "Standard output cannot be written: \(error.text).")
             problem.print()
             exit(problem.code.rawValue)
         }

@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopFiles
 import Dispatch
 import Glibc
 import Synchronization
@@ -113,34 +114,16 @@ final class LineWriter: Sendable {
     }
 
     private func put(_ bytes: [UInt8]) -> Result<Void, Failure> {
-        guard let error = Descriptor.write(bytes, to: file) else { return .success(()) }
-        let reason = String(cString: strerror(error))
-        return .failure(Failure(.fileSystem, .retry(after: nil), "\(name) cannot be written: \(reason)."))
+        do throws(SystemError) {
+            return .success(try Descriptor.write(bytes, to: file))
+        } catch {
+            return .failure(Failure(.fileSystem, .retry(after: nil), "\(name) cannot be written: \(error.text)."))
+        }
     }
 
     private var stalled: Failure {
         Failure(
             .fileSystem, .retry(after: nil),
             "\(name) takes no more lines: its reader has stopped. The line is written once it is read again.")
-    }
-}
-
-/// File descriptors.
-enum Descriptor {
-    /// Writes all bytes, sleeping while a slow reader leaves no room. Returns the `errno` of a failure, else nil.
-    static func write(_ bytes: [UInt8], to file: Int32) -> Int32? {
-        var written = 0
-        while written < bytes.count {
-            let count = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress! + written, bytes.count - written) }
-            if count > 0 {
-                written += count
-            } else if count < 0, errno == EAGAIN {
-                var wanted = pollfd(fd: file, events: Int16(POLLOUT), revents: 0)
-                poll(&wanted, 1, -1)
-            } else if count == 0 || errno != EINTR {
-                return count == 0 ? EIO : errno
-            }
-        }
-        return nil
     }
 }

@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopFiles
 import Glibc
 
 /// The user's editor, run on a file that only the user can read.
@@ -20,7 +21,7 @@ struct TextEditor {
     /// The text after the user has edited it. Removes the file, and all files that the editor leaves beside it.
     func edit(_ text: String, name: String) throws(CommandError) -> String {
         let folder = try Files.makeTemporaryFolder(in: self.folder, prefix: "bellhop")
-        defer { Files.removeFolder(folder) }
+        defer { Folder.remove(folder) }
         let path = folder + "/" + name
         _ = try Files.create(path, text, mode: 0o600)
         let code = try run(on: path)
@@ -46,7 +47,7 @@ struct TextEditor {
         var child: pid_t = 0
         let error = posix_spawn(&child, "/bin/sh", nil, &attributes, arguments, environ)
         guard error == 0 else {
-            throw CommandError(.inputOutput, "The editor `\(command)` cannot be started: \(String(cString: strerror(error))).")
+            throw CommandError(.inputOutput, "The editor `\(command)` cannot be started: \(SystemError(error).text).")
         }
         var status: Int32 = 0
         while waitpid(child, &status, 0) < 0, errno == EINTR {}

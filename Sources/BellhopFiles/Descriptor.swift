@@ -1,0 +1,62 @@
+import Glibc
+
+/// Why a system call failed.
+public struct SystemError: Error, Sendable, Hashable {
+    /// The value of `errno`.
+    public let code: Int32
+
+    public init(_ code: Int32) { self.code = code }
+
+    /// The error of the call that has just failed.
+    public init() { code = errno }
+
+    /// The system's words, such as `Permission denied`.
+    public var text: String { String(cString: strerror(code)) }
+}
+
+/// Reads and writes file descriptors.
+public enum Descriptor {
+    /// All bytes up to the end, or the first ones of a longer file.
+    public static func read(_ file: Int32, atMost limit: Int = .max) throws(SystemError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        while bytes.count < limit {
+            var count = 0
+            let part = [UInt8](unsafeUninitializedCapacity: min(16384, limit - bytes.count)) { buffer, filled in
+                count = Glibc.read(file, buffer.baseAddress, buffer.count)
+                filled = max(0, count)
+            }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw SystemError() }
+            if count == 0 { break }
+            if bytes.isEmpty { bytes = part } else { bytes += part }
+        }
+        return bytes
+    }
+
+    /// All bytes of the file at a path, or the first ones of a longer file.
+    public static func read(at path: String, atMost limit: Int = .max) throws(SystemError) -> [UInt8] {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw SystemError() }
+        defer { close(file) }
+        return try read(file, atMost: limit)
+    }
+
+    /// Writes all bytes, sleeping while a slow reader leaves no room.
+    public static func write(_ bytes: [UInt8], to file: Int32) throws(SystemError) {
+        var written = 0
+        while written < bytes.count {
+            let count = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress! + written, bytes.count - written) }
+            if count > 0 {
+                written += count
+            } else if count < 0, errno == EAGAIN {
+                var wanted = pollfd(fd: file, events: Int16(POLLOUT), revents: 0)
+                poll(&wanted, 1, -1)
+            } else if count == 0 || errno != EINTR {
+                throw count == 0 ? SystemError(EIO) : SystemError()
+            }
+        }
+    }
+
+    /// Returns once everything written is on disk.
+    public static func sync(_ file: Int32) throws(SystemError) { guard fsync(file) == 0 else { throw SystemError() } }
+}
