@@ -84,7 +84,7 @@ public struct Agent: Sendable {
             },
             take: { source, items throws(Failure) in try await tasks[source]?.take(items, in: surroundings) },
             poll: { engine.pollSoon($0) },
-            unique: { "\(UInt64.random(in: .min ... .max))-\(UInt64.random(in: .min ... .max))" })
+            unique: { Hexadecimal.random(words: 2) })
     }
 
     /// Logs errors only: the other messages about the life cycle of services do not help the user.

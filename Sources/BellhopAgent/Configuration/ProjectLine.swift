@@ -1,3 +1,4 @@
+import BellhopCore
 import Glibc
 
 /// The line of bellhop.yaml that names its project. The keychain keeps logins and secrets per project, so that
@@ -9,9 +10,7 @@ public enum ProjectLine {
     public static let key = "project"
 
     /// A new id. It begins with a letter, so that YAML does not read it as a number.
-    public static func makeID() -> String {
-        "p" + (0..<11).map { _ in String(Int.random(in: 0..<16), radix: 16) }.joined()
-    }
+    public static func makeID() -> String { "p" + Hexadecimal.random().prefix(11) }
 
     /// The id in a file; nil if there is none or the file cannot be read.
     static func id(in file: String) -> String? {

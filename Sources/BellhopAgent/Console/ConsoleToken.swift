@@ -39,14 +39,7 @@ public struct ConsoleToken: Sendable, Hashable {
     }
 
     /// A new random token: 256 bits.
-    public static func random() -> String {
-        var bytes = SystemRandomNumberGenerator()
-        return "bh_"
-            + (0..<4).map { _ in
-                let digits = String(bytes.next() as UInt64, radix: 16)
-                return String(repeating: "0", count: 16 - digits.count) + digits
-            }.joined()
-    }
+    public static func random() -> String { "bh_" + Hexadecimal.random(words: 4) }
 
     /// Whether a token has the form of ``random()``. Such a token cannot be guessed; any other was chosen by a person.
     public static func isRandom(_ token: String) -> Bool {

@@ -73,7 +73,7 @@ final class BackTestJobs: Sendable {
 
     /// Adds a job, which runs after the jobs before it.
     func add(_ plan: BackTestPlan, about: String, span: Duration, by name: String) throws(Problem) -> Job {
-        let job = Job(id: Self.newID(), by: name, about: about, span: span, asked: view.clock.now, plan: plan)
+        let job = Job(id: Hexadecimal.random(), by: name, about: about, span: span, asked: view.clock.now, plan: plan)
         let isTaken = state.withLock { state in
             guard state.jobs.count(where: { $0.state == .waiting }) < Self.mostWaiting else { return false }
             state.jobs.append(job)
@@ -89,11 +89,6 @@ final class BackTestJobs: Sendable {
         }
         bell.ring()
         return job
-    }
-
-    private static func newID() -> String {
-        let digits = String(UInt64.random(in: .min ... .max), radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
     /// Ends a job that waits or runs; removes one that has ended, with its report.

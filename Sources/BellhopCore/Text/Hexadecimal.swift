@@ -15,6 +15,11 @@ public enum Hexadecimal {
     /// The 16 digits of a word.
     static func text(_ word: UInt64) -> String { String(text(word, 0).prefix(16)) }
 
+    /// A random text of 16 digits per word, from the system's generator.
+    public static func random(words: Int = 1) -> String {
+        (0..<words).map { _ in text(UInt64.random(in: .min ... .max)) }.joined()
+    }
+
     /// The lowercase digits of these bytes.
     public static func text(_ bytes: some Sequence<UInt8>) -> String {
         var digits: [UInt8] = []

@@ -36,7 +36,7 @@ extension LogIn {
             throw CommandError(.loginRefused, "The server returned no tokens.")
         }
         tokens.client = client
-        tokens.mark = String(UInt64.random(in: .min ... .max), radix: 16)
+        tokens.mark = Hexadecimal.random()
         let keychain = try config.keychain(toStore: options)
         do throws(SecretError) {
             try keychain.setTokens(connection, to: tokens)

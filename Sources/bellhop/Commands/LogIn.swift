@@ -66,7 +66,7 @@ struct LogIn: AsyncParsableCommand {
         else { throw CommandError(.usage, "No user name or no password was given, so nothing was stored.") }
         var choices = LoginChoices(entry)
         let (trial, place) = try await attempt((user, password), configuration, &choices, notebook: NoOpSink())
-        let nonce = String(UInt64.random(in: .min ... .max), radix: 16)
+        let nonce = Hexadecimal.random()
         let keychain = try config.keychain(toStore: options)
         var before: Keychain.Login?
         do throws(SecretError) {

@@ -48,4 +48,10 @@ import Testing
         #expect(Hexadecimal.bytes("00fFA9") == [0, 255, 169])
         for wrong in ["0", "0g", " 0", "+1"] { #expect(Hexadecimal.bytes(wrong) == nil) }
     }
+
+    @Test func `a random text has 16 hexadecimal digits per word, with leading zeros`() {
+        let texts = (0..<500).map { _ in Hexadecimal.random(words: 2) }
+        #expect(texts.allSatisfy { Hexadecimal.bytes($0)?.count == 16 } && Set(texts).count == texts.count)
+        #expect(texts.contains { $0.hasPrefix("0") } && Hexadecimal.random().count == 16)
+    }
 }
