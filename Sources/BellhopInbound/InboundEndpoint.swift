@@ -71,14 +71,14 @@ final class RequestBudget: Sendable {
 
     init(_ rate: (count: Int, per: Duration), at now: Timestamp) {
         count = Double(max(rate.count, 1))
-        perSecond = count / max(rate.per / .seconds(1), 1e-6)
+        perSecond = count / max(rate.per.seconds, 1e-6)
         state = Mutex(State(tokens: count, at: now))
     }
 
     /// Takes a token. Returns nil, or the seconds until the next token if the bucket is empty.
     func take(at now: Timestamp) -> Int? {
         state.withLock { state in
-            state.tokens = min(count, state.tokens + max((now - state.at) / .seconds(1), 0) * perSecond)
+            state.tokens = min(count, state.tokens + max((now - state.at).seconds, 0) * perSecond)
             state.at = now
             if state.tokens >= 1 {
                 state.tokens -= 1

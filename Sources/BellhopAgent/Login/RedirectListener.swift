@@ -1,3 +1,4 @@
+import BellhopCore
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -43,7 +44,7 @@ public enum RedirectListener {
         } catch {
             return .cannotListen
         }
-        let timeout = group.any().scheduleTask(in: .nanoseconds(Int64(patience / .nanoseconds(1)))) {
+        let timeout = group.any().scheduleTask(in: .nanoseconds(patience.wholeNanoseconds)) {
             _ = source.yield(.timedOut)
         }
         ready()

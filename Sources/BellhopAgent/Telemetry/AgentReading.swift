@@ -51,7 +51,7 @@ struct AgentReading: Sendable {
             let health = known(source)?.health
             // A poll before the start counts too, so that the age does not jump when the agent is restarted.
             let last = polled[source] ?? health?.lastSuccess
-            samples.append(.init(.sourcePollAge, source, value: max((now - (last ?? started)).inSeconds, 0)))
+            samples.append(.init(.sourcePollAge, source, value: max((now - (last ?? started)).seconds, 0)))
             samples.append(.init(.sourceFailures, source, value: Double(health?.failures ?? 0)))
         }
         if let status { samples += self.samples(of: status) }
@@ -87,11 +87,4 @@ struct AgentReading: Sendable {
     private var lastingStops: [StoreStatus.StopStatus] { status?.stopped(at: now) ?? [] }
 
     private func known(_ source: String) -> StoreStatus.SourceStatus? { status?.sources.first { $0.source == source } }
-}
-
-extension Duration {
-    var inSeconds: Double {
-        let (seconds, attoseconds) = components
-        return Double(seconds) + Double(attoseconds) / 1e18
-    }
 }

@@ -96,7 +96,7 @@ struct NetworkExamination: Sendable {
         let context = try NIOSSLContext(configuration: tls)
         let channel = try await connect(address)
         let promise = channel.eventLoop.makePromise(of: HandshakeWatch.Certificate.self)
-        let late = channel.eventLoop.scheduleTask(in: .nanoseconds(patience.nanoseconds)) { promise.fail(Late()) }
+        let late = channel.eventLoop.scheduleTask(in: .nanoseconds(patience.wholeNanoseconds)) { promise.fail(Late()) }
         let host = address.host
         channel.eventLoop.execute {
             do {
@@ -128,7 +128,7 @@ struct NetworkExamination: Sendable {
 
     private func connect(_ address: HTTPAddress) async throws -> any Channel {
         try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .connectTimeout(.nanoseconds(patience.nanoseconds))
+            .connectTimeout(.nanoseconds(patience.wholeNanoseconds))
             .connect(host: address.host, port: address.port).get()
     }
 }

@@ -76,7 +76,7 @@ extension Finding {
     static func clock(_ serverTime: Timestamp?, here now: Timestamp, whose: String) -> Finding {
         guard let serverTime else { return Finding("clock", .unknown, "\(whose) does not report its time") }
         let skew = serverTime - now
-        let seconds = Int(abs(skew / .seconds(1)))
+        let seconds = Int(abs(skew.seconds))
         if seconds <= 60 { return Finding("clock", .ok, "the clocks agree") }
         return Finding(
             "clock", .note, "this machine's clock is \(seconds) s \(skew > .zero ? "behind" : "ahead of") \(whose)'s",

@@ -67,7 +67,7 @@ public final class HTTPConnection: HTTPExchange {
             checked.whenFailure { _ in channel.close(promise: nil) }  // the client does not close it
             return checked
         }
-        settings.timeout.connect = .nanoseconds(min(configuration.timeout, .seconds(10)).nanoseconds)
+        settings.timeout.connect = .nanoseconds(min(configuration.timeout, .seconds(10)).wholeNanoseconds)
         settings.decompression = .enabled(limit: .size(configuration.maxBody))
         if let proxy = configuration.proxy {
             settings.proxy = .server(
@@ -104,7 +104,7 @@ public final class HTTPConnection: HTTPExchange {
         let progress = Progress(hasBody: request.body?.isEmpty == false)
         let timeout = request.timeout ?? configuration.timeout
         do {
-            let deadline = NIODeadline.now() + .nanoseconds(timeout.nanoseconds)
+            let deadline = NIODeadline.now() + .nanoseconds(timeout.wholeNanoseconds)
             let collector = AnswerCollector(limit: configuration.maxBody, settledBy: request.settledBy, progress)
             return try await collector.answer(to: try prepared(request, progress), by: client, deadline: deadline)
         } catch {
@@ -255,13 +255,3 @@ public final class HTTPConnection: HTTPExchange {
 
 /// The answer exceeded `max_body`.
 struct BodyTooLarge: Error {}
-
-extension Duration {
-    /// In whole nanoseconds, clamped to `Int64`.
-    var nanoseconds: Int64 {
-        let (seconds, attoseconds) = components
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
-        let (sum, carried) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
-        return overflow || carried ? (seconds < 0 ? .min : .max) : sum
-    }
-}

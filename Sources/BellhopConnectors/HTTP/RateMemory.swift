@@ -35,7 +35,7 @@ final class RateMemory: Sendable {
 
     /// How many tokens one note allows: a tenth of the rate, or one second's requests if that is more. This keeps writes rare.
     private var portion: Int {
-        let second = Double(rate.count) / max(Double(rate.period.nanoseconds) / 1e9, 1e-9)
+        let second = Double(rate.count) / max(rate.period.seconds, 1e-9)
         return max(1, rate.count / 10, min(rate.count, Int(min(second, 1e9).rounded(.up))))
     }
 

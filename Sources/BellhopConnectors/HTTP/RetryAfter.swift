@@ -39,7 +39,7 @@ public enum RetryAfter {
     }
 
     private static func limited(_ seconds: Double) -> Duration {
-        .milliseconds(Int64((min(max(seconds, 0), longest / .seconds(1)) * 1000).rounded(.up)))
+        .milliseconds(Int64((min(max(seconds, 0), longest.seconds) * 1000).rounded(.up)))
     }
 
     private static func limited(_ duration: Duration) -> Duration { min(max(duration, .zero), longest) }

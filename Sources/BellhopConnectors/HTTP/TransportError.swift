@@ -220,7 +220,7 @@ extension IOError {
 extension Duration {
     /// For messages: `30 s`, `0.3 s`.
     var plain: String {
-        let millis = nanoseconds / 1_000_000
+        let millis = wholeMilliseconds
         return millis % 1000 == 0 ? "\(millis / 1000) s" : "\(Double(millis) / 1000) s"
     }
 }

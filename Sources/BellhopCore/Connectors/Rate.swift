@@ -25,7 +25,7 @@ public struct Rate: Sendable, Hashable {
     /// As written in a file: `5/5s`, `60/m`.
     public var text: String {
         let units: [(String, Int64)] = [("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)]
-        let time = period.wholeMicroseconds / 1000
+        let time = period.wholeMilliseconds
         guard let (name, length) = units.first(where: { time % $0.1 == 0 }) else { return "" }
         return time == length ? "\(count)/\(name)" : "\(count)/\(time / length)\(name)"
     }

@@ -65,14 +65,18 @@ public struct Timestamp: Sendable, Hashable, Comparable {
     }
 }
 
+/// A duration as a number. Whole numbers are rounded towards zero and clamped to `Int64`.
 extension Duration {
-    /// The duration in whole microseconds, rounded towards zero and clamped to `Int64`.
-    public var wholeMicroseconds: Int64 {
+    public var seconds: Double { self / .seconds(1) }
+    public var wholeMilliseconds: Int64 { whole(perSecond: 1000) }
+    public var wholeMicroseconds: Int64 { whole(perSecond: 1_000_000) }
+    public var wholeNanoseconds: Int64 { whole(perSecond: 1_000_000_000) }
+
+    @inline(__always) private func whole(perSecond count: Int64) -> Int64 {
         let (seconds, attoseconds) = components
-        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
-        if overflow { return seconds < 0 ? .min : .max }
-        let (sum, carried) = product.addingReportingOverflow(attoseconds / 1_000_000_000_000)
-        return carried ? (seconds < 0 ? .min : .max) : sum
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: count)
+        let (sum, carried) = product.addingReportingOverflow(attoseconds / (1_000_000_000_000_000_000 / count))
+        return overflow || carried ? (seconds < 0 ? .min : .max) : sum
     }
 }
 

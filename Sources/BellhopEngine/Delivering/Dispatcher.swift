@@ -223,8 +223,9 @@ public struct Dispatcher: Sendable {
                             // An attempt that completed while being stopped keeps its outcome.
                             if isOver.isRaised, case .interrupted = outcome {
                                 outcome = .failed(
-                                    Failure(.timeout, .unknownOutcome, "The attempt did not end within \(limit) and was stopped.")
-                                )
+                                    Failure(
+                                        .timeout, .unknownOutcome,
+                                        "The attempt did not end within \(DurationText.format(limit)) and was stopped."))
                             }
                             let ended = EndedAttempt(
                                 claim: claim, outcome: outcome, took: ContinuousClock.now - started, at: clock.now)

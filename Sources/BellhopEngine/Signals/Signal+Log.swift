@@ -279,8 +279,5 @@ extension Delivery {
 
 extension Duration {
     /// The duration in milliseconds with three decimals, for logs.
-    var milliseconds: Double {
-        let (seconds, attoseconds) = components
-        return (Double(seconds) * 1e6 + Double(attoseconds) / 1e12).rounded() / 1000
-    }
+    var milliseconds: Double { (seconds * 1e6).rounded() / 1000 }
 }

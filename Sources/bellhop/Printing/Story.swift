@@ -130,7 +130,7 @@ final class Story: Sendable {
         case .pollSuperseded(let source): say("notice", .yellow, "\(source): \(signal.message)")
         case .rulesUnwatched: say("notice", .yellow, "\(signal.message)")
         case .polled(let source, let tasks, _, let took), .unchanged(let source, let tasks, let took):
-            if level == .debug { say("polled", .dim, "\(source): \(tasks) tasks in \(took.inMilliseconds) ms") }
+            if level == .debug { say("polled", .dim, "\(source): \(tasks) tasks in \(took.wholeMilliseconds) ms") }
         case .routed(let events, let deliveries, _): say("routed", .dim, "\(events) events, \(deliveries) deliveries")
         case .clockJumped: say("notice", .yellow, "\(signal.message)")
         case .pruned(let rows): say("pruned", .dim, "\(rows) old rows")
@@ -174,8 +174,4 @@ final class Story: Sendable {
     }
 
     private func show(_ text: String) { output.withLock { _ in print(text) } }
-}
-
-extension Duration {
-    fileprivate var inMilliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }
 }

@@ -56,4 +56,11 @@ struct `Durations in text` {
         #expect(DurationText.format(.seconds(-5400)) == "-1h30m")
         #expect(DurationText.format(Duration(secondsComponent: .min, attosecondsComponent: 0)).hasPrefix("-"))
     }
+
+    @Test func `a duration as a number is rounded towards zero and clamped`() {
+        let time = Duration.nanoseconds(-1_234_567_891)
+        #expect([time.wholeMilliseconds, time.wholeMicroseconds, time.wholeNanoseconds] == [-1234, -1_234_567, -1_234_567_891])
+        #expect(Duration.milliseconds(2250).seconds == 2.25)
+        #expect(Duration.seconds(Int64.max).wholeMilliseconds == .max && Duration.seconds(Int64.min).wholeNanoseconds == .min)
+    }
 }

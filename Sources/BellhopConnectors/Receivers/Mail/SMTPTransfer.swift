@@ -160,7 +160,7 @@ final class SMTPTransfer: Sendable {
         return recipients.reduce(nil) { list, recipient in curl.listAppend(list, "<\(recipient)>") }
     }
 
-    private func milliseconds(_ duration: Duration) -> Int { max(Int(duration.nanoseconds / 1_000_000), 1) }
+    private func milliseconds(_ duration: Duration) -> Int { max(Int(duration.wholeMilliseconds), 1) }
 
     // MARK: What the library reports
 
