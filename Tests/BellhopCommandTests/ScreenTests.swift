@@ -54,6 +54,16 @@ import Testing
         #expect("\u{1B}[31mone\u{1B}[0m two".wrapped(to: 7) == "\u{1B}[31mone\u{1B}[0m two", "colours have no width")
     }
 
+    @Test func `a table with wide characters and emoji is aligned`() {
+        var table = Table([.init("TITLE"), .init("STATE")])
+        for title in ["印刷機が燃えています", "🔥 fire", "e\u{301}te\u{301}"] { table.add([title, "new"]) }
+        let states = table.lines(width: nil).map { line in
+            line.shownWidth - (line.split(separator: " ").last?.shownWidth ?? 0)
+        }
+        #expect(states == [22, 22, 22, 22], "\(table.lines(width: nil))")
+        #expect("印刷機が燃えています".cut(to: 8) == "印刷機…" && "🔥🔥".cut(to: 4) == "🔥🔥" && "abcd".cut(to: 3) == "ab…")
+    }
+
     @Test func `a text that is too long is cut after a word`() {
         #expect("No connection to host".cutBetweenWords(to: 16) == "No connection…")
         #expect("short".cutBetweenWords(to: 16) == "short")

@@ -141,7 +141,7 @@ struct Doctor: DataCommand {
     }
 
     private static func print(_ examination: Examination) {
-        let width = examination.sections.flatMap(\.findings).map { $0.subject.unicodeScalars.count }.max() ?? 0
+        let width = examination.sections.flatMap(\.findings).map { $0.subject.singleLine.shownWidth }.max() ?? 0
         for section in examination.sections {
             Console.data(Paint.bold(section.name.singleLine) + " (\(section.what.singleLine))")
             for finding in section.findings {

@@ -92,7 +92,7 @@ struct Eval: DataCommand {
         let texts = evaluation.parts.map { part in
             (String(repeating: "  ", count: part.depth + 1) + part.text.singleLine).cut(to: 60)
         }
-        let width = texts.map(\.unicodeScalars.count).max() ?? 0
+        let width = texts.map(\.shownWidth).max() ?? 0
         for (text, part) in zip(texts, evaluation.parts) { Console.data("\(text.padded(to: width))  \(words(part))") }
     }
 

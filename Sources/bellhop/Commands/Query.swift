@@ -96,7 +96,7 @@ struct Query: DataCommand {
     }
 
     private func show(_ sample: SourceSample, _ columns: [String], in zone: TimeZoneTable) {
-        let width = sample.question.map(\.name.unicodeScalars.count).max() ?? 0
+        let width = sample.question.map(\.name.shownWidth).max() ?? 0
         for (name, text) in sample.question { Console.data("\(Paint.dim(name.padded(to: width)))  \(text.singleLine)") }
         let counted = sample.count.map { $0 == 1 ? "1 task" : "\($0) tasks" }
         let isPart = sample.rows.count < sample.count ?? .max

@@ -1,7 +1,7 @@
 import BellhopCore
 import Glibc
 
-/// The width of lines for people.
+/// The size of the terminal, and the width of lines for people.
 enum Screen {
     /// The width for standard output; nil for a pipe or a file, which have no limit.
     static let dataWidth = width(of: STDOUT_FILENO)
@@ -9,12 +9,16 @@ enum Screen {
     static let noteWidth = width(of: STDERR_FILENO)
 
     static func width(of file: Int32) -> Int? {
-        if isatty(file) == 1 {
-            var size = winsize()
-            if ioctl(file, UInt(TIOCGWINSZ), &size) == 0, size.ws_col >= 40 { return Int(size.ws_col) }
-        }
+        if let columns = size(of: file)?.columns, columns >= 40 { return columns }
         if let columns = getenv("COLUMNS").flatMap({ Int(String(cString: $0)) }), columns >= 40 { return columns }
         return isatty(file) == 1 ? 80 : nil
+    }
+
+    /// The size of the terminal; nil if the file is no terminal, or does not know its size.
+    static func size(of file: Int32) -> (columns: Int, lines: Int)? {
+        var size = winsize()
+        guard ioctl(file, UInt(TIOCGWINSZ), &size) == 0 else { return nil }
+        return (Int(size.ws_col), Int(size.ws_row))
     }
 }
 
@@ -44,6 +48,20 @@ extension String {
         return lines
     }
 
+    /// Padded with blanks to a number of columns.
+    func padded(to width: Int) -> String { self + String(repeating: " ", count: max(width - shownWidth, 0)) }
+
+    /// Truncated to a number of columns, with an ellipsis. The text has no colours.
+    func cut(to width: Int) -> String {
+        var (shown, fitting) = (0, startIndex)
+        for place in indices {
+            shown += self[place].columns
+            if shown < width { fitting = index(after: place) }
+            if shown > width { return self[..<fitting] + "…" }
+        }
+        return self
+    }
+
     /// The text, truncated after a word if it is wider.
     func cutBetweenWords(to width: Int) -> String {
         guard shownWidth > width else { return self }
@@ -62,15 +80,30 @@ extension StringProtocol {
     var shownWidth: Int {
         var width = 0
         var isColour = false
-        for scalar in unicodeScalars {
-            if scalar == "\u{1B}" {
+        for character in self {
+            if character == "\u{1B}" {
                 isColour = true
             } else if isColour {
-                if scalar == "m" { isColour = false }
+                if character.unicodeScalars.first == "m" { isColour = false }
             } else {
-                width += 1
+                width += character.columns
             }
         }
         return width
+    }
+}
+
+extension Character {
+    /// Its width in a terminal: two columns for wide characters (UAX #11) and emoji.
+    var columns: Int {
+        guard let scalar = unicodeScalars.first else { return 0 }
+        if scalar.properties.isEmojiPresentation || unicodeScalars.contains("\u{FE0F}") { return 2 }
+        switch scalar.value {
+        case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F,
+            0xFF00...0xFF60, 0xFFE0...0xFFE6,
+            0x20000...0x3FFFD:
+            return 2
+        default: return 1
+        }
     }
 }

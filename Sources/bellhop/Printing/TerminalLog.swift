@@ -68,17 +68,6 @@ struct TerminalLog: LogHandler {
 }
 
 extension String {
-    /// Padded with blanks.
-    func padded(to width: Int) -> String {
-        let missing = width - unicodeScalars.count
-        return missing > 0 ? self + String(repeating: " ", count: missing) : self
-    }
-
-    /// Truncated to a number of scalars, with an ellipsis.
-    func cut(to width: Int) -> String {
-        unicodeScalars.count <= width ? self : String(String.UnicodeScalarView(unicodeScalars.prefix(width - 1))) + "…"
-    }
-
     fileprivate var quotedIfNeeded: String {
         let line = singleLine
         return line.contains(" ") || line.isEmpty ? "\"\(line.replacing("\"", with: "'"))\"" : line

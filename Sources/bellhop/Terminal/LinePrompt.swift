@@ -63,7 +63,7 @@ struct LinePrompt {
 
     /// Names side by side, read downwards.
     static func columns(_ names: [String], width: Int) -> String {
-        let widest = (names.map(\.count).max() ?? 0) + 2
+        let widest = (names.map(\.shownWidth).max() ?? 0) + 2
         let across = max(1, width / widest)
         let down = (names.count + across - 1) / across
         let rows = (0..<down).map { row in

@@ -56,7 +56,10 @@ struct TopScreen {
     private static let leave = "\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
 
     private mutating func draw() {
-        let (width, height) = Screen.size ?? (80, 24)
+        var (width, height) = (80, 24)
+        if let size = Screen.size(of: STDOUT_FILENO), size.columns > 0, size.lines > 0 {
+            (width, height) = (max(size.columns, 40), max(size.lines, 8))
+        }
         view.room = TopPage(view: view, width: width, height: height).room
         let lines = TopPage(view: view, width: width, height: height).lines
         let text = lines.map { TerminalText.lines($0, keepsColours: Console.dataHasColour) + "\u{1B}[K" }
@@ -137,14 +140,5 @@ private struct EventFeed {
             after = end["end"]?.asInt ?? found.last?["sequence"]?.asInt ?? after ?? 0
             if isFirst || found.count < Self.page { return }
         }
-    }
-}
-
-extension Screen {
-    /// The columns and lines of the terminal on standard output; nil if it is not a terminal.
-    fileprivate static var size: (width: Int, height: Int)? {
-        var size = winsize()
-        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return nil }
-        return (max(Int(size.ws_col), 40), max(Int(size.ws_row), 8))
     }
 }
