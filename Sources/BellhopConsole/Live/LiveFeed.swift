@@ -293,15 +293,3 @@ final class LiveFeed: Sendable {
         return newest.end["end"]?.asInt ?? 0
     }
 }
-
-extension Array {
-    /// The first index whose element fits, by binary search: all fitting elements must be at the end.
-    fileprivate func partitioningIndex(_ fits: (Element) -> Bool) -> Int {
-        var (low, high) = (0, count)
-        while low < high {
-            let middle = (low + high) / 2
-            if fits(self[middle]) { high = middle } else { low = middle + 1 }
-        }
-        return low
-    }
-}

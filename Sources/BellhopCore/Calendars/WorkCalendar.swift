@@ -171,15 +171,10 @@ public struct Holidays: Sendable, Hashable {
     /// The parts of a time that are not closed, in order.
     func without(_ opening: Range<Timestamp>) -> [Range<Timestamp>] {
         // The index of the first closed time that ends after the opening begins.
-        var low = 0
-        var high = times.count
-        while low < high {
-            let middle = (low + high) / 2
-            if times[middle].upperBound <= opening.lowerBound { low = middle + 1 } else { high = middle }
-        }
+        let first = times.partitioningIndex { $0.upperBound > opening.lowerBound }
         var parts: [Range<Timestamp>] = []
         var start = opening.lowerBound
-        for time in times[low...] {
+        for time in times[first...] {
             guard time.lowerBound < opening.upperBound else { break }
             if start < time.lowerBound { parts.append(start..<time.lowerBound) }
             start = max(start, time.upperBound)

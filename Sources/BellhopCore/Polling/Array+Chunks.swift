@@ -18,3 +18,15 @@ extension Array where Element: Sendable {
         }
     }
 }
+
+extension Array {
+    /// The first index whose element fits, by binary search: all fitting elements must be at the end.
+    @inlinable public func partitioningIndex(_ fits: (Element) -> Bool) -> Int {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if fits(self[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}

@@ -68,22 +68,16 @@ public struct TimeZoneTable: Sendable, Hashable {
     /// The period that contains a moment. Neighbours may have the same offset.
     func period(at seconds: Int64) -> Period {
         // The first transition after the moment.
-        var low = 0
-        var high = transitions.count
-        while low < high {
-            let middle = (low + high) / 2
-            if transitions[middle] <= seconds { low = middle + 1 } else { high = middle }
-        }
-        let start = low == 0 ? .min : transitions[low - 1]
-        if low < transitions.count {
-            return Period(start: start, end: transitions[low], type: types[low == 0 ? 0 : Int(typeAfter[low - 1])])
-        }
+        let next = transitions.partitioningIndex { $0 > seconds }
+        let start = next == 0 ? .min : transitions[next - 1]
+        let type = types[next == 0 ? 0 : Int(typeAfter[next - 1])]
+        if next < transitions.count { return Period(start: start, end: transitions[next], type: type) }
         if let rule {
             var period = rule.period(at: seconds)
             period.start = max(period.start, start)
             return period
         }
-        return Period(start: start, end: .max, type: types[low == 0 ? 0 : Int(typeAfter[low - 1])])
+        return Period(start: start, end: .max, type: type)
     }
 }
 

@@ -66,12 +66,8 @@ extension BatchDecider {
     }
 
     func event(at place: Int64) -> RoutingFacts.Known<StoredEvent> {
-        var (low, high) = (0, matches.events.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if matches.events[middle].sequence < place { low = middle + 1 } else { high = middle }
-        }
-        if low < matches.events.count, matches.events[low].sequence == place { return .found(matches.events[low]) }
+        let index = matches.events.partitioningIndex { $0.sequence >= place }
+        if index < matches.events.count, matches.events[index].sequence == place { return .found(matches.events[index]) }
         return facts.event(at: place)
     }
 

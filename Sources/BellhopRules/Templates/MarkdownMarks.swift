@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// Matching brackets and backticks of a text, found in one pass so that no text is slow to parse.
 struct MarkdownMarks {
     /// The closing position of each closed bracket.
@@ -52,13 +54,8 @@ struct MarkdownMarks {
     func codeSpan(_ at: Int, within range: Range<Int>) -> Range<Int>? {
         let length = run(at)
         let places = backticks[length] ?? []
-        var low = 0
-        var high = places.count
-        while low < high {
-            let middle = (low + high) / 2
-            if places[middle] < at + length { low = middle + 1 } else { high = middle }
-        }
-        guard low < places.count, places[low] + length <= range.upperBound else { return nil }
-        return at + length..<places[low]
+        let next = places.partitioningIndex { $0 >= at + length }
+        guard next < places.count, places[next] + length <= range.upperBound else { return nil }
+        return at + length..<places[next]
     }
 }

@@ -387,11 +387,7 @@ extension RuleBook {
 extension [Int] {
     /// The index of a number in this ascending list; nil if it is not in the list.
     fileprivate func place(of number: Int) -> Int? {
-        var (low, high) = (startIndex, endIndex)
-        while low < high {
-            let middle = (low + high) / 2
-            if self[middle] < number { low = middle + 1 } else { high = middle }
-        }
-        return low < endIndex && self[low] == number ? low : nil
+        let index = partitioningIndex { $0 >= number }
+        return index < count && self[index] == number ? index : nil
     }
 }
