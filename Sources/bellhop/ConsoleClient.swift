@@ -26,7 +26,7 @@ struct ConsoleClient {
                 .usage, "--console: `\(address.visible)` is not the address of a console, such as https://bellhop.example.com.")
         }
         // A token that was read from a file may end with a line feed.
-        let token = (environment[Self.variable] ?? "").trimming(while: { " \t\r\n".unicodeScalars.contains($0) })
+        let token = (environment[Self.variable] ?? "").trimmedBlanks
         guard !token.isEmpty else {
             throw CommandError(
                 .usage, "Set \(Self.variable) to a token of that console: `bellhop console token add NAME` makes one there.")
@@ -198,14 +198,6 @@ struct ConsoleClient {
         } catch {
             throw CommandError(.unreachable, "The console at \(address.place) cannot be asked: \(error)")
         }
-    }
-}
-
-extension String {
-    /// Without these characters at its start and its end.
-    fileprivate func trimming(while isBlank: (Unicode.Scalar) -> Bool) -> String {
-        let begin = unicodeScalars.drop(while: isBlank)
-        return String(String.UnicodeScalarView(begin.reversed().drop(while: isBlank).reversed()))
     }
 }
 

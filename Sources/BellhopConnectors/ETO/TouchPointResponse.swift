@@ -35,8 +35,7 @@ enum TouchPointTime {
     /// `01/05/2026`, the format for an element of type 9.
     static func american(_ time: Timestamp) -> String {
         let day = time.utc
-        func two(_ number: Int) -> String { (number < 10 ? "0" : "") + String(number) }
-        return "\(two(day.month))/\(two(day.day))/\(day.year)"
+        return "\(day.month.twoDigits)/\(day.day.twoDigits)/\(day.year)"
     }
 
     private static func american(_ text: String) -> Timestamp? {

@@ -74,6 +74,6 @@ struct BarChart {
 extension PageContext {
     /// The hour of a bar, and the name of its series.
     fileprivate func clock(_ moment: Timestamp, _ name: String) -> String {
-        "\(Self.two(zone.local(moment).hour)):00 \(name)"
+        "\(zone.local(moment).hour.twoDigits):00 \(name)"
     }
 }

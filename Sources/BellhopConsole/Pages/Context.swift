@@ -56,22 +56,20 @@ struct PageContext: Sendable {
 
     func time(_ moment: Timestamp) -> HTML {
         let local = zone.local(moment)
-        let clock = "\(Self.two(local.hour)):\(Self.two(local.minute)):\(Self.two(local.second))"
+        let clock = "\(local.hour.twoDigits):\(local.minute.twoDigits):\(local.second.twoDigits)"
         return "<time datetime=\"\(moment.rfc3339)\">\(day(moment)) \(clock)</time>"
     }
-
-    static func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
 
     /// The date of a moment, in the visitor's zone.
     func day(_ moment: Timestamp) -> String {
         let local = zone.local(moment)
-        return "\(local.year)-\(Self.two(local.month))-\(Self.two(local.day))"
+        return "\(local.year)-\(local.month.twoDigits)-\(local.day.twoDigits)"
     }
 
     /// The time of day of a moment.
     func clock(_ moment: Timestamp) -> HTML {
         let local = zone.local(moment)
-        return "<time datetime=\"\(moment.rfc3339)\">\(Self.two(local.hour)):\(Self.two(local.minute))</time>"
+        return "<time datetime=\"\(moment.rfc3339)\">\(local.hour.twoDigits):\(local.minute.twoDigits)</time>"
     }
 
     func state(_ name: String) -> HTML { "<span class=\"state \(Self.tone(name))\">\(t(name))</span>" }

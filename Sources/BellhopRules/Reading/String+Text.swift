@@ -2,16 +2,6 @@ extension String {
     /// The text, or nil when it is empty.
     var nonEmpty: String? { isEmpty ? nil : self }
 
-    /// The text without blanks and line breaks at its ends.
-    var trimmedBlanks: String {
-        var rest = Substring(self)
-        while let first = rest.unicodeScalars.first, " \t\r\n".unicodeScalars.contains(first) {
-            rest.unicodeScalars.removeFirst()
-        }
-        while let last = rest.unicodeScalars.last, " \t\r\n".unicodeScalars.contains(last) { rest.unicodeScalars.removeLast() }
-        return String(rest)
-    }
-
     func replacingSuffix(_ suffix: String, with other: String) -> String {
         hasSuffix(suffix) ? dropLast(suffix.count) + other : self
     }

@@ -127,8 +127,8 @@ public enum MetricsFormat: Sendable, Hashable, CaseIterable {
     public init(accept: String?) {
         var best: (format: MetricsFormat, weight: Double)?
         for range in (accept ?? "").split(separator: ",") {
-            let parts = range.split(separator: ";").map { $0.trimmed.lowercased() }
-            let parameters = parts.dropFirst().map { $0.split(separator: "=", maxSplits: 1).map { $0.trimmed } }
+            let parts = range.split(separator: ";").map { String($0).trimmedBlanks.lowercased() }
+            let parameters = parts.dropFirst().map { $0.split(separator: "=", maxSplits: 1).map { String($0).trimmedBlanks } }
             func parameter(_ name: String) -> String? { parameters.first { $0.first == name && $0.count == 2 }?.last }
             let version = parameter("version")
             let weight = parameter("q").map { Double($0) ?? 0 } ?? 1
@@ -142,12 +142,5 @@ public enum MetricsFormat: Sendable, Hashable, CaseIterable {
             if let format, weight > best?.weight ?? 0 { best = (format, weight) }
         }
         self = best?.format ?? .prometheus
-    }
-}
-
-extension StringProtocol {
-    fileprivate var trimmed: String {
-        let start = drop { $0 == " " || $0 == "\t" }
-        return String(start[..<(start.lastIndex { $0 != " " && $0 != "\t" }.map(start.index(after:)) ?? start.startIndex)])
     }
 }

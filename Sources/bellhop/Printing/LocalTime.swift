@@ -4,16 +4,14 @@ extension TimeZoneTable {
     /// The local time: `08:30:05`.
     func clock(_ moment: Timestamp) -> String {
         let time = local(moment)
-        return "\(two(time.hour)):\(two(time.minute)):\(two(time.second))"
+        return "\(time.hour.twoDigits):\(time.minute.twoDigits):\(time.second.twoDigits)"
     }
 
     /// The local date and time: `2026-01-05 08:30:05`.
     func dateAndClock(_ moment: Timestamp) -> String {
         let time = local(moment)
-        return "\(time.year)-\(two(time.month))-\(two(time.day)) \(clock(moment))"
+        return "\(time.year)-\(time.month.twoDigits)-\(time.day.twoDigits) \(clock(moment))"
     }
-
-    private func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
 }
 
 extension String {

@@ -69,7 +69,7 @@ struct UserClock: Sendable, Hashable {
                 clock[0] = hour % 12 + (half == "pm" ? 12 : 0)
             }
             if !hasSeconds { clock.append(0) }
-            let digits = clock.map { number in number.map { ($0 < 10 ? "0" : "") + String($0) } ?? "" }
+            let digits = clock.map { $0?.twoDigits ?? "" }
             return Timestamp(sql: "\(day) \(digits.joined(separator: ":"))")
         }
 
