@@ -136,7 +136,7 @@ struct BackTestGaps {
             var found: [String] = []
             if rule.droppedKeys > 0 {
                 found.append(
-                    "The rule \(name) drops \(rule.droppedKeys) key\(rule.droppedKeys == 1 ? "" : "s"), because it may remember \(most): "
+                    "The rule \(name) drops \(counted(rule.droppedKeys, "key")), because it may remember \(most): "
                         + "give it fewer keys (`by`), or raise `retention.keys`.")
             }
             if let paused = rule.paused {

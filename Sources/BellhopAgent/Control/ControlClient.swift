@@ -72,7 +72,7 @@ public struct ControlClient: Sendable {
         )
     }
 
-    private static func after(_ rows: Int) -> String { rows == 0 ? "" : ", after \(rows) row\(rows == 1 ? "" : "s")" }
+    private static func after(_ rows: Int) -> String { rows == 0 ? "" : ", after \(counted(rows, "row"))" }
 
     private func connect(_ socket: Int32) -> Bool {
         guard let address = UnixAddress(path) else { return false }

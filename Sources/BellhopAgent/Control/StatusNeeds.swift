@@ -27,7 +27,7 @@ public enum StatusNeeds {
             let count = status.deliveries[state] ?? 0
             if count > 0 {
                 sentences.append(
-                    "\(count) deliver\(count == 1 ? "y is" : "ies are") \(state.rawValue): `bellhop deliveries --state \(state.rawValue)`."
+                    "\(counted(count, "delivery is", "deliveries are")) \(state.rawValue): `bellhop deliveries --state \(state.rawValue)`."
                 )
             }
         }

@@ -59,7 +59,7 @@ public struct LocalExamination: Sendable {
             }
             return Finding(
                 "keychain", .ok,
-                "\(keychain.path) is for its owner only (\(count) secret\(count == 1 ? "" : "s"))")
+                "\(keychain.path) is for its owner only (\(counted(count, "secret")))")
         } catch {
             return Finding("keychain", .missing, error.message, reason: .badArguments)
         }

@@ -121,7 +121,7 @@ public struct TouchPointsSource: Source {
         let count = try listing(try await connection.session.send(call)).entries.count
         let whose = subjects[0].map { " of subject \($0)" } ?? ""
         let rest = subjects.count > 1 ? ", the first of \(subjects.count)" : ""
-        return (count, "\(count) response\(count == 1 ? "" : "s") to TouchPoint \(touchPoint)\(whose)\(rest)")
+        return (count, "\(counted(count, "response")) to TouchPoint \(touchPoint)\(whose)\(rest)")
     }
 
     private func unreadable(_ error: ListingError) -> Failure {
@@ -164,7 +164,7 @@ public struct TouchPointsSource: Source {
         if let (keys, last) = unreadable {
             guard !details.snapshots.isEmpty else { throw last }
             let few = keys.prefix(3).map(\.text).joined(separator: ", ")
-            let count = keys.count == 1 ? "1 response" : "\(keys.count) responses"
+            let count = counted(keys.count, "response")
             details.notice = "Left out because unreadable: \(count) (\(few)). \(last.message)"
         }
         return details

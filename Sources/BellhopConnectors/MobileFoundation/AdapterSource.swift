@@ -64,7 +64,7 @@ public struct AdapterSource: Source {
         guard request.method == "GET" else { return nil }
         let count = try await ask().entries.count
         let scopes = await connection.demandedScopes(of: request).map { ", with the scope \($0.joined(separator: ", "))" } ?? ""
-        return "\(count) item\(count == 1 ? "" : "s")\(scopes)"
+        return "\(counted(count, "item"))\(scopes)"
     }
 
     public func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {

@@ -93,7 +93,7 @@ public struct PageSource: ProbedSource {
 
     func words(for response: HTTPResponse) throws(Failure) -> String {
         let count = try snapshot(response).pageText.count
-        return "a page with \(count) character\(count == 1 ? "" : "s") of text"
+        return "a page with \(counted(count, "character")) of text"
     }
 
     /// The page; nil if it still matches these validators.

@@ -122,7 +122,7 @@ public struct TrackerSource: Source {
         if let refusal {
             return "Source \(name) may not read tasks from the Table API, so \(consequence). \(refusal.message)"
         }
-        let tasks = missing == 1 ? "1 task" : "\(missing) tasks"
+        let tasks = counted(missing, "task")
         return
             "Source \(name) cannot read \(tasks) of \(listed) from the Table API, though the tracker lists them, so of these \(consequence): "
             + "the account's access rules hide the records."

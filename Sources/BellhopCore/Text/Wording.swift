@@ -1,3 +1,9 @@
+/// A number with its noun: `1 task`, `2 tasks`.
+/// - Parameter many: the plural; nil for the noun with an `s`.
+public func counted(_ count: some BinaryInteger, _ one: String, _ many: String? = nil) -> String {
+    "\(count) \(count == 1 ? one : many ?? one + "s")"
+}
+
 extension Int {
     /// A number that is not negative, with at least two digits: `05`.
     public var twoDigits: String { self < 10 ? "0\(self)" : "\(self)" }

@@ -79,7 +79,7 @@ struct Check: DataCommand {
             return Console.data("No rules were found in \(places): nothing will be done.")
         }
         Console.data(
-            "\(rules.count) rule\(rules.count == 1 ? "" : "s") in \(loaded.found.rules.count) file\(loaded.found.rules.count == 1 ? "" : "s"): fine."
+            "\(counted(rules.count, "rule")) in \(counted(loaded.found.rules.count, "file")): fine."
         )
     }
 }

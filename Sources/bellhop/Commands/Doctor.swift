@@ -48,12 +48,12 @@ struct Doctor: DataCommand {
             local.append(
                 count == 0
                     ? Finding("rules", .note, "there are none", remedy: "`bellhop init` writes rules to start from")
-                    : Finding("rules", .ok, "\(count) rule\(count == 1 ? "" : "s")"))
+                    : Finding("rules", .ok, counted(count, "rule")))
         } catch {
             let errors = error.errorCount
             local.append(
                 Finding(
-                    "rules", .missing, "they have \(errors) error\(errors == 1 ? "" : "s"), so their needs are unknown",
+                    "rules", .missing, "they have \(counted(errors, "error")), so their needs are unknown",
                     remedy: "`bellhop check` says which", reason: .badArguments))
         }
         if let finding = ServerCertificate.finding(configuration.console, at: SystemClock().now) { local.append(finding) }
@@ -78,7 +78,7 @@ struct Doctor: DataCommand {
             examination.sections[place].findings.append(
                 Finding(
                     "pause", stop["cause"] == "person" ? .note : .missing,
-                    "it is paused, and \(waiting) deliver\(waiting == 1 ? "y waits" : "ies wait"): \(stop["why"]?.asString ?? "")",
+                    "it is paused, and \(counted(waiting, "delivery waits", "deliveries wait")): \(stop["why"]?.asString ?? "")",
                     remedy: "`bellhop resume \(name)` sends what waits"))
         }
     }

@@ -34,14 +34,14 @@ struct Forget: DataCommand {
     private static func words(_ one: JSON) -> String {
         let count = one["count"]?.asInt ?? 0
         switch one["part"]?.asString {
-        case "for": return count == 1 ? "1 wait of `for` ended" : "\(count) waits of `for` ended"
-        case "count": return count == 1 ? "1 run is no longer counted" : "\(count) runs are no longer counted"
-        case "group": return count == 1 ? "1 run left its group" : "\(count) runs left their groups"
-        case "quiet": return count == 1 ? "1 held message dropped" : "\(count) held messages dropped"
-        case "escalate": return count == 1 ? "1 escalation ended" : "\(count) escalations ended"
+        case "for": return counted(count, "wait of `for` ended", "waits of `for` ended")
+        case "count": return counted(count, "run is no longer counted", "runs are no longer counted")
+        case "group": return counted(count, "run left its group", "runs left their groups")
+        case "quiet": return counted(count, "held message dropped", "held messages dropped")
+        case "escalate": return counted(count, "escalation ended", "escalations ended")
         case "once": return "`once` lets it run again"
         case "throttle": return "`throttle` lets it run at once"
-        case let part: return "\(count) wait\(count == 1 ? "" : "s") of `\(part ?? "")` ended"
+        case let part: return "\(counted(count, "wait")) of `\(part ?? "")` ended"
         }
     }
 }

@@ -27,7 +27,7 @@ struct PassVerdict {
         } else if ended > 0 {
             trouble = CommandError(
                 .problem,
-                "\(ended) deliver\(ended == 1 ? "y is" : "ies are") dead or held, and need\(ended == 1 ? "s" : "") a decision: see `bellhop deliveries`."
+                "\(counted(ended, "delivery is", "deliveries are")) dead or held, and need\(ended == 1 ? "s" : "") a decision: see `bellhop deliveries`."
             )
         } else if let paused = after.stops.first(where: { $0.stop.cause == .refusal && $0.waiting > 0 })?.stop {
             trouble = CommandError(
@@ -43,7 +43,7 @@ struct PassVerdict {
         } else if left > 0 {
             trouble = CommandError(
                 .tryLater,
-                "\(left) deliver\(left == 1 ? "y is" : "ies are") still to be made, by the next run: see `bellhop deliveries`.")
+                "\(counted(left, "delivery is", "deliveries are")) still to be made, by the next run: see `bellhop deliveries`.")
         } else {
             trouble = nil
         }

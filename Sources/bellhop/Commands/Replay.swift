@@ -46,7 +46,7 @@ struct ReplayCommand: DataCommand {
             for event in shown { show(event, in: link) }
         }
         if dryRun { return }
-        let what = "\(shown.count) event\(shown.count == 1 ? "" : "s")"
+        let what = counted(shown.count, "event")
         if !yes {
             guard Console.isInteractive else {
                 throw CommandError(.usage, "This would replay \(what): add --yes, because there is no terminal at which to ask.")
@@ -60,7 +60,7 @@ struct ReplayCommand: DataCommand {
         if output.json { return Console.json(answer) }
         let count = answer["replayed"]?.asInt ?? 0
         let when = answer["agent"] == true ? "now" : "at the agent's next start"
-        Console.data("\(count) event\(count == 1 ? " is" : "s are") routed again \(when).")
+        Console.data("\(counted(count, "event is", "events are")) routed again \(when).")
     }
 
     private func show(_ event: JSON, in link: StoreLink) {

@@ -167,7 +167,7 @@ struct SilenceEnd: DataCommand {
         if output.json { return Console.json(answer) }
         let kept = answer["kept"]?.asInt ?? 0
         Console.data(
-            "Silence \(answer["id"]?.asString ?? "") has ended. It kept back \(kept == 0 ? "nothing" : kept == 1 ? "1 delivery" : "\(kept) deliveries")."
+            "Silence \(answer["id"]?.asString ?? "") has ended. It kept back \(kept == 0 ? "nothing" : counted(kept, "delivery", "deliveries"))."
         )
     }
 }

@@ -20,7 +20,7 @@ struct BackTestPage {
 
     func print() {
         let (since, until) = (time(report.since), time(report.until))
-        Console.data(Paint.bold("\(report.events) event\(report.events == 1 ? "" : "s") from \(since) to \(until)"))
+        Console.data(Paint.bold("\(counted(report.events, "event")) from \(since) to \(until)"))
         printRules()
         list("By day", report.tally.days.sorted { $0.key < $1.key })
         list("By receiver", most(report.tally.receivers))

@@ -37,7 +37,7 @@ struct ExplanationPage {
 
     func head(_ event: Event) -> String {
         let summary = Events.summary(event, in: zone)
-        let ours = event.hop > 0 ? Paint.dim(" (\(event.hop) step\(event.hop == 1 ? "" : "s") after a rule's action)") : ""
+        let ours = event.hop > 0 ? Paint.dim(" (\(counted(event.hop, "step")) after a rule's action)") : ""
         return Paint.dim(zone.dateAndClock(event.time)) + "  " + Paint.dim(String(event.id.text.prefix(12))) + "  "
             + Paint.cyan(event.type.name) + "  \(event.source.singleLine.visible): \(summary.visible)" + ours
     }

@@ -41,7 +41,7 @@ extension StatusPage {
         }
         let lost = allRules.compactMap { rule -> String? in
             guard let dropped = rule["dropped_keys"]?.asInt, dropped > 0 else { return nil }
-            return "Rule \(rule["rule"]?.asString ?? "") has dropped \(dropped) key\(dropped == 1 ? "" : "s"), because it had "
+            return "Rule \(rule["rule"]?.asString ?? "") has dropped \(counted(dropped, "key")), because it had "
                 + "more than it may remember (`retention: {keys: …}` in bellhop.yaml)."
         }
         if limit == .max { return wrapped(lines + lost) }

@@ -174,7 +174,7 @@ struct StatusPage {
         let (shown, more) = cut(status["quiet"]?.asArray ?? [], limit: limit)
         let lines = shown.map { held in
             let count = held["count"]?.asInt ?? 0
-            return "\(count) message\(count == 1 ? " is" : "s are") kept back for \(held["receiver"].words(in: zone)) until "
+            return "\(counted(count, "message is", "messages are")) kept back for \(held["receiver"].words(in: zone)) until "
                 + "\(held["until"].words(in: zone))."
         }
         if limit == .max { return wrapped(lines) }

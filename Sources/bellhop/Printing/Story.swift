@@ -95,7 +95,7 @@ final class Story: Sendable {
         case .pollFailed(let source, let failure, let failures, let next):
             say("failing", .yellow, "\(source): \(reason(failure, of: source, isFirst: failures == 1)) Next poll \(time(next)).")
         case .recovered(let source, let failures, let since):
-            let polls = failures == 0 ? "" : ", after \(failures) poll\(failures == 1 ? "" : "s") that failed"
+            let polls = failures == 0 ? "" : ", after \(counted(failures, "poll")) that failed"
             say("fine", .green, "\(source): works again\(polls)\(since.map { " since \(time($0))" } ?? "")")
         case .rebound(let connection, let problem):
             say(
@@ -108,8 +108,8 @@ final class Story: Sendable {
             let what = loss.isStopped ? "was paused" : "dropped \(loss.dropped) keys"
             say("full", .red, "\(loss.rule) \(what): it may remember \(loss.most) (`retention: {keys: …}`)")
         case .rulesLoaded(let count, let warnings):
-            let note = warnings > 0 ? ", \(warnings) warning\(warnings == 1 ? "" : "s")" : ""
-            say("rules", .blue, "\(count) rule\(count == 1 ? " is" : "s are") in force\(note)")
+            let note = warnings > 0 ? ", \(counted(warnings, "warning"))" : ""
+            say("rules", .blue, "\(counted(count, "rule is", "rules are")) in force\(note)")
         case .rulesRefused(let count):
             say(
                 "rules", .red,

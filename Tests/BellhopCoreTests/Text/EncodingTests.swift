@@ -54,4 +54,9 @@ import Testing
         #expect(texts.allSatisfy { Hexadecimal.bytes($0)?.count == 16 } && Set(texts).count == texts.count)
         #expect(texts.contains { $0.hasPrefix("0") } && Hexadecimal.random().count == 16)
     }
+
+    @Test func `a counted noun is in the plural, except for one`() {
+        #expect([0, 1, 2].map { counted($0, "task") } == ["0 tasks", "1 task", "2 tasks"])
+        #expect([1, 2].map { counted($0, "delivery is", "deliveries are") } == ["1 delivery is", "2 deliveries are"])
+    }
 }

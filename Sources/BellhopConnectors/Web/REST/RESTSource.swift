@@ -124,7 +124,7 @@ public struct RESTSource: ProbedSource {
     /// Describes the number of items of the first page.
     func words(for response: HTTPResponse) throws(Failure) -> String {
         let count = try listing(response).entries.count
-        var words = "\(count) item\(count == 1 ? "" : "s")"
+        var words = counted(count, "item")
         guard let paging else { return words }
         words += " on the first page"
         var doubt = PagingDoubt(paging)

@@ -97,7 +97,7 @@ struct DeliveryDecision: ParsableArguments {
 
     private func report(_ command: DeliveryCommand, changed: Int64, _ decided: [JSON]) {
         if output.json { return Console.json(["changed": .int(changed), "deliveries": .array(decided)]) }
-        Console.data("\(changed) deliver\(changed == 1 ? "y" : "ies") \(command == .retry ? "will be tried again" : "dropped").")
+        Console.data("\(counted(changed, "delivery", "deliveries")) \(command == .retry ? "will be tried again" : "dropped").")
     }
 
     /// If the options select no dead or held delivery, says which others they would select.
@@ -147,7 +147,7 @@ struct DeliveryDecision: ParsableArguments {
             Console.note(failures, "delivery", "deliveries")
         }
         if ids.isEmpty || yes { return ids }
-        let what = "\(ids.count) deliver\(ids.count == 1 ? "y" : "ies")"
+        let what = counted(ids.count, "delivery", "deliveries")
         let verb = command == .retry ? "retry" : "drop"
         for line in table.lines(width: Screen.noteWidth) { Console.note(line) }
         if ids.count > Self.mostShown { Console.note("and \(ids.count - Self.mostShown) more") }
