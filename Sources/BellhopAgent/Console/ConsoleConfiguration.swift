@@ -143,8 +143,7 @@ struct ConsoleReading {
                     help: "write `public_url: https://bellhop.example.com`")
             }
         }
-        if !HTTPAddress.isLoopback(place.host.lowercased()), console.tls == nil, console.publicURL?.hasPrefix("https://") != true
-        {
+        if !Loopback.contains(place.host.lowercased()), console.tls == nil, console.publicURL?.hasPrefix("https://") != true {
             reader.report(
                 code: "open-console", "the console would listen at \(place.host) without encryption", at: node["listen"] ?? node,
                 help: "listen at 127.0.0.1, or add `tls`, or name the proxy's address with `public_url: https://…`")

@@ -61,14 +61,7 @@ public struct HTTPAddress: Sendable, Hashable {
     }
 
     /// True for `localhost` and other addresses of this machine, for which plain http is allowed.
-    public var isLoopback: Bool { Self.isLoopback(host) }
-
-    /// - Parameter host: in lower case.
-    public static func isLoopback(_ host: String) -> Bool {
-        if host == "localhost" || host.hasSuffix(".localhost") || host == "::1" { return true }
-        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
-    }
+    public var isLoopback: Bool { Loopback.contains(host) }
 
     /// `https://host[:port]`, without the scheme's default port.
     public var origin: String {

@@ -60,10 +60,7 @@ struct ArgumentReview {
         var authority = lower.utf8.dropFirst("http://".utf8.count).prefix { !"/?#".utf8.contains($0) }
         if let at = authority.lastIndex(of: UInt8(ascii: "@")) { authority = authority[authority.index(after: at)...] }
         if authority.first == UInt8(ascii: "[") { return !authority.starts(with: "[::1]".utf8) }
-        let host = Substring(authority.prefix { $0 != UInt8(ascii: ":") })
-        if host == "localhost" || host.hasSuffix(".localhost") { return false }
-        let parts = host.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).map(Substring.init)
-        return !(parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil })
+        return !Loopback.contains(Substring(authority.prefix { $0 != UInt8(ascii: ":") }))
     }
 
     private func problem(_ code: String, _ message: String, at node: YAML.Node, help: String? = nil) -> Diagnostic {

@@ -34,7 +34,7 @@ struct SMTPAddress: Sendable, Hashable {
     }
 
     /// True for addresses of this machine, which may get mail without TLS.
-    var isLoopback: Bool { HTTPAddress.isLoopback(host) }
+    var isLoopback: Bool { Loopback.contains(host) }
 
     /// `host:port`, for messages.
     var place: String { (host.contains(":") ? "[\(host)]" : host) + ":\(port)" }
