@@ -39,10 +39,7 @@ struct ConsoleRequest: Sendable {
 
     func cookie(_ name: String) -> String? {
         for header in headers where header.name.lowercased() == "cookie" {
-            for pair in header.value.split(separator: ";") {
-                let halves = pair.split(separator: "=", maxSplits: 1)
-                if halves.count == 2, halves[0].trimmingBlanks == name { return String(halves[1]) }
-            }
+            for pair in CookieHeader.pairs(header.value) where pair.name == name { return String(pair.value) }
         }
         return nil
     }
@@ -55,10 +52,6 @@ struct ConsoleRequest: Sendable {
 
     /// Whether a browser asks for a page.
     var wantsPage: Bool { path.first != "api" && !TelemetryHandler.serves(self) }
-}
-
-extension Substring {
-    fileprivate var trimmingBlanks: Substring { drop { $0 == " " } }
 }
 
 /// A path with the names of its parameters in braces, such as `/rules/{rule}`.

@@ -42,10 +42,7 @@ public struct ReceivedRequest: Sendable, Hashable {
     var cookies: [String: String] {
         var cookies: [String: String] = [:]
         for header in headers where header.name.lowercased() == "cookie" {
-            for pair in header.value.split(separator: ";") {
-                let halves = pair.drop { $0 == " " }.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-                if halves.count == 2 { cookies[String(halves[0])] = String(halves[1]) }
-            }
+            for pair in CookieHeader.pairs(header.value) { cookies[String(pair.name)] = String(pair.value) }
         }
         return cookies
     }
