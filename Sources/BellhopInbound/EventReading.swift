@@ -20,7 +20,7 @@ public struct EventReading: Sendable {
     public var fields: [String: JSON.Path]
     /// The path to the id of the event's subject.
     public var id: JSON.Path?
-    /// Nil if every delivery counts as new. Even then, identical signed bytes that contain a time count once.
+    /// Nil if deliveries have no key: then each is new, except a replay of a signed request that contains a time.
     public var dedupKey: DedupKey?
 
     public init(
@@ -35,9 +35,9 @@ public struct EventReading: Sendable {
         self.dedupKey = dedupKey
     }
 
-    /// The events of a body. Throws 400 if the body can never be read.
+    /// The events of a body. Throws 400 if the body is not valid.
     ///
-    /// - Parameter unique: makes a unique text, the key of a delivery without a key of its own.
+    /// - Parameter unique: makes a unique text, the key of a delivery that has no other key.
     func events(
         _ request: InboundRequest, proof: InboundKey.Proof, at now: Timestamp, unique: () -> String
     ) throws(InboundAnswer) -> [Event] {
@@ -99,7 +99,7 @@ public struct EventReading: Sendable {
         guard hasAny else {
             let paths = definition.members.map { "`\(path(of: $0))`" }.joined(separator: ", ")
             throw InboundAnswer(
-                400, "The body has nothing at any of \(paths), where the members of `\(definition.type.name)` are.")
+                400, "The body has no value at \(paths), where the members of `\(definition.type.name)` are expected.")
         }
         return data
     }

@@ -5,13 +5,14 @@ package import NIOHTTPTypes
 import Synchronization
 
 /// The open connections of a server. If there are too many, the one that has been idle longest is closed; those without a known
-/// sender are closed before others. A connection whose request is being answered is never closed.
+/// sender are closed first. A connection whose request is being answered is never closed.
 ///
 /// A class with a mutex, because connections belong to several threads.
 package final class InboundConnections: Sendable {
     struct Status: Sendable {
-        /// When its state last changed: it was opened, its request arrived, or its answer was sent. A counter, not a time.
-        var since: UInt64
+        /// The number of the last change of its state: it was opened, its request arrived, or its answer was sent. Later changes
+        /// have larger numbers.
+        var lastChange: UInt64
         /// Whether its latest request came from a known sender.
         var isKnown = false
         /// Whether a complete request is being answered.
@@ -24,7 +25,8 @@ package final class InboundConnections: Sendable {
     }
 
     private struct State {
-        var count: UInt64 = 0
+        /// How many changes of state the connections have had.
+        var changes: UInt64 = 0
         var entries: [ObjectIdentifier: Entry] = [:]
         var isStopping = false
     }
@@ -37,9 +39,9 @@ package final class InboundConnections: Sendable {
     /// Adds a connection, and closes one if there are too many now.
     func add(_ channel: any Channel) {
         let victim = state.withLock { state -> (any Channel)? in
-            state.count += 1
+            state.changes += 1
             if state.isStopping { return channel }
-            state.entries[ObjectIdentifier(channel)] = Entry(status: Status(since: state.count), channel: channel)
+            state.entries[ObjectIdentifier(channel)] = Entry(status: Status(lastChange: state.changes), channel: channel)
             guard state.entries.count > most else { return nil }
             let id = Self.victim(among: state.entries.mapValues(\.status), newest: ObjectIdentifier(channel))
             return state.entries.removeValue(forKey: id)?.channel
@@ -59,7 +61,7 @@ package final class InboundConnections: Sendable {
 
     /// The connection to close.
     static func victim<ID: Hashable>(among statuses: [ID: Status], newest: ID) -> ID {
-        func rank(_ status: Status) -> (Int, UInt64) { (status.isKnown ? 1 : 0, status.since) }
+        func rank(_ status: Status) -> (Int, UInt64) { (status.isKnown ? 1 : 0, status.lastChange) }
         return statuses.filter { $0.key != newest && !$0.value.isAnswering }.min { rank($0.value) < rank($1.value) }?.key
             ?? newest
     }
@@ -74,9 +76,9 @@ package final class InboundConnections: Sendable {
     /// Records that a request is being answered, or that the connection is idle again.
     func setAnswering(_ isAnswering: Bool, _ channel: any Channel) {
         state.withLock { state in
-            state.count += 1
+            state.changes += 1
             state.entries[ObjectIdentifier(channel)]?.status.isAnswering = isAnswering
-            state.entries[ObjectIdentifier(channel)]?.status.since = state.count
+            state.entries[ObjectIdentifier(channel)]?.status.lastChange = state.changes
         }
     }
 }
@@ -93,7 +95,7 @@ package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHan
     /// Thrown to the reader of a body that did not arrive in time.
     struct TooSlow: Error {}
 
-    private let patience: InboundServer.Patience
+    private let timeouts: InboundServer.Timeouts
     private let connections: InboundConnections
     private var deadline: Scheduled<Void>?
     /// Whether the head of a request has arrived, but not its end.
@@ -107,14 +109,14 @@ package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHan
     /// The number of answers that are not sent yet.
     private var unsent = 0
 
-    package init(_ patience: InboundServer.Patience, _ connections: InboundConnections) {
-        self.patience = patience
+    package init(_ timeouts: InboundServer.Timeouts, _ connections: InboundConnections) {
+        self.timeouts = timeouts
         self.connections = connections
     }
 
     package func handlerAdded(context: ChannelHandlerContext) {
         connections.add(context.channel)
-        arm(patience.head, context)
+        arm(timeouts.head, context)
     }
 
     package func handlerRemoved(context: ChannelHandlerContext) { leave(context) }
@@ -133,7 +135,7 @@ package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHan
         switch unwrapInboundIn(data) {
         case .head:
             isReceiving = true
-            arm(patience.body, context)
+            arm(timeouts.body, context)
         case .body: break
         case .end:
             isReceiving = false
@@ -144,7 +146,7 @@ package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHan
                 if unanswered == 1 { connections.setAnswering(true, context.channel) }
             }
             if unsent == 0 {
-                if unanswered > 0 { disarm() } else { arm(patience.head, context) }
+                if unanswered > 0 { disarm() } else { arm(timeouts.head, context) }
             }
         }
         context.fireChannelRead(data)
@@ -159,13 +161,13 @@ package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHan
         } else {
             isAnsweredEarly = isReceiving
         }
-        if !isReceiving { arm(patience.head, context) }
+        if !isReceiving { arm(timeouts.head, context) }
         let sent = promise ?? context.eventLoop.makePromise()
         let own = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         sent.futureResult.whenSuccess {
             let (handler, context) = own.value
             handler.unsent -= 1
-            if !handler.isReceiving, handler.unanswered == 0 { handler.arm(handler.patience.head, context) }
+            if !handler.isReceiving, handler.unanswered == 0 { handler.arm(handler.timeouts.head, context) }
         }
         context.write(data, promise: sent)
     }
@@ -203,15 +205,15 @@ package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHan
         context.write(wrapOutboundOut(.body(text)), promise: nil)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         context.close(mode: .output, promise: nil)
-        arm(patience.body, context)
+        arm(timeouts.body, context)
     }
 
-    /// Fails the reader of an incomplete body, and gives it the same time again to answer with the reason.
+    /// Fails the reader of an incomplete body, and gives it the same time again to send an answer with the reason.
     private func expire(_ context: ChannelHandlerContext) {
         deadline = nil
         guard isReceiving, !isAnsweredEarly else { return context.close(promise: nil) }
         isAnsweredEarly = true
-        arm(patience.body, context)
+        arm(timeouts.body, context)
         context.fireErrorCaught(TooSlow())
     }
 }

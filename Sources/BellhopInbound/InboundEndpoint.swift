@@ -1,7 +1,7 @@
 import BellhopCore
 import Synchronization
 
-/// One path of the server, and what requests to it do.
+/// One path of the server, and the purpose of requests to it.
 public struct InboundEndpoint: Sendable {
     public enum Purpose: Sendable {
         /// A request starts a poll of this source.
@@ -16,7 +16,7 @@ public struct InboundEndpoint: Sendable {
     public var purpose: Purpose
     /// In bytes.
     public var largestBody: Int
-    /// The most requests per time.
+    /// The maximum rate of requests.
     public var rate: (count: Int, per: Duration)
 
     /// The name of the source that its requests concern.

@@ -1,7 +1,7 @@
 public import BellhopCore
 import Crypto
 
-/// How an endpoint recognizes its sender. Secrets are compared in constant time.
+/// How an endpoint authenticates its sender. Secrets are compared in constant time.
 public enum InboundKey: Sendable, CustomStringConvertible {
     case signature(SignatureCheck)
     /// The accepted secrets of Standard Webhooks: more than one while a secret is rotated.
@@ -116,8 +116,8 @@ public enum InboundKey: Sendable, CustomStringConvertible {
     /// Compares digests in constant time: the duration reveals neither the length nor the first difference.
     private static func isSame(_ given: [UInt8], _ expected: [UInt8]) -> Bool {
         HMAC<SHA256>.isValidAuthenticationCode(
-            HMAC<SHA256>.authenticationCode(for: given, using: comparing), authenticating: expected, using: comparing)
+            HMAC<SHA256>.authenticationCode(for: given, using: comparisonKey), authenticating: expected, using: comparisonKey)
     }
 
-    private static let comparing = SymmetricKey(size: .bits256)
+    private static let comparisonKey = SymmetricKey(size: .bits256)
 }

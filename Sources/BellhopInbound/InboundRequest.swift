@@ -1,4 +1,4 @@
-/// A request from outside, with its whole body.
+/// A request from another system, with its whole body.
 public struct InboundRequest: Sendable {
     public var headers: [(name: String, value: String)]
     public var body: [UInt8]
@@ -8,8 +8,8 @@ public struct InboundRequest: Sendable {
         self.body = body
     }
 
-    /// The value of a header field; names compare without regard to case. Nil if the field is missing or repeated, because other
-    /// programs might read another of its values.
+    /// The value of a header field; names compare without regard to case. Nil if the field is missing or repeated, because another
+    /// program might use another of the values.
     func value(_ name: String) -> String? {
         let name = name.lowercased()
         let found = headers.filter { $0.name.lowercased() == name }

@@ -7,32 +7,32 @@ import NIOCore
 import NIOPosix
 public import ServiceLifecycle
 
-/// The reason why a server of the agent cannot be used.
+/// The reason why a server of the agent cannot run.
 public struct ServerProblem: Error, Sendable, Hashable {
     /// One sentence.
     public var message: String
-    /// Whether it may resolve itself without a change of the configuration.
-    public var passes: Bool
+    /// Whether it may go away without a change of the configuration.
+    public var isTemporary: Bool
 
-    public init(message: String, passes: Bool) { (self.message, self.passes) = (message, passes) }
+    public init(message: String, isTemporary: Bool) { (self.message, self.isTemporary) = (message, isTemporary) }
 
-    /// - Parameter setting: the setting of bellhop.yaml that names the address.
-    public init(listeningAt place: InboundServer.Place, of setting: String, _ error: any Error) {
+    /// - Parameter setting: the setting of bellhop.yaml with the address.
+    public init(listeningAt place: InboundServer.Address, of setting: String, _ error: any Error) {
         let address = "\(place.host):\(place.port), the address in `\(setting)`"
         let isTaken = (error as? IOError)?.errnoCode == EADDRINUSE
         self.init(
             message: isTaken
                 ? "Another program uses \(address): stop it, or name another address."
                 : "Bellhop cannot listen at \(address): \(error).",
-            passes: true)
+            isTemporary: true)
     }
 }
 
-/// The HTTP server for requests from outside. When asked to stop, it answers the requests that have arrived completely, and
+/// The HTTP server for requests from other systems. On shutdown, it answers the requests that have arrived completely, and
 /// closes all other connections.
 public struct InboundServer: Service {
     /// The address to listen at.
-    public struct Place: Sendable, Hashable {
+    public struct Address: Sendable, Hashable {
         public var host: String
         /// 0 for any free port.
         public var port: Int
@@ -59,7 +59,7 @@ public struct InboundServer: Service {
     }
 
     /// The time limits for a peer.
-    public struct Patience: Sendable {
+    public struct Timeouts: Sendable {
         /// To begin a request, counted from the connection or the previous answer; and to read an answer.
         public var head: Duration
         /// To send the rest of a request.
@@ -71,9 +71,9 @@ public struct InboundServer: Service {
         }
     }
 
-    private let place: Place
-    private let desk: InboundDesk
-    private let patience: Patience
+    private let address: Address
+    private let handler: InboundHandler
+    private let timeouts: Timeouts
     private let mostConnections: Int
     private let logger: Logger
     private let isListening: @Sendable (Int) -> Void
@@ -87,12 +87,12 @@ public struct InboundServer: Service {
     ///   - mostConnections: the limit of open connections.
     ///   - isListening: called with the port.
     public init(
-        at place: Place, desk: InboundDesk, patience: Patience = Patience(), mostConnections: Int = 256, logger: Logger,
+        at address: Address, handler: InboundHandler, timeouts: Timeouts = Timeouts(), mostConnections: Int = 256, logger: Logger,
         isListening: @escaping @Sendable (Int) -> Void = { _ in }
     ) {
-        self.place = place
-        self.desk = desk
-        self.patience = patience
+        self.address = address
+        self.handler = handler
+        self.timeouts = timeouts
         self.mostConnections = mostConnections
         self.logger = logger
         self.isListening = isListening
@@ -101,19 +101,19 @@ public struct InboundServer: Service {
     public func run() async throws {
         let connections = InboundConnections(most: mostConnections)
         let channel = HTTP1Channel(
-            responder: { [desk] request, writer, channel in
-                try await Self.respond(request, writer, desk) { connections.setKnown($0, channel) }
+            responder: { [handler] request, writer, channel in
+                try await Self.respond(request, writer, handler) { connections.setKnown($0, channel) }
             },
             configuration: .init(
-                additionalChannelHandlers: [SlowSenderHandler(patience, connections)],
+                additionalChannelHandlers: [SlowSenderHandler(timeouts, connections)],
                 httpDecoderConfiguration: .init(
                     maxHeaderFieldSize: Self.largestHead, maxHeaderListSize: Self.largestHead, maxHeaderFieldCount: 100)))
-        // One thread for everything: each change of threads would cost a request time.
+        // One thread for everything: switching threads would slow down each request.
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let server = Server(
             childChannelSetup: channel,
-            configuration: ServerConfiguration(address: .hostname(place.host, port: place.port)),
-            onServerRunning: { [isListening, place] channel in isListening(channel.localAddress?.port ?? place.port) },
+            configuration: ServerConfiguration(address: .hostname(address.host, port: address.port)),
+            onServerRunning: { [isListening, address] channel in isListening(channel.localAddress?.port ?? address.port) },
             eventLoopGroup: loop, logger: logger)
         do {
             try await withGracefulShutdownHandler {
@@ -122,16 +122,16 @@ public struct InboundServer: Service {
                 connections.stop()
             }
         } catch {
-            throw ServerProblem(listeningAt: place, of: "inbound", error)
+            throw ServerProblem(listeningAt: address, of: "inbound", error)
         }
     }
 
     /// Thrown to close a connection whose request was not read to its end.
-    private struct Unread: Error {}
+    private struct UnreadBody: Error {}
 
     @concurrent
     private static func respond(
-        _ request: Request, _ writer: consuming ResponseWriter, _ desk: InboundDesk, isKnown: (Bool) -> Void
+        _ request: Request, _ writer: consuming ResponseWriter, _ handler: InboundHandler, isKnown: (Bool) -> Void
     ) async throws {
         let path = String((request.head.path ?? "/").prefix { $0 != "?" })
         // A body has only one iterator: making a second one crashes the process.
@@ -139,19 +139,19 @@ public struct InboundServer: Service {
         var answer: InboundAnswer
         var isRead = false
         // Until the request is answered.
-        var room = desk.bodies.share()
+        var room = handler.bodies.share()
         do throws(InboundAnswer) {
             var whole = InboundRequest(headers: request.headers.map { (name: $0.name.rawName, value: $0.value) }, body: [])
-            let admission = try desk.admit(
+            let admission = try handler.admit(
                 method: request.method.rawValue, path: path, head: whole,
                 announced: request.headers[.contentLength].flatMap { Int($0) })
             // Without this answer, the sender would wait before it sends the body (RFC 9110, 10.1.1).
             if request.headers[.expect]?.lowercased() == "100-continue" {
                 try? await writer.writeInformationalHead(HTTPResponse(status: .continue))
             }
-            whole.body = try await Self.body(of: &pieces, admission, &room, desk)
+            whole.body = try await Self.body(of: &pieces, admission, &room, handler)
             isRead = true
-            answer = await desk.answer(whole, to: path)
+            answer = await handler.answer(whole, to: path)
         } catch {
             answer = error
         }
@@ -168,19 +168,19 @@ public struct InboundServer: Service {
         if isRead { return }
         var drained = 0
         while drained <= mostDrained, let piece = try await pieces.next() { drained += piece.readableBytes }
-        throw Unread()
+        throw UnreadBody()
     }
 
     @concurrent
     private static func body(
-        of pieces: inout RequestBody.AsyncIterator, _ admission: InboundDesk.Admission, _ room: inout BodyRoom.Share,
-        _ desk: InboundDesk
+        of pieces: inout RequestBody.AsyncIterator, _ admission: InboundHandler.Admission, _ room: inout BodyRoom.Share,
+        _ handler: InboundHandler
     ) async throws(InboundAnswer) -> [UInt8] {
         var bytes: [UInt8] = []
         do {
             while let piece = try await pieces.next() {
                 let size = bytes.count + piece.readableBytes
-                guard size <= admission.largestBody else { throw desk.tooLarge(admission) }
+                guard size <= admission.largestBody else { throw handler.tooLarge(admission) }
                 guard admission.isKnown || room.grow(to: size) else {
                     throw InboundAnswer(503, "Too many large bodies arrive at the same time.", retryAfter: 10)
                 }
@@ -189,7 +189,7 @@ public struct InboundServer: Service {
         } catch let error as InboundAnswer {
             throw error
         } catch is SlowSenderHandler.TooSlow {
-            throw desk.refusal(InboundAnswer(408, "The request took too long to arrive."), admission)
+            throw handler.refusal(InboundAnswer(408, "The request took too long to arrive."), admission)
         } catch {
             throw InboundAnswer(400, "The request was cut off.")
         }

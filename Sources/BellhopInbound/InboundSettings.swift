@@ -1,6 +1,6 @@
 public import BellhopCore
 
-/// The settings of requests from outside in bellhop.yaml.
+/// The settings in bellhop.yaml for requests from other systems.
 public enum InboundSettings {
     /// `inbound:` at the top.
     public static let root: [Setting] = [
@@ -22,7 +22,7 @@ public enum InboundSettings {
         path, auth,
         Setting(
             "spacing", .duration, default: "5s", least: "1ms",
-            "The shortest time between the starts of two polls that requests cause; requests in between cause one poll."),
+            "The shortest time between the starts of two polls caused by requests. All requests in between cause one poll."),
         rate,
     ]
 
@@ -31,36 +31,37 @@ public enum InboundSettings {
         path, auth,
         Setting(
             "event", .name, required: true,
-            "`task`, if each item is the present state of a task; otherwise the type of its events, declared under `events`."),
+            "`task` if each item is the current state of a task; otherwise the type of the events, declared under `events`."),
         Setting(
             "items", .text,
-            "The path to a list in the body, each item of which is an event or a task; by default the body is one."),
+            "The path to the list of events or tasks in the body; by default the whole body is one event or task."),
         Setting(
             "id", .text,
-            "The path to the id of what an event is about, within its item; for `event: task` it is required and unique."),
+            "The path to the id of the event's subject, within the item. For `event: task` it is required, and the id must be unique."
+        ),
         Setting(
             "fields",
             .map(
                 .either([
                     .text,
                     .record([
-                        Setting("path", .text, "The path to its value; by default its name."),
-                        Setting("type", .oneOf(FieldType.allCases.map(\.rawValue)), default: "text", "The type of its value."),
+                        Setting("path", .text, "The path to the value; by default the field's name."),
+                        Setting("type", .oneOf(FieldType.allCases.map(\.rawValue)), default: "text", "The type of the value."),
                     ]),
                 ])),
-            "The paths to members of the event that are not under their own names; for `event: task` its fields, as `name: path` or `name: {path, type}`."
+            "The paths of the event's members, if a path differs from the member's name. For `event: task`: the task's fields, as `name: path` or `name: {path, type}`."
         ),
-        Setting("number", .text, "For `event: task`: the path to its number for people; by default its id."),
-        Setting("title", .text, "For `event: task`: the path to its title."),
-        Setting("type", .text, "For `event: task`: the path to its type, as people read it."),
+        Setting("number", .text, "For `event: task`: the path to the task number that people use; by default the id."),
+        Setting("title", .text, "For `event: task`: the path to the task's title."),
+        Setting("type", .text, "For `event: task`: the path to the task's type, as shown to people."),
         Setting(
             "updated", .name,
-            "For `event: task`: the field, of type `timestamp`, `int` or `double`, that grows with each change of a task. An older state than the known one is answered 202 and ignored."
+            "For `event: task`: the field, of type `timestamp`, `int` or `double`, whose value grows with each change of a task. An item older than the stored state is answered 202 and ignored."
         ),
-        Setting("url", .text, "For `event: task`: the address where a person opens it, with `{id}` or paths in braces."),
+        Setting("url", .text, "For `event: task`: the task's web address for people, with `{id}` or paths in braces."),
         Setting(
             "dedup", .either([.text, .record([Setting("header", .text, required: true, "The header field's name.")])]),
-            "What makes two deliveries the same event: a path in the body, or `{header: NAME}` (with `hmac`, the whole body counts instead); with `standard_webhooks`, by default its id."
+            "The key of a delivery: a second delivery with the same key is ignored. A path in the body, or `{header: NAME}` (with `hmac`, the whole body is the key instead). With `standard_webhooks`, the default is the header field `webhook-id`."
         ),
         Setting("max_body", .size, default: "1MB", least: "1KB", "The largest body to read."),
         rate,
@@ -68,7 +69,8 @@ public enum InboundSettings {
 
     private static let path = Setting("path", .text, required: true, "The path of the address, such as `/in/alerts`.")
 
-    private static let rate = Setting("rate", .rate, default: "100000/m", "The most requests per time; more are answered 429.")
+    private static let rate = Setting(
+        "rate", .rate, default: "100000/m", "The maximum rate of requests; further requests are answered 429.")
 
     private static let auth = Setting(
         "auth",
@@ -76,14 +78,14 @@ public enum InboundSettings {
             Setting(
                 "hmac",
                 .record([
-                    Setting("secret", .list(.secret), required: true, "The secret; several while one is replaced."),
+                    Setting("secret", .list(.secret), required: true, "The secret, or several while a secret is being replaced."),
                     Setting("header", .text, required: true, "The header field with the signature."),
                     Setting(
                         "algorithm", .oneOf(SignatureCheck.Algorithm.allCases.map(\.rawValue)), default: "sha256",
                         "The hash function."),
                     Setting(
                         "encoding", .oneOf(SignatureCheck.Encoding.allCases.map(\.rawValue)), default: "hex",
-                        "How the signature is written."),
+                        "The encoding of the signature."),
                     Setting("prefix", .text, "The text before the signature, such as `sha256=`."),
                     Setting(
                         "timestamp",
@@ -91,7 +93,7 @@ public enum InboundSettings {
                             Setting("header", .text, "The header field with the time."),
                             Setting("in", .text, "The text before the time in the signature's header field, such as `t=`."),
                             Setting(
-                                "signed", .text, required: true, "What is signed, with `{timestamp}` and `{body}`.",
+                                "signed", .text, required: true, "The signed text, with `{timestamp}` and `{body}`.",
                                 example: "signed: \"{timestamp}.{body}\""),
                             Setting(
                                 "tolerance", .duration, default: "5m", least: "1s",
@@ -99,16 +101,17 @@ public enum InboundSettings {
                         ]), "The time of the request, if it is signed too."),
                 ]), "A signature of the body (HMAC), as GitHub, Slack and Stripe send it."),
             Setting(
-                "standard_webhooks", .list(.secret), "The secret of Standard Webhooks (`whsec_…`); several while one is replaced."
+                "standard_webhooks", .list(.secret),
+                "The secret of Standard Webhooks (`whsec_…`), or several while a secret is being replaced."
             ),
-            Setting("bearer", .list(.secret), "A token in `Authorization: Bearer`; several while one is replaced."),
+            Setting("bearer", .list(.secret), "A token in `Authorization: Bearer`, or several while a token is being replaced."),
             Setting(
                 "basic",
                 .record([
                     Setting("username", .text, required: true, "The name."),
                     Setting("password", .secret, required: true, "The password."),
                 ]), "A name and a password."),
-        ]), required: true, "How the sender is recognized: one of `hmac`, `standard_webhooks`, `bearer`, `basic`.")
+        ]), required: true, "How the sender is authenticated: one of `hmac`, `standard_webhooks`, `bearer`, `basic`.")
 
     // MARK: - Reading
 
@@ -225,7 +228,7 @@ public enum InboundSettings {
             throw complaint(
                 code: ways.isEmpty ? "missing-key" : "two-values",
                 ways.isEmpty
-                    ? "`auth` does not say how to recognize the sender" : "`\(ways[0])` and `\(ways[1])` exclude each other",
+                    ? "`auth` does not say how to authenticate the sender" : "`\(ways[0])` and `\(ways[1])` exclude each other",
                 at: [.key("auth")], help: "give one of `hmac`, `standard_webhooks`, `bearer`, `basic`")
         }
         func wrong(_ message: String, _ path: String...) -> SettingComplaints {

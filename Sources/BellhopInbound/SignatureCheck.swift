@@ -10,7 +10,7 @@ public struct SignatureCheck: Sendable {
     public enum Algorithm: String, Sendable, CaseIterable {
         case sha1, sha256, sha512
 
-        /// Throws 401 unless one of the codes is right for one of the keys. Checks all of them, each in constant time.
+        /// Throws 401 unless one of the codes is valid for one of the keys. Checks all of them, each in constant time.
         func verify(_ codes: [[UInt8]], of signed: [UInt8], keys: [[UInt8]]) throws(InboundAnswer) {
             let isSigned = keys.reduce(false) { isSigned, key in
                 codes.reduce(isSigned) { isValid($1, of: signed, key: key) || $0 }

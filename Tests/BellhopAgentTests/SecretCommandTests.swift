@@ -84,23 +84,23 @@ import Testing
     }
 
     @Test func `a failing or hanging command counts as temporary, unless the file has another mistake`() async throws {
-        func passes(_ program: String, _ more: String = "", _ patience: Duration = .seconds(60)) async -> Bool? {
+        func isTemporary(_ program: String, _ more: String = "", _ patience: Duration = .seconds(60)) async -> Bool? {
             let text = "version: 1\nsecrets: [command: [\(program)]]\n\(more)store: \"${{ secret.a }}\"\n"
             do throws(ConfigurationError) {
                 _ = try await loader(patience).load(Array(text.utf8), file: "bellhop.yaml")
                 return nil
             } catch {
                 return switch error {
-                case .diagnostics(let problems): problems.passes
-                case .secret(let error): error.passes
+                case .diagnostics(let problems): problems.isTemporary
+                case .secret(let error): error.isTemporary
                 case .unreadable: false
                 }
             }
         }
-        #expect(await passes("/bin/false") == true)
-        #expect(await passes("sleep, \"600\"", "", .milliseconds(200)) == true)
-        #expect(await passes("/bin/false", "nonsense: 1\n") == false)
-        #expect(await passes("no-such-vault") == false)
+        #expect(await isTemporary("/bin/false") == true)
+        #expect(await isTemporary("sleep, \"600\"", "", .milliseconds(200)) == true)
+        #expect(await isTemporary("/bin/false", "nonsense: 1\n") == false)
+        #expect(await isTemporary("no-such-vault") == false)
     }
 
     @Test(arguments: [
@@ -143,11 +143,12 @@ import Testing
         }
         let gives = "[ \"$1\" = chat ] && echo abc"
         let wrong = try #require(try await load(gives, "chat", "chta"))
-        #expect(!wrong.passes && wrong.all.contains { $0.code == "missing-secret" && $0.message.contains("`chta`") }, "\(wrong)")
+        #expect(
+            !wrong.isTemporary && wrong.all.contains { $0.code == "missing-secret" && $0.message.contains("`chta`") }, "\(wrong)")
         // A wrong name and an unreachable server look the same.
-        #expect(try await load(gives, "chta")?.passes == true)
+        #expect(try await load(gives, "chta")?.isTemporary == true)
         // Another command has failed, which may know it.
-        #expect(try await load(gives, "chat", "database", before: ", command: [\"/bin/false\"]")?.passes == true)
+        #expect(try await load(gives, "chat", "database", before: ", command: [\"/bin/false\"]")?.isTemporary == true)
         // The command works again at the next attempt.
         let late = "echo \"$1\" >> \"$0.log\"; [ \"$1\" = chat ] || [ $(grep -c chta \"$0.log\") -gt 1 ] && echo abc"
         #expect(try await load(late, "chat", "chta")?.all.contains { $0.code.hasSuffix("-secret") } != true)
@@ -158,7 +159,7 @@ import Testing
         await #expect {
             _ = try await loader().load(Array(text.utf8), file: "bellhop.yaml")
         } throws: { error in
-            if case .diagnostics(let problems)? = error as? ConfigurationError { !problems.passes } else { false }
+            if case .diagnostics(let problems)? = error as? ConfigurationError { !problems.isTemporary } else { false }
         }
     }
 }

@@ -146,7 +146,7 @@ import Testing
         configuration.tls = .init(certificate: files.0, key: files.1)
         let view = AgentView(inquirer: fixture.view.inquirer, clock: fixture.clock, configuration: configuration)
         let problem = await #expect(throws: ServerProblem.self) { try await ConsoleServer(view, logger: Self.logger).run() }
-        #expect(problem?.passes == false)
+        #expect(problem?.isTemporary == false)
         #expect(problem?.message.hasPrefix("The console cannot use the certificate \(files.0) with the key \(files.1): ") == true)
     }
 

@@ -69,7 +69,7 @@ private final class Collector: ChannelInboundHandler, Sendable {
     /// The server with real timeouts, so that a missing answer ends the test.
     private func exchange(_ parts: (String, String)) async throws -> (first: String?, rest: String) {
         let answers = Answers()
-        try await recorder.serve(.events(), patience: .init(head: .seconds(5), body: .seconds(5))) { port in
+        try await recorder.serve(.events(), timeouts: .init(head: .seconds(5), body: .seconds(5))) { port in
             try await RawConnection.with(port) { peer in
                 try await peer.send(parts.0)
                 let first = parts.1.isEmpty ? nil : await peer.piece()
@@ -103,14 +103,14 @@ private final class Collector: ChannelInboundHandler, Sendable {
     }
 
     @Test func `a connection without a request is closed`() async throws {
-        try await recorder.serve(.events(), patience: .init(head: .milliseconds(50), body: .seconds(600))) { port in
+        try await recorder.serve(.events(), timeouts: .init(head: .milliseconds(50), body: .seconds(600))) { port in
             let answer = try await RawConnection.with(port) { peer in await peer.readToEnd() }
             #expect(answer == "")
         }
     }
 
     @Test func `a head that arrives byte by byte does not keep its connection open`() async throws {
-        try await recorder.serve(.events(), patience: .init(head: .milliseconds(200), body: .seconds(600))) { port in
+        try await recorder.serve(.events(), timeouts: .init(head: .milliseconds(200), body: .seconds(600))) { port in
             let answer = try await RawConnection.with(port) { peer in
                 try await peer.send("POST /in/deploys HTTP/1.1\r\nX-Long: ")
                 // Writing fails once the server has ended the connection.
@@ -125,7 +125,7 @@ private final class Collector: ChannelInboundHandler, Sendable {
     }
 
     @Test func `header fields that are too large are answered 431, and the connection is closed`() async throws {
-        try await recorder.serve(.events(), patience: .init(head: .seconds(600), body: .milliseconds(500))) { port in
+        try await recorder.serve(.events(), timeouts: .init(head: .seconds(600), body: .milliseconds(500))) { port in
             let answer = try await RawConnection.with(port) { peer in
                 try await peer.send("POST /in/deploys HTTP/1.1\r\nHost: x\r\nX-Long: \(String(repeating: "x", count: 100_000))")
                 return await peer.readToEnd()
@@ -149,7 +149,7 @@ private final class Collector: ChannelInboundHandler, Sendable {
     }
 
     @Test func `a body that arrives byte by byte is answered 408, and its connection is closed`() async throws {
-        try await recorder.serve(.events(), patience: .init(head: .seconds(600), body: .milliseconds(200))) { port in
+        try await recorder.serve(.events(), timeouts: .init(head: .seconds(600), body: .milliseconds(200))) { port in
             let answer = try await RawConnection.with(port) { peer in
                 try await peer.send(Self.head)
                 return await withTaskGroup(of: Void.self) { group in
@@ -197,7 +197,7 @@ private final class Collector: ChannelInboundHandler, Sendable {
     }
 
     @Test func `an idle connection is closed some time after its answer`() async throws {
-        try await recorder.serve(.events(), patience: .init(head: .milliseconds(200), body: .seconds(600))) { port in
+        try await recorder.serve(.events(), timeouts: .init(head: .milliseconds(200), body: .seconds(600))) { port in
             // On a busy machine the request itself may be late.
             while true {
                 let answer = try await RawConnection.with(port) { peer in

@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import BellhopCore
 import BellhopTesting
+import Crypto
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -12,20 +13,20 @@ import Testing
 extension DeskRecorder {
     /// Runs a server, and `body` with its port.
     func serve(
-        _ endpoint: InboundEndpoint, patience: InboundServer.Patience = .init(head: .seconds(600), body: .seconds(600)),
+        _ endpoint: InboundEndpoint, timeouts: InboundServer.Timeouts = .init(head: .seconds(600), body: .seconds(600)),
         mostConnections: Int = 256, _ body: @escaping @Sendable (Int) async throws -> Void
     ) async throws {
-        try await serve(desk(endpoint), patience: patience, mostConnections: mostConnections, body)
+        try await serve(handler(endpoint), timeouts: timeouts, mostConnections: mostConnections, body)
     }
 
     func serve(
-        _ desk: InboundDesk, patience: InboundServer.Patience = .init(head: .seconds(600), body: .seconds(600)),
+        _ handler: InboundHandler, timeouts: InboundServer.Timeouts = .init(head: .seconds(600), body: .seconds(600)),
         mostConnections: Int = 256, _ body: @escaping @Sendable (Int) async throws -> Void
     ) async throws {
         let (ports, port) = AsyncStream<Int>.makeStream()
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let server = InboundServer(
-            at: .init(host: "127.0.0.1", port: 0), desk: desk, patience: patience, mostConnections: mostConnections,
+            at: .init(host: "127.0.0.1", port: 0), handler: handler, timeouts: timeouts, mostConnections: mostConnections,
             logger: logger, isListening: { port.yield($0) })
         let group = ServiceGroup(services: [server], logger: logger)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -120,24 +121,25 @@ extension DeskRecorder {
         let endpoint = InboundEndpoint(
             path: "/in/snow", key: .signature(SignatureCheck(keys: [key], header: "X-Signature")),
             purpose: .push(source: "my-work"), largestBody: largest, rate: (1000, .seconds(60)))
-        let desk = kept.desk(endpoint)
-        try await kept.serve(desk) { port in
+        let handler = recorder.handler(endpoint)
+        try await recorder.serve(handler) { port in
             let address = "http://127.0.0.1:\(port)"
             @Sendable func post(_ count: Int) async throws -> (status: Int, headers: [String: String]) {
                 let body = [UInt8](repeating: 32, count: count)
-                let code = Hexadecimal.text(SignatureCheck.Algorithm.sha256.code(of: body, key: key))
+                let code = Hexadecimal.text(
+                    Array(HMAC<SHA256>.authenticationCode(for: body, using: SymmetricKey(data: key))))
                 return try await send(address + "/in/snow", body, headers: [("X-Signature", code)])
             }
             let whole = try await post(largest)
             #expect(whole.status == 202)
-            // Two bodies of strangers stay unfinished.
-            try await withThrowingTaskGroup(of: Int.self) { strangers in
+            // Two bodies of unknown senders stay unfinished.
+            try await withThrowingTaskGroup(of: Int.self) { unknownSenders in
                 var ends: [AsyncStream<ByteBuffer>.Continuation] = []
                 for _ in 0..<2 {
                     let (pieces, source) = AsyncStream<ByteBuffer>.makeStream()
                     ends.append(source)
                     source.yield(ByteBuffer(repeating: 32, count: largest))
-                    strangers.addTask {
+                    unknownSenders.addTask {
                         var request = HTTPClientRequest(url: address + "/in/snow")
                         request.method = .POST
                         request.headers.add(name: "X-Signature", value: "00")
@@ -145,13 +147,13 @@ extension DeskRecorder {
                         return Int(try await HTTPClient.shared.execute(request, timeout: .seconds(120)).status.code)
                     }
                 }
-                while desk.bodies.left > 200_000 { try await Task.sleep(for: .milliseconds(5)) }
+                while handler.bodies.left > 200_000 { try await Task.sleep(for: .milliseconds(5)) }
                 let large = try await post(1_000_000)
                 #expect(large.status == 503 && large.headers["retry-after"] != nil)
                 let small = try await post(60_000)
                 #expect(small.status == 202)
                 for end in ends { end.finish() }
-                for try await status in strangers { #expect(status == 401) }
+                for try await status in unknownSenders { #expect(status == 401) }
             }
             let late = try await post(1_000_000)
             #expect(late.status == 202)
@@ -159,11 +161,11 @@ extension DeskRecorder {
     }
 
     @Test func `an address to listen at must have a host and a valid port`() {
-        #expect(InboundServer.Place("127.0.0.1:8091") == .init(host: "127.0.0.1", port: 8091))
-        #expect(InboundServer.Place("[::1]:80") == .init(host: "::1", port: 80))
-        #expect(InboundServer.Place("localhost:0") == .init(host: "localhost", port: 0))
+        #expect(InboundServer.Address("127.0.0.1:8091") == .init(host: "127.0.0.1", port: 8091))
+        #expect(InboundServer.Address("[::1]:80") == .init(host: "::1", port: 80))
+        #expect(InboundServer.Address("localhost:0") == .init(host: "localhost", port: 0))
         for wrong in ["8091", ":8091", "127.0.0.1", "127.0.0.1:", "::1:80", "h:70000", "h:x", ""] {
-            #expect(InboundServer.Place(wrong) == nil)
+            #expect(InboundServer.Address(wrong) == nil)
         }
     }
 }

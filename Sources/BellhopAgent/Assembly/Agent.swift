@@ -33,13 +33,13 @@ public struct Agent: Sendable {
     ) async throws {
         try await assembly.engine.recover()
         let reloader = Reloader(assembly, environment: environment)
-        let desk = Self.desk(assembly)
-        let inquirer = inquirer(desk)
+        let handler = Self.handler(assembly)
+        let inquirer = inquirer(handler)
         let server = ControlServer(
             at: ControlSocket.place(store: assembly.configuration.store, environment: environment), inquirer: inquirer)
         var work: [any Service] = [assembly.engine]
-        if let desk, let place = assembly.configuration.inbound.place {
-            work.append(InboundServer(at: place, desk: desk, logger: errorLogger))
+        if let handler, let place = assembly.configuration.inbound.place {
+            work.append(InboundServer(at: place, handler: handler, logger: errorLogger))
         }
         work += servers(view(inquirer))
         if let exporter = assembly.exporter { work.append(exporter) }
@@ -66,15 +66,15 @@ public struct Agent: Sendable {
     }
 
     /// Decides on requests from other systems; nil if bellhop.yaml has no `inbound`.
-    private static func desk(_ assembly: Assembly) -> InboundDesk? {
+    private static func handler(_ assembly: Assembly) -> InboundHandler? {
         let configuration = assembly.configuration.inbound
         guard configuration.place != nil else { return nil }
         let (engine, signals) = (assembly.engine, assembly.surroundings.signals)
         let (intake, surroundings) = (Intake(assembly.surroundings), assembly.surroundings)
         let tasks = configuration.tasks.reduce(into: [String: SentTasks]()) { $0[$1.key] = SentTasks($1.key, $1.value) }
-        return InboundDesk(
+        return InboundHandler(
             configuration.endpoints, clock: assembly.surroundings.clock,
-            keep: { events throws(StoreError) in
+            storeEvents: { events throws(StoreError) in
                 do throws(StoreError) {
                     try await intake.emit(events)
                 } catch {
@@ -82,7 +82,7 @@ public struct Agent: Sendable {
                     throw error
                 }
             },
-            take: { source, items throws(Failure) in try await tasks[source]?.take(items, in: surroundings) },
+            storeTasks: { source, items throws(Failure) in try await tasks[source]?.take(items, in: surroundings) },
             poll: { engine.pollSoon($0) },
             unique: { Hexadecimal.random(words: 2) })
     }
@@ -127,7 +127,7 @@ public struct Agent: Sendable {
         return try? PrivateFile.readAny(path)
     }
 
-    private func inquirer(_ desk: InboundDesk?) -> Inquirer {
+    private func inquirer(_ handler: InboundHandler?) -> Inquirer {
         let started = assembly.surroundings.clock.now
         let (assembly, environment) = (assembly, environment)
         return Inquirer(
@@ -153,7 +153,7 @@ public struct Agent: Sendable {
                 applyPauses: { () async throws(StoreError) in try await assembly.rules.applyPauses() },
                 book: { assembly.shelf.book }, events: assembly.surroundings.bells.router,
                 applyKeychainChange: { change, project in
-                    let reloader = KeychainReloader(assembly, desk: desk, environment: environment)
+                    let reloader = KeychainReloader(assembly, handler: handler, environment: environment)
                     return .array(await reloader.apply(change, project: project).map(\.json))
                 }))
     }

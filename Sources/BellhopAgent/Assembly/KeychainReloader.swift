@@ -19,11 +19,11 @@ struct KeychainReloader {
     private let assembly: Assembly
     private let loader: ConfigurationLoader
     /// Nil if nothing listens.
-    private let desk: InboundDesk?
+    private let handler: InboundHandler?
 
-    init(_ assembly: Assembly, desk: InboundDesk?, environment: [String: String]) {
+    init(_ assembly: Assembly, handler: InboundHandler?, environment: [String: String]) {
         self.assembly = assembly
-        self.desk = desk
+        self.handler = handler
         loader = ConfigurationLoader(environment: environment, keychain: assembly.configuration.keychain)
     }
 
@@ -70,7 +70,7 @@ struct KeychainReloader {
 
     /// Replaces the keys with which requests from other systems are checked.
     private func replaceKeys(for change: KeychainChange, project: String?) async -> [Outcome] {
-        guard let desk, case .secret(let secret) = change else { return [] }
+        guard let handler, case .secret(let secret) = change else { return [] }
         let running = assembly.configuration
         var outcomes: [Outcome] = []
         for endpoint in running.inbound.endpoints
@@ -84,10 +84,10 @@ struct KeychainReloader {
                 guard let key = now.inbound.endpoints.first(where: { $0.path == endpoint.path })?.key else {
                     throw ConfigurationError.unreadable("There is no path `\(endpoint.path)` in \(running.file).")
                 }
-                desk.replaceKey(of: endpoint.path, with: key)
+                handler.replaceKey(of: endpoint.path, with: key)
                 outcomes.append(report(.source(endpoint.source), .inUse))
             } catch {
-                desk.replaceKey(of: endpoint.path, with: nil)
+                handler.replaceKey(of: endpoint.path, with: nil)
                 outcomes.append(
                     report(.source(endpoint.source), .unusable("Requests to \(endpoint.path) are refused: \(error.sentence)")))
             }

@@ -79,5 +79,5 @@ public enum ConfigurationError: Error, Sendable {
 extension Diagnostics {
     /// Whether a later attempt may succeed without a change of the configuration: the only errors are failed commands of `secrets`, for
     /// example because a server is down.
-    public var passes: Bool { hasErrors && all.allSatisfy { $0.severity != .error || $0.code == "failed-secret" } }
+    public var isTemporary: Bool { hasErrors && all.allSatisfy { $0.severity != .error || $0.code == "failed-secret" } }
 }

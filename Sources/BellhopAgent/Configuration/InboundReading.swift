@@ -7,7 +7,7 @@ import YAML
 /// The endpoints at which other systems send events and tasks, as bellhop.yaml declares them.
 public struct InboundConfiguration: Sendable {
     /// Nil if nothing listens.
-    public var place: InboundServer.Place?
+    public var place: InboundServer.Address?
     public var endpoints: [InboundEndpoint] = []
     /// The sources of kind `webhook`, by name.
     public var sources: [String] = []
@@ -61,7 +61,7 @@ struct InboundReading {
 
     mutating func listen(_ settings: Settings?, at node: Node?, _ reader: inout SettingsReader<Never>) {
         hasListen = node?["listen"] != nil
-        if let settings, let node { configuration.place = InboundServer.Place.read(settings, node, port: 8091, &reader) }
+        if let settings, let node { configuration.place = InboundServer.Address.read(settings, node, port: 8091, &reader) }
     }
 
     /// Reads a source of kind `webhook`.
@@ -125,15 +125,15 @@ struct InboundReading {
     }
 }
 
-extension InboundServer.Place {
+extension InboundServer.Address {
     /// Reads `listen`; nil if it is missing, or is not an address and a port, which is reported.
     ///
     /// - Parameter port: the port of the example in the message.
     static func read(
         _ settings: Settings, _ node: Node, port: Int, _ reader: inout SettingsReader<Never>
-    ) -> InboundServer.Place? {
+    ) -> InboundServer.Address? {
         guard let text = settings.text("listen") else { return nil }
-        if let place = InboundServer.Place(text) { return place }
+        if let place = InboundServer.Address(text) { return place }
         reader.report(
             code: "wrong-value", "`\(text)` is not an address and a port", at: node["listen"] ?? node,
             help: "write `listen: \"127.0.0.1:\(port)\"`")

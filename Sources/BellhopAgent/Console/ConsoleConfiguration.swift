@@ -17,7 +17,7 @@ public enum ConsoleRole: String, Sendable, Hashable, CaseIterable {
 /// The console, as bellhop.yaml configures it.
 public struct ConsoleConfiguration: Sendable {
     /// Nil if there is no console.
-    public var place: InboundServer.Place?
+    public var place: InboundServer.Address?
     public var users: [User] = []
     /// Nil if it speaks plain HTTP.
     public var tls: Certificate?
@@ -125,7 +125,7 @@ struct ConsoleReading {
 
     func configuration(_ settings: Settings?, _ node: Node?, _ reader: inout SettingsReader<Never>) -> ConsoleConfiguration {
         var console = ConsoleConfiguration()
-        guard let settings, let node, let place = InboundServer.Place.read(settings, node, port: 8090, &reader) else {
+        guard let settings, let node, let place = InboundServer.Address.read(settings, node, port: 8090, &reader) else {
             return console
         }
         console.place = place

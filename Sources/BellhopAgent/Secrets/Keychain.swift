@@ -212,11 +212,11 @@ public struct SecretError: Error, Sendable, Hashable, CustomStringConvertible {
     /// True if a file could not be written, or a disk failed (exit 74).
     public var isWriting: Bool = false
     /// Whether a later attempt may succeed without a change of the configuration (exit 75).
-    public var passes = false
+    public var isTemporary = false
 
     public var description: String { message }
 
-    init(_ message: String, passes: Bool = false) { (self.message, self.passes) = (message, passes) }
+    init(_ message: String, isTemporary: Bool = false) { (self.message, self.isTemporary) = (message, isTemporary) }
 
     init(_ error: PrivateFile.FileError) {
         message = error.message

@@ -74,7 +74,7 @@ public enum SecretStore: Sendable, Hashable {
             throw SecretError(
                 "The command `\(program)` of `secrets:` printed more than 64 KiB, which cannot be the secret `\(name)`.")
         } catch _ where Task.isCancelled {
-            throw SecretError("The command `\(program)` of `secrets:` was stopped, because Bellhop ends.", passes: true)
+            throw SecretError("The command `\(program)` of `secrets:` was stopped, because Bellhop ends.", isTemporary: true)
         } catch {
             throw SecretError("The command `\(program)` of `secrets:` could not be run: is it installed, and executable?")
         }
@@ -82,7 +82,7 @@ public enum SecretStore: Sendable, Hashable {
             throw SecretError(
                 "The command `\(program)` of `secrets:` was stopped: it had not printed the secret `\(name)` after "
                     + "\(patience.components.seconds) seconds. Does it wait for a passphrase?",
-                passes: true)
+                isTemporary: true)
         }
         switch ended.terminationStatus {
         case .exited(0): return .value(text(ended.standardOutput))

@@ -10,7 +10,7 @@ public final class AgentTelemetry: Sendable {
     /// The metrics that are counted.
     public let registry: MetricsRegistry
     /// The address at which they are served without a login; nil if there is none.
-    public let place: InboundServer.Place?
+    public let place: InboundServer.Address?
     private let clock: any AgentClock
     private let read: @Sendable () async -> AgentReading
     private let latest = Mutex<AgentReading?>(nil)
@@ -19,7 +19,7 @@ public final class AgentTelemetry: Sendable {
     private static let fresh = Duration.seconds(2)
 
     init(
-        _ registry: MetricsRegistry, at place: InboundServer.Place? = nil, clock: any AgentClock,
+        _ registry: MetricsRegistry, at place: InboundServer.Address? = nil, clock: any AgentClock,
         read: @escaping @Sendable () async -> AgentReading
     ) {
         self.place = place

@@ -8,7 +8,7 @@ import YAML
 /// Which telemetry the agent offers and sends, from bellhop.yaml.
 public struct TelemetryConfiguration: Sendable {
     /// Where `/metrics` and `/health` are served without a login; nil to serve them only in the console.
-    public var place: InboundServer.Place?
+    public var place: InboundServer.Address?
     /// The OpenTelemetry receiver; nil if there is none.
     public var receiver: Receiver?
 
@@ -58,7 +58,7 @@ struct TelemetryReading {
     ) -> TelemetryConfiguration {
         var telemetry = TelemetryConfiguration()
         guard let settings, let node else { return telemetry }
-        telemetry.place = InboundServer.Place.read(settings, node, port: 9464, &reader)
+        telemetry.place = InboundServer.Address.read(settings, node, port: 9464, &reader)
         telemetry.receiver = receiver(settings, node, &reader)
         return telemetry
     }

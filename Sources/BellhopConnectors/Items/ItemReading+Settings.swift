@@ -34,9 +34,9 @@ extension ItemReading {
                         .either([
                             .text,
                             .record([
-                                Setting("path", .text, "The path to its value; by default its name."),
+                                Setting("path", .text, "The path to the value; by default the field's name."),
                                 Setting(
-                                    "type", .oneOf(FieldType.allCases.map(\.rawValue)), default: "text", "The type of its value."),
+                                    "type", .oneOf(FieldType.allCases.map(\.rawValue)), default: "text", "The type of the value."),
                             ]),
                         ])),
                 ])),

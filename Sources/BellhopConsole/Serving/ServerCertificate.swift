@@ -25,7 +25,7 @@ public struct ServerCertificate: Sendable {
             let reason = (error as? Problem)?.text ?? "\(error)"
             throw ServerProblem(
                 message: "The console cannot use the certificate \(files.certificate) with the key \(files.key): \(reason).",
-                passes: false)
+                isTemporary: false)
         }
     }
 

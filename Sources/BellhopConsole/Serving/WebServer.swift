@@ -12,7 +12,7 @@ import ServiceLifecycle
 /// An HTTP server, with limits for the size of requests and the number of connections.
 struct WebServer: Sendable {
     private let setting: String
-    private let place: InboundServer.Place?
+    private let place: InboundServer.Address?
     private let tls: ConsoleConfiguration.Certificate?
     private let logger: Logger
     private let isListening: @Sendable (Int) -> Void
@@ -29,7 +29,7 @@ struct WebServer: Sendable {
     ///   - setting: the setting of bellhop.yaml that names its address.
     ///   - isListening: called with the port.
     init(
-        setting: String, at place: InboundServer.Place?, tls: ConsoleConfiguration.Certificate? = nil,
+        setting: String, at place: InboundServer.Address?, tls: ConsoleConfiguration.Certificate? = nil,
         logger: Logger, isListening: @escaping @Sendable (Int) -> Void,
         answer: @escaping @Sendable (ConsoleRequest) async -> ConsoleAnswer
     ) {
@@ -59,14 +59,14 @@ struct WebServer: Sendable {
         try result.get()
     }
 
-    private func run(at place: InboundServer.Place, on loop: MultiThreadedEventLoopGroup) async throws {
+    private func run(at place: InboundServer.Address, on loop: MultiThreadedEventLoopGroup) async throws {
         let connections = InboundConnections(most: Self.mostConnections)
         let http = HTTP1Channel(
             responder: { [answer] request, writer, channel in
                 try await Self.respond(request, writer, channel.remoteAddress?.ipAddress ?? "", answer)
             },
             configuration: .init(
-                additionalChannelHandlers: [SlowSenderHandler(InboundServer.Patience(), connections)],
+                additionalChannelHandlers: [SlowSenderHandler(InboundServer.Timeouts(), connections)],
                 httpDecoderConfiguration: .init(
                     maxHeaderFieldSize: Self.largestHead, maxHeaderListSize: Self.largestHead, maxHeaderFieldCount: 100)))
         let address = ServerConfiguration(address: .hostname(place.host, port: place.port))

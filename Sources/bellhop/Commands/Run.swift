@@ -62,7 +62,7 @@ struct Run: AsyncParsableCommand {
             } catch let error as ControlSocketError {
                 throw CommandError(.cannotCreate, error.message)
             } catch let error as ServerProblem {
-                throw CommandError(error.passes ? .tryLater : .badConfiguration, error.message)
+                throw CommandError(error.isTemporary ? .tryLater : .badConfiguration, error.message)
             } catch let error as IOError {
                 throw CommandError(.cannotCreate, "The control socket beside the store cannot be made: \(error.description).")
             }

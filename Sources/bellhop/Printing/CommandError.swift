@@ -57,7 +57,7 @@ struct CommandError: Error {
     }
 
     init(_ diagnostics: Diagnostics) {
-        code = diagnostics.passes ? .tryLater : .badConfiguration
+        code = diagnostics.isTemporary ? .tryLater : .badConfiguration
         self.diagnostics = diagnostics
     }
 
@@ -73,7 +73,7 @@ struct CommandError: Error {
     }
 
     init(_ error: SecretError) {
-        self.init(error.isWriting ? .inputOutput : error.passes ? .tryLater : .badConfiguration, error.message)
+        self.init(error.isWriting ? .inputOutput : error.isTemporary ? .tryLater : .badConfiguration, error.message)
     }
 
     /// Runs some work on the keychain; its error becomes a command's error.

@@ -62,7 +62,7 @@ struct ConsoleFixture {
         let book = try RuleBook.load([file], surroundings: RuleLoading.openSurroundings())
         _ = try await store.register(book.registrations(at: clock.now), at: clock.now)
         var configuration = ConsoleConfiguration()
-        configuration.place = InboundServer.Place(host: "127.0.0.1", port: 0)
+        configuration.place = InboundServer.Address(host: "127.0.0.1", port: 0)
         configuration.publicURL = publicURL
         configuration.openID = openID
         configuration.mayEdit = mayEdit

@@ -58,15 +58,15 @@ enum InboundBenchmarks {
         let endpoint = InboundEndpoint(
             path: "/hook", key: .bearer(["token"]),
             purpose: .events(EventReading(source: "deploys", definition: definition)), rate: (100_000_000, .seconds(60)))
-        let desk = InboundDesk(
+        let handler = InboundHandler(
             [endpoint], clock: surroundings.clock,
-            keep: { events throws(StoreError) in try await intake.emit(events) },
-            take: { _, _ in }, poll: { _ in },
+            storeEvents: { events throws(StoreError) in try await intake.emit(events) },
+            storeTasks: { _, _ in }, poll: { _ in },
             unique: { "\(UInt64.random(in: .min ... .max))" })
         let (ports, port) = AsyncStream<Int>.makeStream()
         let logger = Logger(label: "bench") { _ in SwiftLogNoOpLogHandler() }
         let server = InboundServer(
-            at: .init(host: "127.0.0.1", port: 0), desk: desk, logger: logger, isListening: { port.yield($0) })
+            at: .init(host: "127.0.0.1", port: 0), handler: handler, logger: logger, isListening: { port.yield($0) })
         let group = ServiceGroup(services: [server], logger: logger)
         let time = try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }

@@ -26,7 +26,7 @@ struct ConsoleUnderTest: Sendable {
         _ surroundings: Surroundings, _ book: RuleBook, _ body: (ConsoleUnderTest) async throws -> Value
     ) async throws -> Value {
         var configuration = ConsoleConfiguration()
-        configuration.place = InboundServer.Place(host: "127.0.0.1", port: 0)
+        configuration.place = InboundServer.Address(host: "127.0.0.1", port: 0)
         configuration.users = [.init(name: "bench", role: .viewer, token: token)]
         let news = surroundings.bells.router
         let agent = Inquirer.Agent(

@@ -1,45 +1,45 @@
 public import BellhopCore
 
-/// Handles requests from outside: refuses them, turns them into events or tasks, or starts a poll. Independent of the network.
-public struct InboundDesk: Sendable {
-    /// Stores events; returns when they are on disk.
-    public typealias Keep = @Sendable ([Event]) async throws(StoreError) -> Void
+/// Handles requests from other systems: refuses them, turns them into events or tasks, or starts a poll. Independent of the network.
+public struct InboundHandler: Sendable {
+    /// Stores events. Returns when they are on disk.
+    public typealias EventStorage = @Sendable ([Event]) async throws(StoreError) -> Void
 
-    /// Compares the tasks of a source with their stored states; returns when they and their events are on disk. Throws a failure
-    /// with `.giveUp` if the tasks can never be read.
-    public typealias Take = @Sendable (_ source: String, [JSON]) async throws(Failure) -> Void
+    /// Stores the current states of a source's tasks, and the events for their changes. Returns when they are on disk. Throws a
+    /// failure with `.giveUp` if the items are not valid tasks.
+    public typealias TaskStorage = @Sendable (_ source: String, [JSON]) async throws(Failure) -> Void
 
     private let endpoints: [String: (endpoint: InboundEndpoint, budget: RequestBudget)]
     private let keys: InboundKeys
     private let clock: any AgentClock
-    private let keep: Keep
-    private let take: Take
+    private let storeEvents: EventStorage
+    private let storeTasks: TaskStorage
     private let poll: @Sendable (String) -> Void
     private let unique: @Sendable () -> String
     /// The budget of refusals that state their reason. Unknown senders use it instead of an endpoint's rate.
-    private let strangers: RequestBudget
+    private let unknownSenders: RequestBudget
     /// The memory for bodies whose senders are not known yet.
     let bodies: BodyRoom
 
     /// - Parameters:
     ///   - endpoints: with distinct paths.
-    ///   - strangers: the rate at which requests of unknown senders are refused with the reason; further ones get 429.
+    ///   - unknownSenders: the rate at which requests of unknown senders are refused with the reason; further ones get 429.
     ///   - poll: starts a poll of a source.
     ///   - unique: makes a unique text.
     public init(
-        _ endpoints: [InboundEndpoint], strangers: (count: Int, per: Duration) = (600, .seconds(60)), clock: any AgentClock,
-        keep: @escaping Keep, take: @escaping Take, poll: @escaping @Sendable (String) -> Void,
+        _ endpoints: [InboundEndpoint], unknownSenders: (count: Int, per: Duration) = (600, .seconds(60)), clock: any AgentClock,
+        storeEvents: @escaping EventStorage, storeTasks: @escaping TaskStorage, poll: @escaping @Sendable (String) -> Void,
         unique: @escaping @Sendable () -> String
     ) {
         let now = clock.now
         self.endpoints = Dictionary(
             endpoints.map { ($0.path, ($0, RequestBudget($0.rate, at: now))) }, uniquingKeysWith: { first, _ in first })
         keys = InboundKeys(self.endpoints.mapValues(\.endpoint.key))
-        self.strangers = RequestBudget(strangers, at: now)
+        self.unknownSenders = RequestBudget(unknownSenders, at: now)
         bodies = BodyRoom(largestBody: endpoints.map(\.largestBody).max() ?? 0)
         self.clock = clock
-        self.keep = keep
-        self.take = take
+        self.storeEvents = storeEvents
+        self.storeTasks = storeTasks
         self.poll = poll
         self.unique = unique
     }
@@ -58,8 +58,8 @@ public struct InboundDesk: Sendable {
     ///   - head: the request without its body.
     ///   - announced: the size of its body, if the head states it.
     func admit(method: String, path: String, head: InboundRequest, announced: Int?) throws(InboundAnswer) -> Admission {
-        guard let endpoint = endpoints[path]?.endpoint else { throw refusal(404, "There is nothing here.") }
-        guard method == "POST" else { throw refusal(405, "Only POST is answered here.") }
+        guard let endpoint = endpoints[path]?.endpoint else { throw refusal(404, "Bellhop has no endpoint at this path.") }
+        guard method == "POST" else { throw refusal(405, "Only POST is allowed here.") }
         let key = try key(of: path)
         let isKnown: Bool
         do throws(InboundAnswer) { isKnown = try key.checkHead(head, at: clock.now) } catch { throw refusal(error) }
@@ -80,8 +80,8 @@ public struct InboundDesk: Sendable {
 
     /// The answer that refuses an unknown sender: the given one, or 429 above the budget. It never counts against an endpoint's rate.
     private func refusal(_ answer: InboundAnswer) -> InboundAnswer {
-        guard let seconds = strangers.take(at: clock.now) else { return answer }
-        return InboundAnswer(429, "Too many requests of unknown senders for now.", retryAfter: seconds)
+        guard let seconds = unknownSenders.take(at: clock.now) else { return answer }
+        return InboundAnswer(429, "Too many requests from unknown senders for now.", retryAfter: seconds)
     }
 
     func tooLarge(_ admission: Admission) -> InboundAnswer {
@@ -98,7 +98,7 @@ public struct InboundDesk: Sendable {
 
     /// Answers a request that was admitted.
     public func answer(_ request: InboundRequest, to path: String) async -> InboundAnswer {
-        guard let (endpoint, budget) = endpoints[path] else { return refusal(404, "There is nothing here.") }
+        guard let (endpoint, budget) = endpoints[path] else { return refusal(404, "Bellhop has no endpoint at this path.") }
         let proof: InboundKey.Proof
         do throws(InboundAnswer) {
             let key = try key(of: path)
@@ -112,13 +112,13 @@ public struct InboundDesk: Sendable {
             }
             if let encoding = request.value("Content-Encoding"), encoding.lowercased() != "identity" {
                 throw InboundAnswer(
-                    415, "The body is compressed (Content-Encoding), which is not read here: send it as it is.")
+                    415, "The body is compressed (Content-Encoding), which is not supported: send it uncompressed.")
             }
             switch endpoint.purpose {
             case .push(let source): poll(source)
-            case .events(let reading): try await storeEvents(reading.events(request, proof: proof, at: clock.now, unique: unique))
+            case .events(let reading): try await store(reading.events(request, proof: proof, at: clock.now, unique: unique))
             case .tasks(let reading):
-                try await storeTasks(InboundBody.items(InboundBody.json(request), at: reading.items), of: reading.source)
+                try await store(InboundBody.items(InboundBody.json(request), at: reading.items), of: reading.source)
             }
             answer = .accepted
         } catch {
@@ -128,18 +128,18 @@ public struct InboundDesk: Sendable {
         return answer
     }
 
-    private func storeTasks(_ items: [JSON], of source: String) async throws(InboundAnswer) {
+    private func store(_ items: [JSON], of source: String) async throws(InboundAnswer) {
         do throws(Failure) {
-            try await take(source, items)
+            try await storeTasks(source, items)
         } catch {
             throw error.remedy == .giveUp
                 ? InboundAnswer(400, error.message) : InboundAnswer(503, "The task cannot be stored now.", retryAfter: 10)
         }
     }
 
-    private func storeEvents(_ events: [Event]) async throws(InboundAnswer) {
+    private func store(_ events: [Event]) async throws(InboundAnswer) {
         do throws(StoreError) {
-            try await keep(events)
+            try await storeEvents(events)
         } catch {
             // The agent's log has the reason; the sender only needs to know that it must retry.
             throw InboundAnswer(503, "The event cannot be stored now.", retryAfter: 10)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BellhopInbound
 
-/// Records the calls of a desk's closures: a class with a mutex, because they share it.
+/// Records the calls of a handler's closures: a class with a mutex, because they share it.
 final class DeskRecorder: Sendable {
     struct State {
         var events: [Event] = []
@@ -24,20 +24,20 @@ final class DeskRecorder: Sendable {
 
     func fail(with error: StoreError?) { state.withLock { $0.error = error } }
 
-    func desk(
-        _ endpoints: InboundEndpoint..., strangers: (count: Int, per: Duration) = (600, .seconds(60)),
+    func handler(
+        _ endpoints: InboundEndpoint..., unknownSenders: (count: Int, per: Duration) = (600, .seconds(60)),
         clock: TestClock = TestClock()
-    ) -> InboundDesk {
-        InboundDesk(
-            endpoints, strangers: strangers, clock: clock,
-            keep: { events throws(StoreError) in
+    ) -> InboundHandler {
+        InboundHandler(
+            endpoints, unknownSenders: unknownSenders, clock: clock,
+            storeEvents: { events throws(StoreError) in
                 let error = self.state.withLock { state in
                     if state.error == nil { state.events += events }
                     return state.error
                 }
                 if let error { throw error }
             },
-            take: { source, items throws(Failure) in
+            storeTasks: { source, items throws(Failure) in
                 let failure = self.state.withLock { state in
                     if state.failure == nil { state.tasks.append(items) }
                     return state.failure
@@ -84,20 +84,20 @@ extension InboundEndpoint {
     private let recorder = DeskRecorder()
 
     private func answer(
-        _ desk: InboundDesk, _ body: String, to path: String = "/in/deploys", token: String = "token",
+        _ handler: InboundHandler, _ body: String, to path: String = "/in/deploys", token: String = "token",
         headers: [(String, String)] = []
     ) async -> InboundAnswer {
         let all = [("Authorization", "Bearer " + token)] + headers
-        return await desk.answer(
+        return await handler.answer(
             InboundRequest(headers: all.map { (name: $0.0, value: $0.1) }, body: Array(body.utf8)), to: path)
     }
 
     private var events: [Event] { recorder.events }
 
     @Test func `a body becomes an event of the declared type`() async throws {
-        let desk = recorder.desk(.events(fields: ["service": "app.name", "count": "n"], id: "app.id"))
+        let handler = recorder.handler(.events(fields: ["service": "app.name", "count": "n"], id: "app.id"))
         let body = #"{"app": {"name": "mail", "id": 7}, "n": "12", "ok": true, "more": [1], "other": 1}"#
-        #expect(await answer(desk, body).status == 202)
+        #expect(await answer(handler, body).status == 202)
         let event = try #require(events.first)
         #expect(event.type == EventType("deploy_finished"))
         #expect(event.source == "deploys")
@@ -106,35 +106,35 @@ extension InboundEndpoint {
     }
 
     @Test func `each item of a list is an event`() async {
-        let desk = recorder.desk(.events(items: "alerts"))
-        #expect(await answer(desk, #"{"alerts": [{"service": "a"}, {"service": "b"}]}"#).status == 202)
+        let handler = recorder.handler(.events(items: "alerts"))
+        #expect(await answer(handler, #"{"alerts": [{"service": "a"}, {"service": "b"}]}"#).status == 202)
         #expect(events.map { $0.data["service"] } == ["a", "b"])
         #expect(Set(events.map(\.id)).count == 2)
-        #expect(await answer(desk, #"{"alerts": []}"#).status == 202)
-        #expect(await answer(desk, #"{"alerts": {}}"#).status == 400)
+        #expect(await answer(handler, #"{"alerts": []}"#).status == 202)
+        #expect(await answer(handler, #"{"alerts": {}}"#).status == 400)
     }
 
     @Test func `a body can be a form, or a form with JSON in its only field payload`() async {
-        let desk = recorder.desk(.events())
+        let handler = recorder.handler(.events())
         let form = [("Content-Type", "application/x-www-form-urlencoded")]
-        #expect(await answer(desk, "service=mail+server%21&ok=true", headers: form).status == 202)
-        #expect(await answer(desk, "payload=%7B%22service%22%3A%22x%22%7D", headers: form).status == 202)
+        #expect(await answer(handler, "service=mail+server%21&ok=true", headers: form).status == 202)
+        #expect(await answer(handler, "payload=%7B%22service%22%3A%22x%22%7D", headers: form).status == 202)
         #expect(events.map(\.data) == [["service": "mail server!", "ok": true], ["service": "x"]])
     }
 
     @Test func `a form that is not UTF-8 is refused`() async {
-        let desk = recorder.desk(.events())
+        let handler = recorder.handler(.events())
         let form = [("Content-Type", "application/x-www-form-urlencoded")]
         for body in ["service=%ff", "service=a&%C0%A0=b", "service=%ED%A0%80"] {
-            let refused = await answer(desk, body, headers: form)
+            let refused = await answer(handler, body, headers: form)
             #expect(refused.status == 400 && refused.text == "The form is not UTF-8.", "\(body): \(refused)")
         }
-        #expect(await answer(desk, "service=%C3%A9%zz", headers: form).status == 202)
+        #expect(await answer(handler, "service=%C3%A9%zz", headers: form).status == 202)
         func send(_ encoding: String, token: String = "token") async -> InboundAnswer {
-            await answer(desk, #"{"service": "a"}"#, token: token, headers: [("Content-Encoding", encoding)])
+            await answer(handler, #"{"service": "a"}"#, token: token, headers: [("Content-Encoding", encoding)])
         }
         let refused = await send("gzip")
-        #expect(refused.status == 415 && refused.text.contains("send it as it is"))
+        #expect(refused.status == 415 && refused.text.contains("send it uncompressed"))
         #expect(await send("gzip", token: "other").status == 401)
         #expect(await send("identity").status == 202)
     }
@@ -144,25 +144,25 @@ extension InboundEndpoint {
         let signed = InboundEndpoint(
             path: "/in/snow", key: .signature(check), purpose: .push(source: "my-work"), largestBody: 10,
             rate: (1000, .seconds(60)))
-        let desk = recorder.desk(signed, .events(), strangers: (2, .seconds(60)))
+        let handler = recorder.handler(signed, .events(), unknownSenders: (2, .seconds(60)))
         let code = Hexadecimal.text(
             Array(HMAC<SHA256>.authenticationCode(for: Array("x".utf8), using: SymmetricKey(data: [1, 2, 3] as [UInt8]))))
         for _ in 0..<20 {
             // A compressed body is signed as it is sent.
             let headers = [("X-Signature", code), ("Content-Encoding", "gzip")]
-            #expect(refusal(desk, headers: headers)?.status == nil)
-            let compressed = await answer(desk, "x", to: "/in/snow", headers: headers)
+            #expect(refusal(handler, headers: headers)?.status == nil)
+            let compressed = await answer(handler, "x", to: "/in/snow", headers: headers)
             #expect(compressed.status == 415 && compressed.isToKnownSender)
-            let other = await answer(desk, "x", headers: [("Content-Encoding", "gzip")])
+            let other = await answer(handler, "x", headers: [("Content-Encoding", "gzip")])
             #expect(other.status == 415 && other.isToKnownSender)
-            #expect(refusal(desk, "POST", "/in/deploys", announced: 1001)?.status == 413)
+            #expect(refusal(handler, "POST", "/in/deploys", announced: 1001)?.status == 413)
         }
         let wrong = [("X-Signature", String(code.reversed())), ("Content-Encoding", "gzip")]
         var statuses: [Int] = []
-        for _ in 0..<3 { statuses.append(await answer(desk, "x", to: "/in/snow", headers: wrong).status) }
+        for _ in 0..<3 { statuses.append(await answer(handler, "x", to: "/in/snow", headers: wrong).status) }
         #expect(statuses == [401, 401, 429])
         // Only its body would show who sends this.
-        #expect(refusal(desk, headers: wrong, announced: 11)?.status == 429)
+        #expect(refusal(handler, headers: wrong, announced: 11)?.status == 429)
     }
 
     @Test func `large bodies of unknown senders share a limited amount of memory, which is free again afterwards`() {
@@ -187,12 +187,12 @@ extension InboundEndpoint {
     }
 
     @Test func `an unreadable request is refused with 400`() async {
-        let desk = recorder.desk(.events())
+        let handler = recorder.handler(.events())
         for body in [
             "", "{", "[]", #"{"ok": true}"#, #"{"service": {}}"#, #"{"service": "a", "count": 1.5}"#,
             #"{"service": "a", "ok": 1}"#,
         ] {
-            #expect(await answer(desk, body).status == 400, "\(body)")
+            #expect(await answer(handler, body).status == 400, "\(body)")
         }
         #expect(events.isEmpty)
     }
@@ -201,20 +201,20 @@ extension InboundEndpoint {
         let definition = EventDefinition(
             EventType("deploy_finished"), "", from: .outside, [Setting("service", .text, ""), Setting("ok", .boolean, "")])
         let fields = ["service": "app.name"]
-        let desk = recorder.desk(.events(definition: definition, fields: fields))
+        let handler = recorder.handler(.events(definition: definition, fields: fields))
         for body in ["{}", "[]", "7", #"{"service": "a", "other": 1}"#] {
-            let refused = await answer(desk, body)
+            let refused = await answer(handler, body)
             #expect(refused.status == 400)
             #expect(
-                refused.text == "The body has nothing at any of `app.name`, `ok`, where the members of `deploy_finished` are.")
+                refused.text == "The body has no value at `app.name`, `ok`, where the members of `deploy_finished` are expected.")
         }
         // One wrong item refuses the whole body, because the sender could not know which items were accepted.
-        let list = recorder.desk(.events(definition: definition, items: "all", fields: fields))
+        let list = recorder.handler(.events(definition: definition, items: "all", fields: fields))
         #expect(await answer(list, #"{"all": [{"ok": true}, {}]}"#).status == 400)
         #expect(events.isEmpty)
-        #expect(await answer(desk, #"{"ok": null}"#).status == 202)
+        #expect(await answer(handler, #"{"ok": null}"#).status == 202)
         let empty = EventDefinition(EventType("deploy_finished"), "", from: .outside, [])
-        #expect(await answer(recorder.desk(.events(definition: empty, fields: fields)), "{}").status == 202)
+        #expect(await answer(recorder.handler(.events(definition: empty, fields: fields)), "{}").status == 202)
     }
 
     @Test func `a repeated delivery id is the same event, and a missing id is refused`() async {
@@ -223,14 +223,14 @@ extension InboundEndpoint {
             (.header("X-GitHub-Delivery"), [("X-GitHub-Delivery", "x")], #"{"service": "a"}"#),
         ] {
             let recorder = DeskRecorder()
-            let desk = recorder.desk(.events(dedupKey: dedupKey))
-            for _ in 0..<2 { #expect(await answer(desk, body, headers: headers).status == 202) }
+            let handler = recorder.handler(.events(dedupKey: dedupKey))
+            for _ in 0..<2 { #expect(await answer(handler, body, headers: headers).status == 202) }
             let ids = recorder.events.map(\.id)
             #expect(ids.count == 2 && ids[0] == ids[1])
-            #expect(await answer(desk, #"{"service": "a"}"#).status == 400)
+            #expect(await answer(handler, #"{"service": "a"}"#).status == 400)
         }
-        let desk = recorder.desk(.events())
-        for _ in 0..<2 { _ = await answer(desk, #"{"service": "a"}"#) }
+        let handler = recorder.handler(.events())
+        for _ in 0..<2 { _ = await answer(handler, #"{"service": "a"}"#) }
         #expect(Set(events.map(\.id)).count == 2)
     }
 
@@ -243,14 +243,14 @@ extension InboundEndpoint {
         var endpoint = InboundEndpoint.events(dedupKey: dedupKey)
         endpoint.key = .signature(SignatureCheck(keys: [secret], header: "X-Signature", timestamp: isTimed ? rule : nil))
         let recorder = DeskRecorder()
-        let desk = recorder.desk(endpoint)
+        let handler = recorder.handler(endpoint)
         let now = TestClock().now.microseconds / 1_000_000
         for request in requests {
             let signed = (isTimed ? "\(now + request.time)." : "") + request.body
             let code = Array(HMAC<SHA256>.authenticationCode(for: Array(signed.utf8), using: SymmetricKey(data: secret)))
             let hex = Hexadecimal.text(code)
             let headers = [("X-Signature", hex), ("X-Time", "\(now + request.time)"), ("X-Delivery", request.id)]
-            #expect(await answer(desk, request.body, headers: headers).status == 202)
+            #expect(await answer(handler, request.body, headers: headers).status == 202)
         }
         #expect(recorder.events.count == requests.count)
         return Set(recorder.events.map(\.id)).count
@@ -275,21 +275,21 @@ extension InboundEndpoint {
     }
 
     @Test func `while events cannot be stored, the sender is asked to retry`() async {
-        let desk = recorder.desk(.events())
+        let handler = recorder.handler(.events())
         recorder.fail(with: StoreError(.full, "The disk is full: /var/lib/secret."))
-        let refused = await answer(desk, #"{"service": "a"}"#)
+        let refused = await answer(handler, #"{"service": "a"}"#)
         #expect(refused.status == 503)
         #expect(refused.retryAfter != nil)
         #expect(!refused.text.contains("/var"))
         recorder.fail(with: nil)
-        #expect(await answer(desk, #"{"service": "a"}"#).status == 202)
+        #expect(await answer(handler, #"{"service": "a"}"#).status == 202)
         #expect(events.count == 1)
     }
 
     @Test func `an unknown sender is refused before its body is parsed`() async {
-        let desk = recorder.desk(.events(), .push)
-        #expect(await answer(desk, "{", token: "tokem").status == 401)
-        #expect(await answer(desk, "", to: "/in/snow", token: "").status == 401)
+        let handler = recorder.handler(.events(), .push)
+        #expect(await answer(handler, "{", token: "tokem").status == 401)
+        #expect(await answer(handler, "", to: "/in/snow", token: "").status == 401)
         #expect(recorder.polled.isEmpty)
     }
 
@@ -300,32 +300,32 @@ extension InboundEndpoint {
                 purpose: .tasks(TaskReading(source: "tickets", items: items.flatMap { JSON.Path(text: $0) })),
                 rate: (100, .seconds(1)))
         }
-        #expect(await answer(recorder.desk(endpoint(nil)), #"{"id": 1}"#).status == 202)
-        let desk = recorder.desk(endpoint("data"))
-        #expect(await answer(desk, #"{"data": [{"id": 1}, {"id": 2}]}"#).status == 202)
-        #expect(await answer(desk, #"{"id": 1}"#).status == 400)
+        #expect(await answer(recorder.handler(endpoint(nil)), #"{"id": 1}"#).status == 202)
+        let handler = recorder.handler(endpoint("data"))
+        #expect(await answer(handler, #"{"data": [{"id": 1}, {"id": 2}]}"#).status == 202)
+        #expect(await answer(handler, #"{"id": 1}"#).status == 400)
         #expect(recorder.state.withLock { $0.tasks } == [[["id": 1]], [["id": 1], ["id": 2]]])
         recorder.state.withLock { $0.failure = Failure(.badAnswer, .giveUp, "There is no id.") }
-        #expect(await answer(desk, #"{"data": [{}]}"#).status == 400)
+        #expect(await answer(handler, #"{"data": [{}]}"#).status == 400)
         recorder.state.withLock { $0.failure = Failure(.unreachable, .retry(after: nil), "The disk is full.") }
-        #expect(await answer(desk, #"{"data": [{}]}"#).status == 503)
+        #expect(await answer(handler, #"{"data": [{}]}"#).status == 503)
     }
 
     @Test func `a push starts a poll of its source, whatever its body`() async {
-        let desk = recorder.desk(.push)
-        #expect(await answer(desk, "anything", to: "/in/snow").status == 202)
+        let handler = recorder.handler(.push)
+        #expect(await answer(handler, "anything", to: "/in/snow").status == 202)
         #expect(recorder.polled == ["my-work"])
     }
 
     /// The answer that refuses a request before its body is read; nil if the body is read.
     private func refusal(
-        _ desk: InboundDesk, _ method: String = "POST", _ path: String = "/in/snow", token: String = "token",
+        _ handler: InboundHandler, _ method: String = "POST", _ path: String = "/in/snow", token: String = "token",
         headers: [(String, String)] = [], announced: Int? = nil
     ) -> InboundAnswer? {
         let all = [("Authorization", "Bearer " + token)] + headers
         let head = InboundRequest(headers: all.map { (name: $0.0, value: $0.1) }, body: [])
         do throws(InboundAnswer) {
-            _ = try desk.admit(method: method, path: path, head: head, announced: announced)
+            _ = try handler.admit(method: method, path: path, head: head, announced: announced)
             return nil
         } catch {
             if error.status == 429 { #expect(error.retryAfter != nil) }
@@ -334,51 +334,51 @@ extension InboundEndpoint {
     }
 
     /// The status of a push that is admitted and answered.
-    private func push(_ desk: InboundDesk) async -> Int {
-        #expect(refusal(desk) == nil)
-        let answer = await answer(desk, "", to: "/in/snow")
+    private func push(_ handler: InboundHandler) async -> Int {
+        #expect(refusal(handler) == nil)
+        let answer = await answer(handler, "", to: "/in/snow")
         #expect((answer.status == 429) == (answer.retryAfter != nil))
         return answer.status
     }
 
     @Test func `an unknown path, a wrong method and an announced size over the limit are refused before the body is read`() {
-        let desk = recorder.desk(.push)
-        #expect(refusal(desk, "POST", "/in")?.status == 404)
-        #expect(refusal(desk, "GET")?.status == 405)
-        #expect(refusal(desk, announced: 101)?.status == 413)
-        #expect(refusal(desk, announced: 100) == nil)
+        let handler = recorder.handler(.push)
+        #expect(refusal(handler, "POST", "/in")?.status == 404)
+        #expect(refusal(handler, "GET")?.status == 405)
+        #expect(refusal(handler, announced: 101)?.status == 413)
+        #expect(refusal(handler, announced: 100) == nil)
     }
 
     @Test func `a sender above its rate is asked to retry, and refused requests do not count against the rate`() async {
         let clock = TestClock()
-        let desk = recorder.desk(.push, clock: clock)
-        for _ in 0..<10 { #expect(refusal(desk, announced: 101)?.status == 413) }
-        for _ in 0..<5 { #expect(await push(desk) == 202) }
-        #expect(await push(desk) == 429)
+        let handler = recorder.handler(.push, clock: clock)
+        for _ in 0..<10 { #expect(refusal(handler, announced: 101)?.status == 413) }
+        for _ in 0..<5 { #expect(await push(handler) == 202) }
+        #expect(await push(handler) == 429)
         await clock.advance(by: .seconds(1))
-        #expect(await push(desk) == 202)
-        #expect(await push(desk) == 429)
+        #expect(await push(handler) == 202)
+        #expect(await push(handler) == 429)
     }
 
     @Test func `requests of unknown senders do not count against the rate of a known sender`() async throws {
-        let desk = recorder.desk(.push)
+        let handler = recorder.handler(.push)
         for _ in 0..<100 {
-            #expect(refusal(desk, token: "tokem")?.status == 401)
-            #expect(refusal(desk, "GET")?.status == 405)
+            #expect(refusal(handler, token: "tokem")?.status == 401)
+            #expect(refusal(handler, "GET")?.status == 405)
         }
-        for _ in 0..<5 { #expect(await push(desk) == 202) }
-        #expect(await push(desk) == 429)
+        for _ in 0..<5 { #expect(await push(handler) == 202) }
+        #expect(await push(handler) == 429)
     }
 
     @Test func `requests with wrong signatures do not count against the rate of a known sender`() async throws {
         let check = SignatureCheck(keys: [[1, 2, 3]], header: "X-Signature")
         let endpoint = InboundEndpoint(
             path: "/in/snow", key: .signature(check), purpose: .push(source: "my-work"), rate: (2, .seconds(60)))
-        let desk = recorder.desk(endpoint)
+        let handler = recorder.handler(endpoint)
         func status(_ code: [UInt8]) async -> Int {
             let headers = [("X-Signature", Hexadecimal.text(code))]
-            #expect(refusal(desk, headers: headers) == nil)
-            return await answer(desk, "x", to: "/in/snow", headers: headers).status
+            #expect(refusal(handler, headers: headers) == nil)
+            return await answer(handler, "x", to: "/in/snow", headers: headers).status
         }
         for _ in 0..<100 { #expect(await status([UInt8](repeating: 7, count: 32)) == 401) }
         let code = Array(HMAC<SHA256>.authenticationCode(for: Array("x".utf8), using: SymmetricKey(data: [1, 2, 3] as [UInt8])))
@@ -393,29 +393,29 @@ extension InboundEndpoint {
             (InboundKey.signature(check), ("X-Signature", "X-Time", "X-Other")),
             (.standardWebhooks([[1]]), ("webhook-signature", "webhook-timestamp", "webhook-id")),
         ] {
-            let desk = recorder.desk(
+            let handler = recorder.handler(
                 InboundEndpoint(path: "/in/snow", key: key, purpose: .push(source: "my-work"), rate: (5, .seconds(5))),
                 clock: clock)
             let now = clock.now.microseconds / 1_000_000
-            #expect(refusal(desk)?.status == 401)
-            #expect(refusal(desk, headers: [(fields.0, "00"), (fields.2, "x")])?.status == 401)
-            #expect(refusal(desk, headers: [(fields.0, "00"), (fields.1, "\(now - 301)"), (fields.2, "x")])?.status == 401)
-            #expect(refusal(desk, headers: [(fields.0, "00"), (fields.1, "\(now)"), (fields.2, "x")]) == nil)
+            #expect(refusal(handler)?.status == 401)
+            #expect(refusal(handler, headers: [(fields.0, "00"), (fields.2, "x")])?.status == 401)
+            #expect(refusal(handler, headers: [(fields.0, "00"), (fields.1, "\(now - 301)"), (fields.2, "x")])?.status == 401)
+            #expect(refusal(handler, headers: [(fields.0, "00"), (fields.1, "\(now)"), (fields.2, "x")]) == nil)
         }
     }
 
     @Test func `requests of unknown senders are limited for the whole server, and do not affect known senders`() async throws {
         let clock = TestClock()
-        let desk = recorder.desk(.push, .events(), strangers: (3, .seconds(3)), clock: clock)
-        #expect(refusal(desk, token: "no")?.status == 401)
-        #expect(refusal(desk, "POST", "/nothing")?.status == 404)
-        #expect(await answer(desk, "{}", token: "no").status == 401)
-        #expect(refusal(desk, token: "no")?.status == 429)
-        #expect(refusal(desk, "POST", "/nothing")?.status == 429)
-        #expect(await answer(desk, "{}", token: "no").status == 429)
-        #expect(refusal(desk) == nil)
-        #expect(await answer(desk, #"{"service": "a"}"#).status == 202)
+        let handler = recorder.handler(.push, .events(), unknownSenders: (3, .seconds(3)), clock: clock)
+        #expect(refusal(handler, token: "no")?.status == 401)
+        #expect(refusal(handler, "POST", "/nothing")?.status == 404)
+        #expect(await answer(handler, "{}", token: "no").status == 401)
+        #expect(refusal(handler, token: "no")?.status == 429)
+        #expect(refusal(handler, "POST", "/nothing")?.status == 429)
+        #expect(await answer(handler, "{}", token: "no").status == 429)
+        #expect(refusal(handler) == nil)
+        #expect(await answer(handler, #"{"service": "a"}"#).status == 202)
         await clock.advance(by: .seconds(1))
-        #expect([refusal(desk, token: "no")?.status, refusal(desk, token: "no")?.status] == [401, 429])
+        #expect([refusal(handler, token: "no")?.status, refusal(handler, token: "no")?.status] == [401, 429])
     }
 }
