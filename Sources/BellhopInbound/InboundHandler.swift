@@ -1,6 +1,7 @@
 public import BellhopCore
 
-/// Handles requests from other systems: refuses them, turns them into events or tasks, or starts a poll. Independent of the network.
+/// Handles requests from other systems: refuses them, turns them into events or tasks, or starts a poll. It does not use the
+/// network.
 public struct InboundHandler: Sendable {
     /// Stores events. Returns when they are on disk.
     public typealias EventStorage = @Sendable ([Event]) async throws(StoreError) -> Void

@@ -8,8 +8,8 @@ public struct InboundRequest: Sendable {
         self.body = body
     }
 
-    /// The value of a header field; names compare without regard to case. Nil if the field is missing or repeated, because another
-    /// program might use another of the values.
+    /// The value of a header field; names compare without regard to case. Nil if the field is missing or repeated: with
+    /// several values, another program might use a different one.
     func value(_ name: String) -> String? {
         let name = name.lowercased()
         let found = headers.filter { $0.name.lowercased() == name }

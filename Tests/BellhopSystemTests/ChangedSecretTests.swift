@@ -47,7 +47,7 @@ import Testing
             let resumed = try await stage.bellhop("resume", "hook")
             #expect(resumed.output == "hook is resumed.\n", "\(resumed.errors)")
             try await eventually("it arrives at the new address") {
-                stage.simulation.receivers.received(by: "new").contains { $0.isTaken }
+                stage.simulation.receivers.received(by: "new").contains { $0.isAccepted }
             }
         }
     }
@@ -78,7 +78,7 @@ import Testing
                 #expect(set.errors.contains("An agent of \(stage.folder.path)/third/bellhop.yaml uses it once it is restarted"))
                 stage.instance.addTask(title: "One", assignedTo: Stage.user)
                 try await eventually("it arrives at the new address") {
-                    stage.simulation.receivers.received(by: "new").contains { $0.isTaken }
+                    stage.simulation.receivers.received(by: "new").contains { $0.isAccepted }
                 }
                 #expect(stage.simulation.receivers.received(by: "old").isEmpty)
             }
@@ -95,7 +95,7 @@ import Testing
             let check = try await stage.bellhop("status", "--check")
             #expect(check.code == 1 && (check.output + check.errors).contains("connection hook does not use the changed"))
             try await stage.bellhop("secret", "set", "hook_url", input: "\(stage.address)/webhook/one\n")
-            try await eventually("it arrives") { stage.simulation.receivers.received(by: "one").contains { $0.isTaken } }
+            try await eventually("it arrives") { stage.simulation.receivers.received(by: "one").contains { $0.isAccepted } }
         }
     }
 
@@ -112,7 +112,7 @@ import Testing
             #expect(login.errors.contains("The running agent uses it from now on (connection `snow`)."), "\(login.errors)")
             try await eventually("it works again") { agent.errorsSoFar.contains("The source works again.") }
             try await eventually("the new task is seen") {
-                stage.simulation.receivers.received(by: "one").contains { $0.isTaken }
+                stage.simulation.receivers.received(by: "one").contains { $0.isAccepted }
             }
         }
     }

@@ -53,7 +53,7 @@ import Testing
                 #expect(retry.code == 0, "\(retry.errors)")
                 #expect(retry.output == "1 delivery will be tried again.\n")
                 try await eventually("the webhook arrives") {
-                    stage.simulation.receivers.received(by: "hook").contains { $0.isTaken }
+                    stage.simulation.receivers.received(by: "hook").contains { $0.isAccepted }
                 }
                 try await eventually("it is done") { try await stage.deliveries("done").count == 1 }
             }

@@ -21,7 +21,7 @@ import Testing
         """
 
     private func digests(_ stage: Stage) -> Int {
-        stage.simulation.receivers.received(by: "ops").count { $0.isTaken && $0.text.contains("open tasks") }
+        stage.simulation.receivers.received(by: "ops").count { $0.isAccepted && $0.text.contains("open tasks") }
     }
 
     @Test func `after three days' downtime there is one digest, and an event for every change`() async throws {

@@ -206,7 +206,7 @@ import Testing
     }
 
     private func checkMarkup(of message: ReceivedMessage) throws {
-        #expect(message.isTaken, "\(message.reason ?? "")")
+        #expect(message.isAccepted, "\(message.reason ?? "")")
         let json = try JSON.parse(message.text)
         for text in Self.markup(json) {
             for mention in ["<!channel>", "<@U123>", "<https://evil.example|", "@here <"] {

@@ -17,7 +17,7 @@ import Testing
         #expect(answer.status == 200)
         #expect(answer.text == "ok")
         let message = try #require(office.simulation.receivers.received(by: "ops").first)
-        #expect(message.isTaken)
+        #expect(message.isAccepted)
         #expect(message.text == #"{"text":"Hello"}"#)
         #expect(message.request.header("x-trace") == "7")
         #expect(message.request.parameter("a") == "b")
@@ -35,7 +35,7 @@ import Testing
         #expect(answer.status == 400)
         #expect(answer.text == code)
         let message = try #require(office.simulation.receivers.received.first)
-        #expect(!message.isTaken && message.reason != nil)
+        #expect(!message.isAccepted && message.reason != nil)
     }
 
     @Test func `fifty blocks are accepted, and fifty-one are refused`() async throws {
@@ -51,7 +51,7 @@ import Testing
         let answer = try await post("/webhook/any", "a=b")
         #expect(answer.status == 503)
         #expect(answer.text == "busy")
-        #expect(office.simulation.receivers.received.map(\.isTaken) == [true, false])
+        #expect(office.simulation.receivers.received.map(\.isAccepted) == [true, false])
     }
 
     @Test func `a message whose reply is lost has arrived, and one that was cut off has not`() async throws {

@@ -30,7 +30,7 @@ struct SecretResolver: Sendable {
         for reference in Array(found.refusals.keys) where working.isSuperset(of: found.refusing[reference] ?? []) {
             found.refusals[reference] = nil
             _ = try await look(for: reference, &found)
-            found.refusals[reference]?.isOfName = true
+            found.refusals[reference]?.isNameByte = true
         }
         return found
     }

@@ -9,7 +9,7 @@ struct ETOExamination {
     func run() async -> [Finding] {
         var findings = await connection.session.examine()
         let isLoggedIn = findings.allSatisfy { $0.state != .missing }
-        findings.append(.clock(connection.watch.said.time, here: connection.clock.now, whose: "ETO"))
+        findings.append(.clock(connection.watch.latest.time, here: connection.clock.now, whose: "ETO"))
         guard isLoggedIn else { return findings }
         for source in needs.sources { findings.append(await read(source)) }
         var seen: Set<String> = []
@@ -18,7 +18,7 @@ struct ETOExamination {
             let program = ItemValue.text(need.constants["program"])
             if seen.insert("\(number) \(program)").inserted { findings.append(await add(number, need)) }
         }
-        if let limit = Finding.limit(connection.watch.said.limit, whose: "the server") { findings.append(limit) }
+        if let limit = Finding.limit(connection.watch.latest.limit, whose: "the server") { findings.append(limit) }
         return findings
     }
 
@@ -28,7 +28,7 @@ struct ETOExamination {
             guard let source = try connection.source(need.name, kind: need.kind, settings: need.settings) as? TouchPointsSource
             else { return Finding(subject, .unknown, "this source cannot be examined") }
             if let wrong = await wrongProgram(source.program, subject, "the source") { return wrong }
-            let (count, text) = try await source.look()
+            let (count, text) = try await source.probe()
             if count == 0, await isAbsent(source.touchPoint) {
                 return Finding(
                     subject, .missing, "there is no TouchPoint \(source.touchPoint) for this account",

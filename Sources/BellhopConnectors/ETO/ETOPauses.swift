@@ -19,13 +19,13 @@ struct ETOPauses: Sendable {
 
     private var pauses: [String: Pause] = [:]
 
-    /// Throws the last failure while its pause, or that of the login, lasts.
+    /// Throws the last failure of the login or of the target, while its pause lasts.
     func check(_ target: String, at now: Timestamp) throws(Failure) {
         for key in [Self.login, target] {
             guard let pause = pauses[key], pause.until > now else { continue }
-            let isForPerson = pause.failure.remedy == .pauseConnection
+            let needsPerson = pause.failure.remedy == .pauseConnection
             throw Failure(
-                pause.failure.reason, isForPerson ? .pauseConnection : .retry(after: pause.until - now), pause.failure.message)
+                pause.failure.reason, needsPerson ? .pauseConnection : .retry(after: pause.until - now), pause.failure.message)
         }
     }
 

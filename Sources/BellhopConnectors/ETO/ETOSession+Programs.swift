@@ -1,8 +1,8 @@
 import BellhopCore
 
-/// The current program: the connection's, or the one that a source or a step names.
+/// The current program of a session. The connection names it; a source or a step can name another program.
 ///
-/// A wrong name in a source or a step affects only that source or step; the connection's affects everything.
+/// A wrong name in a source or a step affects only that source or step; a wrong name in the connection affects everything.
 extension ETOSession {
     /// Makes a program the current one on the server.
     ///
@@ -12,7 +12,7 @@ extension ETOSession {
         switch program {
         case .id(let number): id = number
         case .name:
-            if let answer = try await learnPrograms() { return answer }
+            if let answer = try await loadPrograms() { return answer }
             guard let number = Int64(try choice(program, whose).key) else { preconditionFailure("a program's key is a number") }
             id = number
         }
@@ -23,8 +23,8 @@ extension ETOSession {
         switch answer {
         case .ok: login?.program = id
         case .doubtful, .refused:
-            // Either the session has ended or the program does not exist: the list shows which.
-            if case .id = program, whose != nil, try await learnPrograms() == nil { _ = try choice(program, whose) }
+            // Either the session has ended or the program does not exist: the list of programs shows which.
+            if case .id = program, whose != nil, try await loadPrograms() == nil { _ = try choice(program, whose) }
         case .throttled, .gateway, .redirect, .page: break
         }
         return answer
@@ -38,7 +38,7 @@ extension ETOSession {
     /// Checks that the connection's program exists, and keeps the current one.
     func checkProgram() async throws(Failure) {
         guard let program = wanted.program else { return }
-        try await learnPrograms()?.reply(from: base.place)
+        try await loadPrograms()?.reply(from: base.place)
         let name = try choice(program, nil).name
         steps.append(Finding("program", .ok, "\(DisplayText.line(GUID.masked(name))), of \(login?.programs?.count ?? 0)"))
     }
@@ -47,13 +47,13 @@ extension ETOSession {
     func check(_ program: ETOProgram, whose: String) async throws(Failure) {
         try await gate.inTurn { () async throws(Failure) in
             if self.login == nil { try await self.logIn(force: false) }
-            try await self.learnPrograms()?.reply(from: self.base.place)
+            try await self.loadPrograms()?.reply(from: self.base.place)
             _ = try self.choice(program, whose)
         }
     }
 
     /// Requests the programs of the site, once per login; returns the answer if the request failed.
-    private func learnPrograms() async throws(Failure) -> ETOAnswer? {
+    private func loadPrograms() async throws(Failure) -> ETOAnswer? {
         if login?.programs != nil { return nil }
         let answer = try await transmit(.get("Form.svc/Forms/Program/GetPrograms/\(login?.site.key ?? "")"))
         guard case .ok(let reply) = answer else { return answer }

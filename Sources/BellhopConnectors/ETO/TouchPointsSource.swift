@@ -114,7 +114,7 @@ public struct TouchPointsSource: Source {
     }
 
     /// Describes the responses of the first subject. Keeps the current program.
-    func look() async throws(Failure) -> (count: Int, text: String) {
+    func probe() async throws(Failure) -> (count: Int, text: String) {
         var call = ETOCall.responses(of: touchPoint, subject: subjects[0])
         call.keepsProgram = true
         call.timeout = timeout

@@ -6,7 +6,7 @@ public struct Finding: Sendable, Hashable {
         case ok
         /// It works, with something worth knowing.
         case note
-        /// It cannot be checked without doing it.
+        /// It cannot be checked without performing the action itself.
         case unknown
         /// Something needed is missing.
         case missing
@@ -17,7 +17,7 @@ public struct Finding: Sendable, Hashable {
     public var state: State
     /// The result in words, without secrets.
     public var text: String
-    /// The role, the setting or the step that fixes it.
+    /// How to fix it: the role to grant, the setting to change or the step to take.
     public var remedy: String?
     /// The reason of a failed examination.
     public var reason: Failure.Reason?

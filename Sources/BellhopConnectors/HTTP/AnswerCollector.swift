@@ -23,7 +23,7 @@ final class AnswerCollector: HTTPClientResponseDelegate {
     }
 
     private let state: Mutex<State>
-    private let settledBy: StatusSet?
+    private let bodyNotNeededFor: StatusSet?
     private let progress: Progress
 
     /// How many bytes of the body are read, and for how long, after such a status, so that the connection can be reused.
@@ -31,10 +31,10 @@ final class AnswerCollector: HTTPClientResponseDelegate {
 
     /// - Parameters:
     ///   - limit: the largest body, in bytes.
-    ///   - settledBy: statuses after which the body no longer matters. The body is then empty if it is large, slow or cut off.
-    init(limit: Int, settledBy: StatusSet?, _ progress: Progress) {
+    ///   - bodyNotNeededFor: statuses after which the body no longer matters. The body is then empty if it is large, slow or cut off.
+    init(limit: Int, bodyNotNeededFor: StatusSet?, _ progress: Progress) {
         state = Mutex(State(limit: limit))
-        self.settledBy = settledBy
+        self.bodyNotNeededFor = bodyNotNeededFor
         self.progress = progress
     }
 
@@ -79,7 +79,7 @@ final class AnswerCollector: HTTPClientResponseDelegate {
     func didReceiveHead(task: HTTPClient.Task<HTTPResponse>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
         progress.answered()
         let status = Int(head.status.code)
-        let isSettled = settledBy?.contains(status) ?? false
+        let isSettled = bodyNotNeededFor?.contains(status) ?? false
         let announced = head.headers.first(name: "Content-Length").flatMap { Int($0) }
         let fits = state.withLock { state in
             state.status = status

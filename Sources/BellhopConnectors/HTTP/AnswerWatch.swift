@@ -6,14 +6,14 @@ import Synchronization
 /// A class with a lock, because all requests of a connection share it.
 final class AnswerWatch: HTTPExchange {
     /// The latest time and request limit in the origin's answers.
-    struct Said: Sendable, Hashable {
+    struct Values: Sendable, Hashable {
         var time: Timestamp?
         var limit: RateLimit?
     }
 
     private let origin: HTTPAddress
     private let exchange: any HTTPExchange
-    private let state = Mutex(Said())
+    private let state = Mutex(Values())
 
     /// - Parameter origin: only its answers are recorded.
     init(_ origin: HTTPAddress, _ exchange: any HTTPExchange) {
@@ -21,16 +21,16 @@ final class AnswerWatch: HTTPExchange {
         self.exchange = exchange
     }
 
-    var said: Said { state.withLock { $0 } }
+    var latest: Values { state.withLock { $0 } }
 
     func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
         let response = try await exchange.send(request)
         guard request.address.hasOrigin(of: origin) else { return response }
         let time = response.headers["Date"].flatMap { Timestamp(httpDate: $0) }
         let limit = RateLimit(response.headers)
-        state.withLock { said in
-            said.time = time ?? said.time
-            said.limit = limit ?? said.limit
+        state.withLock { latest in
+            latest.time = time ?? latest.time
+            latest.limit = limit ?? latest.limit
         }
         return response
     }

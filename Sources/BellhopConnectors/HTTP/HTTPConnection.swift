@@ -105,7 +105,7 @@ public final class HTTPConnection: HTTPExchange {
         let timeout = request.timeout ?? configuration.timeout
         do {
             let deadline = NIODeadline.now() + .nanoseconds(timeout.wholeNanoseconds)
-            let collector = AnswerCollector(limit: configuration.maxBody, settledBy: request.settledBy, progress)
+            let collector = AnswerCollector(limit: configuration.maxBody, bodyNotNeededFor: request.bodyNotNeededFor, progress)
             return try await collector.answer(to: try prepared(request, progress), by: client, deadline: deadline)
         } catch {
             throw TransportError(

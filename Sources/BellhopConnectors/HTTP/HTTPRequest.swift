@@ -11,7 +11,7 @@ public struct HTTPRequest: Sendable, Hashable {
     /// The request is not sent after this moment, even if it only waited for its turn; nil for no limit.
     public var notAfter: Timestamp?
     /// The statuses for which the body is not needed and may be cut off.
-    var settledBy: StatusSet?
+    var bodyNotNeededFor: StatusSet?
 
     public init(
         _ method: String, _ address: HTTPAddress, headers: HeaderFields = [:], body: [UInt8]? = nil,

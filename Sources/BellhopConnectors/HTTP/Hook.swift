@@ -46,7 +46,7 @@ struct Hook: Sendable {
     ) async throws(Failure) -> HTTPResponse {
         let response = try await answer(to: request, repetition)
         if let failure = failure(of: response, expecting: expected, at: now) {
-            throw repetition.weighed(failure, status: response.status)
+            throw repetition.holdingIfUncertain(failure, status: response.status)
         }
         return response
     }

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// Keeps secrets out of what people read.
+/// Removes secrets from texts that people read.
 public enum Redaction {
     /// The replacement for a secret.
     public static let mark = "•••"
@@ -22,7 +22,7 @@ public enum Redaction {
         let isPart = ["pass", "pwd", "secret", "token", "key", "auth", "credential", "cookie", "signature"].contains {
             name.contains($0)
         }
-        // Only as a whole word: `assigned_to` contains it too.
+        // `sig` counts only as a whole word, because `assigned_to` contains it.
         return isPart || name.split { !$0.isLetter && !$0.isNumber }.contains("sig")
     }
 

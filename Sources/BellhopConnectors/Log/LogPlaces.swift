@@ -2,11 +2,11 @@ import BellhopCore
 import BellhopFiles
 import Glibc
 
-/// The allowed places of log files: below the folder of bellhop.yaml or a folder that it names, but never Bellhop's own files.
+/// The allowed places of log files: below the folder of bellhop.yaml or one of its `log_folders`, but never Bellhop's own files.
 ///
 /// Compares real paths, with links resolved.
 public struct LogPlaces: Sendable, Hashable {
-    /// The folders below which files may be; empty for the current one.
+    /// The folders below which files may be; an empty text is the current folder.
     var folders: [String]
     /// Bellhop's own files.
     var own: [Own]
@@ -25,13 +25,13 @@ public struct LogPlaces: Sendable, Hashable {
         self.own = own
     }
 
-    /// The real path, with links resolved; throws the reason, as the end of a sentence, if nothing may be written there.
+    /// The real path, with links resolved. Throws if nothing may be written there; the reason is the end of a sentence.
     func place(of path: String) throws(Refusal) -> String {
         guard let place = Self.real(path) else {
             throw Refusal("its folder cannot be found (\(SystemError().text))", isRetryable: true)
         }
         guard folders.contains(where: { Self.isBelow(place, Self.real($0.isEmpty ? "." : $0)) }) else {
-            throw Refusal("it is outside the folder of bellhop.yaml and of the `log_folders` there")
+            throw Refusal("it is neither in the folder of bellhop.yaml nor in one of its `log_folders`")
         }
         if own.contains(where: { $0.contains(place) }) { throw Refusal("this file is Bellhop's own") }
         var facts = stat()

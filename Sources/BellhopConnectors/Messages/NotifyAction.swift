@@ -30,13 +30,15 @@ public struct NotifyAction: Action {
                         Setting("group", .text, "A group, by the id that the receiver uses."),
                     ])), "The users and groups to mention; the text of a message never mentions anyone."),
             Setting(
-                "thread", .text, "The key of a conversation: later messages with it answer the first one, where the receiver can."
+                "thread", .text,
+                "The key of a conversation: later messages with the same key are replies to the first one, if the receiver supports replies."
             ),
             Setting(
                 "update", .boolean, default: "false",
-                "Replaces the first message of the thread instead of answering it, where the receiver can."),
+                "Replaces the first message of the thread instead of replying to it, if the receiver supports updates."),
             Setting(
-                "resolve", .boolean, default: "false", "Closes what the thread opened, at receivers of alerts."),
+                "resolve", .boolean, default: "false", "Closes the alert that the thread opened, if the receiver supports alerts."
+            ),
         ], isMessage: true, expires: .days(1))
 
     /// The arguments that a message and each of its sections have.

@@ -15,7 +15,7 @@ struct AdapterRequest: Sendable, Hashable {
 
     var target: Target
     var arguments: RequestArguments
-    /// The scopes in the settings; nil if the server names them.
+    /// The scopes in the settings; nil to use those that the server requires.
     var scopes: Set<String>?
 
     var method: String { arguments.method }
@@ -44,7 +44,7 @@ struct AdapterRequest: Sendable, Hashable {
             pairs["params"] = .string(try Self.params(arguments["params"]))
             arguments[place] = .object(pairs)
         } else if let params = arguments["params"], !params.isNull {
-            throw Problem("params", "`params` are for a `procedure`; a path has `query`, `form` or a body.")
+            throw Problem("params", "Only a `procedure` has `params`; with a `path`, use `query`, `form` or a body.")
         }
         self.arguments = try RequestArguments(arguments, method: fallback, of: Self.methods, taken: Self.taken)
     }
@@ -127,9 +127,9 @@ struct AdapterRequest: Sendable, Hashable {
             Setting("service", .name, "A back-end service of the API connector, instead of an adapter."),
             Setting(
                 "address", .text,
-                "The full address of an outside resource, on a server that the connection lists in `external`."),
+                "The full address of a resource on another server, which the connection lists in `external`."),
         ] + RequestArguments.settings(headers: .text) + [
-            Setting("scope", .list(.text), "The scopes that the token needs; by default those the server asks for.")
+            Setting("scope", .list(.text), "The scopes that the token needs; by default those that the server requires.")
         ]
 }
 
@@ -138,17 +138,17 @@ struct AdapterReply: Sendable {
     var response: HTTPResponse
     /// The sender, for messages. It contains no secret.
     var place: String
-    /// The texts that messages and receipts must not contain.
+    /// The texts that error messages and receipts must not contain.
     var secrets: [String] = []
 
     /// The failure; nil for a success.
     func failure(expecting expected: StatusSet, _ repetition: Repetition, at now: Timestamp) -> Failure? {
         let answer = ReceiverAnswer(receiver: place, secrets: secrets)
         if let failure = answer.failure(of: response, expecting: expected, at: now) {
-            return repetition.weighed(failure, status: response.status)
+            return repetition.holdingIfUncertain(failure, status: response.status)
         }
         if ReceiverAnswer.isPage(response) {
-            return repetition.unclear(
+            return repetition.uncertain(
                 .unexpectedPage, "\(place) answered with a web page (\(response.status)) instead of data.")
         }
         return backEndFailure(repetition, answer)
@@ -166,7 +166,7 @@ struct AdapterReply: Sendable {
         let code = status.map { " (status \($0))" } ?? ""
         let message = "The back end behind \(place) failed\(code)\(words.isEmpty ? "." : answer.words(of: reported))"
         if let status, 400..<500 ~= status { return Failure(.refused, .giveUp, message) }
-        return repetition.unclear(.serverError, message)
+        return repetition.uncertain(.serverError, message)
     }
 
     /// Whether the value of `isSuccessful` means success. Adapters are scripts, which may write a boolean as a text or a number. A

@@ -60,7 +60,7 @@ public struct AdapterSource: Source {
     }
 
     /// Describes the current answer; nil if the request may change something, so it is not sent.
-    func look() async throws(Failure) -> String? {
+    func probe() async throws(Failure) -> String? {
         guard request.method == "GET" else { return nil }
         let count = try await ask().entries.count
         let scopes = await connection.demandedScopes(of: request).map { ", with the scope \($0.joined(separator: ", "))" } ?? ""

@@ -209,7 +209,7 @@ extension MobileFoundationConnection {
             Setting("client_secret", .secret, required: true, "Its secret."),
             Setting(
                 "scope", .list(.text), default: "RegisteredClient",
-                "The scopes of a resource's first token; Bellhop learns others from the server."),
+                "The scopes of a resource's first token; the server reports which other scopes it requires."),
             Setting(
                 "external", .list(.address),
                 "Outside servers that may be called by their full address. A server that asks for a Mobile Foundation token gets one."

@@ -10,14 +10,14 @@ struct MobileFoundationExamination {
         var findings: [Finding] = []
         do throws(Failure) {
             let scopes = try await connection.verifyToken()
-            findings.append(Finding("token", .ok, "\(connection.clientID) has one for \(scopes)"))
+            findings.append(Finding("token", .ok, "\(connection.clientID) has a token for \(scopes)"))
         } catch {
             let remedy =
                 error.reason == .forbidden
                 ? "add the scope to the client on the server or check `scope`" : "check `client_id` and `client_secret`"
             findings.append(Finding("token", error, remedy: remedy))
         }
-        findings.append(.clock(connection.watch.said.time, here: connection.clock.now, whose: "the server"))
+        findings.append(.clock(connection.watch.latest.time, here: connection.clock.now, whose: "the server"))
         guard findings[0].state == .ok else { return findings }
         for source in needs.sources { findings.append(await read(source)) }
         for need in needs.actions where need.action == AdapterAction.manifest.kind {
@@ -28,7 +28,7 @@ struct MobileFoundationExamination {
                     "rule \(need.rule): whether it answers, and with which scope, cannot be checked in advance",
                     remedy: "check that it is deployed, and that \(connection.clientID) has its scope"))
         }
-        if let limit = Finding.limit(connection.watch.said.limit, whose: "the server") { findings.append(limit) }
+        if let limit = Finding.limit(connection.watch.latest.limit, whose: "the server") { findings.append(limit) }
         return findings
     }
 
@@ -37,10 +37,10 @@ struct MobileFoundationExamination {
         do {
             guard let source = try connection.source(need.name, kind: need.kind, settings: need.settings) as? AdapterSource
             else { return Finding(subject, .unknown, "this source cannot be examined") }
-            guard let text = try await source.look() else {
+            guard let text = try await source.probe() else {
                 return Finding(
                     subject, .unknown, "its method is not GET, so it was not tried",
-                    remedy: "`bellhop query \(need.name)` tries it, if that changes nothing")
+                    remedy: "`bellhop query \(need.name)` tries it; run it only if the request changes no data")
             }
             return Finding(subject, .ok, text)
         } catch let failure as Failure {
@@ -53,7 +53,7 @@ struct MobileFoundationExamination {
     private static func remedy(_ reason: Failure.Reason) -> String? {
         switch reason {
         case .forbidden: "add the scope to the client on the server"
-        case .goneOrHidden: "check that the adapter is deployed, and its name and path"
+        case .goneOrHidden: "check the adapter's name and path, and that it is deployed"
         case .badAnswer: "check `items` and `id`"
         default: nil
         }

@@ -31,7 +31,7 @@ public struct AcknowledgeAction: Action {
             throw Failure(.badArguments, .giveUp, "`acknowledge` needs the `thread` of the message that opened the alert.")
         }
         var request = request(AlertKey.of(thread: thread), delivery)
-        request.settledBy = .temporary
+        request.bodyNotNeededFor = .temporary
         let response = try await hook.answer(to: request)
         if let failure = failure(response, attempt.now) { throw failure }
         return Receipt("\(response.status) from \(hook.label)")

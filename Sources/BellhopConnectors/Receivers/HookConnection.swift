@@ -1,7 +1,8 @@
 import BellhopCore
 import Synchronization
 
-/// A service that receives each message as one POST: its differences from others. ``HookConnection`` does the rest.
+/// A service that receives each message as one POST. It defines only the differences between services; ``HookConnection`` does
+/// everything else.
 protocol HookReceiver: Sendable {
     /// Its name in bellhop.yaml.
     static var kind: String { get }
@@ -45,13 +46,13 @@ protocol HookReceiver: Sendable {
     /// status decides.
     func failure(of response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure?
 
-    /// The wait that the service asks for outside the standard header fields.
+    /// The wait that the service requests in its own way, outside the standard header fields.
     func wait(in response: HTTPResponse) -> Duration?
 
     /// How long to send nothing after this answer, even if it accepts the message.
     func rest(after response: HTTPResponse) -> Duration?
 
-    /// Whether the answer says that the first message of the conversation no longer exists.
+    /// Whether the answer means that the first message of the conversation no longer exists.
     func isGone(_ response: HTTPResponse) -> Bool
 
     /// Whether a refusal means that the message is already there, such as an edit that changes nothing.
@@ -60,7 +61,7 @@ protocol HookReceiver: Sendable {
     /// The reference for answering or replacing the accepted message later; nil if that is impossible.
     func reference(in response: HTTPResponse) -> JSON?
 
-    /// Texts that messages must not contain, besides the address.
+    /// Texts that error messages must not contain, besides the address.
     var secrets: [String] { get }
 
     /// Harmless requests that show whether the service accepts the settings, in order; empty if only a message would show it.
@@ -244,7 +245,7 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
 
     func send(_ message: Message, for delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
         if let wait = rest.wait(at: http.clock.now) {
-            throw Failure(.throttled, .rest(wait), "\(hook.label) takes no more messages for now: its limit is used up.")
+            throw Failure(.throttled, .rest(wait), "\(hook.label) takes no more messages for now: its rate limit is used up.")
         }
         let body = Receiver.render(message, from: MessageOrigin(delivery))
         let place = MessagePlace(message, firstMessage: attempt.firstMessage, abilities)
@@ -264,11 +265,11 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
             conversation: call.place.change(message, reference: receiver.reference(in: response)))
     }
 
-    /// The request. The body of a temporary failure is not needed, and may be long or slow; other refusals say in the body what
-    /// they mean, such as that a message is gone.
+    /// The request. The body of an answer with a temporary failure is not needed, and may be long or slow. The bodies of other
+    /// refusals are read, because they contain the reason, such as a deleted message.
     private func request(_ body: JSON, _ call: MessageCall) throws(Failure) -> HTTPRequest {
         var request = try receiver.request(body, call)
-        request.settledBy = request.settledBy ?? .temporary
+        request.bodyNotNeededFor = request.bodyNotNeededFor ?? .temporary
         return request
     }
 

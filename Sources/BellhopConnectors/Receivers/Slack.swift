@@ -47,7 +47,7 @@ struct SlackReceiver: HookReceiver {
         let channel = settings.text("channel").map { String(ASCII.trimmed($0)) } ?? ""
         guard let token = settings.text("token").map({ String(ASCII.trimmed($0)) }) else {
             if !channel.isEmpty {
-                problems.add("channel", "A webhook has its own channel; `channel` belongs to a `token`.")
+                problems.add("channel", "A webhook always posts to its own channel: remove `channel`, or set a bot's `token`.")
             }
             try problems.check()
             bot = nil
@@ -63,8 +63,8 @@ struct SlackReceiver: HookReceiver {
 
     /// A bot's token begins with xoxb-, or with xoxe.xoxb- if it is rotated (Slack, *Token types*, *Token rotation*).
     private static func refusal(ofToken token: String) -> String? {
-        let isBots = token.hasPrefix("xoxb-") || token.hasPrefix("xoxe.xoxb-")
-        if isBots, HeaderFields.isValue(token), !token.contains(" ") { return nil }
+        let isBotToken = token.hasPrefix("xoxb-") || token.hasPrefix("xoxe.xoxb-")
+        if isBotToken, HeaderFields.isValue(token), !token.contains(" ") { return nil }
         let place = "A bot's token begins with xoxb-; it is on the app's page OAuth & Permissions."
         let others = [
             "xoxp-": "a user's token", "xoxe.xoxp-": "a user's token", "xapp-": "an app-level token", "xoxe-": "a refresh token",

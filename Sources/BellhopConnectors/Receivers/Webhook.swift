@@ -11,7 +11,7 @@ struct WebhookReceiver: HookReceiver {
         Setting("url", .secret, required: true, "The address of the endpoint."),
         Setting(
             "secret", .list(.secret),
-            "Signs each request according to Standard Webhooks: whsec_ and the Base64 of 24 to 64 random bytes. With several, each signs, so that one can be replaced without a gap."
+            "Signs each request according to Standard Webhooks: whsec_ and the Base64 of 24 to 64 random bytes. With several secrets, a request has a signature of each, so that a secret can be replaced without a gap."
         ),
         Setting(
             "allow_private", .boolean, default: "false",
@@ -86,7 +86,7 @@ struct WebhookReceiver: HookReceiver {
         request.headers = request.headers.with(
             signer?.headers(id: id, body: request.body ?? [], at: call.now) ?? ["webhook-id": id])
         request.addTraceContext()
-        request.settledBy = .any
+        request.bodyNotNeededFor = .any
         return request
     }
 

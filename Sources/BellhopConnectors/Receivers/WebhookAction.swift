@@ -122,7 +122,7 @@ struct WebhookCall: Sendable, Hashable {
             let parts = try RequestArguments(arguments, method: "POST")
             request = parts.request(to: address, notAfter: delivery.expires)
             expected = try StatusSet.expected(arguments)
-            request.settledBy = .any
+            request.bodyNotNeededFor = .any
         } catch {
             throw error.failure
         }

@@ -75,13 +75,13 @@ extension ServiceNowCall {
     var changesSomething: Bool { method != "GET" && expecting != .batch }
 
     /// Whether the request can be sent in a batch.
-    var mayBeInBatch: Bool { method == "GET" && expecting != .page }
+    var canBeInBatch: Bool { method == "GET" && expecting != .page }
 
     /// The request as a batch, if its address would be longer than proxies and servers accept; otherwise nil.
     ///
     /// - Parameter length: the longest address known to pass.
     func inBatch(beyond length: Int) -> ServiceNowCall? {
-        guard mayBeInBatch, target.utf8.count > min(longest, length) else { return nil }
+        guard canBeInBatch, target.utf8.count > min(longest, length) else { return nil }
         var call = self
         call.method = "POST"
         call.target = "/api/now/v1/batch"
@@ -115,7 +115,7 @@ extension ServiceNowCall {
     }
 }
 
-/// A good answer.
+/// The answer to a successful request.
 struct ServiceNowReply: Sendable {
     /// The parsed body; null for an answer that the caller scans.
     var json: JSON

@@ -15,7 +15,7 @@ public struct ServiceNowConnection: Connection {
     let base: HTTPAddress
     let reading: ServiceNowSession
     let writers: WritingSessions
-    let looks = TaskLooks()
+    let taskPrefetch = TaskPrefetch()
     let entries = ReadAhead<Journal.Entries>()
     /// Resolves labels and names to values on the instance.
     let labels: FieldLabels

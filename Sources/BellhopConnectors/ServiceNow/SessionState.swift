@@ -330,7 +330,7 @@ struct SessionState: Sendable {
             guard let inner = ServiceNowCall.reply(in: json, headers: response.headers) else { return (response, .dropped) }
             return (inner, Classification(inner, to: base.with(target: call.target), expecting: call.expecting, at: now))
         }
-        guard meaning == .tooLong, call.mayBeInBatch else { return (response, meaning) }
+        guard meaning == .tooLong, call.canBeInBatch else { return (response, meaning) }
         // A proxy or the server accepts only shorter addresses: from now on, requests of this length are sent in a batch.
         longestAddress = min(longestAddress, call.target.utf8.count - 1)
         return nil

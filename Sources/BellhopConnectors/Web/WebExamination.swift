@@ -28,13 +28,13 @@ struct WebExamination {
         }
         if login == nil { await tryBase() }
         if let login { findings.append(login) }
-        let said = connection.watch.said
-        if login?.state != .missing || said.time != nil {
-            findings.append(.clock(said.time, here: connection.clock.now, whose: "the server"))
+        let reported = connection.watch.latest
+        if login?.state != .missing || reported.time != nil {
+            findings.append(.clock(reported.time, here: connection.clock.now, whose: "the server"))
         }
         if login?.state == .missing { return findings }
         findings += reading + actions
-        if let limit = Finding.limit(said.limit, whose: "the server") { findings.append(limit) }
+        if let limit = Finding.limit(reported.limit, whose: "the server") { findings.append(limit) }
         return findings
     }
 
@@ -46,7 +46,9 @@ struct WebExamination {
         guard let probe = source.probe else {
             let text = "its method is not GET, so it was not tried"
             return reading.append(
-                Finding(subject, .unknown, text, remedy: "`bellhop query \(need.name)` tries it, if that changes nothing"))
+                Finding(
+                    subject, .unknown, text,
+                    remedy: "`bellhop query \(need.name)` tries it; run it only if the request changes no data"))
         }
         do throws(Failure) {
             let response: HTTPResponse

@@ -35,7 +35,7 @@ struct Repetition: Sendable, Hashable {
     }
 
     /// The failure of an answer with this status, held if the request may have been carried out.
-    func weighed(_ failure: Failure, status: Int) -> Failure {
+    func holdingIfUncertain(_ failure: Failure, status: Int) -> Failure {
         // 501 and 503 mean that it was not.
         guard !isAllowed, status >= 500, status != 501, status != 503 else { return failure }
         var failure = failure
@@ -44,7 +44,7 @@ struct Repetition: Sendable, Hashable {
     }
 
     /// The failure of an answer that does not show whether the request was carried out.
-    func unclear(_ reason: Failure.Reason, _ message: String) -> Failure {
+    func uncertain(_ reason: Failure.Reason, _ message: String) -> Failure {
         var failure = Failure(reason, .retry(after: nil), message)
         if !isAllowed { hold(&failure) }
         return failure

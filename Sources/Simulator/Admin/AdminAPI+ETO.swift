@@ -21,13 +21,13 @@ extension AdminAPI {
         case ("GET", nil, 1): return .json(200, eto.json)
         case ("PATCH", nil, 1):
             var form = try AdminForm(request)
-            var habits = eto.habits
-            if let value = try form.int("dead_session") { habits.deadSession = value }
-            if let value = try form.bool("sends_nothing") { habits.sendsNothing = value }
-            if let value = try form.bool("lists_elements") { habits.listsElements = value }
-            if let value = try form.bool("rewrites_values") { habits.rewritesValues = value }
+            var behavior = eto.behavior
+            if let value = try form.int("dead_session") { behavior.deadSession = value }
+            if let value = try form.bool("sends_nothing") { behavior.sendsEmptyBody = value }
+            if let value = try form.bool("lists_elements") { behavior.listsElements = value }
+            if let value = try form.bool("rewrites_values") { behavior.rewritesValues = value }
             try form.end()
-            eto.habits = habits
+            eto.behavior = behavior
             return Reply(204)
         case ("POST", "accounts", 2):
             var form = try AdminForm(request)

@@ -31,7 +31,7 @@ extension SimulatedETO.State {
     }
 
     private func deadSession() -> Reply {
-        switch habits.deadSession {
+        switch behavior.deadSession {
         case 200: .detail(200, "Security token is invalid or has expired")
         case let status: .detail(status, "The server was unable to process the request due to an internal error")
         }
@@ -43,15 +43,15 @@ extension SimulatedETO.State {
         switch (request.method, path[1], path.count) {
         case ("POST", "SSOAuthenticate", 2): return authenticate(request)
         case ("GET", "GetSSOEnterprises", 3):
-            guard visitors[path[2]] != nil else { return .detail(200, "The SSO token \(path[2]) is invalid") }
+            guard ssoAccounts[path[2]] != nil else { return .detail(200, "The SSO token \(path[2]) is invalid") }
             return .json(200, .array(enterprises.map { ["Key": .string($0.guid), "Value": .string($0.name)] }))
         case ("GET", "GetSSOSites", 4):
-            guard visitors[path[2]] != nil, let enterprise = enterprise(path[3]) else {
+            guard ssoAccounts[path[2]] != nil, let enterprise = enterprise(path[3]) else {
                 return .detail(200, "The SSO token \(path[2]) is invalid for \(path[3])")
             }
             return .json(200, .array(enterprise.sites.map { ["Key": .int($0.id), "Value": .string($0.name)] }))
         case ("GET", "SSOSiteLogin", 6):
-            guard let account = visitors[path[4]], let enterprise = enterprise(path[3]), let site = Int(path[2]),
+            guard let account = ssoAccounts[path[4]], let enterprise = enterprise(path[3]), let site = Int(path[2]),
                 Int(path[5]) != nil,
                 enterprise.sites.contains(where: { $0.id == site })
             else { return .detail(500, "The SSO token \(path[4]) is invalid") }
@@ -63,7 +63,7 @@ extension SimulatedETO.State {
         }
     }
 
-    /// Always 200, with the password in the answer.
+    /// Checks a login. The answer is always 200 and contains the password, as with the real service.
     private mutating func authenticate(_ request: ReceivedRequest) -> Reply {
         guard let security = (try? JSON.parse(request.body))?["security"], let email = security["Email"]?.asString,
             let password = security["Password"]?.asString
@@ -73,7 +73,7 @@ extension SimulatedETO.State {
         if isRight {
             counts.logins += 1
             token = guid()
-            visitors[token] = email
+            ssoAccounts[token] = email
         } else {
             counts.failedLogins += 1
         }
@@ -133,8 +133,8 @@ extension SimulatedETO.State {
             return .detail(400, "Simulator: SubjectID and TouchPointID are numbers")
         }
         let found = responses.filter { $0.touchPoint == touchPoint && (asked["SubjectID"] ?? $0.subject) == $0.subject }
-        if found.isEmpty, habits.sendsNothing { return Self.empty }
-        return .json(200, .array(found.map { record($0, withElements: habits.listsElements) }))
+        if found.isEmpty, behavior.sendsEmptyBody { return Self.empty }
+        return .json(200, .array(found.map { record($0, withElements: behavior.listsElements) }))
     }
 
     /// An empty answer if the form does not exist.
@@ -174,7 +174,7 @@ extension SimulatedETO.State {
         return .object(members)
     }
 
-    /// An answer as the services send it. A value that is not an object is the text that a user entered.
+    /// An element of a response, as the services send it. A value that is not an object is the text that a user entered.
     private static func element(_ id: Int, _ value: JSON) -> JSON {
         guard case .object(let members) = value else {
             return [
@@ -196,7 +196,7 @@ extension SimulatedETO.State {
         }
         var kept: [(id: Int, json: String)] = []
         for element in elements {
-            guard let id = element["ElementID"]?.asWhole, let type = element["ElementType"]?.asWhole, isFitting(element, type)
+            guard let id = element["ElementID"]?.asWhole, let type = element["ElementType"]?.asWhole, isValid(element, type)
             else {
                 return .detail(400, "Element \(element["ElementID"]?.text ?? "?") is not valid for this TouchPoint")
             }
@@ -211,7 +211,7 @@ extension SimulatedETO.State {
         return .json(200, ["AddTouchPointResponseResult": ["TouchPointResponseID": .int(lastResponse)]])
     }
 
-    private func isFitting(_ element: JSON, _ type: Int) -> Bool {
+    private func isValid(_ element: JSON, _ type: Int) -> Bool {
         switch type {
         case 9:
             let parts = (element["Value"]?.asString ?? "").split(separator: "/")
@@ -228,7 +228,7 @@ extension SimulatedETO.State {
     }
 
     private func rewritten(_ element: JSON) -> JSON {
-        guard habits.rewritesValues, let value = element["Value"]?.asString, case .object(var members) = element else {
+        guard behavior.rewritesValues, let value = element["Value"]?.asString, case .object(var members) = element else {
             return element
         }
         members["Value"] = .string(value.uppercased())

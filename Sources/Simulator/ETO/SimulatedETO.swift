@@ -61,12 +61,12 @@ public final class SimulatedETO: Sendable {
         public func hash(into hasher: inout Hasher) { hasher.combine(id) }
     }
 
-    /// Unexpected behaviour of the real services.
-    public struct Habits: Sendable, Hashable {
+    /// How the simulated services differ from what one expects, as the real services may do.
+    public struct Behavior: Sendable, Hashable {
         /// The answer to a request of a dead session: 500, 401, 400 or 200 with `Detail`.
         public var deadSession = 500
         /// Whether an empty list is an empty body instead of `[]`.
-        public var sendsNothing = false
+        public var sendsEmptyBody = false
         /// Whether lists include the answers; otherwise only a single response does.
         public var listsElements = true
         /// Whether written values are stored in upper case.
@@ -97,10 +97,10 @@ public final class SimulatedETO: Sendable {
         var touchPoints: [Int: String] = [:]
         var responses: [Response] = []
         var lastResponse = 5000
-        var habits = Habits()
+        var behavior = Behavior()
         var counts = Counts()
-        /// Tokens of the first step, with their accounts.
-        var visitors: [String: String] = [:]
+        /// Accounts by the SSO token of the first login step.
+        var ssoAccounts: [String: String] = [:]
         var sessions: [String: Session] = [:]
         var random: SeededRandom
 
@@ -125,9 +125,9 @@ public final class SimulatedETO: Sendable {
     public func addTouchPoint(_ id: Int, _ name: String) { change { $0.touchPoints[id] = name } }
     public func addEnterprise(_ enterprise: Enterprise) { change { $0.enterprises.append(enterprise) } }
 
-    public var habits: Habits {
-        get { change { $0.habits } }
-        set { change { $0.habits = newValue } }
+    public var behavior: Behavior {
+        get { change { $0.behavior } }
+        set { change { $0.behavior = newValue } }
     }
 
     public var counts: Counts { change { $0.counts } }
@@ -175,6 +175,6 @@ public final class SimulatedETO: Sendable {
 
     /// Every token that is still valid, and the enterprises' GUIDs. Tests check that they are not visible anywhere.
     public var secrets: [String] {
-        change { Array($0.visitors.keys) + Array($0.sessions.keys) + $0.enterprises.map(\.guid) }
+        change { Array($0.ssoAccounts.keys) + Array($0.sessions.keys) + $0.enterprises.map(\.guid) }
     }
 }

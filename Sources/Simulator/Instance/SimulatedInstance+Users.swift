@@ -22,13 +22,13 @@ extension SimulatedInstance {
         }
     }
 
-    /// The user's open sessions stay; a locked user is unlocked.
+    /// Sets the password and unlocks the user. Open sessions remain open.
     public func setPassword(of userName: String, to password: String) {
         changeUser(userName) { $0.password = password }
         change { state, _ in state.failuresInARow[userName] = nil }
     }
 
-    /// Label language of one user, or of all.
+    /// Sets the language of labels for one user, or for all users.
     public func setLanguage(_ language: Language, of userName: String? = nil) {
         for user in users where userName == nil || user.userName == userName {
             changeUser(user.userName) { $0.language = language }

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// The Aggregate API, limited to counts, minimum and maximum: `/api/now/[v1/]stats/{table}`. It counts before access rules.
+/// The Aggregate API, limited to counts, minimum and maximum: `/api/now/[v1/]stats/{table}`. It ignores access rules.
 extension SimulatedInstance.State {
     func stats(_ path: [String], _ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>, at now: Int64) -> Reply {
         guard let table = path.first, path.count == 1, request.method == "GET" else {
@@ -21,23 +21,23 @@ extension SimulatedInstance.State {
     ) throws(QueryProblem) -> JSON.Object {
         let isSloppy = quirks.contains(.sloppyQueries)
         var query = EncodedQuery()
-        var isCounted = false
-        var ends: [(String, [FieldPath])] = []
+        var wantsCount = false
+        var extremes: [(String, [FieldPath])] = []
         for (name, value) in request.parameters {
             switch name {
             case "sysparm_query": query = try EncodedQuery(value, table: table, user: user, sloppy: isSloppy, at: now)
-            case "sysparm_count": isCounted = value == "true"
+            case "sysparm_count": wantsCount = value == "true"
             case "sysparm_min_fields", "sysparm_max_fields":
                 var paths: [FieldPath] = []
                 for name in value.split(separator: ",") { paths.append(try EncodedQuery.path(String(name), in: table)) }
-                ends.append((name == "sysparm_min_fields" ? "min" : "max", paths))
+                extremes.append((name == "sysparm_min_fields" ? "min" : "max", paths))
             default: if !isSloppy { throw QueryProblem(message: "unknown query parameter '\(name)'") }
             }
         }
         let rows = world.records(of: table, keys: query.keys).filter { query.matches($0, in: world) }
         var members: JSON.Object = [:]
-        if isCounted { members["count"] = .string(String(rows.count)) }
-        for (name, paths) in ends {
+        if wantsCount { members["count"] = .string(String(rows.count)) }
+        for (name, paths) in extremes {
             var values: JSON.Object = [:]
             for path in paths {
                 let all = rows.map { path.raw(of: $0, in: world) }.filter { !$0.isEmpty }

@@ -80,7 +80,7 @@ private final class SMTPHandler: ChannelInboundHandler {
         self.mail = mail
         self.tls = tls
         dialogue = SMTPDialogue(mail, offersTLS: tls != nil && !isEncrypted)
-        if isEncrypted { dialogue.encrypted() }
+        if isEncrypted { dialogue.startEncryption() }
     }
 
     func channelActive(context: ChannelHandlerContext) {
@@ -132,7 +132,7 @@ private final class SMTPHandler: ChannelInboundHandler {
         rest = []
         do {
             try context.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls), position: .first)
-            dialogue.encrypted()
+            dialogue.startEncryption()
         } catch {
             context.close(promise: nil)
         }

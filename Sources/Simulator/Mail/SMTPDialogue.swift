@@ -2,8 +2,8 @@ import BellhopCore
 
 /// One client's dialogue with a mail server (RFC 5321, RFC 3207, RFC 4954): reads lines and returns the answers.
 ///
-/// As strict as the strictest servers: long lines, bare line feeds, 8-bit bytes in a mail that did not announce them, and commands
-/// out of order are refused.
+/// As strict as the strictest servers: refuses long lines, bare line feeds, 8-bit bytes that the client did not announce, and
+/// commands out of order.
 struct SMTPDialogue: Sendable {
     enum Step: Sendable, Hashable {
         /// Lines without their CR LF.
@@ -17,7 +17,7 @@ struct SMTPDialogue: Sendable {
 
     private enum Phase: Sendable, Hashable {
         case command
-        /// The user's name and password in Base64, for AUTH LOGIN and AUTH PLAIN.
+        /// Waits for the user's name and password in Base64: AUTH PLAIN sends both in one line, AUTH LOGIN one after the other.
         case plain, name
         case password(user: String)
         case mail
@@ -52,8 +52,8 @@ struct SMTPDialogue: Sendable {
         return greeting.hasPrefix("2") ? [.say([greeting])] : [.say([greeting]), .close]
     }
 
-    /// To be called after the TLS handshake: the client starts again with EHLO.
-    mutating func encrypted() {
+    /// Must be called after the TLS handshake. The client must then send EHLO again.
+    mutating func startEncryption() {
         isEncrypted = true
         client = nil
         resetMail()
@@ -85,7 +85,7 @@ struct SMTPDialogue: Sendable {
             guard !rest.isEmpty else { return [.say(["501 5.5.4 Who are you?"])] }
             client = String(rest)
             resetMail()
-            return [.say(word == "HELO" ? ["250 mail.simulator"] : abilities)]
+            return [.say(word == "HELO" ? ["250 mail.simulator"] : capabilities)]
         case "STARTTLS":
             guard offersTLS, !isEncrypted else { return [.say(["502 5.5.1 TLS is not available"])] }
             return [.say(["220 2.0.0 Ready to start TLS"]), .startTLS]
@@ -107,7 +107,7 @@ struct SMTPDialogue: Sendable {
         }
     }
 
-    private var abilities: [String] {
+    private var capabilities: [String] {
         var lines = ["mail.simulator", "SIZE \(settings.largest)", "ENHANCEDSTATUSCODES"]
         if offersTLS, !isEncrypted { lines.append("STARTTLS") }
         if !settings.accounts.isEmpty, !settings.needsTLS || isEncrypted {

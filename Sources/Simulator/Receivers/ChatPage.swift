@@ -12,7 +12,8 @@ struct ChatPage {
                 (message.thread.map { ", in thread \($0)" } ?? "") + (message.edits > 0 ? ", edited \(message.edits) times" : "")
             return article(message.service, "\(message.place)\(more)", ChatHTML.page(message.service, message.body))
         }
-        articles += simulation.receivers.received.filter { $0.isTaken && $0.request.segments.first == "hooks" }.map { message in
+        articles += simulation.receivers.received.filter { $0.isAccepted && $0.request.segments.first == "hooks" }.map {
+            message in
             article("slack", message.receiver, ChatHTML.page("slack", (try? JSON.parse(message.request.body)) ?? .null))
         }
         return PageHTML.page("Chats", [PageHTML.section("Chats", articles)])

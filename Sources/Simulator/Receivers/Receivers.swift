@@ -11,7 +11,7 @@ public final class Receivers: Sendable {
 
     private struct State {
         var messages: [ReceivedMessage] = []
-        /// The last one of a receiver is repeated.
+        /// The next answers by receiver. The last answer is repeated.
         var answers: [String: [Answer]] = [:]
     }
 
@@ -26,7 +26,7 @@ public final class Receivers: Sendable {
 
     public func clear() { state.withLock { $0.messages = [] } }
 
-    /// Sets the receiver's answer instead of 200 `ok`; nil restores that.
+    /// Sets the receiver's answer; with a nil status, it answers 200 `ok` again.
     public func setAnswer(of receiver: String, status: Int?, body: String = "") {
         setAnswers(of: receiver, status.map { [($0, body)] } ?? [])
     }
@@ -43,14 +43,14 @@ public final class Receivers: Sendable {
             return .text(405, "method_not_allowed")
         }
         let receiver = path[1]
-        let set = state.withLock { state in
-            let set = state.answers[receiver]?.first
+        let configured = state.withLock { state in
+            let next = state.answers[receiver]?.first
             if let count = state.answers[receiver]?.count, count > 1 { state.answers[receiver]?.removeFirst() }
-            return set
+            return next
         }
-        var reply = set.map { Reply.text($0.status, $0.body) } ?? Reply.text(200, "ok")
-        var reason = set.flatMap { (200..<300).contains($0.status) ? nil : "set to answer \($0.status)" }
-        if set == nil, path[0] == "hooks" {
+        var reply = configured.map { Reply.text($0.status, $0.body) } ?? Reply.text(200, "ok")
+        var reason = configured.flatMap { (200..<300).contains($0.status) ? nil : "set to answer \($0.status)" }
+        if configured == nil, path[0] == "hooks" {
             do { try SlackRules.check(request.body) } catch {
                 reply = .text(400, error.code).with("X-Simulator-Reason", error.reason)
                 reason = error.reason
@@ -80,5 +80,5 @@ public struct ReceivedMessage: Sendable, Hashable {
     public var reason: String?
 
     public var text: String { request.text }
-    public var isTaken: Bool { reason == nil && (200..<300).contains(status) }
+    public var isAccepted: Bool { reason == nil && (200..<300).contains(status) }
 }

@@ -21,8 +21,8 @@ public final class SimulatedTelemetry: Sendable {
     private struct State {
         var spans: [Span] = []
         var metrics: [String: JSON] = [:]
-        /// How many items the answers report as refused.
-        var refusing = 0
+        /// How many items each answer reports as refused.
+        var refusedItems = 0
     }
 
     private let state = Mutex(State())
@@ -35,7 +35,7 @@ public final class SimulatedTelemetry: Sendable {
     public var metrics: [String: JSON] { state.withLock { $0.metrics } }
 
     /// Makes each answer report this many items as refused; 0 for none.
-    public func refuse(_ count: Int) { state.withLock { $0.refusing = count } }
+    public func refuse(_ count: Int) { state.withLock { $0.refusedItems = count } }
 
     func answer(_ request: ReceivedRequest) -> Reply {
         guard request.method == "POST" else { return .text(405, "method not allowed") }
@@ -53,8 +53,8 @@ public final class SimulatedTelemetry: Sendable {
                     rejected = "rejectedDataPoints"
                 default: return .text(404, "not found")
                 }
-                guard state.refusing > 0 else { return .json(200, [:]) }
-                let count = JSON.string(String(state.refusing))
+                guard state.refusedItems > 0 else { return .json(200, [:]) }
+                let count = JSON.string(String(state.refusedItems))
                 return .json(200, ["partialSuccess": [rejected: count, "errorMessage": "too old"]])
             }
         } catch {
@@ -70,7 +70,9 @@ public final class SimulatedTelemetry: Sendable {
             let (start, end) = (try nanoseconds(json, "startTimeUnixNano"), try nanoseconds(json, "endTimeUnixNano"))
             guard start <= end else { throw Mistake(reason: "a span ends before it starts") }
             guard let name = json["name"]?.asString, !name.isEmpty else { throw Mistake(reason: "a span has no name") }
-            guard let kind = json["kind"]?.asInt, 1...5 ~= kind else { throw Mistake(reason: "kind") }
+            guard let kind = json["kind"]?.asInt, 1...5 ~= kind else {
+                throw Mistake(reason: "a span's kind is not a number from 1 to 5")
+            }
             for event in json["events"]?.asArray ?? [] { _ = try nanoseconds(event, "timeUnixNano") }
             spans.append(
                 Span(
@@ -97,7 +99,7 @@ public final class SimulatedTelemetry: Sendable {
                     let counts = try (point["bucketCounts"]?.asArray ?? []).map { json throws(Mistake) in try number(json, name) }
                     guard counts.count == (point["explicitBounds"]?.asArray?.count ?? 0) + 1,
                         try number(point["count"], name) == counts.reduce(0, +)
-                    else { throw Mistake(reason: "the buckets of \(name)") }
+                    else { throw Mistake(reason: "the bucket counts of \(name) do not match its bounds or its count") }
                 } else if point["asDouble"]?.asDouble == nil {
                     _ = try number(point["asInt"], name)
                 }
@@ -108,11 +110,11 @@ public final class SimulatedTelemetry: Sendable {
 
     /// The innermost elements of a request, whose resource must have a name.
     private static func items(_ body: JSON, _ outer: String, _ middle: String, _ inner: String) throws(Mistake) -> [JSON] {
-        guard let resources = body[outer]?.asArray else { throw Mistake(reason: "no \(outer)") }
+        guard let resources = body[outer]?.asArray else { throw Mistake(reason: "there is no list \(outer)") }
         var items: [JSON] = []
         for resource in resources {
             guard try attributes(resource["resource"]?["attributes"])["service.name"]?.asString?.isEmpty == false else {
-                throw Mistake(reason: "no service.name")
+                throw Mistake(reason: "a resource has no service.name")
             }
             for scope in resource[middle]?.asArray ?? [] { items += scope[inner]?.asArray ?? [] }
         }
@@ -123,7 +125,7 @@ public final class SimulatedTelemetry: Sendable {
         var attributes: [String: JSON] = [:]
         for pair in json?.asArray ?? [] {
             guard let key = pair["key"]?.asString, let value = pair["value"]?.asObject, value.count == 1 else {
-                throw Mistake(reason: "an attribute")
+                throw Mistake(reason: "an attribute is not a key with one value")
             }
             if let text = value["stringValue"], text.asString != nil {
                 attributes[key] = text
@@ -132,7 +134,7 @@ public final class SimulatedTelemetry: Sendable {
             } else if let other = value["doubleValue"] ?? value["boolValue"] {
                 attributes[key] = other
             } else {
-                throw Mistake(reason: "the value of \(key)")
+                throw Mistake(reason: "the value of \(key) has an unknown type")
             }
         }
         return attributes
@@ -145,7 +147,7 @@ public final class SimulatedTelemetry: Sendable {
         return text
     }
 
-    /// 64-bit numbers are texts.
+    /// Reads a 64-bit number, which OTLP's JSON writes as a text.
     private static func number(_ json: JSON?, _ name: String) throws(Mistake) -> Int64 {
         guard let number = json?.asString.flatMap(Int64.init) else { throw Mistake(reason: "\(name) is not a number in a text") }
         return number

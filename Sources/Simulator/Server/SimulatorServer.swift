@@ -32,10 +32,10 @@ public final class SimulatorServer: Sendable {
 
     /// Listens and answers until the task is cancelled; can be called once.
     public func run() async throws {
-        let switchboard = Switchboard(simulation)
+        let router = SimulatorRouter(simulation)
         let channel = TrackedChannel(
             HTTP1Channel { request, writer, channel in
-                try await SimulatorServer.respond(request, writer, channel, switchboard)
+                try await SimulatorServer.respond(request, writer, channel, router)
             }, in: connections)
         let server = Server(
             childChannelSetup: channel, configuration: ServerConfiguration(address: .hostname("127.0.0.1", port: wantedPort)),
@@ -72,7 +72,7 @@ public final class SimulatorServer: Sendable {
 
     @concurrent
     private static func respond(
-        _ request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel, _ switchboard: Switchboard
+        _ request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel, _ router: SimulatorRouter
     ) async throws {
         let body = try await request.body.collect(upTo: 32 * 1024 * 1024)
         let target = request.head.path ?? "/"
@@ -82,8 +82,8 @@ public final class SimulatorServer: Sendable {
         let received = ReceivedRequest(
             method: request.method.rawValue, path: PercentEncoding.decode(halves[0]),
             query: halves.count == 2 ? String(halves[1]) : "",
-            headers: headers, body: Array(body.readableBytesView), time: switchboard.simulation.now())
-        switch try await switchboard.answer(received) {
+            headers: headers, body: Array(body.readableBytesView), time: router.simulation.now())
+        switch try await router.answer(received) {
         case .reply(let reply):
             let isHead = request.method == .head
             let body = isHead ? ResponseBody() : ResponseBody(byteBuffer: ByteBuffer(bytes: reply.body))

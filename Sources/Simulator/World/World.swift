@@ -15,7 +15,7 @@ struct World: Sendable {
     var accessRules: [SimulatedAccessRule]?
     /// Labels of columns that differ from the ``Schema``.
     var labels: [String: String] = [:]
-    /// Indexes in `journal` by task.
+    /// The positions in `journal` of each task's entries.
     private var journalOfTask: [String: [Int]] = [:]
     private var taskOfNumber: [String: String] = [:]
     private var lastNumber: [String: Int] = [:]
@@ -47,7 +47,7 @@ struct World: Sendable {
 
     // MARK: Tasks
 
-    /// By sys_id, else by number, like `GlideRecord.get` with one argument.
+    /// Finds a task by its sys_id or else by its number, like `GlideRecord.get` with one argument.
     func task(matching key: String) -> SimulatedTask? {
         tasks[key] ?? taskOfNumber[key].flatMap { tasks[$0] }
     }

@@ -21,7 +21,7 @@ struct DemoVerdict {
         let fresh = incidents.filter { $0.created > Demo.start.microseconds }
         let news = simulation.instance.tasks.filter { $0.created > Demo.start.microseconds }
         let once = fresh.allSatisfy { task in notes.count { $0.0.id == task.id } == 1 }
-        let chat = simulation.receivers.received(by: "ops").filter(\.isTaken).map(\.text)
+        let chat = simulation.receivers.received(by: "ops").filter(\.isAccepted).map(\.text)
         let digests = chat.filter { $0.contains("open tasks") }
         let calls = chat.filter { $0.contains("without an owner") }
         let alerts = chat.filter { !$0.contains("open tasks") && !$0.contains("without an owner") }

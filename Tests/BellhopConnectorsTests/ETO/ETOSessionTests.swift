@@ -92,7 +92,7 @@ import Testing
 
     @Test(arguments: [500, 401, 400, 200])
     func `a login to the web pages ends the session, and the chain of logins is repeated once`(_ status: Int) async throws {
-        practice.eto.habits.deadSession = status
+        practice.eto.behavior.deadSession = status
         try await practice.open { connection in
             try await list(connection)
             practice.eto.logInToWebPages("ada@example.com")

@@ -79,7 +79,7 @@ import Testing
     func `after a lost answer the response is looked for at once, and not added again if it exists`(
         _ fault: Fault, _ listsElements: Bool
     ) async throws {
-        practice.eto.habits.listsElements = listsElements
+        practice.eto.behavior.listsElements = listsElements
         practice.eto.addResponse(touchPoint: 14, subject: 501, elements: [(1006, #"{"ElementID": 1006, "Value": "Other"}"#)])
         practice.simulation.faults.add(FaultRule(fault, method: "POST", path: "/API/TouchPoint.svc", takesEffect: true))
         let receipt = try await practice.open { try await add($0, delivery(), attempt()) }
@@ -180,7 +180,7 @@ import Testing
     }
 
     @Test func `a new response with changed values holds the delivery, and a person's retry sends it`() async throws {
-        practice.eto.habits.rewritesValues = true
+        practice.eto.behavior.rewritesValues = true
         practice.simulation.faults.add(FaultRule(.resetAfter, method: "POST", path: "/API/TouchPoint.svc"))
         try await practice.open { connection in
             let one = delivery()

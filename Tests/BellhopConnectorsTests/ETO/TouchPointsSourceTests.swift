@@ -22,7 +22,7 @@ import Testing
     @Test(arguments: [true, false])
     func `responses become tasks and their answers fields, whether listed or read one by one`(_ listsElements: Bool) async throws
     {
-        practice.eto.habits.listsElements = listsElements
+        practice.eto.behavior.listsElements = listsElements
         let response = practice.eto.addResponse(touchPoint: 14, subject: 501, program: 2, elements: Self.elements)
         practice.eto.addResponse(touchPoint: 15, subject: 501, elements: Self.elements)
         practice.eto.addResponse(touchPoint: 14, subject: 502, elements: Self.elements)
@@ -57,8 +57,8 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a TouchPoint without responses is an empty list, with or without an array`(_ sendsNothing: Bool) async throws {
-        practice.eto.habits.sendsNothing = sendsNothing
+    func `a TouchPoint without responses is an empty list, with or without an array`(_ sendsEmptyBody: Bool) async throws {
+        practice.eto.behavior.sendsEmptyBody = sendsEmptyBody
         let entries = try await practice.open { try await practice.source($0).list(from: LastPoll()).listing.entries }
         #expect(entries.isEmpty)
     }
@@ -86,7 +86,7 @@ import Testing
     func `unreadable responses cause few logins, and the readable ones are returned`(_ status: Int)
         async throws
     {
-        practice.eto.habits.listsElements = false
+        practice.eto.behavior.listsElements = false
         for _ in 1...3 { practice.eto.addResponse(touchPoint: 14, subject: 501, elements: Self.elements) }
         let path = "/API/TouchPoint.svc/GetTouchPointResponse"
         func fail(times: Int?) {

@@ -30,7 +30,7 @@ import Testing
             ], actions: [.init(rule: "r", action: "adapter", constants: ["adapter": "orders"])])
         #expect(
             lines.dropFirst() == [
-                "ok token: bellhop has one for RegisteredClient", "ok clock: the clocks agree",
+                "ok token: bellhop has a token for RegisteredClient", "ok clock: the clocks agree",
                 "ok read orders: 2 items, with the scope RegisteredClient, orders",
                 "unknown read sent: its method is not GET, so it was not tried",
                 "unknown call orders: rule r: whether it answers, and with which scope, cannot be checked in advance",

@@ -194,7 +194,7 @@ import Testing
         try await open(.discord) { sender in
             for _ in 0..<5 { try await sender.send(SampleMessage.full) }
             let failure = await sender.failure(of: SampleMessage.full)
-            #expect(failure?.message.contains("its limit is used up") == true)
+            #expect(failure?.message.contains("its rate limit is used up") == true)
             #expect(failure?.remedy == .rest(.seconds(2)))
             #expect(sender.chats.messages.count == 5)
         }

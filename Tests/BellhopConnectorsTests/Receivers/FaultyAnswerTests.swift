@@ -105,7 +105,7 @@ import Testing
                 let body = [UInt8](repeating: 1, count: seed % 4 == 0 ? 500_000 : 1)
                 let settled: StatusSet? = seed % 3 == 0 ? .any : nil
                 var request = HTTPRequest("POST", try HTTPAddress(address), body: body)
-                request.settledBy = settled
+                request.bodyNotNeededFor = settled
                 for _ in 0..<2 { _ = try? await connection.send(request) }
             }
             try await connection.shutdown()

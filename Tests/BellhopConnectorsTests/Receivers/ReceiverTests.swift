@@ -51,7 +51,7 @@ struct ReceiverTests {
             let receipt = try await perform(SampleDelivery.notify(SampleMessage.saying(title)), connectors)
             #expect(receipt.summary.hasPrefix("200 from ops (127.0.0.1:"))
             let message = try #require(simulation.receivers.received(by: "ops").first)
-            #expect(message.isTaken)
+            #expect(message.isAccepted)
             #expect(message.request.header("User-Agent") == "Bellhop")
             let body = try JSON.parse(message.request.body)
             #expect(body["blocks"]?[0]?["text"]?["text"] == .string(title))

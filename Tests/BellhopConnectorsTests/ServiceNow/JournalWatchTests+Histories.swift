@@ -79,7 +79,7 @@ extension JournalWatchTests {
         instance.addNote("Please close it.", on: task.id, by: "abel.tuter")
         await practice.clock.advance(by: .seconds(60))
         #expect(try await observer.comments() == [])
-        #expect(observer.notices.last?.contains("another label than the dictionary") == true)
+        #expect(observer.notices.last?.contains("differs from the journal's label in the dictionary") == true)
         instance.settings.labels = [:]
         instance.addNote("Genuine", on: task.id, by: "abel.tuter")
         await practice.clock.advance(by: .seconds(60))

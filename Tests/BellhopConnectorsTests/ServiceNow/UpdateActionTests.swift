@@ -111,7 +111,7 @@ import Testing
         let failure = await practice.failing(update(["state": 2, "priority": 1]), practice.attempt(1))
         #expect(failure?.reason == .notWritten)
         #expect(failure?.remedy == .giveUp)
-        #expect(failure?.message.contains("did not take `priority` (it stayed '3')") == true)
+        #expect(failure?.message.contains("did not accept `priority` (it stayed '3')") == true)
     }
 
     @Test func `a value changed by a rule of the instance is in the receipt`() async throws {

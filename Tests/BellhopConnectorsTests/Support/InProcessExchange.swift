@@ -6,13 +6,13 @@ import Synchronization
 
 /// A simulated instance without the network, for tests that send thousands of requests.
 final class InProcessExchange: HTTPExchange {
-    private let switchboard: Switchboard
+    private let router: SimulatorRouter
     private let simulation: Simulation
     private let before = Mutex<@Sendable (HTTPRequest) -> Void>({ _ in })
 
     init(_ simulation: Simulation) {
         self.simulation = simulation
-        switchboard = Switchboard(simulation)
+        router = SimulatorRouter(simulation)
     }
 
     /// Runs a closure before each request is answered.
@@ -39,9 +39,9 @@ final class InProcessExchange: HTTPExchange {
             method: request.method, path: PercentEncoding.decode(halves[0]), query: halves.count == 2 ? String(halves[1]) : "",
             headers: request.headers.fields.map { .init(name: $0.name, value: $0.value) }, body: request.body ?? [],
             time: simulation.now())
-        let outcome: Switchboard.Outcome
+        let outcome: SimulatorRouter.Outcome
         do {
-            outcome = try await switchboard.answer(received)
+            outcome = try await router.answer(received)
         } catch {
             throw TransportError(.cancelled, mayHaveArrived: false, "called off")
         }

@@ -137,7 +137,7 @@ struct Ledger {
 
     /// There must be at least one webhook for each event, all with the same id and body, and in the order of a task's events.
     private func checkWebhooks(_ place: SourceLocation) {
-        let taken = stage.simulation.receivers.received(by: "hook").filter(\.isTaken)
+        let taken = stage.simulation.receivers.received(by: "hook").filter(\.isAccepted)
         let calls = Dictionary(grouping: taken) { (try? JSON.parse($0.text))?["event"]?.asString ?? "?" }
         var names: Set<String> = []
         for event in events {
@@ -167,7 +167,7 @@ struct Ledger {
 
     /// There must be at least one message in the chat for each event.
     private func checkChat(_ place: SourceLocation) {
-        let texts = stage.simulation.receivers.received(by: "ops").filter(\.isTaken).map(\.text)
+        let texts = stage.simulation.receivers.received(by: "ops").filter(\.isAccepted).map(\.text)
         for event in events {
             let id = event["id"]?.asString ?? "?"
             #expect(texts.contains { $0.contains(id) }, "no message in the chat for \(event)", sourceLocation: place)

@@ -5,13 +5,13 @@ import BellhopCore
 /// All mail headers are written through this type, which prevents header injection: each initializer refuses or encodes text that
 /// could end a line.
 struct MailHeaderValue: Sendable, Hashable {
-    /// A text with a line break or another control character.
+    /// The error for a text with a line break or another control character.
     struct Refused: Error, Sendable, Hashable {}
 
-    /// Printable ASCII; each but the first begins a folded line.
+    /// Printable ASCII. Each line after the first is a folded continuation of the field.
     let lines: [String]
 
-    /// Lines should not be longer (RFC 5322, section 2.1.1); a single word may be.
+    /// The recommended maximum length of a line (RFC 5322, section 2.1.1). Only a long single word exceeds it.
     static let lineLength = 78
     /// The longest encoded word (RFC 2047, section 2).
     private static let encodedWord = 75

@@ -94,7 +94,7 @@ struct Journal: Sendable {
         }
         guard !search.upcoming.isEmpty, access.now == .open else { return nil }
         let asked = [search.task] + search.upcoming
-        return try await connection.entries.asking(at: now) { () async throws(Failure) in
+        return try await connection.entries.fetch(at: now) { () async throws(Failure) in
             let query = Self.query("IN" + asked.map(\.text).joined(separator: ","), search.element)
             let (rows, total) = try await entries(query, limit: Self.most)
             let tasks = Dictionary(grouping: rows) { TaskKey($0["element_id"]?.asString ?? "") }
@@ -164,14 +164,14 @@ struct Journal: Sendable {
     /// The fallback: looks in the history that the task shows, at the entries since the known history or since the first attempt.
     private func lookAtTask(for search: Search) async throws(Failure) -> Look {
         let fields = [search.element] + TaskHistories.times
-        var question = TaskLooks.Question(task: search.task, table: search.listed, fields: fields, next: search.upcoming)
+        var query = TaskPrefetch.Query(task: search.task, table: search.listed, fields: fields, upcoming: search.upcoming)
         let listed: TaskRecord?
         if let since = search.since {
-            listed = try await connection.looks.record(for: question, since: since, session)
+            listed = try await connection.taskPrefetch.record(for: query, since: since, session)
         } else {
             // The histories of as many upcoming tasks as there are writers: their state before they are written to.
-            question.next = Array(search.upcoming.prefix(connection.writers.all.count))
-            listed = try await connection.looks.read(question, session)
+            query.upcoming = Array(search.upcoming.prefix(connection.writers.all.count))
+            listed = try await connection.taskPrefetch.read(query, session)
         }
         if let listed, let history = listed[search.element]?.label, !history.isEmpty {
             return try await finding(in: history, of: listed.values, for: search)
@@ -202,7 +202,8 @@ struct Journal: Sendable {
         } catch {
             switch error {
             case .times: return .unprovable("the times in the task's history cannot be read")
-            case .heading: return .unprovable("the headings in the task's history have another label than the dictionary says")
+            case .heading:
+                return .unprovable("the label in the headings of the task's history differs from the one in the dictionary")
             }
         }
         return finding(in: read, by: await session.user, for: search)

@@ -15,11 +15,11 @@ struct JournalWatch: Sendable {
     let connection: ServiceNowConnection
     let times: TableTimes
     private let state = TableState(page: 1000)
-    /// Whether the journal's table shows entries of any author.
+    /// Whether the account may read other people's entries in the journal's table.
     private let access = Journal.Access()
 
-    /// The query names the tasks if there are at most this many; otherwise it reads the entries of all tasks.
-    private static let few = 40
+    /// With at most this many tasks, the query names them; with more, it reads the entries of all tasks.
+    private static let mostNamed = 40
     /// Without new entries, the watermark advances only after this time.
     private static let idle = Duration.seconds(600)
 
@@ -35,7 +35,7 @@ struct JournalWatch: Sendable {
     /// - Parameters:
     ///   - listing: the poll's listing, whose new tasks count as known.
     ///   - now: the server's time.
-    ///   - touched: the tasks touched since the last poll, if the poll shows them; otherwise nil.
+    ///   - touched: the tasks changed since the last poll; nil if the poll does not show them.
     func read(
         from cursor: JournalCursor?, among known: KnownTasks, _ listing: Listing, at now: Timestamp, touched: [TaskKey]?
     ) async throws(Failure) -> Entries {
@@ -47,7 +47,7 @@ struct JournalWatch: Sendable {
         let deep = min(cursor.reread, cursor.watermark) - times.reconcile - times.overlap
         var entries: [TaskComment]? = []
         if known.count + tasks.count > 0 {
-            let keys = known.count + tasks.count <= Self.few ? known.map(\.key) + tasks.sorted() : nil
+            let keys = known.count + tasks.count <= Self.mostNamed ? known.map(\.key) + tasks.sorted() : nil
             let walk = Walk.window(
                 field: "sys_created_on", from: max(isDue ? deep : cursor.watermark - times.overlap, cursor.floor),
                 through: max(end, cursor.watermark))
@@ -65,7 +65,7 @@ struct JournalWatch: Sendable {
             result.cursor.histories = read.known
             result.cursor.histories.keep { known[$0] != nil || tasks.contains($0) }
         } else {
-            // The histories will have grown when they are next read, so their known states become useless.
+            // The histories change before they are next read, so their known states become useless.
             result.cursor.histories = KnownHistories()
         }
         if isDue { result.cursor.reread = end }
@@ -127,7 +127,7 @@ struct JournalWatch: Sendable {
         return true
     }
 
-    /// - Parameter own: this account's user name; nil if unknown: then our known writes show which entries are ours.
+    /// - Parameter own: this account's user name; nil if unknown. Then only our recorded writes show which entries are ours.
     private func comment(_ key: TaskKey, _ row: JSON, _ own: String?) -> TaskComment? {
         func text(_ name: String) -> String { row.raw(name) ?? "" }
         guard kinds.contains(text("element")), ServiceNowConnection.isSysID(text("element_id")),

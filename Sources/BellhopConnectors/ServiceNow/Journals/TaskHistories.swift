@@ -68,13 +68,13 @@ struct TaskHistories: Sendable {
         }
         if unreadable.contains(.heading) {
             entries.notices.append(
-                "The histories of some tasks have headings with another label than the dictionary has for the journal, so their comments produce no events: check the labels of \(kinds.joined(separator: " and ")) in sys_dictionary and sys_documentation."
+                "In the histories of some tasks, the label in the headings differs from the journal's label in the dictionary, so their comments produce no events: check the labels of \(kinds.joined(separator: " and ")) in sys_dictionary and sys_documentation."
             )
         }
         return entries
     }
 
-    /// Columns that a row shows both in UTC and in the user's format, from which the histories' clock is derived.
+    /// Columns that a row shows both in UTC and in the user's format. They reveal the format and time zone of the histories.
     static let times = ["sys_updated_on", "sys_created_on"]
 
     static func read(

@@ -98,7 +98,7 @@ extension EncodedQuery.Condition {
 /// Conditions on two times, or on a time and the calendar. The server uses the user's time zone, which is unknown here, so a result
 /// is certain only if it is the same in every zone.
 extension EncodedQuery.Condition {
-    /// The shortest and longest duration of this many units, including an hour of summer time.
+    /// The shortest and longest duration of this many units. Daylight saving time can add or remove an hour.
     private static func span(_ unit: String, _ count: Int64) -> ClosedRange<Int64>? {
         let day: Int64 = 86_400
         let days: (Int64, Int64)
@@ -171,7 +171,7 @@ extension EncodedQuery.Condition {
         }
     }
 
-    /// Days since a Monday.
+    /// The number of days since the last Monday: 0 for a Monday.
     private static func weekday(of date: CivilDate) -> Int {
         let days = (date.daysSinceEpoch + 3) % 7
         return days < 0 ? days + 7 : days
@@ -216,7 +216,7 @@ enum Truth: Sendable, Hashable {
         return verdict
     }
 
-    /// Whether one holds.
+    /// Whether at least one holds.
     static func any<Element>(_ elements: some Sequence<Element>, _ judge: (Element) -> Truth) -> Truth {
         all(elements) { judge($0).negated }.negated
     }

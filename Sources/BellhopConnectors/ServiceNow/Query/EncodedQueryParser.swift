@@ -137,7 +137,7 @@ private struct EncodedQueryParser {
             if words.isEmpty { throw EncodedQueryError("this search has no words", at: part) }
             return .keywords(value(words))
         }
-        let end = part.first { bytes[$0] != UInt8(ascii: ".") && !EncodedQuery.isOfName(bytes[$0]) } ?? part.upperBound
+        let end = part.first { bytes[$0] != UInt8(ascii: ".") && !EncodedQuery.isNameByte(bytes[$0]) } ?? part.upperBound
         let name = part.lowerBound..<end
         if name.isEmpty {
             throw EncodedQueryError("a condition begins with the name of a field, in lowercase", at: part)

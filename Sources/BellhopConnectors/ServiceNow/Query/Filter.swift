@@ -2,8 +2,8 @@ import BellhopCore
 
 /// A structured filter, `where:` of bellhop.yaml, compiled to an encoded query.
 ///
-/// Criteria are alternatives; all conditions of one must hold. Every value is escaped, so that a text cannot become a script, a second
-/// condition or a second value.
+/// Criteria are alternatives: all conditions of at least one of them must hold. Every value is escaped, so that a text cannot
+/// become a script, a second condition or a second value.
 struct Filter: Sendable, Hashable {
     /// Including the filter's order.
     var query: EncodedQuery
@@ -20,7 +20,8 @@ struct Filter: Sendable, Hashable {
             "any", .list(.json), "A list of criteria, one of which must hold; each is a mapping of conditions that must all hold."
         ),
         Setting(
-            "all", .list(.json), "A list of mappings whose conditions must all hold, for when one mapping would need a key twice."
+            "all", .list(.json),
+            "A list of mappings whose conditions must all hold. It is needed if one mapping would contain a key twice."
         ),
         Setting("keywords", .text, "Words to search for in the table's text index."),
         Setting(

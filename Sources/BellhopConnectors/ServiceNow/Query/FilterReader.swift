@@ -8,13 +8,13 @@ struct FilterReader {
 
     private(set) var complaints: [SettingComplaint] = []
 
-    /// The maximal number of terms that alternatives may become: more are too many for a server.
+    /// The largest number of terms that alternatives may expand to, because a server refuses very long queries.
     private static let mostTerms = 128
 
     mutating func filter(_ json: JSON, _ path: Path) -> Filter? {
         guard let members = json.asObject else {
             complain(
-                "wrong-type", "a filter is a mapping of conditions, not \(json.article)", at: path,
+                "wrong-type", "a filter is a mapping of conditions, not \(json.typeWithArticle)", at: path,
                 help: "as in `{active: true, priority: [1, 2]}`")
             return nil
         }
@@ -56,7 +56,9 @@ struct FilterReader {
     /// Conditions that must all hold: an AND of ORs.
     private mutating func terms(_ json: JSON, _ path: Path) -> [Term] {
         guard let members = json.asObject else {
-            complain("wrong-type", "conditions are a mapping, not \(json.article)", at: path, help: "as in `{priority: [1, 2]}`")
+            complain(
+                "wrong-type", "conditions are a mapping, not \(json.typeWithArticle)", at: path,
+                help: "as in `{priority: [1, 2]}`")
             return []
         }
         if members.isEmpty { complain("empty-filter", "these conditions are empty, so every row would match", at: path) }
@@ -78,7 +80,7 @@ struct FilterReader {
         return terms
     }
 
-    /// Alternatives, of which each is an AND of ORs, converted to one AND of ORs.
+    /// Converts alternatives, each an AND of ORs, to one AND of ORs.
     private mutating func alternatives(_ json: JSON, _ path: Path) -> [Term] {
         var product = [Term(alternatives: [])]
         for element in elements(json, "any", Array(path.dropLast())) {
@@ -209,15 +211,15 @@ extension EncodedQuery {
     }
 
     /// Whether a text can be the name of a table or a column.
-    static func isName(_ text: some StringProtocol) -> Bool { !text.isEmpty && text.utf8.allSatisfy(isOfName) }
+    static func isName(_ text: some StringProtocol) -> Bool { !text.isEmpty && text.utf8.allSatisfy(isNameByte) }
 
     /// Whether a name can have this byte: a lowercase letter, a digit or `_`.
-    static func isOfName(_ byte: UInt8) -> Bool { byte &- 0x61 < 26 || ASCII.isDigit(byte) || byte == UInt8(ascii: "_") }
+    static func isNameByte(_ byte: UInt8) -> Bool { byte &- 0x61 < 26 || ASCII.isDigit(byte) || byte == UInt8(ascii: "_") }
 }
 
 extension JSON {
     /// The JSON type with its article, for messages: `a list`, `a text`.
-    var article: String {
+    var typeWithArticle: String {
         switch self {
         case .null: "nothing"
         case .bool: "a boolean"

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// A record requested by a delivery.
+/// A record to create for a delivery.
 struct Creation: WriteOrder {
     var table: String
     var writes: [FieldWrite]
@@ -10,7 +10,7 @@ struct Creation: WriteOrder {
     init(_ delivery: Delivery) throws(Failure) {
         func bad(_ message: String) -> Failure { Failure(.badArguments, .giveUp, message) }
         guard case .values(let arguments) = delivery.arguments else {
-            throw bad("This delivery holds no record; it was made by another version of Bellhop.")
+            throw bad("This delivery contains no record; it was made by another version of Bellhop.")
         }
         guard let table = arguments["table"]?.asString, FieldWrite.isName(table) else {
             throw bad("`table` is the name of a table, such as incident.")
@@ -63,7 +63,7 @@ struct Creation: WriteOrder {
 }
 
 extension FieldWrite {
-    /// The fields that cannot be set in a new record, which may have first journal entries and a class.
+    /// The fields that cannot be set in a new record. Its first journal entries and its class can be set.
     static let refusedInNew = refused.filter { !["comments", "work_notes", "sys_class_name"].contains($0.key) }
 }
 
@@ -85,7 +85,7 @@ extension Creation {
         ], effect: .makes, refusedFields: FieldWrite.refusedInNew)
 }
 
-/// Creates a record, whose key shows whether it already exists.
+/// Creates a record. Its key shows whether it already exists.
 struct CreationWrite: Write {
     static let noun = "record"
     let creation: Creation
@@ -139,7 +139,7 @@ struct CreationWrite: Write {
             throw Failure(.badAnswer, .unknownOutcome, "\(place) answered \(reply.status) without a record.")
         }
         let number = reply.record.raw("number") ?? ""
-        // Journals read as empty, even in the answer to their own write.
+        // A journal field is always returned empty, even in the answer to a request that writes it.
         let shown = creation.writes.filter { !["comments", "work_notes"].contains($0.name) }
         let result = WriteResult(shown, reply.record) { _ in "" }
         let lost = WriteResult([creation.key], reply.record) { _ in "" }
@@ -147,7 +147,7 @@ struct CreationWrite: Write {
             let fields = (result.refused + lost.refused + lost.altered).joined(separator: ", ")
             throw Failure(
                 .notWritten, .giveUp,
-                "\(number.isEmpty ? "The record \(id)" : number) was created in \(creation.table) on \(place), but did not take \(fields)\(result.note). It is not created again."
+                "\(number.isEmpty ? "The record \(id)" : number) was created in \(creation.table) on \(place), but without the values of \(fields)\(result.note). It is not created again."
             )
         }
         var proof = proof(id, number)

@@ -73,10 +73,10 @@ struct WriteContext: Sendable {
     func read(
         _ task: TaskReference, fields: [String] = [], since: Timestamp = .distantPast
     ) async throws(Failure) -> TaskRecord {
-        let question = TaskLooks.Question(
+        let query = TaskPrefetch.Query(
             task: task.key, table: fields.isEmpty ? "task" : task.className, fields: fields,
-            next: attempt.upcomingTasks(besides: task.key))
-        if let record = try await connection.looks.record(for: question, since: since, session) { return record }
+            upcoming: attempt.upcomingTasks(besides: task.key))
+        if let record = try await connection.taskPrefetch.record(for: query, since: since, session) { return record }
         return try await TaskRecord.read(task, fields: fields, session)
     }
 }

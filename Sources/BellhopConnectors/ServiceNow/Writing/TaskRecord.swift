@@ -22,7 +22,7 @@ struct TaskRecord: Sendable {
 
     subscript(field: String) -> FieldValue? { FieldValue(values[field]) }
 
-    /// How often it was updated.
+    /// The number of its updates, as the server counts them.
     var updates: String { self["sys_mod_count"]?.raw ?? "" }
 
     /// - Parameter fields: fields besides those of every record; one that the table does not have is missing from the result.
@@ -79,16 +79,16 @@ extension TaskReference {
 }
 
 /// Reads tasks before and after a write: one request for an attempt's task and those of upcoming deliveries.
-struct TaskLooks: Sendable {
+struct TaskPrefetch: Sendable {
     /// A task to read, and its fields.
-    struct Question: Sendable, Hashable {
+    struct Query: Sendable, Hashable {
         var task: TaskKey
         /// The table to read. Only records of exactly this class count; with `task`, those of all classes.
         var table: String
         /// Fields besides those of every record.
         var fields: [String] = []
-        /// The tasks read along with it.
-        var next: [TaskKey]
+        /// The upcoming tasks to read in the same request.
+        var upcoming: [TaskKey]
     }
 
     private struct Kept: Sendable {
@@ -98,33 +98,33 @@ struct TaskLooks: Sendable {
 
     private let ahead = ReadAhead<Kept>()
 
-    /// A task, prefetched since a moment or read now together with the next ones. Nil if the account may not read several tasks at
+    /// A task, prefetched since a moment or read now together with upcoming tasks. Nil if the account may not read several tasks at
     /// once or the answer lacks the task: then it needs its own request.
     func record(
-        for question: Question, since: Timestamp = .distantPast, _ session: ServiceNowSession
+        for query: Query, since: Timestamp = .distantPast, _ session: ServiceNowSession
     ) async throws(Failure) -> TaskRecord? {
-        if let kept = ahead.value(of: question.task, since: since, at: session.clock.now),
-            question.table == "task" || kept.record.table == question.table, kept.fields.isSuperset(of: question.fields)
+        if let kept = ahead.value(of: query.task, since: since, at: session.clock.now),
+            query.table == "task" || kept.record.table == query.table, kept.fields.isSuperset(of: query.fields)
         {
             return kept.record
         }
-        return try await read(question, session)
+        return try await read(query, session)
     }
 
-    /// Reads it now, ignoring prefetched data.
-    func read(_ question: Question, _ session: ServiceNowSession) async throws(Failure) -> TaskRecord? {
-        guard !question.next.isEmpty, FieldWrite.isName(question.table) else { return nil }
-        let asked = [question.task] + question.next
+    /// Reads a task now, ignoring prefetched data.
+    func read(_ query: Query, _ session: ServiceNowSession) async throws(Failure) -> TaskRecord? {
+        guard !query.upcoming.isEmpty, FieldWrite.isName(query.table) else { return nil }
+        let asked = [query.task] + query.upcoming
         let call = ServiceNowCall.records(
-            asked, of: question.table, TaskRecord.paths(question.fields), display: question.fields.isEmpty ? "false" : "all")
+            asked, of: query.table, TaskRecord.paths(query.fields), display: query.fields.isEmpty ? "false" : "all")
         do throws(Failure) {
-            return try await ahead.asking(at: session.clock.now) { () async throws(Failure) in
+            return try await ahead.fetch(at: session.clock.now) { () async throws(Failure) in
                 let reply = try await session.send(call)
-                guard let records = Self.records(in: reply, question, Set(asked), at: session.clock.now) else {
+                guard let records = Self.records(in: reply, query, Set(asked), at: session.clock.now) else {
                     return (nil, [:])
                 }
-                let fields = Set(question.fields)
-                return (records[question.task], records.mapValues { Kept(record: $0, fields: fields) })
+                let fields = Set(query.fields)
+                return (records[query.task], records.mapValues { Kept(record: $0, fields: fields) })
             }
         } catch  where [.forbidden, .goneOrHidden, .refused, .badAnswer, .tooLarge, .quota].contains(error.reason) {
             return nil
@@ -136,28 +136,28 @@ struct TaskLooks: Sendable {
 
     /// The requested records in an answer; nil if it has others, because then the server ignored the query.
     private static func records(
-        in reply: ServiceNowReply, _ question: Question, _ asked: Set<TaskKey>, at now: Timestamp
+        in reply: ServiceNowReply, _ query: Query, _ asked: Set<TaskKey>, at now: Timestamp
     ) -> [TaskKey: TaskRecord]? {
         var records: [TaskKey: TaskRecord] = [:]
         for row in reply.rows {
             guard let id = row.raw("sys_id"), let table = row.raw("sys_class_name") else { continue }
             guard asked.contains(TaskKey(id)) else { return nil }
-            guard FieldWrite.isName(table), question.table == "task" || table == question.table else { continue }
+            guard FieldWrite.isName(table), query.table == "task" || table == query.table else { continue }
             records[TaskKey(id)] = TaskRecord(table: table, values: row, serverTime: reply.serverTime, at: now)
         }
         return records
     }
 }
 
-/// Prefetched data of the tasks of upcoming deliveries, read together with that of an attempt's own task. It is valid for a short
-/// time, until its task is written to.
+/// Prefetched data of the tasks of upcoming deliveries, read together with the data of an attempt's task. It is valid for a short
+/// time, or until its task is written to.
 ///
-/// A class over a lock, because the attempts of a connection share what one has read.
+/// A class over a lock, because the attempts of a connection share the data.
 final class ReadAhead<Value: Sendable>: Sendable {
     private struct State {
         var kept: [TaskKey: (value: Value, asked: Timestamp)] = [:]
         /// The requests in progress, each with the tasks written to in the meantime.
-        var questions: [Int: Set<TaskKey>] = [:]
+        var requests: [Int: Set<TaskKey>] = [:]
         var latest = 0
     }
 
@@ -174,18 +174,18 @@ final class ReadAhead<Value: Sendable>: Sendable {
     }
 
     /// Sends the request, and keeps the data of tasks that were not written to in the meantime.
-    func asking<Answer: Sendable>(
+    func fetch<Answer: Sendable>(
         at now: Timestamp, _ ask: () async throws(Failure) -> (Answer, [TaskKey: Value])
     ) async throws(Failure) -> Answer {
-        let question = state.withLock { state in
+        let request = state.withLock { state in
             state.latest += 1
-            state.questions[state.latest] = []
+            state.requests[state.latest] = []
             return state.latest
         }
-        defer { state.withLock { $0.questions[question] = nil } }
+        defer { state.withLock { $0.requests[request] = nil } }
         let (answer, values) = try await ask()
         state.withLock { state in
-            let written = state.questions[question] ?? []
+            let written = state.requests[request] ?? []
             for (task, value) in values where !written.contains(task) { state.kept[task] = (value, now) }
         }
         return answer
@@ -195,7 +195,7 @@ final class ReadAhead<Value: Sendable>: Sendable {
     func forget(_ task: TaskKey) {
         state.withLock { state in
             state.kept[task] = nil
-            for question in state.questions.keys { state.questions[question]?.insert(task) }
+            for request in state.requests.keys { state.requests[request]?.insert(task) }
         }
     }
 }

@@ -34,7 +34,7 @@ public struct RESTAction: Action {
                 let response = try await hook.send(
                     call.request.authorized(by: token), expecting: call.expected.statuses, at: attempt.now, call.repetition)
                 if arguments["expect"] == nil, ReceiverAnswer.isPage(response) {
-                    throw call.repetition.unclear(
+                    throw call.repetition.uncertain(
                         .unexpectedPage,
                         "\(hook.label) answered with a web page (\(response.status)) instead of data: a login page, or an intermediary answered. If web pages are expected, set `expect`."
                     )

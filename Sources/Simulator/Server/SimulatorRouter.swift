@@ -2,7 +2,7 @@ import BellhopCore
 import Synchronization
 
 /// Routes each request to its simulated system and applies the faults that are due.
-struct Switchboard: Sendable {
+struct SimulatorRouter: Sendable {
     /// The response to send, or how the connection ends without one.
     enum Outcome: Sendable {
         case reply(Reply)
@@ -10,7 +10,7 @@ struct Switchboard: Sendable {
         case cut(Reply, after: Int)
         /// A TCP reset without an answer.
         case reset
-        /// Nothing, for as long as the client waits.
+        /// No answer, until the client gives up.
         case silence
     }
 
@@ -27,7 +27,7 @@ struct Switchboard: Sendable {
         if request.segments.first == "simulator" { return .reply(admin.answer(request)) }
         simulation.requests.note(request)
         let draw = simulation.faults.draw(for: request.method, request.path, query: request.query, at: simulation.now())
-        // A host that hangs does not read the cookies, so the request waits in no queue.
+        // A host that hangs does not read the cookies, so the request does not wait in its session's queue.
         if draw.ending == .hangs, !draw.takesEffect { return .silence }
         let instance = simulation.instance
         let session = instance.session(of: request)
@@ -90,7 +90,7 @@ struct Switchboard: Sendable {
 
 /// The queues of the sessions: one request of a session runs at a time, some wait, more are refused.
 ///
-/// A class over a lock, because the tasks of many connections meet here.
+/// A class over a lock, because the tasks of many connections share it.
 final class SessionQueues: Sendable {
     private struct Queue {
         let gate = FIFOGate()
