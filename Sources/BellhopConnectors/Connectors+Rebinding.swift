@@ -46,17 +46,17 @@ extension Connectors {
     /// Rebuilds a connection after a change of its secrets or its login. Requests under way end with the old ones.
     ///
     /// - Parameters:
-    ///   - pardons: whether to try credentials again that were refused before: true after a new login.
+    ///   - retriesRefused: whether to try credentials again that were refused before: true after a new login.
     ///   - read: reads its current settings.
     public func rebind(
-        _ name: String, pardons: Bool, with read: () async throws(Failure) -> Entries
+        _ name: String, retriesRefused: Bool, with read: () async throws(Failure) -> Entries
     ) async throws(CancellationError) -> Rebound {
         try await bound.gate.enter()
         defer { bound.gate.leave() }
         let own = sources.compactMap { $0 as? BoundSource }.filter { $0.connection == name }
         do throws(Failure) {
             var environment = environment
-            if pardons { environment.notebook = PardoningNotebook(environment.notebook) }
+            if retriesRefused { environment.notebook = RefusalClearingNotebook(environment.notebook) }
             return try await bind(name, to: try await read(), own, in: environment)
         } catch {
             bound.put(RefusedConnection(failure: error), as: name)
@@ -88,7 +88,7 @@ extension Connectors {
             return .needsRestart(
                 "the login is for another user now, and the state of the source \(other.0.name) belongs to the previous one")
         }
-        // The new sources take over the state that the old ones have learned.
+        // The new sources take over the state of the old ones.
         for (_, source) in made { await source.prepare(offline: true) }
         bound.put(connection, as: name)
         for (source, new) in made { source.bind(new) }

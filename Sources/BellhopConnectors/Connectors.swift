@@ -3,7 +3,7 @@ import Synchronization
 
 /// The connectors of one configuration. Call ``shutdown()`` before releasing it.
 ///
-/// A connection whose secrets or login change is rebuilt while the others continue: see ``rebind(_:pardons:with:)``.
+/// A connection whose secrets or login change is rebuilt while the others continue: see ``rebind(_:retriesRefused:with:)``.
 public struct Connectors: Sendable {
     /// In the order of the configuration.
     public let sources: [any Source]
@@ -76,7 +76,7 @@ public struct Connectors: Sendable {
         ]
     }
 
-    /// Lets all sources learn their schemas concurrently; see ``BellhopCore/Source/prepare(offline:)``.
+    /// Prepares all sources concurrently, so that their schemas are known; see ``BellhopCore/Source/prepare(offline:)``.
     public func prepare(offline: Bool) async {
         await withDiscardingTaskGroup { group in
             for source in sources { group.addTask { await source.prepare(offline: offline) } }

@@ -37,7 +37,7 @@ extension ConnectionManifest {
         manifest.settings += [
             Setting(
                 "concurrency", .integer(1...1000), default: limits.concurrency.map(String.init),
-                "The most deliveries at once."),
+                "The largest number of concurrent deliveries."),
             Setting(
                 "on_paused", .name,
                 "Another connection, which gets a message if this one is paused because a person must repair it: its address is gone, its "

@@ -36,7 +36,7 @@ struct KeychainReloader {
             if let obstacle = obstacle(project) {
                 rebound = obstacle
             } else {
-                rebound = try? await assembly.connectors.rebind(connection, pardons: isLogin) {
+                rebound = try? await assembly.connectors.rebind(connection, retriesRefused: isLogin) {
                     () async throws(Failure) -> Connectors.Entries in
                     try await entries(of: connection)
                 }

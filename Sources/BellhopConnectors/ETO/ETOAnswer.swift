@@ -33,7 +33,7 @@ enum ETOAnswer: Sendable {
         }
     }
 
-    /// The reply of a good answer; throws the failure for any other.
+    /// The reply of a successful answer; throws the failure for any other.
     /// - Parameter changesSomething: whether the request may have changed something.
     @discardableResult
     func reply(from place: String, changesSomething: Bool = false) throws(Failure) -> ETOReply {

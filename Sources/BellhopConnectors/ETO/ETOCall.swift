@@ -10,7 +10,7 @@ struct ETOCall: Sendable {
     var program: ETOProgram?
     /// The part of the configuration that names the program, for messages.
     var whose = "the source"
-    /// Whether to keep the current program, which belongs to the account: an agent may be working in it.
+    /// Whether to keep the current program. It belongs to the account, so a running agent of Bellhop may depend on it.
     var keepsProgram = false
     /// Whether the request may change something.
     var changesSomething = false

@@ -11,7 +11,7 @@ public struct ETOConnection: Connection {
     let session: ETOSession
     let notebook: any Notebook
     let clock: any AgentClock
-    /// Serializes writes, so that no other delivery adds a response between the look of a write and its proof.
+    /// Serializes writes, so that no other delivery adds a response between the lookup of a write and its proof.
     let writing = FIFOGate()
     /// Whether the configuration names the program for its requests.
     let hasProgram: Bool

@@ -1,7 +1,8 @@
 import BellhopCore
 
 /// Checks whether ETO's services allow this account everything that the configured sources and the loaded rules need: each step of
-/// the login, and the watched responses. Writes nothing and keeps the current program, because an agent may be working in it.
+/// the login, and the watched responses. Writes nothing, and keeps the current program, because a running agent of Bellhop may
+/// depend on it.
 struct ETOExamination {
     let connection: ETOConnection
     let needs: ConnectionNeeds

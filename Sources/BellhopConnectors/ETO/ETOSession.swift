@@ -27,7 +27,7 @@ actor ETOSession {
         var program: Int64?
         var programs: [ETOChoice]?
         var made: Timestamp
-        /// Whether a request has succeeded since.
+        /// Whether a request has succeeded since the login.
         var hasServed = false
 
         /// Whether a doubtful answer may mean that the session has ended. Right after a login it concerns only the request.
@@ -154,7 +154,7 @@ actor ETOSession {
         }
     }
 
-    // MARK: Asking
+    // MARK: Sending requests
 
     private func ask(_ call: ETOCall) async throws(Failure) -> ETOReply {
         var mayLogIn = login?.mayHaveEnded(at: clock.now) ?? false

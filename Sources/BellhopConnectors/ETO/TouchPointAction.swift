@@ -25,7 +25,7 @@ public struct TouchPointAction: Action {
                     ])), "Files, by element number; at most 5 MiB together."),
         ], effect: .makes)
 
-    /// A step, as the part of the configuration that names the program, in messages.
+    /// The step's name in messages, for a program that the step names.
     static let asker = "the step"
     private let connection: ETOConnection
     private let times: WriteTimes
@@ -107,7 +107,7 @@ struct TouchPointWrite: Write {
 
     // MARK: Looking
 
-    mutating func look(_ occasion: LookOccasion) async throws(Failure) -> Look {
+    mutating func lookUp(_ occasion: LookupOccasion) async throws(Failure) -> Lookup {
         let responses: [TouchPointResponse]
         do throws(Failure) {
             responses = try await self.responses()
@@ -173,7 +173,8 @@ struct TouchPointWrite: Write {
         return nil
     }
 
-    /// Whether the server's time may stand for ours: equal to the millisecond, cut to the second, or a day in some time zone.
+    /// Whether the server's time may be the same moment as ours: equal to the millisecond, cut to the second, or a day in some
+    /// time zone.
     private static func mayBeSame(_ there: Timestamp, _ own: Timestamp) -> Bool {
         let apart = max(there - own, own - there)
         if there.microseconds % 1_000_000 != 0 { return apart < .milliseconds(4) }

@@ -31,7 +31,8 @@ final class AnswerCollector: HTTPClientResponseDelegate {
 
     /// - Parameters:
     ///   - limit: the largest body, in bytes.
-    ///   - bodyNotNeededFor: statuses after which the body no longer matters. The body is then empty if it is large, slow or cut off.
+    ///   - bodyNotNeededFor: statuses after which the body no longer matters. The body is then empty if it is large, slow or
+    ///     cut off.
     init(limit: Int, bodyNotNeededFor: StatusSet?, _ progress: Progress) {
         state = Mutex(State(limit: limit))
         self.bodyNotNeededFor = bodyNotNeededFor

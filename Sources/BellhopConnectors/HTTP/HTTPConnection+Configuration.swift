@@ -109,7 +109,7 @@ extension HTTPConnection {
             Setting(
                 "proxy", .secret, "The http:// address of a proxy; those in the environment, such as `https_proxy`, are not used."
             ),
-            Setting("rate", .rate, "The largest number of requests per time, such as 60/m."),
+            Setting("rate", .rate, "The maximum rate of requests, such as 60/m."),
             Setting("headers", .map(.secret), refusedNames: HeaderFields.reserved, "Header fields for every request."),
             Setting(
                 "plain_http", .boolean, default: "false",

@@ -18,9 +18,9 @@ extension ItemReading {
             "items", .text,
             "The path to the items in the answer, such as `result.orders`; by default the answer is the list."),
         Setting("id", .text, required: true, "The path to an item's unique id, such as `id`."),
-        Setting("number", .text, "The path to an item's number for people; by default its id."),
+        Setting("number", .text, "The path to the item number that people use; by default the id."),
         Setting("title", .text, "The path to an item's title."),
-        Setting("type", .text, "The path to an item's type, as people read it."),
+        Setting("type", .text, "The path to an item's type, as shown to people."),
         Setting(
             "url", .text,
             "The address where a person opens an item; `{id}`, or a path in braces, is replaced by its value: `https://shop.example.com/{id}`."

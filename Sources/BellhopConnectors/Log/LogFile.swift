@@ -93,7 +93,8 @@ final class LogFile: Sendable {
         FileIdentity(of: descriptor).map { $0 == FileIdentity(of: path) } ?? false
     }
 
-    /// A pipe without a reader is an error, not a wait. Links are not followed: they were resolved before the place was checked.
+    /// Opening a pipe without a reader fails instead of waiting. Links are not followed: they were resolved before the place
+    /// was checked.
     private func openFile() throws(Failure) -> Int32 {
         let flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW
         var descriptor = Glibc.open(path, flags, 0o600)

@@ -54,7 +54,7 @@ extension ConnectorEnvironment {
 }
 
 extension ConnectorError {
-    /// The error that the keychain holds no login.
+    /// The error for a keychain without this login.
     static func noLogin(of connection: String) -> ConnectorError {
         ConnectorError(
             connection: connection, setting: "auth.keychain",

@@ -10,7 +10,7 @@ public enum RefusedLogins {
     public static func isKey(_ key: String) -> Bool { key.hasPrefix(prefix) }
 }
 
-/// Remembers refused credentials, also over a restart, so that they are not retried until they change or are stored again.
+/// Remembers refused credentials, even across restarts, so that they are not retried until they change or are stored again.
 ///
 /// It stores a salted hash, stretched and cut to 64 bits. All sessions of a connection share one memory and log in one after the
 /// other through its gate, so a wrong password is tried once, not once per session. A class with a lock, because it is shared, and
@@ -100,7 +100,7 @@ extension RefusalMemory.Refusal {
 /// A notebook that removes earlier refusals when they are first read, because a person asked for a new try. Later ones are kept.
 ///
 /// A class with a mutex, because the sessions of a connection share it.
-final class PardoningNotebook: Notebook {
+final class RefusalClearingNotebook: Notebook {
     private let base: any Notebook
     /// The keys of refusals that were read or written.
     private let seen = Mutex<Set<String>>([])

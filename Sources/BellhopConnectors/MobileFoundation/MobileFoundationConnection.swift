@@ -114,7 +114,7 @@ public struct MobileFoundationConnection: Connection {
 
     public func shutdown() async throws { try await http.shutdown() }
 
-    // MARK: Asking
+    // MARK: Sending requests
 
     /// The address of a request; throws for an external server that the configuration does not list.
     func address(of request: AdapterRequest) throws(Failure) -> HTTPAddress {
@@ -212,7 +212,7 @@ extension MobileFoundationConnection {
                 "The scopes of a resource's first token; the server reports which other scopes it requires."),
             Setting(
                 "external", .list(.address),
-                "Outside servers that may be called by their full address. A server that asks for a Mobile Foundation token gets one."
+                "Other servers that may be called by their full address. A server that requires a Mobile Foundation token gets one."
             ),
             Setting(
                 "service_prefix", .text, default: "services",

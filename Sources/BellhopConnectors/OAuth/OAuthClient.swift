@@ -60,7 +60,7 @@ public actor OAuthClient {
         }
         defer { memory.gate.leave() }
         try await storeUnsavedTokens()
-        // While this caller waited, another one's renewal finished: its result counts for both.
+        // While this caller waited, another caller's renewal finished: its result counts for both.
         if finishedRenewals > before {
             if let token = usable(instead: stale) { return token }
             if let lastFailure { throw lastFailure }

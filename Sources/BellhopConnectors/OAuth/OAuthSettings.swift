@@ -62,7 +62,8 @@ public struct OAuthSettings: Sendable, CustomStringConvertible, CustomDebugStrin
         return secrets
     }
 
-    /// A digest of the client, its endpoint and the refresh token in bellhop.yaml: stored tokens with another one are not used.
+    /// A digest of the client, its endpoint and the refresh token in bellhop.yaml: stored tokens with a different digest are
+    /// not used.
     var origin: String {
         var facts = [tokenAddress.text, clientID, grant.name.rawValue]
         if case .refreshToken(let first) = grant { facts.append(first) }

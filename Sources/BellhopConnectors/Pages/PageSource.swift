@@ -145,8 +145,8 @@ public struct PageSource: ProbedSource {
             fields: ["text": .string(read.text)])
     }
 
-    /// Fails for answers that replace any page: that the instance hibernates, or an error as JSON. Connections of kind servicenow
-    /// have already checked this.
+    /// Fails for answers sent in place of a page: the notice of a hibernating instance, or an error as JSON. Connections of
+    /// kind servicenow have already checked this.
     private func refuseSubstitute(_ response: HTTPResponse) throws(Failure) {
         if LoginPage.isHibernating(response.body) {
             throw Failure(

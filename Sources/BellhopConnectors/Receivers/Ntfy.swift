@@ -65,7 +65,7 @@ struct NtfyReceiver: HookReceiver {
 enum NtfyLimits {
     /// In bytes; a longer message becomes an attachment (ntfy, *Limitations*).
     static let message = 4096
-    /// Our own, in code points.
+    /// Our own limit, in code points.
     static let title = 250
     static let buttonLabel = 75
     /// ntfy's error `limit reached: daily message quota reached`.

@@ -104,7 +104,7 @@ enum OpsgenieLimits {
     static let details = 8000
     static let entity = 512
     static let responders = 50
-    /// Our own.
+    /// Our own limit.
     static let fieldName = 100
     static let fieldValue = 1000
 }

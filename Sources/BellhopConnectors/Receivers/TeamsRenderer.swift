@@ -52,7 +52,7 @@ private struct TeamsCard {
         mention(message.mentions)
         let title = DisplayText.cut(MessageTitle.text(message, origin), to: TeamsLimits.title)
         if !title.isEmpty {
-            body.append(Self.rich([Self.run(title, .strong, Self.look(message.severity))]))
+            body.append(Self.rich([Self.run(title, .strong, Self.titleStyle(message.severity))]))
             self.room -= title.unicodeScalars.count
         }
         let content = MessageContent(message)
@@ -158,7 +158,7 @@ private struct TeamsCard {
         3...128 ~= id.utf8.count && id.utf8.allSatisfy { ASCII.isAlphanumeric($0) || "@.-".utf8.contains($0) }
     }
 
-    private static func look(_ severity: Message.Severity) -> JSON.Object {
+    private static func titleStyle(_ severity: Message.Severity) -> JSON.Object {
         switch severity {
         case .info: ["size": "Large"]
         case .warning: ["size": "Large", "color": "Warning"]

@@ -22,7 +22,7 @@ struct AccessRules: Sendable, Hashable {
     enum Permission: Sendable, Hashable {
         /// The name of the rule that allows it.
         case allowed(String)
-        /// The rule, and the roles that would each be enough.
+        /// The rule, and its roles: any one of them is enough.
         case refused(String, roles: [String])
         /// A rule whose condition or script decides.
         case depends(String)

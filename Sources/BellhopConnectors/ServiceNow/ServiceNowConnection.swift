@@ -174,7 +174,7 @@ public struct ServiceNowConnection: Connection {
 
     /// Drops the prefetched data of a task, because it was written to.
     func forget(_ task: TaskKey) {
-        looks.forget(task)
+        taskPrefetch.forget(task)
         entries.forget(task)
     }
 

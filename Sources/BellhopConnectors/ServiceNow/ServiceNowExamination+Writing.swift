@@ -117,7 +117,7 @@ extension ServiceNowExamination {
     private mutating func chain(of table: String) async -> [String] {
         guard table != "task", FieldWrite.isName(table) else { return DictionaryReading.chain(of: table, nil) }
         let found = try? await rows("sys_db_object", "name=\(table)", DictionaryReading.ancestors).rows
-        // A row whose name is hidden tells nothing.
+        // A row whose name is hidden is useless.
         let row = found?.first { $0.raw("name") == table }
         return DictionaryReading.chain(of: table, row)
     }

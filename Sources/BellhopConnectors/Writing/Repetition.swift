@@ -2,7 +2,7 @@ import BellhopCore
 
 /// Whether a step's request may be sent again after an unknown outcome, as set by `repeatable`.
 ///
-/// If not, it is held for a person, because no look can find out the outcome.
+/// If not, it is held for a person, because no lookup can find out the outcome.
 struct Repetition: Sendable, Hashable {
     static let setting = Setting(
         "repeatable", .boolean,

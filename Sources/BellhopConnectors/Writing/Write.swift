@@ -7,15 +7,15 @@ protocol Write: Sendable {
     static var noun: String { get }
     /// Whether writing it twice has the same effect as once.
     static var isRepeatable: Bool { get }
-    /// The start of the receipt if the look of a first attempt finds it.
+    /// The start of the receipt if the first attempt's lookup finds that it is already written.
     static var foundAtFirst: String { get }
 
     /// The other side's time; nil if unknown.
     var time: Timestamp? { get }
-    /// The state before the first request, with which later looks distinguish this write from others.
+    /// The state before the first request, with which later lookups distinguish this write from others.
     var before: JSON? { get }
 
-    mutating func look(_ occasion: LookOccasion) async throws(Failure) -> Look
+    mutating func lookUp(_ occasion: LookupOccasion) async throws(Failure) -> Lookup
 
     /// Sends it once; sends nothing after `notAfter`.
     mutating func send(notAfter: Timestamp) async throws(Failure) -> Sent
@@ -28,8 +28,8 @@ extension Write {
     var before: JSON? { nil }
 }
 
-/// When a look is made.
-enum LookOccasion: Sendable, Hashable {
+/// The moment of a lookup within the attempts.
+enum LookupOccasion: Sendable, Hashable {
     /// Before anything was sent.
     case first
     /// Before anything was sent, but the store has no record of this time: it may have been written then.
@@ -42,8 +42,8 @@ enum LookOccasion: Sendable, Hashable {
     case answered
 }
 
-/// The result of a look for the written data. A look that fails throws instead.
-enum Look: Sendable, Hashable {
+/// The result of a lookup for the written data. A lookup that fails throws instead.
+enum Lookup: Sendable, Hashable {
     case written(Proof)
     case absent
     /// A new entry with other content may be it; with the reason as part of a sentence.
@@ -73,16 +73,16 @@ struct Proof: Sendable, Hashable {
 enum Sent: Sendable, Hashable {
     /// The answer itself is the proof.
     case proved(Receipt)
-    /// The answer, such as `201`, is not a proof; `ifAbsent` is the message if a look finds nothing.
+    /// The answer, such as `201`, is not a proof; `ifAbsent` is the message if a lookup finds nothing.
     case claimed(String, ifAbsent: String)
     /// It was certainly not written, and may be sent again at once.
     case notTaken
-    /// It may have been written, and may be sent again if a look finds nothing.
+    /// It may have been written, and may be sent again if a lookup finds nothing.
     case unclear(Failure)
 }
 
-/// Maps each remote entry that proves a write to its delivery, so that no entry proves two deliveries. An attempt itself has the
-/// proofs from before this process began.
+/// Maps each remote entry that proves a write to its delivery, so that no entry proves two deliveries. The proofs from before
+/// this process began come with the attempt.
 ///
 /// A class with a lock, because concurrent deliveries share it.
 final class ClaimedEntries: Sendable {
@@ -111,7 +111,8 @@ final class ClaimedEntries: Sendable {
     }
 }
 
-/// Performs one attempt to write something: looks, sends, looks again, and stores the note. ``WriteRules`` decides.
+/// Performs one attempt to write something: looks the write up, sends it, looks it up again, and stores the note.
+/// ``WriteRules`` decides.
 struct Writer: Sendable {
     var delivery: Delivery
     var attempt: Attempt
@@ -121,7 +122,7 @@ struct Writer: Sendable {
     /// The other system, for messages.
     var place: String
 
-    /// The limit on the rests that the server may request during a look after a write, in total.
+    /// The limit on the rests that the server may request during a lookup after a write, in total.
     private static let patience = Duration.seconds(60)
 
     private var noteStore: DeliveryNote { DeliveryNote(of: delivery, in: notebook) }
@@ -145,8 +146,8 @@ struct Writer: Sendable {
         var note = note
         let rules = WriteRules(
             noun: W.noun, place: place, quiet: W.isRepeatable ? .zero : times.quiet, foundAtFirst: W.foundAtFirst)
-        let look = try await write.look(rules.occasion(note, attempt))
-        if let receipt = try rules.step(after: look, note, attempt, at: clock.now).receipt { return receipt }
+        let lookup = try await write.lookUp(rules.occasion(note, attempt))
+        if let receipt = try rules.step(after: lookup, note, attempt, at: clock.now).receipt { return receipt }
         var sending = note
         sending.since = note.since ?? write.time ?? clock.now
         sending.before = write.before
@@ -165,13 +166,13 @@ struct Writer: Sendable {
             case .success(.proved(let receipt)): step = .done(receipt)
             case .success(.notTaken): step = .send
             case .success(.unclear(let failure)):
-                step = rules.step(after: failure, try await self.look(&write, after: failure), mayResend: true)
+                step = rules.step(after: failure, try await self.lookUp(&write, after: failure), mayResend: true)
             case .success(.claimed(let status, let why)):
                 var counted = note
                 step = rules.step(afterClaim: status, ifAbsent: why, try await confirm(&write, status), &counted)
                 try await keep(counted, insteadOf: &note, or: .unknownOutcome)
             case .failure(let failure) where rules.needsLook(failure):
-                step = rules.step(after: failure, try await self.look(&write, after: failure), mayResend: false)
+                step = rules.step(after: failure, try await self.lookUp(&write, after: failure), mayResend: false)
             case .failure(let failure): step = .stop(failure)
             }
             if let receipt = try step.receipt { return receipt }
@@ -185,10 +186,11 @@ struct Writer: Sendable {
         note = new
     }
 
-    /// Looks after a failed request. If the look fails too, the outcome is unknown, so that the next attempt looks again.
-    private func look<W: Write>(_ write: inout W, after failure: Failure) async throws(Failure) -> Look {
+    /// Looks the write up after a failed request. If the lookup fails too, the outcome is unknown, so that the next attempt
+    /// looks again.
+    private func lookUp<W: Write>(_ write: inout W, after failure: Failure) async throws(Failure) -> Lookup {
         do throws(Failure) {
-            return try await write.look(.unanswered)
+            return try await write.lookUp(.unanswered)
         } catch {
             var unknown = Failure(
                 failure.reason, .unknownOutcome, "\(failure.message) The lookup afterwards failed: \(error.message)")
@@ -198,13 +200,13 @@ struct Writer: Sendable {
     }
 
     /// Looks several times for a write that the other system has confirmed.
-    private func confirm<W: Write>(_ write: inout W, _ status: String) async throws(Failure) -> Look {
+    private func confirm<W: Write>(_ write: inout W, _ status: String) async throws(Failure) -> Lookup {
         do {
-            for wait in [.zero] + times.looks {
+            for wait in [.zero] + times.lookupWaits {
                 if wait > .zero { try await clock.sleep(for: wait) }
-                switch try await lookPastRests(&write) {
+                switch try await lookUpDespiteRests(&write) {
                 case .absent, .altered: continue
-                case let look: return look
+                case let lookup: return lookup
                 }
             }
             return .absent
@@ -214,12 +216,12 @@ struct Writer: Sendable {
         }
     }
 
-    /// Repeats a look after short rests that the server requests, because they say nothing about the write.
-    private func lookPastRests<W: Write>(_ write: inout W) async throws(Failure) -> Look {
+    /// Repeats a lookup after short rests that the server requests, because they say nothing about the write.
+    private func lookUpDespiteRests<W: Write>(_ write: inout W) async throws(Failure) -> Lookup {
         var left = Self.patience
         while true {
             do throws(Failure) {
-                return try await write.look(.answered)
+                return try await write.lookUp(.answered)
             } catch {
                 guard case .rest(let wait) = error.remedy else { throw error }
                 let rest = max(wait ?? .seconds(5), .milliseconds(100))

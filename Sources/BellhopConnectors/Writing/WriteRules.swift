@@ -10,18 +10,18 @@ public struct WriteTimes: Sendable, Hashable {
     public var skew: Duration
     /// The largest correction of the local clock between two attempts.
     public var correction: Duration
-    /// The wait before each further look for a write that the server has confirmed.
-    public var looks: [Duration]
+    /// The wait before each further lookup for a write that the server has confirmed.
+    public var lookupWaits: [Duration]
 
     public init(
         start: Duration = .seconds(30), server: Duration = .seconds(90), skew: Duration = .seconds(30),
-        correction: Duration = .seconds(900), looks: [Duration] = [.seconds(1), .seconds(3)]
+        correction: Duration = .seconds(900), lookupWaits: [Duration] = [.seconds(1), .seconds(3)]
     ) {
         self.start = start
         self.server = server
         self.skew = skew
         self.correction = correction
-        self.looks = looks
+        self.lookupWaits = lookupWaits
     }
 
     /// How long after its start an attempt may still have a request running on the server.
@@ -46,10 +46,10 @@ enum WriteStep: Sendable, Hashable {
     }
 }
 
-/// Decides the next step of an attempt to write, from the facts about earlier attempts and the result of a look. Pure.
+/// Decides the next step of an attempt to write, from the facts about earlier attempts and the result of a lookup. Pure.
 ///
 /// An attempt waits while an earlier request may still be running. If an earlier request may have succeeded, it sends again only
-/// after a look shows the absence of the write, or a person decides.
+/// after a lookup shows the absence of the write, or a person decides.
 struct WriteRules: Sendable {
     var noun: String
     /// The other system, for messages.
@@ -58,9 +58,9 @@ struct WriteRules: Sendable {
     var quiet: Duration
     var foundAtFirst = ""
 
-    /// The occasion of an attempt's first look.
-    func occasion(_ note: WriteNote, _ attempt: Attempt) -> LookOccasion {
-        // Until this delivery has sent a request, a look also accepts writes by others since the event.
+    /// The occasion of an attempt's first lookup.
+    func occasion(_ note: WriteNote, _ attempt: Attempt) -> LookupOccasion {
+        // Until this delivery has sent a request, a lookup also accepts writes by others since the event.
         if let since = attempt.replayOf, note.since == nil { return .gap(min(since, attempt.now)..<attempt.now) }
         if note.since != nil || attempt.lastUncertain != nil {
             return .earlier(readSince: attempt.lastUncertain.map { $0 + quiet })
@@ -68,9 +68,9 @@ struct WriteRules: Sendable {
         return attempt.mayRepeat.map { .gap($0) } ?? .first
     }
 
-    /// The step after an attempt's first look.
-    func step(after look: Look, _ note: WriteNote, _ attempt: Attempt, at now: Timestamp) -> WriteStep {
-        if case .written(let proof) = look {
+    /// The step after an attempt's first lookup.
+    func step(after lookup: Lookup, _ note: WriteNote, _ attempt: Attempt, at now: Timestamp) -> WriteStep {
+        if case .written(let proof) = lookup {
             switch occasion(note, attempt) {
             case .first, .unanswered, .answered: return .done(proof.receipt(foundAtFirst))
             case .gap where attempt.replayOf != nil: return .done(proof.receipt("already written since the replayed event"))
@@ -79,13 +79,13 @@ struct WriteRules: Sendable {
             }
         }
         // A person who retries the delivery has looked.
-        if case .unprovable(let why) = look, case .gap = occasion(note, attempt), attempt.replayOf != nil,
+        if case .unprovable(let why) = lookup, case .gap = occasion(note, attempt), attempt.replayOf != nil,
             attempt.number > 1 || attempt.firstStarted == nil
         {
             return .stop(
                 Failure(
                     .notWritten, .hold,
-                    "It is unknown whether \(place) has the \(noun) since the event that is replayed: \(why). Look there, then retry or drop the delivery."
+                    "It is unknown whether \(place) has received the \(noun) since the replayed event: \(why). Look there, then retry or drop the delivery."
                 ))
         }
         guard let uncertain = attempt.lastUncertain else { return .send }
@@ -97,7 +97,7 @@ struct WriteRules: Sendable {
             )
         }
         if let decided = note.decided, uncertain == decided { return .send }
-        switch look {
+        switch lookup {
         case .written, .absent: return .send
         case .altered(_, let why), .unprovable(let why):
             return .stop(
@@ -108,7 +108,7 @@ struct WriteRules: Sendable {
         }
     }
 
-    /// Whether a failed request needs a look: it may have succeeded nevertheless, or an intermediary may have refused it. Bad
+    /// Whether a failed request needs a lookup: it may have succeeded nevertheless, or an intermediary may have refused it. Bad
     /// arguments were not sent, and `.notWritten` means that the answer proves the absence of the write.
     func needsLook(_ failure: Failure) -> Bool {
         switch failure.remedy {
@@ -118,11 +118,11 @@ struct WriteRules: Sendable {
         }
     }
 
-    /// The step after a failed request and a look.
+    /// The step after a failed request and a lookup.
     ///
     /// - Parameter mayResend: whether it may be sent again at once.
-    func step(after failure: Failure, _ look: Look, mayResend: Bool) -> WriteStep {
-        switch look {
+    func step(after failure: Failure, _ lookup: Lookup, mayResend: Bool) -> WriteStep {
+        switch lookup {
         case .written(let proof): return .done(proof.receipt("found written (\(failure.reason.rawValue))"))
         case .absent where mayResend: return .send
         case .altered(_, let why) where mayResend, .unprovable(let why) where mayResend:
@@ -140,9 +140,9 @@ struct WriteRules: Sendable {
         }
     }
 
-    /// The step after an answer that says it was written, and after the looks for it. Counts answers that turned out wrong.
-    func step(afterClaim status: String, ifAbsent why: String, _ look: Look, _ note: inout WriteNote) -> WriteStep {
-        switch look {
+    /// The step after an answer that says it was written, and after the lookups for it. Counts answers that turned out wrong.
+    func step(afterClaim status: String, ifAbsent why: String, _ lookup: Lookup, _ note: inout WriteNote) -> WriteStep {
+        switch lookup {
         case .written(let proof): return .done(proof.receipt(status))
         case .unprovable(let why): return .done(Receipt("\(status), not confirmed (\(why))"))
         case .absent, .altered: break
@@ -187,7 +187,7 @@ extension Attempt {
 struct WriteNote: Sendable, Hashable {
     /// The other side's time before the first request; nil before anything was sent.
     var since: Timestamp?
-    /// The start of an attempt about which a person has decided, so that it no longer prevents another one.
+    /// The start of an uncertain attempt that a person has decided to repeat, so that it no longer prevents a new one.
     var decided: Timestamp?
     /// How often the other side confirmed the write although it was absent.
     var denials = 0

@@ -146,7 +146,7 @@ import Testing
         #expect(practice.eto.counts.added == 1)
     }
 
-    @Test func `after a redirect in answer to a write, a look finds the write`() async throws {
+    @Test func `after a redirect in answer to a write, a lookup finds the write`() async throws {
         try await practice.open { connection in
             practice.simulation.faults.add(
                 FaultRule(
@@ -213,7 +213,7 @@ import Testing
         #expect(practice.eto.counts.added == 2)
     }
 
-    @Test func `while looks fail, a request with an unknown outcome is held and not repeated`() async throws {
+    @Test func `while lookups fail, a request with an unknown outcome is held and not repeated`() async throws {
         practice.simulation.faults.add(.status(403, body: ""), "GET", path: "/API/TouchPoint.svc", times: nil)
         practice.simulation.faults.add(.resetBefore, "POST", path: "/API/TouchPoint.svc")
         try await practice.open { connection in

@@ -122,7 +122,7 @@ import Testing
         if case .ok = meaning { #expect(good) } else { #expect(!good) }
     }
 
-    @Test func `a write is repeated without a look only if the refusal proves that it had no effect`() {
+    @Test func `a write is repeated without a lookup only if the refusal proves that it had no effect`() {
         let certain: [Classification] = [.throttled(after: nil), .hibernating, .sessionExpired, .csrf(token: nil)]
         for meaning in certain {
             switch meaning.failure(of: "acme:443", changesSomething: true)?.remedy {

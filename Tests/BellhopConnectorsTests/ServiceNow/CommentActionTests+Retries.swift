@@ -79,7 +79,7 @@ extension CommentActionTests {
         }
     }
 
-    @Test func `a last attempt without a look is held if an earlier one may have written`() async throws {
+    @Test func `a last attempt without a lookup is held if an earlier one may have written`() async throws {
         practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/incident", times: nil)
         var delivery = Delivery.comment("Thanks", on: task.id)
         delivery.retry.attempts = 3

@@ -11,8 +11,8 @@ import Testing
     var instance: SimulatedInstance { practice.instance }
     let start = Practice.start
     let post = "/api/x_snc_my_work"
-    /// Does not wait between looks.
-    let times = WriteTimes(looks: [])
+    /// Does not wait between lookups.
+    let times = WriteTimes(lookupWaits: [])
 
     init() { task = practice.instance.addTask(title: "Printer", assignedTo: "john.doe") }
 
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: [Fault.resetAfter, .cutBody, .truncatedJSON, .accepted, .badGateway, .status(201, body: "")])
-    func `if the reply is lost after the write, a look proves the comment`(_ fault: Fault) async throws {
+    func `if the reply is lost after the write, a lookup proves the comment`(_ fault: Fault) async throws {
         practice.simulation.faults.add(
             FaultRule(fault, method: "POST", path: post, takesEffect: true))
         let receipt = try await perform(.comment("Thanks", on: task.id), attempt(1))
@@ -72,7 +72,7 @@ import Testing
         #expect(receipt.reference == notes.first?.id)
     }
 
-    @Test func `if the look is lost too, the next attempt finds the comment and sends nothing`() async throws {
+    @Test func `if the lookup is lost too, the next attempt finds the comment and sends nothing`() async throws {
         practice.simulation.faults.add(.resetAfter, "POST", path: post)
         practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/sys_journal_field", times: 1)
         let delivery = Delivery.comment("Thanks", on: task.id)
@@ -148,7 +148,7 @@ import Testing
     @Test func `a 201 whose comment appears only later is not sent again`() async throws {
         practice.simulation.faults.add(.emptyList, "GET", path: "/api/now/v2/table/sys_journal_field", times: 1)
         let receipt = try await practice.open { connection in
-            let action = CommentAction(connection: connection, times: .init(looks: [.seconds(1)]))
+            let action = CommentAction(connection: connection, times: .init(lookupWaits: [.seconds(1)]))
             async let receipt = action.perform(.comment("Thanks", on: task.id), attempt: attempt(1))
             try await practice.clock.waitForSleepers(1)
             await practice.clock.advance(by: .seconds(1))

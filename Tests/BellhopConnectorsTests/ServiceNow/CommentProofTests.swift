@@ -97,7 +97,7 @@ import Testing
         await practice.clock.advance(by: .seconds(130))
         let again = Attempt(number: 2, now: practice.clock.now, firstStarted: began, lastUncertain: began)
         try await practice.open { connection in
-            let action = CommentAction(connection: connection, times: WriteTimes(looks: []))
+            let action = CommentAction(connection: connection, times: WriteTimes(lookupWaits: []))
             let one = try await action.perform(.comment("Thanks", on: task.id), attempt: again)
             let two = try await action.perform(.comment("Thanks", on: task.id, occasion: "event/2"), attempt: again)
             #expect(one.reference != two.reference)
@@ -117,7 +117,7 @@ import Testing
         #expect(held?.remedy == .hold)
     }
 
-    // MARK: Login pages, refusals and failed looks
+    // MARK: Login pages, refusals and failed lookups
 
     @Test(arguments: [Fault.loginPage, .redirectToLogin])
     func `after a login page in reply to a write the delivery is held if nothing can be read`(_ fault: Fault) async throws {

@@ -60,7 +60,7 @@ import Testing
                     delivery.id.occasion = Occasion.ID("event/\(number)")
                     let (one, attempt) = (delivery, practice.attempt(1))
                     group.addTask {
-                        try await CreateAction(connection: connection, times: WriteTimes(looks: [])).perform(
+                        try await CreateAction(connection: connection, times: WriteTimes(lookupWaits: [])).perform(
                             one, attempt: attempt)
                     }
                 }
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: WriteFault.all)
-    func `a record is created once even if the look is lost too`(_ writeFault: WriteFault) async throws {
+    func `a record is created once even if the lookup is lost too`(_ writeFault: WriteFault) async throws {
         practice.simulation.faults.add(FaultRule(writeFault.fault, method: "POST", takesEffect: writeFault.takesEffect))
         practice.simulation.faults.add(.badGateway, "GET", path: post, skip: 1, times: 2)
         _ = try await practice.persist(create())

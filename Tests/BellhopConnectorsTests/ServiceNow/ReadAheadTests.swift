@@ -41,7 +41,7 @@ import Testing
     }
 
     private let comment: @Sendable (ServiceNowConnection) -> any Action = {
-        CommentAction(connection: $0, times: WriteTimes(looks: []))
+        CommentAction(connection: $0, times: WriteTimes(lookupWaits: []))
     }
 
     // MARK: After an unknown outcome
@@ -103,7 +103,7 @@ import Testing
         for task in tasks { #expect(instance.journal(of: task.id, .workNotes).count == 1) }
     }
 
-    @Test func `an equal text from our account from before the look proves nothing, even with data read ahead`() async throws {
+    @Test func `an equal text from our account from before the lookup proves nothing, even with data read ahead`() async throws {
         instance.changeUser("john.doe") { $0.journal = .forbidden }
         let tasks = tasks(4)
         for task in tasks { instance.addNote("Thanks", .workNotes, on: task.id, by: "john.doe") }

@@ -37,7 +37,7 @@ import Testing
 
     @Test func `values that are already set are not written`() async throws {
         let receipt = try await practice.perform(update(["state": 1, "active": true]), practice.attempt(1))
-        #expect(receipt.summary == "it was already so")
+        #expect(receipt.summary == "the fields already had these values")
         #expect(patches == 0)
     }
 
@@ -58,7 +58,7 @@ import Testing
         _ = try await practice.perform(update(["due_date": "2026-01-06T10:00:00+01:00"]), practice.attempt(1))
         #expect(try now["due_date"] == "2026-01-06 09:00:00")
         let again = try await practice.perform(update(["due_date": "2026-01-06T09:00:00Z"]), practice.attempt(1))
-        #expect(again.summary == "it was already so")
+        #expect(again.summary == "the fields already had these values")
     }
 
     // MARK: The expected state
@@ -166,7 +166,7 @@ import Testing
         #expect(practice.notebook.all.isEmpty)
     }
 
-    @Test func `if the look is lost too, the next attempt finds the update and sends nothing`() async throws {
+    @Test func `if the lookup is lost too, the next attempt finds the update and sends nothing`() async throws {
         practice.simulation.faults.add(.resetAfter, "PATCH")
         practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/incident", skip: 1)
         let delivery = update(["state": 2])
@@ -197,7 +197,7 @@ import Testing
         #expect(try now["state"] == "2")
     }
 
-    @Test func `a last attempt without a look is held if an earlier one may have written`() async throws {
+    @Test func `a last attempt without a lookup is held if an earlier one may have written`() async throws {
         practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/incident", times: nil)
         var delivery = update(["state": 2])
         delivery.retry.attempts = 2

@@ -25,10 +25,10 @@ extension Practice {
         return tasks
     }
 
-    /// One attempt in new sessions, as after a restart; does not wait between looks.
+    /// One attempt in new sessions, as after a restart; does not wait between lookups.
     func perform(_ delivery: Delivery, _ attempt: Attempt, settings: JSON.Object = [:]) async throws -> Receipt {
         try await open(settings: settings) { connection in
-            let times = WriteTimes(looks: [])
+            let times = WriteTimes(lookupWaits: [])
             let action: any Action =
                 switch delivery.action {
                 case "update": UpdateAction(connection: connection, times: times)

@@ -3,53 +3,55 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// The next step of an attempt to write, for every combination of earlier attempts and looks.
+/// The next step of an attempt to write, for every combination of earlier attempts and lookups.
 @Suite struct WriteRulesTests {
     let rules = WriteRules(noun: "comment", place: "acme", quiet: .seconds(120), foundAtFirst: "there already")
     static let start = Timestamp(seconds: 1000)
     static let proof = Proof("work note 7f", reference: "7f")
-    static let looks: [Look] = [.written(proof), .absent, .altered(proof, "another text"), .unprovable("no rights")]
+    static let lookups: [Lookup] = [.written(proof), .absent, .altered(proof, "another text"), .unprovable("no rights")]
 
-    /// One line of the table: the known facts, the result of the look, and the next step.
+    /// One line of the table: the known facts, the result of the lookup, and the next step.
     struct Line: Sendable, CustomTestStringConvertible {
         var uncertain: Timestamp?
         var decided: Timestamp?
         /// The time since the start of the uncertain attempt.
         var after: Duration
-        var look: Look
+        var lookup: Lookup
         var result: Result
-        var testDescription: String { "\(look), \(uncertain == nil ? "first" : "uncertain"), after \(after)" }
+        var testDescription: String { "\(lookup), \(uncertain == nil ? "first" : "uncertain"), after \(after)" }
         enum Result: Sendable, Hashable { case send, done, wait(Duration), hold }
     }
 
     static let table: [Line] =
-        // Nothing was sent before: the request is sent, unless the look found the write.
-        [Look.absent, looks[2], looks[3]].map { Line(after: .zero, look: $0, result: .send) }
+        // Nothing was sent before: the request is sent, unless the lookup found the write.
+        [Lookup.absent, lookups[2], lookups[3]].map { Line(after: .zero, lookup: $0, result: .send) }
         // An existing write is done, at any time.
-        + [.zero, .seconds(119), .days(1)].map { Line(uncertain: start, after: $0, look: looks[0], result: .done) }
-        + [Line(after: .zero, look: looks[0], result: .done)]
+        + [.zero, .seconds(119), .days(1)].map { Line(uncertain: start, after: $0, lookup: lookups[0], result: .done) }
+        + [Line(after: .zero, lookup: lookups[0], result: .done)]
         // As long as an earlier request may be running, nothing is sent, whatever a person decided.
-        + [Look.absent, looks[2], looks[3]].flatMap { look in
-            [nil, start].map { Line(uncertain: start, decided: $0, after: .seconds(30), look: look, result: .wait(.seconds(90))) }
+        + [Lookup.absent, lookups[2], lookups[3]].flatMap { lookup in
+            [nil, start].map {
+                Line(uncertain: start, decided: $0, after: .seconds(30), lookup: lookup, result: .wait(.seconds(90)))
+            }
         }
         // Afterwards it is sent if it is proved absent, or if a person has decided on that very attempt.
         + [
-            Line(uncertain: start, after: .seconds(120), look: .absent, result: .send),
-            Line(uncertain: start, after: .seconds(120), look: looks[2], result: .hold),
-            Line(uncertain: start, after: .seconds(120), look: looks[3], result: .hold),
-            Line(uncertain: start, decided: start, after: .seconds(120), look: looks[2], result: .send),
-            Line(uncertain: start, decided: start, after: .seconds(120), look: looks[3], result: .send),
-            Line(uncertain: start, decided: start - .seconds(1), after: .seconds(120), look: looks[3], result: .hold),
+            Line(uncertain: start, after: .seconds(120), lookup: .absent, result: .send),
+            Line(uncertain: start, after: .seconds(120), lookup: lookups[2], result: .hold),
+            Line(uncertain: start, after: .seconds(120), lookup: lookups[3], result: .hold),
+            Line(uncertain: start, decided: start, after: .seconds(120), lookup: lookups[2], result: .send),
+            Line(uncertain: start, decided: start, after: .seconds(120), lookup: lookups[3], result: .send),
+            Line(uncertain: start, decided: start - .seconds(1), after: .seconds(120), lookup: lookups[3], result: .hold),
         ]
 
-    @Test(arguments: table) func `the first look determines the next step of an attempt`(_ line: Line) {
+    @Test(arguments: table) func `the first lookup determines the next step of an attempt`(_ line: Line) {
         let now = Self.start + line.after
         var note = WriteNote()
         note.since = line.uncertain
         note.decided = line.decided
         let attempt = Attempt(number: line.uncertain == nil ? 1 : 2, now: now, lastUncertain: line.uncertain)
         let result: Line.Result
-        switch rules.step(after: line.look, note, attempt, at: now) {
+        switch rules.step(after: line.lookup, note, attempt, at: now) {
         case .send: result = .send
         case .done: result = .done
         case .stop(let failure):
@@ -79,10 +81,10 @@ import Testing
         #expect(try summary(Attempt(number: 2, now: now)) == "found written by an earlier attempt, work note 7f")
     }
 
-    @Test func `the first look depends on earlier requests of the delivery`() {
+    @Test func `the first lookup depends on earlier requests of the delivery`() {
         var note = WriteNote()
         let gap = Timestamp.epoch..<Self.start
-        func occasion(_ uncertain: Timestamp? = nil) -> LookOccasion {
+        func occasion(_ uncertain: Timestamp? = nil) -> LookupOccasion {
             rules.occasion(note, Attempt(number: 2, now: Self.start, lastUncertain: uncertain, mayRepeat: gap))
         }
         #expect(rules.occasion(note, Attempt(number: 1, now: Self.start)) == .first)
@@ -98,18 +100,18 @@ import Testing
     static let forbidden = Failure(.forbidden, .giveUp, "acme does not allow it.")
     static let refused = Failure(.refused, .unknownOutcome, "acme refuses it.")
 
-    static let endings: [(Failure, Look, Failure.Remedy?)] =
-        [lost, forbidden, refused].map { ($0, looks[0], nil) } + [
-            (lost, .absent, .unknownOutcome), (lost, looks[2], .unknownOutcome), (lost, looks[3], .unknownOutcome),
-            (forbidden, .absent, .giveUp), (forbidden, looks[2], .unknownOutcome), (forbidden, looks[3], .giveUp),
-            (refused, .absent, .giveUp), (refused, looks[2], .unknownOutcome), (refused, looks[3], .unknownOutcome),
+    static let endings: [(Failure, Lookup, Failure.Remedy?)] =
+        [lost, forbidden, refused].map { ($0, lookups[0], nil) } + [
+            (lost, .absent, .unknownOutcome), (lost, lookups[2], .unknownOutcome), (lost, lookups[3], .unknownOutcome),
+            (forbidden, .absent, .giveUp), (forbidden, lookups[2], .unknownOutcome), (forbidden, lookups[3], .giveUp),
+            (refused, .absent, .giveUp), (refused, lookups[2], .unknownOutcome), (refused, lookups[3], .unknownOutcome),
         ]
 
     @Test(arguments: endings)
-    func `after a failed request, a look determines how the attempt ends`(
-        _ failure: Failure, _ look: Look, _ remedy: Failure.Remedy?
+    func `after a failed request, a lookup determines how the attempt ends`(
+        _ failure: Failure, _ lookup: Lookup, _ remedy: Failure.Remedy?
     ) {
-        switch rules.step(after: failure, look, mayResend: false) {
+        switch rules.step(after: failure, lookup, mayResend: false) {
         case .send: Issue.record("sent again in the same attempt")
         case .done(let receipt):
             #expect(remedy == nil)
@@ -120,15 +122,17 @@ import Testing
         }
     }
 
-    @Test(arguments: looks) func `a request with an unclear answer is sent again only if a look finds nothing`(_ look: Look) {
-        switch (look, rules.step(after: Self.lost, look, mayResend: true)) {
+    @Test(arguments: lookups) func `a request with an unclear answer is sent again only if a lookup finds nothing`(
+        _ lookup: Lookup
+    ) {
+        switch (lookup, rules.step(after: Self.lost, lookup, mayResend: true)) {
         case (.written, .done), (.absent, .send): break
         case (.altered, .stop(let failure)), (.unprovable, .stop(let failure)): #expect(failure.remedy == .hold)
         case (_, let step): Issue.record("\(step)")
         }
     }
 
-    @Test func `only a failure that may hide a write requires a look`() {
+    @Test func `only a failure that may hide a write requires a lookup`() {
         #expect(rules.needsLook(Self.lost) && rules.needsLook(Self.forbidden))
         for (reason, remedy) in [
             (Failure.Reason.notWritten, Failure.Remedy.giveUp), (.badArguments, .giveUp), (.unreachable, .retry(after: nil)),
@@ -138,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func `after a 201 without a write a second look follows, and its result is final`() throws {
+    @Test func `after a 201 without a write a second lookup follows, and its result is final`() throws {
         var note = WriteNote()
         let steps = (1...2).map { _ in rules.step(afterClaim: "201", ifAbsent: "it is not there", .absent, &note) }
         #expect(

@@ -42,7 +42,7 @@ struct EmailConnection: MessageReceiver, Connection {
         Setting("ca", .path, "A PEM file with certificate authorities to trust in addition to the system's."),
         Setting(
             "timeout", .duration, default: "30s", least: "1ms", "The time limit of a mail, from the connection to the answer."),
-        Setting("rate", .rate, "The largest number of mails per time, such as 60/m."),
+        Setting("rate", .rate, "The maximum rate of mails, such as 60/m."),
     ]
 
     private let name: String

@@ -13,7 +13,7 @@ struct SMTPOutcome: Sendable, Hashable {
     var receipt: SMTPReply
 
     /// - Parameter recipients: in the order in which the server got them.
-    /// - Throws: if the server did not accept the mail for any recipient, or did not say so.
+    /// - Throws: if the server accepted the mail for no recipient, or did not say whether it accepted it.
     init(_ ending: SMTPEnding, recipients: [String], server: SMTPLabel) throws(Failure) {
         let talk = ending.talk
         guard let receipt = talk.reply(.mail), receipt.isPositive else { throw Self.failure(ending, recipients, server) }

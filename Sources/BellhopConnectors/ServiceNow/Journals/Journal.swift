@@ -60,9 +60,9 @@ struct Journal: Sendable {
     /// The same limit for several tasks together.
     private static let most = 500
 
-    func look(for search: Search) async throws(Failure) -> Look {
+    func lookUp(for search: Search) async throws(Failure) -> Lookup {
         if access.now == .closed {
-            let finding = try await lookAtTask(for: search)
+            let finding = try await lookUpInTask(for: search)
             guard case .unprovable = finding else { return finding }
         }
         if let rows = try await listed(search) { return finding(in: rows, for: search) ?? .absent }
@@ -77,7 +77,7 @@ struct Journal: Sendable {
         }
         if total == nil, try await canRead(search.element) { return .absent }
         access.set(.closed)
-        return try await lookAtTask(for: search)
+        return try await lookUpInTask(for: search)
     }
 
     private static func query(_ tasks: String, _ element: String) -> String {
@@ -105,7 +105,7 @@ struct Journal: Sendable {
     }
 
     /// The result for this account's rows, newest first; nil if all belong to other deliveries.
-    private func finding(in rows: [JSON], for search: Search) -> Look? {
+    private func finding(in rows: [JSON], for search: Search) -> Lookup? {
         let own = rows.reversed().compactMap { row -> (id: String, texts: [String])? in
             guard let id = row["sys_id"]?.asString, row["element"]?.asString == search.element,
                 row["element_id"]?.asString == search.task.text,
@@ -119,7 +119,7 @@ struct Journal: Sendable {
 
     /// The result for this account's entries, oldest first; nil if all belong to other deliveries. An exact match takes precedence
     /// over a text that the instance may have altered.
-    private func finding(among entries: [(id: String, texts: [String])], for search: Search) -> Look? {
+    private func finding(among entries: [(id: String, texts: [String])], for search: Search) -> Lookup? {
         let claims = connection.claims
         if search.countsEntriesOfOthers {
             for isMeant in [search.text.matches, search.text.resembles] {
@@ -162,7 +162,7 @@ struct Journal: Sendable {
     // MARK: The task's history
 
     /// The fallback: looks in the history that the task shows, at the entries since the known history or since the first attempt.
-    private func lookAtTask(for search: Search) async throws(Failure) -> Look {
+    private func lookUpInTask(for search: Search) async throws(Failure) -> Lookup {
         let fields = [search.element] + TaskHistories.times
         var query = TaskPrefetch.Query(task: search.task, table: search.listed, fields: fields, upcoming: search.upcoming)
         let listed: TaskRecord?
@@ -177,7 +177,7 @@ struct Journal: Sendable {
             return try await finding(in: history, of: listed.values, for: search)
         }
         var search = search
-        // A list that shows no history although the record has one did not show the earlier state either.
+        // If a list shows no history although the record has one, the earlier state from the list is wrong too.
         if search.history?.length == 0, listed != nil { search.history = nil }
         let call = ServiceNowCall.table(
             "\(search.table)/\(search.task.text)",
@@ -193,7 +193,7 @@ struct Journal: Sendable {
         return try await finding(in: history, of: record, for: search)
     }
 
-    private func finding(in history: String, of record: JSON, for search: Search) async throws(Failure) -> Look {
+    private func finding(in history: String, of record: JSON, for search: Search) async throws(Failure) -> Lookup {
         if search.history?.above(in: history)?.isEmpty == true { return .absent }
         let labels = try await connection.labels.labels(of: search.element, in: search.table, session)
         let read: JournalHistory
@@ -209,7 +209,7 @@ struct Journal: Sendable {
         return finding(in: read, by: await session.user, for: search)
     }
 
-    private func finding(in history: JournalHistory, by user: ServiceNowUser?, for search: Search) -> Look {
+    private func finding(in history: JournalHistory, by user: ServiceNowUser?, for search: Search) -> Lookup {
         let isNamed = user?.name.isEmpty == false
         let lines = search.text.headings
         var own: [(id: String, texts: [String])] = []

@@ -6,7 +6,7 @@ import BellhopCore
 /// An actor, because the sources and actions of a connection share the results.
 actor FieldLabels {
     private let place: String
-    /// By table; and by `table.field` for fields that this one does not have: those of referenced records, and unknown ones.
+    /// By table; and by `table.field` for fields that the table does not have: those of referenced records, and unknown ones.
     private var dictionaries: [String: TableDictionary] = [:]
     private var choices: [String: [TaskSchema.Choice]] = [:]
     /// Values by table, field and text. Failed lookups are not kept, because the record may be created later.
@@ -78,7 +78,7 @@ actor FieldLabels {
     ) async throws(Failure) -> String {
         let key = "\(table).\(path)"
         guard let dictionary = try await dictionary(of: path, in: table, session) else {
-            // This account may not read the dictionary, so the references and types that every instance has must do.
+            // This account may not read the dictionary, so only the references and types that every instance has are known.
             if let target = TaskFields.target(of: path) { return try await record(called: text, in: target, for: path, session) }
             guard TaskFields.type(of: path) == .int else { return text }
             throw unresolved(text, path, "it holds a number, and this account may not read its labels: write the number")

@@ -152,7 +152,7 @@ struct AttachmentWrite: Write {
     let time: Timestamp?
     var request = WriteRequest()
 
-    func look(_ occasion: LookOccasion) async throws(Failure) -> Look {
+    func lookUp(_ occasion: LookupOccasion) async throws(Failure) -> Lookup {
         let since: Timestamp? =
             switch occasion {
             case .first, .earlier: since

@@ -213,7 +213,7 @@ struct CommentWrite: Write {
         return reply.serverTime
     }
 
-    func look(_ occasion: LookOccasion) async throws(Failure) -> Look {
+    func lookUp(_ occasion: LookupOccasion) async throws(Failure) -> Lookup {
         var search = search
         switch occasion {
         case .first: return .absent
@@ -225,7 +225,7 @@ struct CommentWrite: Write {
         case .earlier(let readSince): search.since = readSince
         case .unanswered, .answered: break
         }
-        let found = try await journal.look(for: search)
+        let found = try await journal.lookUp(for: search)
         // The server says that the comment was written, and this is the only new entry.
         if occasion == .answered, case .altered(let proof, _) = found, let id = proof.reference {
             let isOurs = context.connection.claims.take(id, for: search.delivery)

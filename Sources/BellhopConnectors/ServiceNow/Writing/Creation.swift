@@ -92,7 +92,7 @@ struct CreationWrite: Write {
     let context: WriteContext
     var request = WriteRequest()
 
-    func look(_ occasion: LookOccasion) async throws(Failure) -> Look {
+    func lookUp(_ occasion: LookupOccasion) async throws(Failure) -> Lookup {
         let why: String
         do throws(Failure) {
             let reply = try await context.session.send(creation.lookup)
@@ -112,7 +112,7 @@ struct CreationWrite: Write {
         }
     }
 
-    private func finding(_ rows: [JSON], total: Int?) -> Look {
+    private func finding(_ rows: [JSON], total: Int?) -> Lookup {
         let (table, key) = (creation.table, creation.key)
         // A server that does not know the field drops the condition and returns other rows.
         guard rows.allSatisfy({ $0.raw(key.name) == key.value }) else {

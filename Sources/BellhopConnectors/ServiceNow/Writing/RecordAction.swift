@@ -82,7 +82,7 @@ struct WriteContext: Sendable {
 }
 
 /// Sends a write in a session. The server may ask for a login although the write took effect, so the write is sent again only after
-/// a look.
+/// a lookup.
 struct WriteRequest: Sendable {
     private var onSessionEnd = SessionState.OnSessionEnd.report
 

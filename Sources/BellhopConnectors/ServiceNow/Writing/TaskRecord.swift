@@ -98,8 +98,8 @@ struct TaskPrefetch: Sendable {
 
     private let ahead = ReadAhead<Kept>()
 
-    /// A task, prefetched since a moment or read now together with upcoming tasks. Nil if the account may not read several tasks at
-    /// once or the answer lacks the task: then it needs its own request.
+    /// A task, prefetched since a moment or read now together with upcoming tasks. Nil if the account may not read several
+    /// tasks at once or the answer lacks the task: then it needs its own request.
     func record(
         for query: Query, since: Timestamp = .distantPast, _ session: ServiceNowSession
     ) async throws(Failure) -> TaskRecord? {

@@ -100,7 +100,7 @@ extension Update {
 struct UpdateWrite: Write {
     static let noun = "update"
     static let isRepeatable = true
-    static let foundAtFirst = "it was already so"
+    static let foundAtFirst = "the fields already had these values"
     private var update: Update
     private let context: WriteContext
     /// The task as read before the first request of this attempt.
@@ -126,7 +126,7 @@ struct UpdateWrite: Write {
         if let refusal = self.update.refusal(by: record) ?? earlier?.refusal(of: self.update, by: record) { throw refusal }
     }
 
-    func look(_ occasion: LookOccasion) async throws(Failure) -> Look {
+    func lookUp(_ occasion: LookupOccasion) async throws(Failure) -> Lookup {
         switch occasion {
         case .first, .gap, .earlier: return update.isMet(by: record) ? .written(Proof("")) : .absent
         case .unanswered, .answered:

@@ -6,7 +6,7 @@ import Testing
 @testable import BellhopConnectors
 
 /// Looks after a write whose answer was lost or wrong, for every kind of write.
-@Suite struct LookTests {
+@Suite struct LookupTests {
     let practice = Practice()
     let task: SimulatedTask
 
@@ -31,7 +31,7 @@ import Testing
     ]
 
     @Test(arguments: kinds, WriteFault.refusals)
-    func `a write that took effect but was refused is not final while looks fail, and is found later`(
+    func `a write that took effect but was refused is not final while lookups fail, and is found later`(
         _ kind: Kind, _ writeFault: WriteFault
     ) async throws {
         practice.simulation.faults.add(FaultRule(writeFault.fault, method: kind.method, takesEffect: true))
