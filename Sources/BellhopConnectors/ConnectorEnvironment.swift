@@ -13,7 +13,7 @@ public struct ConnectorEnvironment: Sendable {
     /// The origin of the addresses that a connection's login was stored for; nil if unknown.
     public var loginPlace: @Sendable (_ connection: String) async throws -> String?
     /// Stores tokens between runs.
-    public var tokens: any TokenKeeper
+    public var tokens: any TokenStorage
     /// The folder of bellhop.yaml, which relative paths are relative to; empty for the current folder.
     public var baseFolder: String
     /// Receives the lines of `log` actions that have no file.
@@ -39,7 +39,7 @@ public struct ConnectorEnvironment: Sendable {
         login: @escaping @Sendable (_ connection: String) async throws -> (username: String, password: String)?,
         loginMark: @escaping @Sendable (_ connection: String) async throws -> String? = { _ in nil },
         loginPlace: @escaping @Sendable (_ connection: String) async throws -> String? = { _ in nil },
-        tokens: any TokenKeeper = NoTokenKeeper(), baseFolder: String, output: @escaping LogSink,
+        tokens: any TokenStorage = NoTokenStorage(), baseFolder: String, output: @escaping LogSink,
         logRotation: LogRotation = LogRotation(), logPlaces: LogPlaces? = nil,
         allowsExec: Bool = false, keepsRates: Bool = false,
         random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }

@@ -34,7 +34,7 @@ extension Connectors {
     }
 
     /// The result of rebuilding a connection.
-    public enum Rebound: Sendable, Hashable {
+    public enum RebuildResult: Sendable, Hashable {
         /// All further requests use the new settings.
         case inUse
         /// The connection cannot be used until this error is fixed.
@@ -50,7 +50,7 @@ extension Connectors {
     ///   - read: reads its current settings.
     public func rebind(
         _ name: String, retriesRefused: Bool, with read: () async throws(Failure) -> Entries
-    ) async throws(CancellationError) -> Rebound {
+    ) async throws(CancellationError) -> RebuildResult {
         try await bound.gate.enter()
         defer { bound.gate.leave() }
         let own = sources.compactMap { $0 as? BoundSource }.filter { $0.connection == name }
@@ -67,7 +67,7 @@ extension Connectors {
 
     private func bind(
         _ name: String, to entries: Entries, _ own: [BoundSource], in environment: ConnectorEnvironment
-    ) async throws(Failure) -> Rebound {
+    ) async throws(Failure) -> RebuildResult {
         let connection: any Connection
         do throws(ConnectorErrors) {
             connection = try await Self.connection(name, entries.kind, entries.settings, environment)

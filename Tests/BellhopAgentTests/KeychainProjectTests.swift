@@ -54,13 +54,13 @@ import Testing
     {
         let (one, two) = (keychain("one"), keychain("two"))
         try shared.setLogin("snow", to: .init(username: "ada", password: "a"))
-        try await one.keep(KeptTokens(refresh: "r1", origin: "o"), of: "other")
-        try one.setTokens("snow", to: KeptTokens(refresh: "r2", origin: "o"))
+        try await one.keep(StoredTokens(refresh: "r1", origin: "o"), of: "other")
+        try one.setTokens("snow", to: StoredTokens(refresh: "r2", origin: "o"))
         #expect(try one.login("snow") == nil)
         #expect(try await one.tokens(of: "snow")?.refresh == "r2")
         #expect(try await two.tokens(of: "other") == nil)
-        try shared.setTokens("common", to: KeptTokens(refresh: "r3", origin: "o"))
-        try await one.keep(KeptTokens(refresh: "r4", origin: "o"), of: "common")
+        try shared.setTokens("common", to: StoredTokens(refresh: "r3", origin: "o"))
+        try await one.keep(StoredTokens(refresh: "r4", origin: "o"), of: "common")
         #expect(try await two.tokens(of: "common")?.refresh == "r4")
     }
 

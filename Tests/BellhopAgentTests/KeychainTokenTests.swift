@@ -9,10 +9,10 @@ import Testing
         let folder = try TemporaryFolder()
         let keychain = Keychain(path: folder.path + "/keychain.json")
         try keychain.setLogin("snow", to: .init(username: "john.doe", password: "p"))
-        let tokens = KeptTokens(
+        let tokens = StoredTokens(
             access: "a", expires: Timestamp(seconds: 1_800_000_000), refresh: "r", username: "john.doe", origin: "o", mark: "7f")
         try await keychain.keep(tokens, of: "snow")
-        let bare = KeptTokens(refresh: "r2", origin: "o")
+        let bare = StoredTokens(refresh: "r2", origin: "o")
         try await keychain.keep(bare, of: "other")
         #expect(try await keychain.tokens(of: "snow") == tokens)
         #expect(try await keychain.tokens(of: "other") == bare)

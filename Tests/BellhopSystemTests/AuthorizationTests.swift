@@ -164,11 +164,11 @@ import Testing
             let first = try #require(shown())
             #expect(first.hasPrefix("Bearer "))
             // No other token is accepted now.
-            stage.simulation.api.door = .field("Authorization", first)
+            stage.simulation.api.requiredCredentials = .field("Authorization", first)
             let same = try await stage.bellhop("run", "--once")
             #expect(same.code == 0, "\(same.errors)")
             // An expired token is renewed once.
-            stage.simulation.api.door = .open
+            stage.simulation.api.requiredCredentials = .open
             stage.time.pass(.seconds(3600))
             let again = try await stage.bellhop("run", "--once")
             #expect(again.code == 0, "\(again.errors)")

@@ -165,7 +165,7 @@ public struct Assembly: Sendable {
     public static func connectors(
         _ configuration: Configuration, clock: any AgentClock, events: any EventSink, notebook: any Notebook,
         output: @escaping LogSink, login: @escaping @Sendable (String) throws -> Keychain.Login?,
-        tokens: any TokenKeeper, hasPlaceholders: Bool = false, keychain: String? = nil, keepsRates: Bool = false
+        tokens: any TokenStorage, hasPlaceholders: Bool = false, keychain: String? = nil, keepsRates: Bool = false
     ) async throws(AssemblyError) -> Connectors {
         let connectors: Connectors
         let environment = ConnectorEnvironment(

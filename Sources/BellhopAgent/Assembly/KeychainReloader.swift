@@ -13,7 +13,7 @@ struct KeychainReloader {
         enum Subject { case connection(String), source(String) }
 
         var subject: Subject
-        var rebound: Connectors.Rebound
+        var rebound: Connectors.RebuildResult
     }
 
     private let assembly: Assembly
@@ -32,7 +32,7 @@ struct KeychainReloader {
         var outcomes: [Outcome] = []
         let isLogin = if case .login = change { true } else { false }
         for connection in connections(using: change) {
-            var rebound: Connectors.Rebound?
+            var rebound: Connectors.RebuildResult?
             if let obstacle = obstacle(project) {
                 rebound = obstacle
             } else {
@@ -49,12 +49,12 @@ struct KeychainReloader {
     }
 
     /// Why no change can be applied; nil if it can.
-    private func obstacle(_ project: String?) -> Connectors.Rebound? {
+    private func obstacle(_ project: String?) -> Connectors.RebuildResult? {
         guard let project, project != assembly.configuration.keychain.project?.id else { return nil }
         return .needsRestart("bellhop.yaml got its line `\(ProjectLine.key)` after the agent's start")
     }
 
-    private func report(_ subject: Outcome.Subject, _ rebound: Connectors.Rebound) -> Outcome {
+    private func report(_ subject: Outcome.Subject, _ rebound: Connectors.RebuildResult) -> Outcome {
         let name =
             switch subject {
             case .connection(let name): name

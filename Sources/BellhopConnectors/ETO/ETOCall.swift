@@ -9,7 +9,7 @@ struct ETOCall: Sendable {
     /// The program that must be current on the server; nil if it does not matter.
     var program: ETOProgram?
     /// The part of the configuration that names the program, for messages.
-    var whose = "the source"
+    var namedBy = "the source"
     /// Whether to keep the current program. It belongs to the account, so a running agent of Bellhop may depend on it.
     var keepsProgram = false
     /// Whether the request may change something.

@@ -72,9 +72,9 @@ struct ETOChain: Sendable {
 
     /// The choice that the configuration names by its key or name; without one, the only choice.
     ///
-    /// - Parameter whose: the source or step that names it, for messages; nil for the connection.
+    /// - Parameter namedBy: the source or step that names it, for messages; nil for the connection.
     func choose(
-        _ wanted: String?, from choices: [ETOChoice], _ setting: String, whose: String? = nil
+        _ wanted: String?, from choices: [ETOChoice], _ setting: String, namedBy: String? = nil
     ) throws(Failure) -> ETOChoice {
         func offered() -> String {
             let names = choices.prefix(20).map { Redaction.excerpt(DisplayText.line(GUID.masked($0.name)), length: 60) }
@@ -91,13 +91,13 @@ struct ETOChain: Sendable {
         if let choice = choices.first(where: { same($0.key) }) { return choice }
         let named = choices.filter { same($0.name) }
         if named.count == 1 { return named[0] }
-        if let whose {
+        if let namedBy {
             let shown = Redaction.excerpt(DisplayText.line(GUID.masked(wanted)), length: 60)
             throw Failure(
                 .badArguments, .giveUp,
                 named.isEmpty
-                    ? "This account has no `\(setting)` called `\(shown)`, which \(whose) names; \(offered())."
-                    : "There are \(named.count) called `\(shown)`, which \(whose) names: give `\(setting)` by its number.")
+                    ? "This account has no `\(setting)` called `\(shown)`, which \(namedBy) names; \(offered())."
+                    : "There are \(named.count) called `\(shown)`, which \(namedBy) names: give `\(setting)` by its number.")
         }
         throw Failure(
             .forbidden, .pauseConnection,

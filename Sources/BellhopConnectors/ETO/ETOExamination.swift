@@ -10,7 +10,7 @@ struct ETOExamination {
     func run() async -> [Finding] {
         var findings = await connection.session.examine()
         let isLoggedIn = findings.allSatisfy { $0.state != .missing }
-        findings.append(.clock(connection.watch.latest.time, here: connection.clock.now, whose: "ETO"))
+        findings.append(.clock(connection.watch.latest.time, here: connection.clock.now, server: "ETO"))
         guard isLoggedIn else { return findings }
         for source in needs.sources { findings.append(await read(source)) }
         var seen: Set<String> = []
@@ -19,7 +19,7 @@ struct ETOExamination {
             let program = ItemValue.text(need.constants["program"])
             if seen.insert("\(number) \(program)").inserted { findings.append(await add(number, need)) }
         }
-        if let limit = Finding.limit(connection.watch.latest.limit, whose: "the server") { findings.append(limit) }
+        if let limit = Finding.limit(connection.watch.latest.limit, server: "the server") { findings.append(limit) }
         return findings
     }
 
@@ -57,14 +57,14 @@ struct ETOExamination {
     }
 
     /// The finding if a source or a step names a program that does not exist; nil if it exists, or if the check fails.
-    private func wrongProgram(_ program: ETOProgram?, _ subject: String, _ whose: String) async -> Finding? {
+    private func wrongProgram(_ program: ETOProgram?, _ subject: String, _ namedBy: String) async -> Finding? {
         guard let program else { return nil }
         do throws(Failure) {
-            try await connection.session.check(program, whose: whose)
+            try await connection.session.check(program, namedBy: namedBy)
             return nil
         } catch {
             guard error.reason == .badArguments else { return nil }
-            return Finding(subject, error, remedy: "check the `program` of \(whose)")
+            return Finding(subject, error, remedy: "check the `program` of \(namedBy)")
         }
     }
 

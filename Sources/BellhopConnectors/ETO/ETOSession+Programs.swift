@@ -6,14 +6,14 @@ import BellhopCore
 extension ETOSession {
     /// Makes a program the current one on the server.
     ///
-    /// - Parameter whose: the source or the step that names it; nil for the connection.
-    func choose(_ program: ETOProgram, whose: String?) async throws(Failure) -> ETOAnswer {
+    /// - Parameter namedBy: the source or the step that names it; nil for the connection.
+    func choose(_ program: ETOProgram, namedBy: String?) async throws(Failure) -> ETOAnswer {
         let id: Int64
         switch program {
         case .id(let number): id = number
         case .name:
             if let answer = try await loadPrograms() { return answer }
-            guard let number = Int64(try choice(program, whose).key) else { preconditionFailure("a program's key is a number") }
+            guard let number = Int64(try choice(program, namedBy).key) else { preconditionFailure("a program's key is a number") }
             id = number
         }
         if login?.program == id { return .ok(ETOReply(status: 200, body: [])) }
@@ -24,15 +24,15 @@ extension ETOSession {
         case .ok: login?.program = id
         case .doubtful, .refused:
             // Either the session has ended or the program does not exist: the list of programs shows which.
-            if case .id = program, whose != nil, try await loadPrograms() == nil { _ = try choice(program, whose) }
+            if case .id = program, namedBy != nil, try await loadPrograms() == nil { _ = try choice(program, namedBy) }
         case .throttled, .gateway, .redirect, .page: break
         }
         return answer
     }
 
-    func enter(_ program: ETOProgram?, whose: String?) async throws(Failure) {
+    func enter(_ program: ETOProgram?, namedBy: String?) async throws(Failure) {
         guard let program else { return }
-        try await choose(program, whose: whose).reply(from: base.place)
+        try await choose(program, namedBy: namedBy).reply(from: base.place)
     }
 
     /// Checks that the connection's program exists, and keeps the current one.
@@ -44,11 +44,11 @@ extension ETOSession {
     }
 
     /// Fails if a source or a step names a program that does not exist; keeps the current one.
-    func check(_ program: ETOProgram, whose: String) async throws(Failure) {
+    func check(_ program: ETOProgram, namedBy: String) async throws(Failure) {
         try await gate.inTurn { () async throws(Failure) in
             if self.login == nil { try await self.logIn(force: false) }
             try await self.loadPrograms()?.reply(from: self.base.place)
-            _ = try self.choice(program, whose)
+            _ = try self.choice(program, namedBy)
         }
     }
 
@@ -61,12 +61,12 @@ extension ETOSession {
         return nil
     }
 
-    private func choice(_ program: ETOProgram, _ whose: String?) throws(Failure) -> ETOChoice {
+    private func choice(_ program: ETOProgram, _ namedBy: String?) throws(Failure) -> ETOChoice {
         let key =
             switch program {
             case .id(let number): String(number)
             case .name(let name): name
             }
-        return try chain.choose(key, from: login?.programs ?? [], "program", whose: whose)
+        return try chain.choose(key, from: login?.programs ?? [], "program", namedBy: namedBy)
     }
 }

@@ -88,14 +88,14 @@ actor ETOSession {
 
     /// The number of a program, or of the connection's; nil if neither is set.
     ///
-    /// - Parameter asker: the part of the configuration that names the program, for messages.
-    func programID(of program: ETOProgram?, for asker: String) async throws(Failure) -> Int64? {
-        let whose = program == nil ? nil : asker
+    /// - Parameter user: the part of the configuration that names the program, for messages.
+    func programID(of program: ETOProgram?, for user: String) async throws(Failure) -> Int64? {
+        let namedBy = program == nil ? nil : user
         guard let program = program ?? wanted.program else { return nil }
         if case .id(let number) = program { return number }
         return try await gate.inTurn { () async throws(Failure) in
             if self.login == nil { try await self.logIn(force: false) }
-            try await self.enter(program, whose: whose)
+            try await self.enter(program, namedBy: namedBy)
             return self.login?.program
         }
     }
@@ -105,7 +105,7 @@ actor ETOSession {
         try await gate.inTurn { () async throws(Failure) in
             self.pauses.endAll()
             let login = try await self.logIn(force: true)
-            try await self.enter(self.wanted.program, whose: nil)
+            try await self.enter(self.wanted.program, namedBy: nil)
             return "\(self.account.username), \(login.enterprise.name), \(login.site.name)"
         }
     }
@@ -190,7 +190,7 @@ actor ETOSession {
     /// Makes the request's program the current one if necessary, and sends the request.
     private func attempt(_ call: ETOCall, _ isSent: inout Bool) async throws(Failure) -> ETOAnswer {
         if !call.keepsProgram, let program = call.program ?? wanted.program {
-            let answer = try await choose(program, whose: call.program == nil ? nil : call.whose)
+            let answer = try await choose(program, namedBy: call.program == nil ? nil : call.namedBy)
             guard case .ok = answer else { return answer }
         }
         isSent = true

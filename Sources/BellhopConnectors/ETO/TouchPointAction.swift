@@ -26,7 +26,7 @@ public struct TouchPointAction: Action {
         ], effect: .makes)
 
     /// The step's name in messages, for a program that the step names.
-    static let asker = "the step"
+    static let stepName = "the step"
     private let connection: ETOConnection
     private let times: WriteTimes
 
@@ -133,7 +133,7 @@ struct TouchPointWrite: Write {
     /// The answer to a request in the program of the entry.
     private func read(_ call: ETOCall) async throws(Failure) -> JSON {
         var call = call
-        (call.program, call.whose) = (entry.program, TouchPointAction.asker)
+        (call.program, call.namedBy) = (entry.program, TouchPointAction.stepName)
         return try await connection.session.send(call).json(from: connection.session.base.place)
     }
 
@@ -186,7 +186,7 @@ struct TouchPointWrite: Write {
 
     func send(notAfter: Timestamp) async throws(Failure) -> Sent {
         let (session, place) = (connection.session, connection.session.base.place)
-        let program = try await session.programID(of: entry.program, for: TouchPointAction.asker)
+        let program = try await session.programID(of: entry.program, for: TouchPointAction.stepName)
         let reply = try await session.send(entry.call(notAfter: notAfter, program: program))
         let result = try? reply.json(from: place)
         let record = result?["AddTouchPointResponseResult"] ?? result

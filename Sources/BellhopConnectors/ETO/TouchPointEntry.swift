@@ -130,7 +130,7 @@ struct TouchPointEntry: Sendable, Hashable {
         response["ResponseElements"] = .array(answers.map(\.json))
         return ETOCall(
             method: "POST", target: "TouchPoint.svc/TouchPointResponseAdd/", body: ["TouchPointResponse": .object(response)],
-            program: program, whose: TouchPointAction.asker, changesSomething: true, notAfter: notAfter)
+            program: program, namedBy: TouchPointAction.stepName, changesSomething: true, notAfter: notAfter)
     }
 }
 

@@ -119,9 +119,9 @@ public struct TouchPointsSource: Source {
         call.keepsProgram = true
         call.timeout = timeout
         let count = try listing(try await connection.session.send(call)).entries.count
-        let whose = subjects[0].map { " of subject \($0)" } ?? ""
+        let suffix = subjects[0].map { " of subject \($0)" } ?? ""
         let rest = subjects.count > 1 ? ", the first of \(subjects.count)" : ""
-        return (count, "\(counted(count, "response")) to TouchPoint \(touchPoint)\(whose)\(rest)")
+        return (count, "\(counted(count, "response")) to TouchPoint \(touchPoint)\(suffix)\(rest)")
     }
 
     private func unreadable(_ error: ListingError) -> Failure {

@@ -9,7 +9,7 @@ import NIOTLS
 final class HandshakeWatch: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    struct Broken: Error {}
+    struct HandshakeFailed: Error {}
 
     struct Certificate: Sendable {
         var end: Timestamp
@@ -35,7 +35,9 @@ final class HandshakeWatch: ChannelInboundHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case .handshakeCompleted? = event as? TLSUserEvent {
             do {
-                guard let certificate = try context.pipeline.syncOperations.nioSSL_peerCertificate() else { throw Broken() }
+                guard let certificate = try context.pipeline.syncOperations.nioSSL_peerCertificate() else {
+                    throw HandshakeFailed()
+                }
                 promise.succeed(Certificate(certificate))
             } catch {
                 promise.fail(error)
@@ -50,7 +52,7 @@ final class HandshakeWatch: ChannelInboundHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        promise.fail(Broken())
+        promise.fail(HandshakeFailed())
         context.fireChannelInactive()
     }
 }

@@ -96,7 +96,7 @@ struct NetworkExamination: Sendable {
         let context = try NIOSSLContext(configuration: tls)
         let channel = try await connect(address)
         let promise = channel.eventLoop.makePromise(of: HandshakeWatch.Certificate.self)
-        let late = channel.eventLoop.scheduleTask(in: .nanoseconds(patience.wholeNanoseconds)) { promise.fail(Late()) }
+        let late = channel.eventLoop.scheduleTask(in: .nanoseconds(patience.wholeNanoseconds)) { promise.fail(TimedOut()) }
         let host = address.host
         channel.eventLoop.execute {
             do {
@@ -115,7 +115,7 @@ struct NetworkExamination: Sendable {
         return try await promise.futureResult.get()
     }
 
-    private struct Late: Error {}
+    private struct TimedOut: Error {}
 
     // MARK: The connection
 

@@ -72,17 +72,17 @@ public struct ExecAction: Action {
             folder: folder, input: Array((arguments["stdin"].map(Self.text) ?? "").utf8),
             limit: .microseconds(arguments["timeout"]?.asInt ?? 60_000_000))
         let label = DisplayText.line(name.split(separator: "/").last.map(String.init) ?? name)
-        let ended: Program.Ended
+        let result: Program.RunResult
         do {
-            ended = try await program.run()
+            result = try await program.run()
         } catch is CancellationError {
             throw Failure(.interrupted, .unknownOutcome, "`\(label)` was stopped before it ended.")
         } catch {
             throw Failure(.fileSystem, .retry(after: nil), "`\(label)` could not be started: \(DisplayText.line("\(error)")).")
         }
         let secrets = environment.filter { Redaction.suggestsSecret($0.key) }.map(\.value)
-        let output = Self.shown(ended.output, hiding: secrets)
-        switch ended.cause {
+        let output = Self.shown(result.output, hiding: secrets)
+        switch result.cause {
         case .exited(0): return Receipt(output.isEmpty ? "exit 0" : "exit 0: \(output)")
         case .exited(let code):
             let remedy = Self.permanentErrors.contains(code) ? Failure.Remedy.giveUp : .retry(after: nil)

@@ -16,7 +16,7 @@ struct Program: Sendable {
     var limit: Duration
 
     /// The result of a run.
-    struct Ended: Sendable {
+    struct RunResult: Sendable {
         enum Cause: Sendable, Hashable {
             case exited(Int32)
             case signaled(Int32)
@@ -36,14 +36,14 @@ struct Program: Sendable {
 
     /// Runs the program until it ends, and then kills the processes that remain in its process group. Cancelling the task stops
     /// the program.
-    func run() async throws -> Ended {
+    func run() async throws -> RunResult {
         var options = PlatformOptions()
         // A process group of its own can be stopped as a whole; without a terminal, no program can prompt a person.
         options.createSession = true
         options.teardownSequence = Self.teardown
         var variables: [Environment.Key: String] = [:]
         for (name, value) in environment { variables[Environment.Key(stringLiteral: name)] = value }
-        let kept = KeptOutput()
+        let kept = TruncatedOutput()
         let (input, limit) = (input, limit)
         let result = try await Subprocess.run(
             .path(FilePath(path)), arguments: Arguments(arguments), environment: .custom(variables),
@@ -94,13 +94,13 @@ struct Program: Sendable {
             return wasStopped
         }
         try Task.checkCancellation()
-        let cause: Ended.Cause =
+        let cause: RunResult.Cause =
             switch result.terminationStatus {
             case _ where result.closureResult: .stopped
             case .exited(let code): .exited(code)
             case .signaled(let signal): .signaled(signal)
             }
-        return Ended(cause: cause, output: kept.text)
+        return RunResult(cause: cause, output: kept.text)
     }
 
     private enum Part: Sendable { case written, read, ended, late, cancelled }
@@ -123,7 +123,7 @@ struct Program: Sendable {
 /// does not fill the memory.
 ///
 /// A class with a lock, because the output is read by a task of its own.
-final class KeptOutput: Sendable {
+final class TruncatedOutput: Sendable {
     private struct State {
         var head: [UInt8] = []
         var tail: [UInt8] = []

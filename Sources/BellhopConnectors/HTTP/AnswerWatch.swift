@@ -73,22 +73,22 @@ struct RateLimit: Sendable, Hashable {
 
 extension Finding {
     /// The finding for the difference between a server's clock and this machine's.
-    static func clock(_ serverTime: Timestamp?, here now: Timestamp, whose: String) -> Finding {
-        guard let serverTime else { return Finding("clock", .unknown, "\(whose) does not report its time") }
+    static func clock(_ serverTime: Timestamp?, here now: Timestamp, server: String) -> Finding {
+        guard let serverTime else { return Finding("clock", .unknown, "\(server) does not report its time") }
         let skew = serverTime - now
         let seconds = Int(abs(skew.seconds))
         if seconds <= 60 { return Finding("clock", .ok, "the clocks agree") }
         return Finding(
-            "clock", .note, "this machine's clock is \(seconds) s \(skew > .zero ? "behind" : "ahead of") \(whose)'s",
+            "clock", .note, "this machine's clock is \(seconds) s \(skew > .zero ? "behind" : "ahead of") \(server)'s",
             remedy: "synchronize it with a time server")
     }
 
     /// The finding for a server's request limit; nil if it reports none.
-    static func limit(_ limit: RateLimit?, whose: String) -> Finding? {
+    static func limit(_ limit: RateLimit?, server: String) -> Finding? {
         guard let limit else { return nil }
         let left = limit.left.map { ", of which \($0) were left" } ?? ""
         return Finding(
-            "rate limit", .note, "\(whose) allows \(limit.limit) requests in its time window\(left)",
+            "rate limit", .note, "\(server) allows \(limit.limit) requests in its time window\(left)",
             remedy: "a longer `every`, or `rate:` on the connection, stays below it")
     }
 }

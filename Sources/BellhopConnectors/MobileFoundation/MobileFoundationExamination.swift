@@ -17,7 +17,7 @@ struct MobileFoundationExamination {
                 ? "add the scope to the client on the server or check `scope`" : "check `client_id` and `client_secret`"
             findings.append(Finding("token", error, remedy: remedy))
         }
-        findings.append(.clock(connection.watch.latest.time, here: connection.clock.now, whose: "the server"))
+        findings.append(.clock(connection.watch.latest.time, here: connection.clock.now, server: "the server"))
         guard findings[0].state == .ok else { return findings }
         for source in needs.sources { findings.append(await read(source)) }
         for need in needs.actions where need.action == AdapterAction.manifest.kind {
@@ -28,7 +28,7 @@ struct MobileFoundationExamination {
                     "rule \(need.rule): whether it answers, and with which scope, cannot be checked in advance",
                     remedy: "check that it is deployed, and that \(connection.clientID) has its scope"))
         }
-        if let limit = Finding.limit(connection.watch.latest.limit, whose: "the server") { findings.append(limit) }
+        if let limit = Finding.limit(connection.watch.latest.limit, server: "the server") { findings.append(limit) }
         return findings
     }
 

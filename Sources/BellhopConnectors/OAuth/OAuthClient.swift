@@ -8,7 +8,7 @@ public actor OAuthClient {
     public nonisolated let settings: OAuthSettings
     private let connection: String
     private let exchange: any HTTPExchange
-    private let keeper: any TokenKeeper
+    private let storage: any TokenStorage
     private let memory: RefusalMemory
     private let pause: HostPause
     private let clock: any AgentClock
@@ -18,7 +18,7 @@ public actor OAuthClient {
     /// The newest refresh token; nil before the first answer, and after it was refused.
     private var refresh: String?
     /// Tokens that are not yet in the keychain.
-    private var unsaved: KeptTokens?
+    private var unsaved: StoredTokens?
     /// How many renewals have finished, with or without a token.
     private var finishedRenewals = 0
     /// The failure of the last renewal; nil if it succeeded.
@@ -35,7 +35,7 @@ public actor OAuthClient {
         self.settings = settings
         self.connection = connection
         self.exchange = exchange
-        keeper = environment.tokens
+        storage = environment.tokens
         memory = RefusalMemory(
             connection: connection, instance: settings.tokenAddress.text, notebook: environment.notebook, salt: environment.random
         )
@@ -101,7 +101,7 @@ public actor OAuthClient {
     public func redeem(_ code: String, of request: AuthorizationRequest) async throws(Failure) {
         let form = TokenForm.redeeming(code, request, settings)
         switch await send(form) {
-        case .granted(let grant): _ = try await store(grant, instead: nil, kept: nil, isLogin: true)
+        case .granted(let grant): _ = try await store(grant, instead: nil, stored: nil, isLogin: true)
         case .refused(let status, let reason):
             throw Failure(
                 .unauthenticated, .giveUp,
@@ -114,9 +114,9 @@ public actor OAuthClient {
 
     /// Adds the user's name to the tokens before `bellhop login` stores them, so that the first start knows it.
     func note(user username: String) async {
-        guard case .authorizationCode = settings.grant, var tokens = try? await kept(), tokens.mark.isEmpty else { return }
+        guard case .authorizationCode = settings.grant, var tokens = try? await stored(), tokens.mark.isEmpty else { return }
         tokens.username = username
-        try? await keeper.keep(tokens, of: connection)
+        try? await storage.keep(tokens, of: connection)
     }
 
     private func usable(instead stale: OAuthToken?) -> OAuthToken? {
@@ -135,18 +135,18 @@ public actor OAuthClient {
     }
 
     private func renewed(_ stale: OAuthToken?, force: Bool) async throws(Failure) -> OAuthToken {
-        let kept = try await kept()
-        if let token = adopt(kept, instead: stale) { return token }
+        let stored = try await stored()
+        if let token = adopt(stored, instead: stale) { return token }
         var tried: String?
-        if let current = refreshToken(kept) {
+        if let current = refreshToken(stored) {
             tried = current
             do throws(Failure) {
-                return try await requestToken(.refreshing(current, settings, mark: kept?.mark ?? ""), stale, kept, force)
+                return try await requestToken(.refreshing(current, settings, mark: stored?.mark ?? ""), stale, stored, force)
             } catch {
                 guard error.reason == .unauthenticated else { throw error }
                 refresh = nil
                 // Another program may have renewed first and stored the next refresh token.
-                if let now = try await self.kept(), let next = now.refresh, next != current {
+                if let now = try await self.stored(), let next = now.refresh, next != current {
                     return try await requestToken(.refreshing(next, settings, mark: now.mark), stale, now, force)
                 }
                 if settings.needsKeeping { throw error }
@@ -164,33 +164,33 @@ public actor OAuthClient {
                 ? "No tokens are stored for connection \(connection)" : "The tokens of connection \(connection) are used up"
             throw Failure(.unauthenticated, .pauseConnection, "\(state): run `bellhop login \(connection)`.")
         }
-        return try await requestToken(form, stale, kept, force)
+        return try await requestToken(form, stale, stored, force)
     }
 
     /// The tokens in the keychain; nil if there are none or they belong to another client.
-    private func kept() async throws(Failure) -> KeptTokens? {
+    private func stored() async throws(Failure) -> StoredTokens? {
         guard settings.needsKeeping else { return nil }
         do {
-            return try await keeper.tokens(of: connection).flatMap { $0.origin == settings.origin ? $0 : nil }
+            return try await storage.tokens(of: connection).flatMap { $0.origin == settings.origin ? $0 : nil }
         } catch {
             throw Failure(.fileSystem, .retry(after: nil), "The tokens of connection \(connection) cannot be read: \(error).")
         }
     }
 
     /// Uses a valid access token from the keychain, for example one that `bellhop login` stored.
-    private func adopt(_ kept: KeptTokens?, instead stale: OAuthToken?) -> OAuthToken? {
-        guard let kept, let access = kept.access, access != stale?.text, access != token?.text else { return nil }
+    private func adopt(_ stored: StoredTokens?, instead stale: OAuthToken?) -> OAuthToken? {
+        guard let stored, let access = stored.access, access != stale?.text, access != token?.text else { return nil }
         let now = clock.now
-        let left = kept.expires.map { $0 - now }
-        if let left, left <= (kept.refresh == nil ? .zero : OAuthToken.margin) { return nil }
+        let left = stored.expires.map { $0 - now }
+        if let left, left <= (stored.refresh == nil ? .zero : OAuthToken.margin) { return nil }
         let adopted = OAuthToken(access, expiresIn: left, instead: nil, at: now)
         token = adopted
-        refresh = kept.refresh
+        refresh = stored.refresh
         return adopted
     }
 
-    private func refreshToken(_ kept: KeptTokens?) -> String? {
-        if let kept = kept?.refresh { return kept }
+    private func refreshToken(_ stored: StoredTokens?) -> String? {
+        if let stored = stored?.refresh { return stored }
         if let refresh { return refresh }
         if case .refreshToken(let first) = settings.grant { return first }
         return nil
@@ -198,7 +198,7 @@ public actor OAuthClient {
 
     /// Requests a token, unless the token endpoint refused these credentials before.
     private func requestToken(
-        _ form: TokenForm, _ stale: OAuthToken?, _ kept: KeptTokens?, _ force: Bool
+        _ form: TokenForm, _ stale: OAuthToken?, _ stored: StoredTokens?, _ force: Bool
     ) async throws(Failure) -> OAuthToken {
         if !force {
             try await memory.check(form.credentials)
@@ -206,7 +206,7 @@ public actor OAuthClient {
         }
         switch await send(form) {
         case .granted(let grant):
-            let token = try await store(grant, instead: stale, kept: kept, isLogin: false)
+            let token = try await store(grant, instead: stale, stored: stored, isLogin: false)
             try await RefusalMemory.noting { try await memory.forget() }
             return token
         case .refused(let status, let reason):
@@ -236,19 +236,19 @@ public actor OAuthClient {
 
     /// Stores the granted tokens. Tokens that must survive a restart are stored before they are used.
     private func store(
-        _ grant: TokenAnswer.Grant, instead stale: OAuthToken?, kept: KeptTokens?, isLogin: Bool
+        _ grant: TokenAnswer.Grant, instead stale: OAuthToken?, stored: StoredTokens?, isLogin: Bool
     ) async throws(Failure) -> OAuthToken {
         let old = token?.text == grant.access ? token : stale
         let new = OAuthToken(grant.access, expiresIn: grant.expiresIn, instead: old, at: clock.now)
         token = new
         // Without a new refresh token the old one stays valid.
-        let next = grant.refresh ?? (isLogin ? nil : refreshToken(kept))
-        let isReplaced = next != refreshToken(kept)
+        let next = grant.refresh ?? (isLogin ? nil : refreshToken(stored))
+        let isReplaced = next != refreshToken(stored)
         refresh = next
         if settings.needsKeeping, isReplaced || isLogin {
-            unsaved = KeptTokens(
-                access: new.text, expires: new.expires, refresh: next, username: kept?.username ?? "", origin: settings.origin,
-                mark: kept?.mark ?? "", client: kept?.client)
+            unsaved = StoredTokens(
+                access: new.text, expires: new.expires, refresh: next, username: stored?.username ?? "", origin: settings.origin,
+                mark: stored?.mark ?? "", client: stored?.client)
             try await storeUnsavedTokens()
         }
         return new
@@ -257,7 +257,7 @@ public actor OAuthClient {
     private func storeUnsavedTokens() async throws(Failure) {
         guard let tokens = unsaved else { return }
         do {
-            try await keeper.keep(tokens, of: connection)
+            try await storage.keep(tokens, of: connection)
             unsaved = nil
         } catch {
             throw Failure(

@@ -45,7 +45,7 @@ public struct OAuthToken: Sendable, Hashable, CustomStringConvertible, CustomDeb
 }
 
 /// Tokens of a connection that survive a restart. Never prints them.
-public struct KeptTokens: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+public struct StoredTokens: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     public var access: String?
     /// When `access` ends; nil if unknown.
     public var expires: Timestamp?
@@ -72,21 +72,21 @@ public struct KeptTokens: Sendable, Hashable, CustomStringConvertible, CustomDeb
         self.client = client
     }
 
-    public var description: String { "KeptTokens(\(username))" }
+    public var description: String { "StoredTokens(\(username))" }
     public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: ["username": username]) }
 }
 
-/// Keeps tokens between runs, in the keychain; never in the database.
-public protocol TokenKeeper: Sendable {
+/// Stores tokens between runs, in the keychain; never in the database.
+public protocol TokenStorage: Sendable {
     /// The stored tokens of a connection; nil if there are none.
-    func tokens(of connection: String) async throws -> KeptTokens?
-    func keep(_ tokens: KeptTokens, of connection: String) async throws
+    func tokens(of connection: String) async throws -> StoredTokens?
+    func keep(_ tokens: StoredTokens, of connection: String) async throws
 }
 
-/// Keeps nothing: for uses without requests.
-public struct NoTokenKeeper: TokenKeeper {
+/// Stores nothing: for uses without requests.
+public struct NoTokenStorage: TokenStorage {
     public init() {}
-    public func tokens(of connection: String) async throws -> KeptTokens? { nil }
-    public func keep(_ tokens: KeptTokens, of connection: String) async throws {}
+    public func tokens(of connection: String) async throws -> StoredTokens? { nil }
+    public func keep(_ tokens: StoredTokens, of connection: String) async throws {}
 }

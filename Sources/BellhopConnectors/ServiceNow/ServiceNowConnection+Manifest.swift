@@ -136,7 +136,7 @@ extension ServiceNowConnection {
     private static func withStoredTokens(
         _ name: String, _ settings: Settings, in environment: ConnectorEnvironment
     ) async throws(ConnectorError) -> ServiceNowConnection? {
-        let tokens: KeptTokens?
+        let tokens: StoredTokens?
         do {
             tokens = try await environment.tokens.tokens(of: name)
         } catch {

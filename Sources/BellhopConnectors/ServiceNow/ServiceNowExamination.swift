@@ -59,7 +59,7 @@ struct ServiceNowExamination {
 
     // MARK: The user and the clock
 
-    private var clock: Finding { .clock(serverTime, here: connection.clock.now, whose: "the instance") }
+    private var clock: Finding { .clock(serverTime, here: connection.clock.now, server: "the instance") }
 
     private mutating func examineUser(_ user: ServiceNowUser) async {
         let name = EncodedQuery.escaped(user.username)

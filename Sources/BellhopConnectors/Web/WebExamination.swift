@@ -30,11 +30,11 @@ struct WebExamination {
         if let login { findings.append(login) }
         let reported = connection.watch.latest
         if login?.state != .missing || reported.time != nil {
-            findings.append(.clock(reported.time, here: connection.clock.now, whose: "the server"))
+            findings.append(.clock(reported.time, here: connection.clock.now, server: "the server"))
         }
         if login?.state == .missing { return findings }
         findings += reading + actions
-        if let limit = Finding.limit(reported.limit, whose: "the server") { findings.append(limit) }
+        if let limit = Finding.limit(reported.limit, server: "the server") { findings.append(limit) }
         return findings
     }
 

@@ -66,7 +66,7 @@ extension AdminAPI {
         case ("GET", nil, 1): return .json(200, api.json)
         case ("PATCH", nil, 1):
             var form = try AdminForm(request)
-            if form.has("door") { api.door = try door(try form.value("door")) }
+            if form.has("door") { api.requiredCredentials = try requiredCredentials(try form.value("door")) }
             if form.has("rate_limit") { api.rateLimit = try form.int("rate_limit") }
             if let value = try form.bool("has_validators") { api.hasValidators = value }
             if let quirks = try form.choices("quirks", SimulatedAPI.Quirk.self, kind: "quirk") { api.quirks = quirks }
@@ -93,7 +93,7 @@ extension AdminAPI {
         return Reply(204)
     }
 
-    private func door(_ value: JSON?) throws(AdminProblem) -> SimulatedAPI.Door {
+    private func requiredCredentials(_ value: JSON?) throws(AdminProblem) -> SimulatedAPI.RequiredCredentials {
         guard let value else { return .open }
         var form = AdminForm(value)
         let header = try form.requiredText("header")
@@ -175,7 +175,7 @@ extension SimulatedAPI {
                         "updated": .string(CivilTime.text($0.updated)),
                     ]
                 }),
-            "writes": .int(writes), "is_open": .bool(door == .open), "has_validators": .bool(hasValidators),
+            "writes": .int(writes), "is_open": .bool(requiredCredentials == .open), "has_validators": .bool(hasValidators),
             "quirks": .array(quirks.map(\.rawValue).sorted().map(JSON.string)),
         ]
     }

@@ -16,7 +16,7 @@ extension SimulatedAPI.State {
     private var total: Int { statedTotal ?? issues.count }
 
     private mutating func answer(_ request: ReceivedRequest, at now: Int64) -> Reply {
-        if case .field(let name, let value) = door, request.header(name) != value {
+        if case .field(let name, let value) = requiredCredentials, request.header(name) != value {
             return .json(401, ["message": "Requires authentication"])
         }
         if quirks.contains(.echoes) {

@@ -58,7 +58,7 @@ public final class SimulatedAPI: Sendable {
     }
 
     /// The required credentials.
-    public enum Door: Sendable, Hashable {
+    public enum RequiredCredentials: Sendable, Hashable {
         case open
         /// Requests must have this field with this value.
         case field(String, String)
@@ -67,7 +67,7 @@ public final class SimulatedAPI: Sendable {
     struct State: Sendable {
         var issues: [Issue] = []
         var lastID = 0
-        var door = Door.open
+        var requiredCredentials = RequiredCredentials.open
         var rateLimit: Int?
         var quirks: Set<Quirk> = []
         var writes = 0
@@ -91,9 +91,9 @@ public final class SimulatedAPI: Sendable {
     /// How many writes took effect.
     public var writes: Int { state.withLock { $0.writes } }
 
-    public var door: Door {
-        get { state.withLock { $0.door } }
-        set { state.withLock { $0.door = newValue } }
+    public var requiredCredentials: RequiredCredentials {
+        get { state.withLock { $0.requiredCredentials } }
+        set { state.withLock { $0.requiredCredentials = newValue } }
     }
 
     /// The value of `X-RateLimit-Limit`; nil for none.

@@ -51,7 +51,7 @@ final class UnhandledConnections: Sendable {
 
 /// A channel whose connections are kept until they are handled.
 struct TrackedChannel<Base: ServerChildChannel>: ServerChildChannel {
-    struct Ended: Error {}
+    struct ServerEnded: Error {}
 
     private let base: Base
     private let connections: UnhandledConnections
@@ -62,7 +62,7 @@ struct TrackedChannel<Base: ServerChildChannel>: ServerChildChannel {
     }
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
-        guard connections.begin() else { return channel.eventLoop.makeFailedFuture(Ended()) }
+        guard connections.begin() else { return channel.eventLoop.makeFailedFuture(ServerEnded()) }
         let made = base.setup(channel: channel, logger: logger)
         let name = ObjectIdentifier(channel)
         made.whenComplete { [base, connections] result in

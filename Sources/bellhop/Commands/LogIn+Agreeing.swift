@@ -108,10 +108,10 @@ extension LogIn {
 
 /// Holds the tokens of a login until it is tried and stored. A class over a lock, because the connection writes them and the command
 /// reads them.
-final class DraftTokens: TokenKeeper {
-    private let kept = Mutex<KeptTokens?>(nil)
+final class DraftTokens: TokenStorage {
+    private let kept = Mutex<StoredTokens?>(nil)
 
-    func tokens(of connection: String) async throws -> KeptTokens? { kept.withLock { $0 } }
+    func tokens(of connection: String) async throws -> StoredTokens? { kept.withLock { $0 } }
 
-    func keep(_ tokens: KeptTokens, of connection: String) async throws { kept.withLock { $0 = tokens } }
+    func keep(_ tokens: StoredTokens, of connection: String) async throws { kept.withLock { $0 = tokens } }
 }

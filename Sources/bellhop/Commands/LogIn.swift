@@ -173,7 +173,7 @@ struct LogIn: AsyncParsableCommand {
     /// The connectors of this connection alone.
     func connectors(
         _ configuration: Configuration, notebook: any Notebook, login: (username: String, password: String)?,
-        tokens: any TokenKeeper
+        tokens: any TokenStorage
     ) async throws(CommandError) -> Connectors {
         let environment = ConnectorEnvironment(
             clock: SystemClock(), events: NoOpSink(), notebook: notebook, login: { _ in login }, tokens: tokens,

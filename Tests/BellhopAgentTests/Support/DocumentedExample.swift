@@ -116,7 +116,7 @@ enum DocumentedExample: Sendable {
         do throws(AssemblyError) {
             connectors = try await Assembly.connectors(
                 configuration, clock: SystemClock(), events: NoOpSink(), notebook: NoOpSink(), output: { _ in },
-                login: { _ in Keychain.Login(username: "john.doe", password: "none") }, tokens: NoTokenKeeper())
+                login: { _ in Keychain.Login(username: "john.doe", password: "none") }, tokens: NoTokenStorage())
         } catch {
             switch error {
             case .diagnostics(let problems): throw .diagnostics(problems)

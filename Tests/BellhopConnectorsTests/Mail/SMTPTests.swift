@@ -186,16 +186,16 @@ struct SMTPTests: SMTPPractice {
     }
 
     @Test func `only AUTH and its continuation count as steps of the login`() {
-        var talk = SMTPTalk()
-        talk.received(Array("220 x\r\n".utf8))
+        var transcript = SMTPTranscript()
+        transcript.received(Array("220 x\r\n".utf8))
         for (command, reply) in [
             ("RSET", "502 No"), ("VRFY a", "252 x"), ("AUTH LOGIN", "334 VXNlcm5hbWU6"), ("cnNldA==", "535 No"),
         ] {
-            talk.sent(Array((command + "\r\n").utf8))
-            talk.received(Array((reply + "\r\n").utf8))
+            transcript.sent(Array((command + "\r\n").utf8))
+            transcript.received(Array((reply + "\r\n").utf8))
         }
-        #expect(talk.exchanges.map(\.step) == [.greeting, .other, .other, .login, .login])
-        #expect(talk.reply(.login)?.code == 535)
+        #expect(transcript.exchanges.map(\.step) == [.greeting, .other, .other, .login, .login])
+        #expect(transcript.reply(.login)?.code == 535)
     }
 
     @Test func `a wrong password is reported without repeating it`() async throws {

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct AuthorizationRequestTests {
     let practice = Practice()
-    let keeper = MemoryTokenKeeper()
+    let storage = MemoryTokenStorage()
 
     /// A browser whose user is logged in. Returns the address to which the page redirects.
     private func agree(_ page: String) async throws -> String {
@@ -23,7 +23,7 @@ import Testing
         var settings = practice.oauth("authorization_code") { $0.secret = secret }
         settings["client_secret"] = secret.map(JSON.string)
         try await practice.simulation.serve { address in
-            let client = try practice.client(address, settings, keeper: keeper)
+            let client = try practice.client(address, settings, storage: storage)
             let before = await failure { _ = try await client.authorization() }
             #expect(before?.message == "No tokens are stored for connection snow: run `bellhop login snow`.")
             let request = try #require(await client.authorizationRequest())
@@ -33,7 +33,7 @@ import Testing
             try await client.redeem(try request.code(in: back), of: request)
             let token = try await client.authorization()
             // After a restart the stored token is used, and renewed in time.
-            let later = try practice.client(address, settings, keeper: keeper)
+            let later = try practice.client(address, settings, storage: storage)
             #expect(try await later.authorization().text == token.text)
             await practice.clock.advance(by: .seconds(1750))
             #expect(try await later.authorization().text != token.text)
@@ -45,7 +45,7 @@ import Testing
     @Test func `a code requested by another client is refused`() async throws {
         let settings = practice.oauth("authorization_code")
         try await practice.simulation.serve { address in
-            let client = try practice.client(address, settings, keeper: keeper)
+            let client = try practice.client(address, settings, storage: storage)
             let mine = try #require(await client.authorizationRequest())
             let theirs = try #require(await client.authorizationRequest())
             let back = try await agree(theirs.page)
@@ -58,7 +58,7 @@ import Testing
             #expect(failure?.reason == .unauthenticated)
             #expect(failure?.message.contains(code) == false)
         }
-        #expect(keeper.all.isEmpty)
+        #expect(storage.all.isEmpty)
     }
 
     @Test func `the reply may be an address, a query or a bare code, and must have our state`() async throws {

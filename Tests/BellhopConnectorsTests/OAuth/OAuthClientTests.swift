@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct OAuthClientTests {
     let practice = Practice()
-    let keeper = MemoryTokenKeeper()
+    let storage = MemoryTokenStorage()
 
     private func tokenRequests(_ grant: String? = nil) -> Int {
         practice.simulation.requests.matching("POST", path: "/oauth_token.do").count { request in
@@ -134,11 +134,11 @@ import Testing
         let settings = practice.oauth("refresh_token", ["refresh_token": .string(first)]) { $0.next = .other }
         try await practice.simulation.serve { address in
             for restart in 1...3 {
-                let client = try practice.client(address, settings, keeper: keeper)
-                let before = keeper.all["snow"]?.refresh
+                let client = try practice.client(address, settings, storage: storage)
+                let before = storage.all["snow"]?.refresh
                 let token = try await client.authorization()
-                #expect(keeper.all["snow"]?.refresh != before)
-                #expect(keeper.all["snow"]?.access == token.text)
+                #expect(storage.all["snow"]?.refresh != before)
+                #expect(storage.all["snow"]?.access == token.text)
                 await practice.clock.advance(by: .seconds(3600 * restart))
             }
         }
@@ -151,18 +151,18 @@ import Testing
         let first = try #require(practice.instance.refreshToken(of: "john.doe", client: "bellhop"))
         let settings = practice.oauth("refresh_token", ["refresh_token": .string(first)]) { $0.next = .other }
         try await practice.simulation.serve { address in
-            let client = try practice.client(address, settings, keeper: keeper)
-            keeper.refuseWriting()
+            let client = try practice.client(address, settings, storage: storage)
+            storage.refuseWriting()
             for _ in 1...2 {
                 let failure = await failure { _ = try await client.authorization() }
                 #expect(failure?.reason == .fileSystem)
                 #expect(failure?.remedy == .retry(after: nil))
             }
-            keeper.refuseWriting(false)
+            storage.refuseWriting(false)
             _ = try await client.authorization()
         }
         #expect(tokenRequests() == 1)
-        #expect(keeper.all["snow"]?.refresh != nil)
+        #expect(storage.all["snow"]?.refresh != nil)
     }
 
     @Test func `a token that another program has renewed is taken from the keychain`() async throws {
@@ -171,7 +171,7 @@ import Testing
         let settings = practice.oauth("refresh_token", ["refresh_token": .string(first)]) { $0.next = .other }
         try await practice.simulation.serve { address in
             let (one, other) = (
-                try practice.client(address, settings, keeper: keeper), try practice.client(address, settings, keeper: keeper)
+                try practice.client(address, settings, storage: storage), try practice.client(address, settings, storage: storage)
             )
             _ = try await one.authorization()
             await practice.clock.advance(by: .seconds(1750))
@@ -185,10 +185,10 @@ import Testing
     @Test func `tokens of another client or of another first refresh token are not used`() async throws {
         _ = practice.oauth("refresh_token")
         let first = try #require(practice.instance.refreshToken(of: "john.doe", client: "bellhop"))
-        try await keeper.keep(KeptTokens(refresh: "of-another", origin: "another"), of: "snow")
+        try await storage.keep(StoredTokens(refresh: "of-another", origin: "another"), of: "snow")
         let settings = practice.oauth("refresh_token", ["refresh_token": .string(first)])
         try await practice.simulation.serve { address in
-            _ = try await practice.client(address, settings, keeper: keeper).authorization()
+            _ = try await practice.client(address, settings, storage: storage).authorization()
         }
         #expect(practice.instance.counts.tokensRefused == 0)
     }
@@ -259,12 +259,12 @@ import Testing
         let settings = practice.oauth("refresh_token", ["refresh_token": .string(first)]) { $0.next = .other }
         practice.simulation.faults.add(.slow(milliseconds: 200), path: "/oauth_token.do")
         try await practice.simulation.serve { address in
-            let client = try practice.client(address, settings, keeper: keeper)
+            let client = try practice.client(address, settings, storage: storage)
             let task = Task { try? await client.authorization() }
             while practice.simulation.requests.total == 0 { await Task.yield() }
             task.cancel()
             _ = await task.value
-            #expect(keeper.all["snow"]?.refresh != nil)
+            #expect(storage.all["snow"]?.refresh != nil)
         }
     }
 

@@ -160,7 +160,7 @@ import Testing
     }
 
     @Test func `a refused login pauses the connection`() async {
-        api.door = .field("Authorization", "Bearer right")
+        api.requiredCredentials = .field("Authorization", "Bearer right")
         let failure = await failure(
             ["path": "issues", "json": ["title": "a"]], connection: ["auth": ["bearer": "wrong"]])
         #expect(failure?.reason == .unauthenticated && failure?.remedy == .pauseConnection)
@@ -239,7 +239,7 @@ import Testing
     }
 
     @Test func `credentials of the connection take precedence over a rule's own`() async throws {
-        api.door = .field("Authorization", "Bearer right")
+        api.requiredCredentials = .field("Authorization", "Bearer right")
         _ = try await perform(
             ["path": "issues", "json": ["title": "a"], "headers": ["authorization": "Bearer wrong"]],
             connection: ["auth": ["bearer": "right"]])

@@ -37,7 +37,7 @@ extension RESTSourceTests {
         ] as [(JSON, String, String)])
     func `each way to log in is a header field of every request`(_ auth: JSON, _ name: String, _ value: String) async throws {
         let titles = add(7)
-        api.door = .field(name, value)
+        api.requiredCredentials = .field(name, value)
         let settings: JSON.Object = ["path": "link", "paging": ["by": "link", "size": 3, "size_parameter": "per_page"]]
         #expect(try await practice.titles(settings, connection: ["auth": auth]) == titles)
         let failure = await practice.failure(settings)

@@ -9,7 +9,7 @@ import Testing
 /// All ways to log in other than by name and password, over HTTP.
 @Suite struct LoginMethodTests {
     let practice = Practice()
-    let keeper = MemoryTokenKeeper()
+    let storage = MemoryTokenStorage()
 
     func open<Value: Sendable>(
         _ auth: JSON.Object, _ body: (ServiceNowConnection) async throws -> Value
@@ -22,7 +22,7 @@ import Testing
     func connection(_ address: String, _ auth: JSON.Object, username: String? = nil) throws -> ServiceNowConnection {
         try ServiceNowConnection(
             name: "snow", settings: Settings(["instance": .string(address), "auth": .object(auth)]), username: username,
-            in: practice.environment(keeper))
+            in: practice.environment(storage))
     }
 
     func list(_ connection: ServiceNowConnection) async throws { _ = try await connection.reading.send(.tasks) }

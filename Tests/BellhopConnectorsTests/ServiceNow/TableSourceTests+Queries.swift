@@ -62,10 +62,10 @@ extension TableSourceTests {
             clock: practice.clock, last: nil, known: KnownTasks())
         #expect(try await walk.run().listing.entries.count == 1)
         // As if the field were renamed in the meantime: the server drops that part of the query.
-        var reading = RowsReading(walk, began: practice.clock.now, after: nil)
+        var check = PageCheck(walk, began: practice.clock.now, after: nil)
         let all = try await source.reader(source.paths).page(.all, limit: 10)
         let page = try Listing(all.body, shape: .serviceNow)
-        #expect(throws: Failure.self) { _ = try reading.read(page) }
+        #expect(throws: Failure.self) { _ = try check.read(page) }
     }
 
     @Test func `rows in another order, or of another time, than requested invalidate the whole answer`() async throws {
@@ -85,9 +85,9 @@ extension TableSourceTests {
             let rows = TableWalk(
                 reader: source.reader(source.paths), filter: .all, order: walk, timeField: "sys_updated_on", state: source.state,
                 clock: practice.clock, last: nil, known: KnownTasks())
-            var reading = RowsReading(rows, began: practice.clock.now, after: nil)
+            var check = PageCheck(rows, began: practice.clock.now, after: nil)
             let page = try Listing(reply.body, shape: .serviceNow)
-            #expect(throws: Failure.self) { _ = try reading.read(page) }
+            #expect(throws: Failure.self) { _ = try check.read(page) }
         }
     }
 

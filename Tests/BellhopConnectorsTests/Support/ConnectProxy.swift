@@ -24,7 +24,7 @@ struct ConnectProxy: Sendable {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(
-                        Door(heads: heads, credentials: credentials, answer: answer))
+                        ProxyHandler(heads: heads, credentials: credentials, answer: answer))
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
@@ -33,7 +33,7 @@ struct ConnectProxy: Sendable {
     }
 
     /// Reads the request for a tunnel, opens it, and then forwards everything.
-    private final class Door: ChannelInboundHandler {
+    private final class ProxyHandler: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
 

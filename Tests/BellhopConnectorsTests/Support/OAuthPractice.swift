@@ -5,30 +5,30 @@ import Synchronization
 @testable import BellhopConnectors
 
 /// Stores tokens in memory; can be made to refuse writes.
-final class MemoryTokenKeeper: TokenKeeper {
+final class MemoryTokenStorage: TokenStorage {
     struct Broken: Error {}
 
-    private let kept = Mutex<[String: KeptTokens]>([:])
+    private let kept = Mutex<[String: StoredTokens]>([:])
     private let isBroken = Mutex(false)
 
-    func tokens(of connection: String) async throws -> KeptTokens? { kept.withLock { $0[connection] } }
+    func tokens(of connection: String) async throws -> StoredTokens? { kept.withLock { $0[connection] } }
 
-    func keep(_ tokens: KeptTokens, of connection: String) async throws {
+    func keep(_ tokens: StoredTokens, of connection: String) async throws {
         if isBroken.withLock({ $0 }) { throw Broken() }
         kept.withLock { $0[connection] = tokens }
     }
 
     func refuseWriting(_ refuses: Bool = true) { isBroken.withLock { $0 = refuses } }
 
-    var all: [String: KeptTokens] { kept.withLock { $0 } }
+    var all: [String: StoredTokens] { kept.withLock { $0 } }
 }
 
 extension Practice {
     static let clientSecret = "canary-client-secret"
 
-    func environment(_ keeper: any TokenKeeper = NoTokenKeeper(), baseFolder: String = "") -> ConnectorEnvironment {
+    func environment(_ storage: any TokenStorage = NoTokenStorage(), baseFolder: String = "") -> ConnectorEnvironment {
         ConnectorEnvironment(
-            clock: clock, events: events, notebook: notebook, login: { _ in nil }, tokens: keeper, baseFolder: baseFolder,
+            clock: clock, events: events, notebook: notebook, login: { _ in nil }, tokens: storage, baseFolder: baseFolder,
             output: { _ in }, random: { UInt64.random(in: .min ... .max) })
     }
 
@@ -48,13 +48,13 @@ extension Practice {
     }
 
     func client(
-        _ address: String, _ settings: JSON.Object, keeper: any TokenKeeper = NoTokenKeeper()
+        _ address: String, _ settings: JSON.Object, storage: any TokenStorage = NoTokenStorage()
     ) throws -> OAuthClient {
         let base = try HTTPAddress(address)
         let endpoints = OAuthSettings.Endpoints(
             token: base.with(target: "/oauth_token.do"), page: base.with(target: "/oauth_auth.do"))
         let read = try OAuthSettings(Settings(settings), connection: "snow", at: "auth.oauth", defaults: endpoints) { $0 }
         let exchange = try HTTPConnection(.init(name: "snow"), clock: clock)
-        return OAuthClient(read, connection: "snow", exchange: exchange, environment: environment(keeper))
+        return OAuthClient(read, connection: "snow", exchange: exchange, environment: environment(storage))
     }
 }

@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test func `a login is proved by a request that is refused without it, using only GET`() async throws {
-        practice.api.door = .field("Authorization", "Bearer t0ken")
+        practice.api.requiredCredentials = .field("Authorization", "Bearer t0ken")
         let lines = try await examine(
             [Self.list, Self.source("found", ["method": "POST", "path": "search", "json": ["query": ""], "id": "id"])],
             actions: [.init(rule: "r", action: "rest", constants: ["method": "PUT"])])
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test func `a refused login is reported on one line, and tried once for any number of sources`() async throws {
-        practice.api.door = .field("Authorization", "Bearer another")
+        practice.api.requiredCredentials = .field("Authorization", "Bearer another")
         let lines = try await examine([Self.list, Self.source("more", ["path": "list", "id": "id"])])
         #expect(lines.count { $0.hasPrefix("missing") } == 1)
         #expect(lines.contains { $0.hasPrefix("missing login") })
@@ -84,9 +84,9 @@ import Testing
         let needs = ConnectionNeeds(sources: [Self.list])
         #expect(try await trial(needs).doubt?.contains("answers the same without credentials") == true)
         #expect(try await trial().doubt?.contains("404") == true)
-        practice.api.door = .field("Authorization", "Bearer t0ken")
+        practice.api.requiredCredentials = .field("Authorization", "Bearer t0ken")
         #expect(try await trial(needs) == LoginTrial(user: nil))
-        practice.api.door = .field("Authorization", "Bearer another")
+        practice.api.requiredCredentials = .field("Authorization", "Bearer another")
         #expect(await failure { _ = try await trial(needs) }?.reason == .unauthenticated)
         #expect(await failure { _ = try await trial() }?.reason == .unauthenticated)
     }

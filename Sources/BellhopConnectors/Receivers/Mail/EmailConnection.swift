@@ -116,7 +116,7 @@ struct EmailConnection: MessageReceiver, Connection {
         let waiting = to.map(\.text).filter { !done.contains($0) }
         if waiting.isEmpty { return Receipt("accepted for all recipients by earlier attempts, from \(label.text)") }
         try await waitForTurn()
-        let ending = try await talk(.send(from: from.text, to: waiting, mail: bytes))
+        let ending = try await transfer(.send(from: from.text, to: waiting, mail: bytes))
         let outcome = try SMTPOutcome(ending, recipients: waiting, server: label)
         guard outcome.refused.isEmpty else {
             throw try await incomplete(outcome, done + outcome.accepted, delivery)
@@ -148,7 +148,7 @@ struct EmailConnection: MessageReceiver, Connection {
         }
     }
 
-    private func talk(_ work: SMTPTransfer.Work) async throws(Failure) -> SMTPEnding {
+    private func transfer(_ work: SMTPTransfer.Work) async throws(Failure) -> SMTPEnding {
         do throws(CurlLibrary.Missing) {
             return await SMTPTransfer(configuration, work, with: try CurlLibrary.load()).run()
         } catch {
@@ -185,7 +185,7 @@ struct EmailConnection: MessageReceiver, Connection {
     // MARK: Examination
 
     func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {
-        let ending = try await talk(.tryLogin)
+        let ending = try await transfer(.tryLogin)
         guard ending.cause == .completed else { throw SMTPOutcome.failure(ending, [], label) }
         // A server without AUTH, or without EHLO, takes mail from anyone.
         return LoginTrial(user: ending.talk.reply(.login) == nil ? nil : configuration.login?.username)

@@ -15,10 +15,10 @@ struct SMTPOutcome: Sendable, Hashable {
     /// - Parameter recipients: in the order in which the server got them.
     /// - Throws: if the server accepted the mail for no recipient, or did not say whether it accepted it.
     init(_ ending: SMTPEnding, recipients: [String], server: SMTPLabel) throws(Failure) {
-        let talk = ending.talk
-        guard let receipt = talk.reply(.mail), receipt.isPositive else { throw Self.failure(ending, recipients, server) }
+        let transcript = ending.transcript
+        guard let receipt = transcript.reply(.mail), receipt.isPositive else { throw Self.failure(ending, recipients, server) }
         self.receipt = receipt
-        for (recipient, reply) in zip(recipients, talk.recipients) {
+        for (recipient, reply) in zip(recipients, transcript.recipients) {
             if reply.isPositive {
                 accepted.append(recipient)
             } else {
@@ -29,10 +29,10 @@ struct SMTPOutcome: Sendable, Hashable {
 
     /// The failure of a dialogue in which the server accepted nothing.
     static func failure(_ ending: SMTPEnding, _ recipients: [String], _ server: SMTPLabel) -> Failure {
-        let talk = ending.talk
-        if let refusal = refusal(talk, recipients, server) { return refusal }
+        let transcript = ending.transcript
+        if let refusal = refusal(transcript, recipients, server) { return refusal }
         let again = Failure.Remedy.retry(after: nil)
-        if talk.mayHaveArrived {
+        if transcript.mayHaveArrived {
             return Failure(
                 ending.cause == .timeout ? .timeout : .cut, again,
                 "\(server.text) did not say whether it accepted the mail: it is sent again with the same Message-ID.")
@@ -70,17 +70,17 @@ struct SMTPOutcome: Sendable, Hashable {
     }
 
     /// The failure of the reply that ended the dialogue; nil if no reply did.
-    private static func refusal(_ talk: SMTPTalk, _ recipients: [String], _ server: SMTPLabel) -> Failure? {
+    private static func refusal(_ transcript: SMTPTranscript, _ recipients: [String], _ server: SMTPLabel) -> Failure? {
         // If all recipients are refused, the library ends the dialogue.
-        let answers = talk.recipients
-        if talk.reply(.data) == nil, !answers.isEmpty, answers.count == recipients.count,
+        let answers = transcript.recipients
+        if transcript.reply(.data) == nil, !answers.isEmpty, answers.count == recipients.count,
             !answers.contains(where: \.isPositive)
         {
             if let deferred = answers.first(where: \.isTemporary) { return failure(of: deferred, to: "the recipients", server) }
             let words = zip(recipients, answers).map { "\($0) (\(server.words(of: $1)))" }
             return Failure(.refused, .giveUp, "\(server.text) refused all recipients: \(words.joined(separator: ", ")).")
         }
-        guard let last = talk.exchanges.last(where: { $0.reply != nil && $0.step != .quit }), let reply = last.reply,
+        guard let last = transcript.exchanges.last(where: { $0.reply != nil && $0.step != .quit }), let reply = last.reply,
             !reply.isPositive
         else { return nil }
         if talk.lacksHello {

@@ -44,7 +44,7 @@ struct SMTPEnding: Sendable, Hashable {
     }
 
     var cause: Cause
-    var talk: SMTPTalk
+    var transcript: SMTPTranscript
 }
 
 /// One dialogue with a mail server, by libcurl on a thread of its own, so that it does not block Swift's threads.
@@ -59,7 +59,7 @@ final class SMTPTransfer: Sendable {
     }
 
     private struct State {
-        var talk = SMTPTalk()
+        var transcript = SMTPTranscript()
         var offset = 0
         var isCancelled = false
     }
@@ -80,7 +80,7 @@ final class SMTPTransfer: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 // Cleaning up may wait for DNS, so the result is passed on first.
-                let isStarted = Self.onOwnThread { self.talk { continuation.resume(returning: $0) } }
+                let isStarted = Self.onOwnThread { self.transfer { continuation.resume(returning: $0) } }
                 if !isStarted { continuation.resume(returning: ending(.unreachable)) }
             }
         } onCancel: {
@@ -88,7 +88,7 @@ final class SMTPTransfer: Sendable {
         }
     }
 
-    private func talk(then finish: (SMTPEnding) -> Void) {
+    private func transfer(then finish: (SMTPEnding) -> Void) {
         guard let easy = curl.easyInit() else { return finish(ending(.cut)) }
         defer { curl.easyCleanup(easy) }
         configure(easy)
@@ -98,7 +98,9 @@ final class SMTPTransfer: Sendable {
         finish(ending(Self.cause(curl.easyPerform(easy))))
     }
 
-    private func ending(_ cause: SMTPEnding.Cause) -> SMTPEnding { SMTPEnding(cause: cause, talk: state.withLock { $0.talk }) }
+    private func ending(_ cause: SMTPEnding.Cause) -> SMTPEnding {
+        SMTPEnding(cause: cause, transcript: state.withLock { $0.transcript })
+    }
 
     // MARK: Options
 
@@ -169,8 +171,8 @@ final class SMTPTransfer: Sendable {
     private func note(_ type: curl_infotype, _ bytes: UnsafeRawBufferPointer) {
         state.withLock { state in
             switch type {
-            case CURLINFO_HEADER_OUT: state.talk.sent(bytes)
-            case CURLINFO_HEADER_IN: state.talk.received(bytes)
+            case CURLINFO_HEADER_OUT: state.transcript.sent(bytes)
+            case CURLINFO_HEADER_IN: state.transcript.received(bytes)
             default: break
             }
         }
@@ -182,7 +184,7 @@ final class SMTPTransfer: Sendable {
             let part = mail[state.offset...].prefix(room.count)
             room.copyBytes(from: part)
             state.offset += part.count
-            if state.offset == mail.count { state.talk.mailWasSent() }
+            if state.offset == mail.count { state.transcript.mailWasSent() }
             return part.count
         }
     }

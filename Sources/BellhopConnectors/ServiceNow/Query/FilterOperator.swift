@@ -118,7 +118,7 @@ enum FilterOperator: String, Sendable, CaseIterable {
     }
 
     /// Whether a relative day, month or hour means its start or its end: `after` yesterday means after the end.
-    var edge: RelativeTime.Edge {
+    var boundary: RelativeTime.Boundary {
         [.after, .greaterThan, .atOrBefore, .atMost].contains(self) ? .end : .start
     }
 

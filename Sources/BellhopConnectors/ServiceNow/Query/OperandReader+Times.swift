@@ -72,7 +72,7 @@ extension OperandReader {
                 "`relative` takes one of \(Self.listed(Self.comparisons)), and a time counted from now", path,
                 help: "as in `relative: {after: {hours_ago: 4}}`")
         }
-        guard let time = relative(times, path + [.key(word)], edge: .now) else { return nil }
+        guard let time = relative(times, path + [.key(word)], boundary: .now) else { return nil }
         let unit = time.unit == .days ? "dayofweek" : String(time.unit.rawValue.dropLast())
         return Condition(field, operation, "@\(unit)@\(time.ago < 0 ? "ahead" : "ago")@\(abs(time.ago))")
     }

@@ -15,8 +15,8 @@ struct OperandReader {
             if let other = json["field"], let members = json.asObject, members.count == 1 {
                 return compared(with: other, path + [.key("field")])
             }
-            return value(json, path, edge: how.edge).map { Condition(field, how.encoded, $0) }
-        case .text: return value(json, path, edge: .start).map { Condition(field, how.encoded, $0) }
+            return value(json, path, boundary: how.boundary).map { Condition(field, how.encoded, $0) }
+        case .text: return value(json, path, boundary: .start).map { Condition(field, how.encoded, $0) }
         case .list: return list(json, path)
         case .flag: return flag(json, path)
         case .pair: return pair(json, path)
@@ -36,7 +36,7 @@ struct OperandReader {
     // MARK: Values
 
     /// A value, not escaped. Scripts come only from Bellhop itself.
-    private mutating func value(_ json: JSON, _ path: Path, edge: RelativeTime.Edge) -> String? {
+    private mutating func value(_ json: JSON, _ path: Path, boundary: RelativeTime.Boundary) -> String? {
         switch json {
         case .null:
             return refuse("this condition has no value", path, help: "write `\(field): {is_empty: true}` for an empty field")
@@ -45,13 +45,13 @@ struct OperandReader {
         case .bool(let flag): return takesTime ? refuseTime(path) : flag ? "true" : "false"
         case .int(let number): return takesTime ? refuseTime(path) : String(number)
         case .double(let number): return takesTime ? refuseTime(path) : String(number)
-        case .string(let text): return self.text(text, path, edge: edge)
+        case .string(let text): return self.text(text, path, boundary: boundary)
         case .object(let members):
             if let text = members["text"], members.count == 1 {
                 guard let text = text.asString else { return refuse("`text` must be a text", path) }
                 return plain(text, path)
             }
-            return relative(members, path, edge: edge)?.script
+            return relative(members, path, boundary: boundary)?.script
         }
     }
 
@@ -60,11 +60,11 @@ struct OperandReader {
     /// Whether a text that looks like a time is read as a time.
     private var readsTimes: Bool { how.operand == .value || how.operand == .pair || takesTime }
 
-    private mutating func text(_ text: String, _ path: Path, edge: RelativeTime.Edge) -> String? {
+    private mutating func text(_ text: String, _ path: Path, boundary: RelativeTime.Boundary) -> String? {
         if how == .is || how == .isNot, text == "me" { return Self.me(field) }
         if readsTimes, let moment = Timestamp(rfc3339: text) { return moment.sql }
         if takesTime {
-            if let days = RelativeTime.words[text] { return RelativeTime(unit: .days, ago: days, edge: edge).script }
+            if let days = RelativeTime.words[text] { return RelativeTime(unit: .days, ago: days, boundary: boundary).script }
             if Timestamp(sql: text) != nil || ComparedValue.isDate(text) { return text }
             return plain(text, path) == nil ? nil : refuseTime(path)
         }
@@ -96,13 +96,13 @@ struct OperandReader {
         return isName ? "javascript:gs.getUserName()" : "javascript:gs.getUserID()"
     }
 
-    mutating func relative(_ members: JSON.Object, _ path: Path, edge: RelativeTime.Edge) -> RelativeTime? {
-        var edge = edge
+    mutating func relative(_ members: JSON.Object, _ path: Path, boundary: RelativeTime.Boundary) -> RelativeTime? {
+        var boundary = boundary
         if let at = members["at"] {
-            guard let word = at.asString, let given = RelativeTime.Edge(rawValue: word) else {
+            guard let word = at.asString, let given = RelativeTime.Boundary(rawValue: word) else {
                 return refuse("`at` is `start`, `end` or `now`", path + [.key("at")])
             }
-            edge = given
+            boundary = given
         }
         let keys = members.keys.filter { $0 != "at" }
         guard keys.count == 1, let key = keys.first, let count = members[key] else {
@@ -119,7 +119,7 @@ struct OperandReader {
                         + known.map { "`\($0)`" }.joined(separator: ", ")))
             return nil
         }
-        guard case .int(let number) = count, let time = RelativeTime(key, number, edge: edge) else {
+        guard case .int(let number) = count, let time = RelativeTime(key, number, boundary: boundary) else {
             return refuse("`\(key)` is a number from 0 to 100000", path + [.key(key)])
         }
         return time
@@ -135,7 +135,7 @@ struct OperandReader {
         var values: [String] = []
         for (index, item) in items.enumerated() {
             let path = path + [.index(index)]
-            guard let value = value(item, path, edge: .start) else { continue }
+            guard let value = value(item, path, boundary: .start) else { continue }
             if value.utf8.contains(UInt8(ascii: ",")) {
                 complain(
                     "the server separates list values by commas, so no value can contain one", path,
@@ -164,9 +164,9 @@ struct OperandReader {
             return refuse("`between` takes two values", path, help: "as in `\(field): {between: [2, 4]}`")
         }
         var values: [String] = []
-        for (index, edge) in [RelativeTime.Edge.start, .end].enumerated() {
+        for (index, boundary) in [RelativeTime.Boundary.start, .end].enumerated() {
             let path = path + [.index(index)]
-            guard let value = value(ends[index], path, edge: edge) else { continue }
+            guard let value = value(ends[index], path, boundary: boundary) else { continue }
             if value.utf8.contains(UInt8(ascii: "@")) {
                 complain(
                     "the server separates the two values by `@`, so neither can contain one", path,
@@ -184,15 +184,15 @@ struct OperandReader {
         }
         var time: RelativeTime?
         if let text = json.asString, let days = RelativeTime.words[text] {
-            time = RelativeTime(unit: .days, ago: days, edge: .start)
+            time = RelativeTime(unit: .days, ago: days, boundary: .start)
         } else if let members = json.asObject, members["at"] == nil {
-            guard let read = relative(members, path, edge: .start) else { return nil }
+            guard let read = relative(members, path, boundary: .start) else { return nil }
             time = read
         }
         guard let time, time.unit != .years else {
             return refuse("this is not a day", path, help: "write `today`, `2026-01-05`, `{days_ago: 3}` or `{months_ago: 0}`")
         }
-        let end = RelativeTime(unit: time.unit, ago: time.ago, edge: .end)
+        let end = RelativeTime(unit: time.unit, ago: time.ago, boundary: .end)
         return "\(time.label)@\(time.script)@\(end.script)"
     }
 

@@ -7,7 +7,7 @@ struct RelativeTime: Sendable, Hashable {
     }
 
     /// The moment of the unit.
-    enum Edge: String, Sendable, CaseIterable {
+    enum Boundary: String, Sendable, CaseIterable {
         case start, end
         /// Exactly this many units before now.
         case now
@@ -16,14 +16,14 @@ struct RelativeTime: Sendable, Hashable {
     var unit: Unit
     /// Negative for the future.
     var ago: Int
-    var edge: Edge
+    var boundary: Boundary
 
     static let words = ["yesterday": 1, "today": 0, "tomorrow": -1]
 
     /// The script that computes it, as a value of an encoded query.
     var script: String {
         let suffix =
-            switch (unit, edge) {
+            switch (unit, boundary) {
             // The server has no function for the start or end of a year.
             case (.years, _), (_, .now): ""
             case (_, .start): "Start"
@@ -53,9 +53,9 @@ struct RelativeTime: Sendable, Hashable {
 
 extension RelativeTime {
     /// - Parameter key: one of ``keys``.
-    init?(_ key: String, _ count: Int64, edge: Edge) {
+    init?(_ key: String, _ count: Int64, boundary: Boundary) {
         let parts = key.split(separator: "_")
         guard parts.count == 2, let unit = Unit(rawValue: String(parts[0])), (0...100_000).contains(count) else { return nil }
-        self.init(unit: unit, ago: parts[1] == "ago" ? Int(count) : -Int(count), edge: edge)
+        self.init(unit: unit, ago: parts[1] == "ago" ? Int(count) : -Int(count), boundary: boundary)
     }
 }

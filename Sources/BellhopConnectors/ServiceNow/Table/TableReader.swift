@@ -113,7 +113,7 @@ enum Walk: Sendable, Hashable {
 /// Checks that the rows of a page match the query and are in the requested order, and finds where the next page starts.
 ///
 /// A server drops a condition on a field that it does not know. Without this check a misspelled field would match every row.
-struct RowsReading {
+struct PageCheck {
     private(set) var last: Walk.Place?
     private(set) var latest: Timestamp?
     private(set) var movedOn = 0

@@ -91,8 +91,8 @@ struct TableWalk: Sendable {
     private func take(
         _ listing: Listing, _ page: Page, after place: Walk.Place?, _ rows: inout Rows
     ) throws(Failure) -> Walk.Place? {
-        var reading = RowsReading(self, began: rows.began, after: place)
-        let read = try reading.read(listing)
+        var check = PageCheck(self, began: rows.began, after: place)
+        let read = try check.read(listing)
         if place == nil { rows.reserve(like: read, total: page.reply.total) }
         do {
             try rows.found.add(read)
@@ -102,8 +102,8 @@ struct TableWalk: Sendable {
                 "The rows of \(reader.table) on \(reader.session.base.place) cannot be listed: \(error.description).")
         }
         rows.fingerprint = Fingerprint(content: page.reply.body, seed: rows.fingerprint)
-        rows.take(reading)
-        return reading.last
+        rows.take(check)
+        return check.last
     }
 
     private func isMore(_ page: Page, at position: PagePosition, isEmpty: Bool) async throws(Failure) -> Bool {
@@ -197,11 +197,11 @@ extension TableWalk.Rows {
         found.reserve(bytes: min(page.body.count / page.entries.count * expected * 21 / 20, 1 << 28), records: expected)
     }
 
-    fileprivate mutating func take(_ reading: RowsReading) {
-        movedOn += reading.movedOn
-        timeless += reading.timeless
-        nameless += reading.nameless
-        if let time = reading.latest { latest = max(latest ?? time, time) }
+    fileprivate mutating func take(_ check: PageCheck) {
+        movedOn += check.movedOn
+        timeless += check.timeless
+        nameless += check.nameless
+        if let time = check.latest { latest = max(latest ?? time, time) }
     }
 }
 

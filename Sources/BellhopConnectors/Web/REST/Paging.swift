@@ -112,7 +112,7 @@ struct Paging: Sendable, Hashable {
 }
 
 /// Checks whether the answers contain what the paging needs: a typo in its paths would end a list early and unnoticed.
-struct PagingDoubt: Sendable {
+struct PagingCheck: Sendable {
     private let paging: Paging
     /// The names of the values that some page has.
     private var found: Set<String> = []

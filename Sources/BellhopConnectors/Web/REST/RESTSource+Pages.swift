@@ -19,7 +19,7 @@ extension RESTSource {
         /// The request for the page after the last one; nil if it cannot be requested.
         var beyond: Pager.Turn?
         /// Whether the pages contain the values that the paging needs.
-        var doubt: PagingDoubt?
+        var check: PagingCheck?
 
         /// Whether the list may continue after its empty last page: if the page before it is full, or if at least as many known
         /// items are missing as a page has.
@@ -37,7 +37,7 @@ extension RESTSource {
     ) async throws(Failure) -> Pages {
         var pager = Pager(paging)
         var turn = pager.first
-        var pages = Pages(answered: session.now, doubt: paging.map { PagingDoubt($0) })
+        var pages = Pages(answered: session.now, check: paging.map { PagingCheck($0) })
         while true {
             var request = request(turn, adding: more)
             let isFirst = pages.latest == nil
@@ -58,7 +58,7 @@ extension RESTSource {
             if isFirst, let date = response.headers["Date"].flatMap({ Timestamp(httpDate: $0) }) { pages.answered = date }
             let page = try listing(response)
             let body = try body(response)
-            pages.doubt?.note(page.entries.count, body: body, headers: response.headers)
+            pages.check?.note(page.entries.count, body: body, headers: response.headers)
             let overlap = pager.overlap
             let next: Pager.Turn?
             do throws(Pager.Problem) {

@@ -73,7 +73,7 @@ public struct RESTSource: ProbedSource {
         if mayBeCut { try await confirmEmptyEnd(pages, adding: []) }
         var next = RESTCursor()
         next.validators = pages.validators
-        var notices = pages.doubt?.notice(of: name).map { [$0] } ?? []
+        var notices = pages.check?.notice(of: name).map { [$0] } ?? []
         if let since {
             next.since = since.latest(in: listing, known: nil, answered: pages.answered)
             next.whole = now
@@ -127,9 +127,9 @@ public struct RESTSource: ProbedSource {
         var words = counted(count, "item")
         guard let paging else { return words }
         words += " on the first page"
-        var doubt = PagingDoubt(paging)
-        try doubt.note(count, body: body(response), headers: response.headers)
-        return words + (doubt.words.map { ", and \($0)" } ?? "")
+        var check = PagingCheck(paging)
+        try check.note(count, body: body(response), headers: response.headers)
+        return words + (check.words.map { ", and \($0)" } ?? "")
     }
 
     /// The items of one page. Throws the reason if the answer is not such a page.

@@ -12,7 +12,7 @@ struct SMTPReply: Sendable, Hashable {
 }
 
 /// The lines of a dialogue with a mail server that decide its outcome. Holds no credentials.
-struct SMTPTalk: Sendable, Hashable {
+struct SMTPTranscript: Sendable, Hashable {
     enum Step: Sendable, Hashable {
         case greeting, hello, startTLS, login, sender, recipient, data
         /// The mail itself; its reply says whether the server accepted it.
