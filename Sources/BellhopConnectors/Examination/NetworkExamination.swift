@@ -57,12 +57,12 @@ struct NetworkExamination: Sendable {
         } catch let error as ConnectorError {
             return Finding("tls", .missing, error.message, reason: .tls)
         } catch {
-            return await distrust()
+            return await trustFailure()
         }
     }
 
     /// Finds out why a certificate is not trusted, by handshakes that skip parts of its verification.
-    private func distrust() async -> Finding {
+    private func trustFailure() async -> Finding {
         func finding(_ text: String, _ remedy: String) -> Finding {
             Finding("tls", .missing, text, remedy: remedy, reason: .tls)
         }

@@ -69,12 +69,12 @@ final class RateMemory: Sendable {
     /// Returns once the use of a token is stored; at once if an earlier note allows it. If the notebook fails, the request is
     /// sent anyway: the store reports its own failures.
     func note(useAt now: Timestamp) async throws(CancellationError) {
-        if useLeft(at: now) { return }
+        if useAllowedToken(at: now) { return }
         // The disk is fast enough that the attempt keeps its reserved tokens meanwhile.
         let isIn = await FIFOGate.$onWaiting.withValue(nil) { (try? await gate.enter()) != nil }
         guard isIn else { throw CancellationError() }
         defer { gate.leave() }
-        if useLeft(at: now) { return }
+        if useAllowedToken(at: now) { return }
         let portion = portion
         let used = state.withLock { state in
             // If the clock was set back, entries from the future would otherwise stay forever.
@@ -98,7 +98,7 @@ final class RateMemory: Sendable {
         try? await notebook.setNote(key, to: Self.note(used, more: 0))
     }
 
-    private func useLeft(at now: Timestamp) -> Bool {
+    private func useAllowedToken(at now: Timestamp) -> Bool {
         state.withLock { state in
             guard state.left > 0, let last = state.used.indices.last else { return false }
             state.left -= 1

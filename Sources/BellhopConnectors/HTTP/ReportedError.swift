@@ -9,7 +9,7 @@ enum ReportedError {
         // Most bodies do not contain the word, which saves parsing them twice.
         guard body.contains("\"error"), let json = try? JSON.parse(body) else { return nil }
         for name in names {
-            guard let value = json[name], isSomething(value) else { continue }
+            guard let value = json[name], isNotEmpty(value) else { continue }
             let message = value["message"] ?? value[0]?["message"] ?? json["error_description"] ?? value
             let text = Redaction.scrub(message.asString ?? message.text, of: secrets)
             return Redaction.excerpt(DisplayText.line(text), length: 160)
@@ -17,7 +17,7 @@ enum ReportedError {
         return nil
     }
 
-    private static func isSomething(_ value: JSON) -> Bool {
+    private static func isNotEmpty(_ value: JSON) -> Bool {
         switch value {
         case .null: false
         case .bool(let flag): flag

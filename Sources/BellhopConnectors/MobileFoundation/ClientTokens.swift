@@ -53,7 +53,7 @@ actor ClientTokens {
 
     func scopes(of resource: String) -> Set<String>? { demanded[resource] }
 
-    func learn(_ scopes: Set<String>?, of resource: String) {
+    func remember(_ scopes: Set<String>?, of resource: String) {
         // A rule may use another path each time, so the number of resources is limited.
         if demanded.count >= 1000, demanded[resource] == nil { demanded = [:] }
         demanded[resource] = scopes

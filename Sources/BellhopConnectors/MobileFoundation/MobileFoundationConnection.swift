@@ -165,7 +165,7 @@ public struct MobileFoundationConnection: Connection {
             case (.scopes(let wanted)?, _, _) where wanted != scopes && tried.insert("scopes").inserted:
                 scopes = wanted
             default:
-                if response.isSuccess { await tokens.learn(scopes, of: resource) }
+                if response.isSuccess { await tokens.remember(scopes, of: resource) }
                 let hidden = secrets + shown + (await tokens.texts)
                 let reply = AdapterReply(response: response, place: "\(name) (\(address.place))", secrets: hidden)
                 guard var failure = reply.failure(expecting: expected, repetition, at: clock.now) else { return reply }

@@ -166,11 +166,11 @@ extension HTMLDocument {
         case .element(let name, let attributes):
             let inner = nodes[place].children.map { html(of: $0, ignoring: ignored) }.filter { !$0.isEmpty }
             if place == 0 { return inner.joined(separator: "\n") }
-            let said = attributes.sorted { $0.key < $1.key }.map { " \($0.key)=\"\(Self.escaped($0.value))\"" }.joined()
-            if HTMLTokenizer.voids.contains(name) { return "<\(name)\(said)>" }
+            let written = attributes.sorted { $0.key < $1.key }.map { " \($0.key)=\"\(Self.escaped($0.value))\"" }.joined()
+            if HTMLTokenizer.voids.contains(name) { return "<\(name)\(written)>" }
             let isBlock = HTMLText.blocks.contains(name) && !inner.isEmpty
             let body = isBlock ? "\n" + inner.joined(separator: "\n") + "\n" : inner.joined(separator: " ")
-            return "<\(name)\(said)>\(body)</\(name)>"
+            return "<\(name)\(written)>\(body)</\(name)>"
         }
     }
 

@@ -32,20 +32,20 @@ struct MattermostReceiver: HookReceiver {
 
     /// Mattermost answers 400 where a webhook was deleted, and 501 where webhooks are turned off.
     private static func closed(_ response: HTTPResponse, _ hook: Hook) -> Failure? {
-        let said = "\(hook.label) answered \(response.status)"
+        let outcome = "\(hook.label) answered \(response.status)"
         switch response.json?["id"]?.asString {
         case "web.incoming_webhook.invalid.app_error":
             return Failure(
                 .goneOrHidden, .pauseReceiver,
-                "\(said): the webhook was deleted. Create a new one and put its address into `url`.")
+                "\(outcome): the webhook was deleted. Create a new one and put its address into `url`.")
         case "web.incoming_webhook.disabled.app_error":
             return Failure(
                 .forbidden, .pauseReceiver,
-                "\(said): incoming webhooks are turned off on this server. Its administrator can turn them on.")
+                "\(outcome): incoming webhooks are turned off on this server. Its administrator can turn them on.")
         case "web.incoming_webhook.permissions.app_error":
             return Failure(
                 .forbidden, .pauseReceiver,
-                "\(said): the webhook's owner may not write to the channel. Create a new one and put its address into `url`.")
+                "\(outcome): the webhook's owner may not write to the channel. Create a new one and put its address into `url`.")
         default: return nil
         }
     }

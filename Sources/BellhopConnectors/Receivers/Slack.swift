@@ -171,25 +171,25 @@ struct SlackReceiver: HookReceiver {
     }
 
     private static func failure(_ error: String, _ response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure {
-        let said = "\(hook.label) refused the message (\(DisplayText.line(DisplayText.cut(error, to: 60))))"
+        let outcome = "\(hook.label) refused the message (\(DisplayText.line(DisplayText.cut(error, to: 60))))"
         switch error {
         case "ratelimited", "rate_limited", "message_limit_exceeded":
             return Failure(
-                .throttled, .rest(RetryAfter.read(response.headers, at: now)), "\(said): too many messages for now.")
+                .throttled, .rest(RetryAfter.read(response.headers, at: now)), "\(outcome): too many messages for now.")
         case "invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired":
             return Failure(
-                .unauthenticated, .pauseReceiver, "\(said): the bot's token is not valid (any more). Install the app again.")
+                .unauthenticated, .pauseReceiver, "\(outcome): the bot's token is not valid (any more). Install the app again.")
         case "missing_scope", "no_permission", "ekm_access_denied", "access_denied", "org_login_required",
             "not_allowed_token_type", "team_access_not_granted", "accesslimited", "messages_tab_disabled",
             _ where error.hasPrefix("restricted_action"):
-            return Failure(.forbidden, .pauseReceiver, "\(said): the bot may not do this. It needs the scope chat:write.")
+            return Failure(.forbidden, .pauseReceiver, "\(outcome): the bot may not do this. It needs the scope chat:write.")
         case "channel_not_found", "not_in_channel", "is_archived":
             return Failure(
                 .goneOrHidden, .pauseReceiver,
-                "\(said): the channel is gone, or the bot is not in it. Invite the bot to the channel.")
+                "\(outcome): the channel is gone, or the bot is not in it. Invite the bot to the channel.")
         case "internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org":
-            return Failure(.serverError, .retry(after: RetryAfter.read(response.headers, at: now)), "\(said).")
-        default: return Failure(.refused, .giveUp, "\(said)\(hook.words(of: response))")
+            return Failure(.serverError, .retry(after: RetryAfter.read(response.headers, at: now)), "\(outcome).")
+        default: return Failure(.refused, .giveUp, "\(outcome)\(hook.words(of: response))")
         }
     }
 }

@@ -38,25 +38,26 @@ struct TeamsReceiver: HookReceiver {
 
     /// A successful status can come with an error of the service behind the workflow.
     func failure(of response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure? {
-        let said = "\(hook.label) answered \(response.status)"
+        let outcome = "\(hook.label) answered \(response.status)"
         let text = ReceiverAnswer.text(response, hiding: [])
         if StatusSet.success.contains(response.status) {
             if ReceiverAnswer.isPage(response) {
-                return Failure(.unexpectedPage, .retry(after: nil), "\(said) with a web page: an intermediary answered.")
+                return Failure(.unexpectedPage, .retry(after: nil), "\(outcome) with a web page: an intermediary answered.")
             }
             guard let range = text.firstRange(of: "HTTP error ") else { return nil }
             let status = Int(text[range.upperBound...].prefix { $0.isNumber }) ?? 0
             switch status {
-            case 429: return Failure(.throttled, .rest(nil), "\(said), but with the error 429: too many requests for now.")
-            case 500...: return Failure(.serverError, .retry(after: nil), "\(said), but with an error\(hook.words(of: response))")
-            default: return Failure(.refused, .giveUp, "\(said), but with an error\(hook.words(of: response))")
+            case 429: return Failure(.throttled, .rest(nil), "\(outcome), but with the error 429: too many requests for now.")
+            case 500...:
+                return Failure(.serverError, .retry(after: nil), "\(outcome), but with an error\(hook.words(of: response))")
+            default: return Failure(.refused, .giveUp, "\(outcome), but with an error\(hook.words(of: response))")
             }
         }
         let code = response.json?["error"]?["code"]?.asString ?? ""
         guard code == "WorkflowTriggerIsNotEnabled" || code == "WorkflowNotFound" else { return nil }
         return Failure(
             .goneOrHidden, .pauseReceiver,
-            "\(said): the workflow is turned off or deleted. Its owner can turn it on, or create one and put its address into `url`."
+            "\(outcome): the workflow is turned off or deleted. Its owner can turn it on, or create one and put its address into `url`."
         )
     }
 }

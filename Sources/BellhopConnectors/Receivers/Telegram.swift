@@ -123,30 +123,31 @@ struct TelegramReceiver: HookReceiver {
                 "\(hook.label) answered \(response.status) but not as Telegram does: an intermediary may have answered.")
         }
         let words = Self.words(response)
-        let said = "\(hook.label) answered \(response.status)"
+        let outcome = "\(hook.label) answered \(response.status)"
         if isOK { return nil }
         if let chat = json["parameters"]?["migrate_to_chat_id"]?.asInt {
-            return Failure(.goneOrHidden, .pauseReceiver, "\(said): the group became a supergroup. Set `chat: \(chat)`.")
+            return Failure(.goneOrHidden, .pauseReceiver, "\(outcome): the group became a supergroup. Set `chat: \(chat)`.")
         }
         switch json["error_code"]?.asInt ?? Int64(response.status) {
         case 401, 404:
             return Failure(
-                .unauthenticated, .pauseReceiver, "\(said): the bot's token is not valid (any more). Get one from @BotFather.")
+                .unauthenticated, .pauseReceiver, "\(outcome): the bot's token is not valid (any more). Get one from @BotFather.")
         case 403:
-            return Failure(.forbidden, .pauseReceiver, "\(said): the bot may not write to this chat\(hook.words(of: response))")
+            return Failure(
+                .forbidden, .pauseReceiver, "\(outcome): the bot may not write to this chat\(hook.words(of: response))")
         case 400 where words.contains("chat not found"):
             return Failure(
                 .goneOrHidden, .pauseReceiver,
-                "\(said): there is no such chat, or the bot is not in it. Add the bot to the chat first.")
+                "\(outcome): there is no such chat, or the bot is not in it. Add the bot to the chat first.")
         case 400 where Self.closed.contains(where: { words.contains($0) }):
             return Failure(
-                .forbidden, .pauseReceiver, "\(said): the bot may not write to this chat or topic\(hook.words(of: response))")
-        case 429: return Failure(.throttled, .rest(wait(in: response)), "\(said): too many requests for now.")
+                .forbidden, .pauseReceiver, "\(outcome): the bot may not write to this chat or topic\(hook.words(of: response))")
+        case 429: return Failure(.throttled, .rest(wait(in: response)), "\(outcome): too many requests for now.")
         case let code where StatusSet.success.contains(response.status):
             let isTheirs = code >= 500
             return Failure(
                 isTheirs ? .serverError : .refused, isTheirs ? .retry(after: nil) : .giveUp,
-                "\(said), but with the error \(code)\(hook.words(of: response))")
+                "\(outcome), but with the error \(code)\(hook.words(of: response))")
         default: return nil
         }
     }

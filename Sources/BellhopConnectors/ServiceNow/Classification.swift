@@ -248,10 +248,10 @@ extension Classification {
         case .unauthenticated:
             return Failure(.unauthenticated, .pauseConnection, "\(place) does not accept the credentials (401).")
         case .forbidden(let text):
-            return Failure(.forbidden, .giveUp, "\(place) does not allow it (403)\(Self.said(text)).")
+            return Failure(.forbidden, .giveUp, "\(place) does not allow it (403)\(Self.suffix(text)).")
         case .goneOrHidden(let text):
             return Failure(
-                .goneOrHidden, .giveUp, "\(place) has no such record, or hides it from this account (404)\(Self.said(text)).")
+                .goneOrHidden, .giveUp, "\(place) has no such record, or hides it from this account (404)\(Self.suffix(text)).")
         case .noPage(let status):
             return Failure(
                 .goneOrHidden, .giveUp, "\(place) is not there, or is hidden from this account (\(status)): check `path`.")
@@ -266,9 +266,9 @@ extension Classification {
                 "\(place) refuses the address as too long, and accepts no batch from this account either (\(status)): "
                     + "allow the account the Batch API (/api/now/v1/batch), or shorten the query.")
         case .refused(let status, let text):
-            return Failure(.refused, .giveUp, "\(place) refuses the request (\(status))\(Self.said(text)).")
+            return Failure(.refused, .giveUp, "\(place) refuses the request (\(status))\(Self.suffix(text)).")
         case .serverError(let status, let text):
-            return Failure(.serverError, again, "\(place) failed (\(status))\(Self.said(text)).")
+            return Failure(.serverError, again, "\(place) failed (\(status))\(Self.suffix(text)).")
         case .badAnswer(let text): return Failure(.badAnswer, again, "\(place) sent an invalid answer: \(text).")
         }
     }
@@ -284,5 +284,5 @@ extension Classification {
         }
     }
 
-    private static func said(_ text: String) -> String { text.isEmpty ? "" : ": " + text }
+    private static func suffix(_ text: String) -> String { text.isEmpty ? "" : ": " + text }
 }

@@ -150,8 +150,8 @@ struct WriteRules: Sendable {
         note.denials += 1
         return .stop(
             note.denials < 2
-                ? Failure(.notWritten, .unknownOutcome, "\(place) said \(status), but \(why); Bellhop will look again.")
-                : Failure(.notWritten, .giveUp, "\(place) said \(status) twice, but \(why)."))
+                ? Failure(.notWritten, .unknownOutcome, "\(place) answered \(status), but \(why); Bellhop will look again.")
+                : Failure(.notWritten, .giveUp, "\(place) answered \(status) twice, but \(why)."))
     }
 }
 

@@ -147,8 +147,8 @@ import Testing
         let steps = (1...2).map { _ in rules.step(afterClaim: "201", ifAbsent: "it is not there", .absent, &note) }
         #expect(
             steps == [
-                .stop(Failure(.notWritten, .unknownOutcome, "acme said 201, but it is not there; Bellhop will look again.")),
-                .stop(Failure(.notWritten, .giveUp, "acme said 201 twice, but it is not there.")),
+                .stop(Failure(.notWritten, .unknownOutcome, "acme answered 201, but it is not there; Bellhop will look again.")),
+                .stop(Failure(.notWritten, .giveUp, "acme answered 201 twice, but it is not there.")),
             ])
         #expect(WriteNote(json: note.json) == note)
         let unconfirmed = rules.step(afterClaim: "201", ifAbsent: "", .unprovable("no rights"), &note)

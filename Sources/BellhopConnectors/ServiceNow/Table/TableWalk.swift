@@ -63,8 +63,8 @@ struct TableWalk: Sendable {
                 try await confirmEnd(at: position)
             }
             if position.offset == 0 { position.left = page.reply.total }
-            let isMore = try await isMore(page, at: position, isEmpty: listing.entries.isEmpty)
-            if isMore, order.isWhole {
+            let hasMore = try await hasMore(page, at: position, isEmpty: listing.entries.isEmpty)
+            if hasMore, order.isWhole {
                 // In the order of sys_ids the next place is known before the rows are checked, so the next page is requested meanwhile.
                 let last = listing.entries.last { $0.key.isDigits }.map { Walk.Place(key: $0.key, time: nil) }
                 let next = try position.next(last, page, self)
@@ -73,7 +73,7 @@ struct TableWalk: Sendable {
                 (position, page) = (next, try await coming.get())
             } else {
                 let last = try take(listing, page, after: position.place, &rows)
-                guard isMore else { return rows }
+                guard hasMore else { return rows }
                 position = try position.next(last, page, self)
                 page = try await self.page(at: position)
             }
@@ -106,7 +106,7 @@ struct TableWalk: Sendable {
         return check.last
     }
 
-    private func isMore(_ page: Page, at position: PagePosition, isEmpty: Bool) async throws(Failure) -> Bool {
+    private func hasMore(_ page: Page, at position: PagePosition, isEmpty: Bool) async throws(Failure) -> Bool {
         if let total = page.reply.total { return total > position.offset + page.limit }
         if !isEmpty { return true }
         return try await count(from: position).map { $0 > position.offset + page.limit } ?? false

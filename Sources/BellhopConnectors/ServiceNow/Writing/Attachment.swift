@@ -179,7 +179,7 @@ struct AttachmentWrite: Write {
             guard size.isEmpty || size == String(file.bytes.count) else {
                 throw Failure(
                     .notWritten, .giveUp,
-                    "\(place) said \(reply.status), but '\(file.name)' at \(file.task.name) has \(size) bytes there, not \(file.bytes.count)."
+                    "\(place) answered \(reply.status), but '\(file.name)' at \(file.task.name) has \(size) bytes there, not \(file.bytes.count)."
                 )
             }
             return .proved(Receipt("\(reply.status), '\(file.name)' \(id)", reference: id))

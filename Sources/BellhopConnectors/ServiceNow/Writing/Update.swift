@@ -145,7 +145,7 @@ struct UpdateWrite: Write {
             guard result.refused.isEmpty else {
                 throw Failure(
                     .notWritten, .giveUp,
-                    "\(place) said \(reply.status), but \(update.task.name) did not accept \(result.refused.joined(separator: ", ")): "
+                    "\(place) answered \(reply.status), but \(update.task.name) did not accept \(result.refused.joined(separator: ", ")): "
                         + "the access rules or a rule of the instance kept it\(result.note).")
             }
             let names = update.writes.map(\.name).joined(separator: ", ")
