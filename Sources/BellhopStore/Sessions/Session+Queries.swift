@@ -214,9 +214,9 @@ extension Session {
         return record
     }
 
-    /// What became of a delivery that others joined.
+    /// The state of a delivery that others joined.
     private func joined(_ id: String) throws -> JoinedDelivery {
-        var statement = try prepare(SQL.Looking.joined)
+        var statement = try prepare(SQL.Queries.joined)
         try statement.bind(":name", key: id)
         guard try statement.next() else { return JoinedDelivery(id: id, state: nil) }
         let state = try Self.state(statement.text(0))
