@@ -29,13 +29,13 @@ import Testing
         #expect(telemetry.place == .init(host: "0.0.0.0", port: 9464))
         let receiver = try #require(telemetry.receiver)
         #expect(receiver.address.path == "/base" && receiver.headers["X-Key"] == "abc")
-        #expect(receiver.sampling?.part == 0.25 && !receiver.sendsMetrics)
+        #expect(receiver.sampling?.ratio == 0.25 && !receiver.sendsMetrics)
     }
 
     @Test func `by default a tenth of the traces and all metrics are sent, and no port is opened`() async throws {
         let telemetry = try await load("{otlp: \"http://127.0.0.1:4318\"}")
         #expect(telemetry.place == nil)
-        #expect(telemetry.receiver?.sampling?.part == 0.1 && telemetry.receiver?.sendsMetrics == true)
+        #expect(telemetry.receiver?.sampling?.ratio == 0.1 && telemetry.receiver?.sendsMetrics == true)
         #expect(try await load("{otlp: \"http://127.0.0.1:4318\", traces: false}").receiver?.sampling == nil)
         #expect(try await load("{listen: \"127.0.0.1:9464\"}").receiver == nil)
     }

@@ -14,7 +14,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct TelemetryExporterTests {
     private let clock = TestClock()
     private let simulation: Simulation
-    private let tracer = Tracer(TraceSampling(1), room: 2000)
+    private let tracer = Tracer(TraceSampling(1), capacity: 2000)
     private let registry: MetricsRegistry
     private let recorder = SignalRecorder()
 

@@ -111,7 +111,7 @@ import Testing
 
     @Test func `zero counts of expected names leave room for counted names`() async throws {
         let registry = MetricsRegistry([Self.asked], most: 20, clock: TestClock())
-        for number in 0..<100 { registry.expect(Self.asked, for: "name \(number)") }
+        for number in 0..<100 { registry.addZeros(of: Self.asked, for: "name \(number)") }
         Self.asked.counter("name 99", "well", in: registry).increment()
         let samples = try ExpositionReader(registry.text(.openMetrics), .openMetrics).families["test_asked"]?.samples ?? []
         #expect(samples.contains { $0.labels["who"] == "name 0" && $0.value == 0 })

@@ -44,7 +44,7 @@ import Testing
 
     @Test func `about the configured share of traces is sent, each trace whole or not at all`() {
         for part in [0, 0.1, 0.5, 1] {
-            let tracer = Tracer(TraceSampling(part), room: 20_000)
+            let tracer = Tracer(TraceSampling(part), capacity: 20_000)
             for number in 0..<4000 {
                 let event = event(number)
                 tracer.stored(event, by: "poll", from: now, to: now)
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test func `a full tracer drops new spans and counts them`() {
-        let tracer = Tracer(TraceSampling(1), room: 3)
+        let tracer = Tracer(TraceSampling(1), capacity: 3)
         for number in 0..<5 { tracer.stored(event(number), by: "poll", from: now, to: now) }
         let (spans, dropped) = tracer.take(most: 2)
         #expect(spans.map(\.trace) == [0, 1].map { TraceID(of: event($0).id) } && dropped == 2)

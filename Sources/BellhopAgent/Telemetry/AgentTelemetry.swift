@@ -35,11 +35,11 @@ public final class AgentTelemetry: Sendable {
     public func metrics() async -> MetricsSnapshot {
         let reading = await self.reading()
         for rule in reading.rules ?? [] {
-            registry.expect(.ruleErrors, for: rule)
-            registry.expect(.ruleKeysDropped, for: rule)
+            registry.addZeros(of: .ruleErrors, for: rule)
+            registry.addZeros(of: .ruleKeysDropped, for: rule)
         }
-        for action in reading.actions { registry.expect(.deliveries, for: action) }
-        for source in reading.sources { registry.expect(.pollEvents, for: source) }
+        for action in reading.actions { registry.addZeros(of: .deliveries, for: action) }
+        for source in reading.sources { registry.addZeros(of: .pollEvents, for: source) }
         return registry.snapshot(with: reading.samples + ProcessFacts.now.samples)
     }
 

@@ -20,7 +20,7 @@ public struct TelemetryConfiguration: Sendable {
         public var address: HTTPAddress
         public var headers: HeaderFields
         public var plainHTTP: Bool
-        /// A PEM file with authorities to trust besides the system's.
+        /// A PEM file with authorities to trust in addition to the system's.
         public var ca: String?
         /// Nil to send no traces.
         public var sampling: TraceSampling?

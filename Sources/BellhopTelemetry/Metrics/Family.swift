@@ -42,9 +42,9 @@ final class Family: Sendable {
         return series(values)
     }
 
-    /// Adds the zeros of a name, one for each combination of the other labels' values. They fill at most half of the series, so that counted
-    /// names have room.
-    func expect(_ name: String) {
+    /// Adds series with the value 0 for a name, one for each combination of the other labels' values. Stops when half of the allowed
+    /// series exist, so that counted names can be added later.
+    func addZeros(for name: String) {
         if count.load(ordering: .relaxed) >= most / 2 { return }
         for values in instrument.combinations(for: name) { _ = series(values) }
     }

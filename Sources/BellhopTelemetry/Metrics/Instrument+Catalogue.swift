@@ -3,7 +3,7 @@ import BellhopCore
 /// All metrics. Their names and meanings never change; new metrics may be added.
 extension Instrument {
     /// All instruments, in the order of their names.
-    public static let all = (counted + shown).sorted { $0.name < $1.name }
+    public static let all = (counted + observed).sorted { $0.name < $1.name }
 
     /// The instruments that are counted while the agent works.
     public static let counted = [
@@ -13,7 +13,7 @@ extension Instrument {
     ]
 
     /// The instruments whose values are read at each request.
-    public static let shown = [
+    public static let observed = [
         build, startTime, ready, storeUp, storeEvents, storeEventsUnrouted, storeDeliveries, deliveriesInFlight, sourcePollAge,
         sourceFailures, sourceTasks, receiverStopped, receiverWaiting, ruleWaits, rules, rulesRefused, silences, residentMemory,
         processorSeconds, openFiles,

@@ -7,7 +7,7 @@ public struct Instrument: Sendable, Hashable {
         /// Only grows, and begins at zero with the process.
         case counter
         case gauge
-        /// Always 1; its labels say something about the program.
+        /// Always 1; its labels describe the program, such as its version.
         case info
         /// Counts values in buckets with these upper bounds, in ascending order, and one more bucket for greater values.
         case histogram([Double])
@@ -29,7 +29,8 @@ public struct Instrument: Sendable, Hashable {
 
     public struct Label: Sendable, Hashable {
         public var name: String
-        /// All values of the label; nil if they are names from the configuration or the rules, of which an instrument keeps a limited number.
+        /// All values of the label. Nil if the values are names from the configuration or the rules: an instrument keeps a limited number
+        /// of them.
         public var values: [String]?
 
         public init(_ name: String, _ values: [String]? = nil) {

@@ -24,25 +24,25 @@ public final class MetricsRegistry: MetricsFactory {
         families = Dictionary(uniqueKeysWithValues: instruments.map { ($0.name, Family($0, most: most, clock: clock)) })
     }
 
-    /// Shows zeros of an instrument for a name before the first count: a reader notices the first increase of a counter only if it has read a
-    /// zero before.
-    public func expect(_ instrument: Instrument, for name: String) { families[instrument.name]?.expect(name) }
+    /// Adds series with the value 0 for a name before the first count: a reader notices the first increase of a counter only if it has
+    /// read a zero before.
+    public func addZeros(of instrument: Instrument, for name: String) { families[instrument.name]?.addZeros(for: name) }
 
     /// All metrics at this moment.
-    /// - Parameter shown: the values of the instruments that are not counted.
-    public func snapshot(with shown: [MetricsSnapshot.Sample] = []) -> MetricsSnapshot {
+    /// - Parameter observed: the values of the instruments that are not counted.
+    public func snapshot(with observed: [MetricsSnapshot.Sample] = []) -> MetricsSnapshot {
         let counted = families.values.map { family in
             MetricsSnapshot.Family(family.instrument, family.all.map { MetricsSnapshot.Series($0.labels, $0.snapshot) })
         }
-        let shown = Dictionary(grouping: shown, by: \.instrument).map { instrument, samples in
+        let observed = Dictionary(grouping: observed, by: \.instrument).map { instrument, samples in
             MetricsSnapshot.Family(instrument, samples, most: most)
         }
-        return MetricsSnapshot(started: started, at: clock.now, families: counted + shown)
+        return MetricsSnapshot(started: started, at: clock.now, families: counted + observed)
     }
 
     /// All metrics as text.
-    public func text(_ format: MetricsFormat, with shown: [MetricsSnapshot.Sample] = []) -> String {
-        snapshot(with: shown).text(format)
+    public func text(_ format: MetricsFormat, with observed: [MetricsSnapshot.Sample] = []) -> String {
+        snapshot(with: observed).text(format)
     }
 
     // MARK: For swift-metrics

@@ -18,15 +18,15 @@ private struct MetricsWriter {
 
     mutating func write(_ family: MetricsSnapshot.Family) {
         let instrument = family.instrument
-        let isOpen = format == .openMetrics
-        let name = isOpen ? instrument.family : instrument.name
+        let isOpenMetrics = format == .openMetrics
+        let name = isOpenMetrics ? instrument.family : instrument.name
         let type =
             switch instrument.kind {
-            case .info where !isOpen: "gauge"
+            case .info where !isOpenMetrics: "gauge"
             case .counter, .gauge, .info, .histogram: instrument.kind.name
             }
-        text += "# HELP \(name) \(escaped(instrument.help, quotes: isOpen))\n# TYPE \(name) \(type)\n"
-        if isOpen, let unit = instrument.unit { text += "# UNIT \(name) \(unit.rawValue)\n" }
+        text += "# HELP \(name) \(escaped(instrument.help, quotes: isOpenMetrics))\n# TYPE \(name) \(type)\n"
+        if isOpenMetrics, let unit = instrument.unit { text += "# UNIT \(name) \(unit.rawValue)\n" }
         for series in family.series { write(series, of: instrument) }
     }
 
@@ -78,7 +78,7 @@ private struct MetricsWriter {
         text += "\n"
     }
 
-    /// A number with a point or an exponent: the same text in both formats, so that a bucket has one name.
+    /// A number with a point or an exponent. The text is the same in both formats, so that a bucket has the same `le` label in both.
     private static func text(_ number: Double) -> String {
         if number.isNaN { return "NaN" }
         if number.isInfinite { return number < 0 ? "-Inf" : "+Inf" }

@@ -38,7 +38,7 @@ public struct MetricsSnapshot: Sendable, Hashable {
             self.series = series
         }
 
-        /// Combines the samples that have the same labels or exceed the limit.
+        /// Combines the samples that have the same labels, and those beyond the limit of series.
         init(_ instrument: Instrument, _ samples: [Sample], most: Int) {
             var values: [[String]: Double] = [:]
             for sample in samples {

@@ -1,6 +1,6 @@
 public import BellhopCore
 
-/// OTLP 1.x as JSON over HTTP (opentelemetry-proto, *JSON Protobuf Encoding*): ids are hexadecimal, 64-bit numbers are texts.
+/// OTLP 1.x as JSON over HTTP (opentelemetry-proto, *JSON Protobuf Encoding*): ids are hexadecimal, and 64-bit numbers are strings.
 public struct OTLP: Sendable {
     /// A kind of data, with its own path.
     public enum Signal: String, Sendable, Hashable, CaseIterable {

@@ -50,11 +50,11 @@ public struct Span: Sendable, Hashable {
 /// The share of traces that are sent. Every program chooses the same traces by their ids (OpenTelemetry, `TraceIdRatioBased`).
 public struct TraceSampling: Sendable, Hashable {
     /// From 0 (none) to 1 (all).
-    public var part: Double
+    public var ratio: Double
 
-    public init(_ part: Double) { self.part = part }
+    public init(_ ratio: Double) { self.ratio = ratio }
 
     public func includes(_ trace: TraceID) -> Bool {
-        Double(trace.low & UInt64(Int64.max)) < part * Double(Int64.max) || part >= 1
+        Double(trace.low & UInt64(Int64.max)) < ratio * Double(Int64.max) || ratio >= 1
     }
 }

@@ -12,23 +12,23 @@ public final class Tracer: Sendable {
     }
 
     public let sampling: TraceSampling
-    private let room: Int
+    private let capacity: Int
     private let state = Mutex(State())
 
-    /// - Parameter room: the most spans that wait.
-    public init(_ sampling: TraceSampling, room: Int = 8192) {
+    /// - Parameter capacity: the most spans in the buffer.
+    public init(_ sampling: TraceSampling, capacity: Int = 8192) {
         self.sampling = sampling
-        self.room = room
+        self.capacity = capacity
     }
 
     public func record(_ span: @autoclosure () -> Span) {
         let span = span()
         state.withLock { state in
-            if state.spans.count < room { state.spans.append(span) } else { state.dropped += 1 }
+            if state.spans.count < capacity { state.spans.append(span) } else { state.dropped += 1 }
         }
     }
 
-    /// How many spans wait.
+    /// How many spans are in the buffer.
     public var count: Int { state.withLock { $0.spans.count } }
 
     /// Removes and returns the oldest spans, and how many were dropped since the last call.
