@@ -11,7 +11,7 @@ public import ServiceLifecycle
 public struct ServerProblem: Error, Sendable, Hashable {
     /// One sentence.
     public var message: String
-    /// Whether it may go away without a change of the configuration.
+    /// Whether it may resolve itself without a change of the configuration.
     public var isTemporary: Bool
 
     public init(message: String, isTemporary: Bool) { (self.message, self.isTemporary) = (message, isTemporary) }

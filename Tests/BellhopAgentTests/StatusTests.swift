@@ -63,10 +63,10 @@ import Testing
             try await Inquirer(store: store, clock: clock, agent: agent).status()["needs"]?.asArray ?? []
         }
         #expect(try await needs(store) == [])
-        watch.hear(.storeFailed(doing: "claiming deliveries", StoreError(.full, "The disk is full.")))
+        watch.record(.storeFailed(doing: "claiming deliveries", StoreError(.full, "The disk is full.")))
         #expect(try await needs(refusing) == ["The store failed: The disk is full."])
         #expect(try await needs(store) == [])
-        watch.hear(.storeFailed(doing: "claiming deliveries", StoreError(.damaged, "It is damaged.")))
+        watch.record(.storeFailed(doing: "claiming deliveries", StoreError(.damaged, "It is damaged.")))
         #expect(try await needs(store) == ["The store failed: It is damaged."])
         await clock.advance(by: .seconds(600))
         #expect(try await needs(store) == [])

@@ -31,7 +31,7 @@ public struct Assembly: Sendable {
     /// The caller's choices.
     public struct Options: Sendable {
         public var clock: any AgentClock
-        /// Listeners that receive every signal, besides the agent's own.
+        /// Listeners that receive every signal, in addition to the agent's own.
         public var listeners: [SignalListener]
         /// Receives the lines of `log` actions without a file.
         public var output: LogSink
@@ -69,7 +69,7 @@ public struct Assembly: Sendable {
         let clock = options.clock
         let registry = options.metrics ?? MetricsRegistry(clock: clock)
         let counting = Signals.metrics(in: registry)
-        let signals = Signals([watch.hear, { facts.hear($0, at: clock.now) }, counting] + options.listeners)
+        let signals = Signals([watch.record, { facts.record($0, at: clock.now) }, counting] + options.listeners)
         var surroundings = Surroundings(
             store: store, clock: options.clock, signals: signals,
             checkpoint: options.checkpoint)
@@ -127,7 +127,7 @@ public struct Assembly: Sendable {
                 throw .diagnostics(Diagnostics([Diagnostic(code: "bad-connection", "`openid`: \(error.message)", at: nil)]))
             }
         }
-        // Start with what the store knows of the sources' fields. Each source learns the rest before its first poll.
+        // Start with the fields of the sources that are in the store. Each source reads the other fields before its first poll.
         await connectors.prepare(offline: true)
         let loaded = try await rules.install()
         rulesAtStart = loaded.found.fingerprint

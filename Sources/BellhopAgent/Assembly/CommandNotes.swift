@@ -3,8 +3,8 @@ public import BellhopCore
 import BellhopStore
 import Glibc
 
-/// The notes of a store for commands that log in beside an agent, or before its first run: they read all notes, and write only
-/// which logins were refused.
+/// The notes of a store, for commands that log in while an agent runs or before its first run. They read all notes, but write
+/// only notes about refused logins.
 ///
 /// Only a running agent may write the store, so the command sends it the refusals. If no agent runs, the command writes the store, and
 /// creates it if needed. So all programs together try a wrong password only once.
@@ -43,7 +43,7 @@ public struct CommandNotes: Notebook {
         try await open.close()
     }
 
-    /// Opens the store for writing. Nil if it cannot be opened: then no agent can run either, and none retries the password. Waits while
+    /// Opens the store for writing. Nil if it cannot be opened: then no agent can run that would retry the password. Waits while
     /// another connection of this command, or another command, writes the store.
     private func openStore() async throws -> (any Store)? {
         for _ in 0..<250 {
@@ -59,11 +59,11 @@ public struct CommandNotes: Notebook {
     }
 }
 
-/// The notes in a configuration's store, for commands that send no requests. Reads them if it can, and writes none.
+/// The notes in a store, for commands that send no requests. Reads notes if the store can be read, and writes none.
 public struct StoredNotes: Notebook {
     private let store: (any Store)?
 
-    /// - Parameter path: of a store, which may be missing.
+    /// - Parameter path: the path of a store. The store may be missing.
     public init(path: String) {
         do {
             store = try Stores.openForReading(path)

@@ -6,7 +6,7 @@ import Synchronization
 
 /// Loads the rules of a configuration and puts them in force, one load at a time, so that the rules read last are in force.
 ///
-/// A class over a mutex, because both the reloader and the sources (after learning their fields) load rules.
+/// A class over a mutex, because both the reloader and the sources (after they have read their fields) load rules.
 final class RuleInstallation: Sendable {
     private let configuration: Configuration
     private let connectors: Connectors

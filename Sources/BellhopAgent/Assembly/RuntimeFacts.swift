@@ -16,7 +16,7 @@ final class RuntimeFacts: Sendable {
 
     private let state = Mutex(State())
 
-    func hear(_ signal: Signal, at now: Timestamp) {
+    func record(_ signal: Signal, at now: Timestamp) {
         switch signal {
         case .polled(let source, _, _, _), .unchanged(let source, _, _): state.withLock { $0.polled[source] = now }
         case .configurationChanged: state.withLock { $0.hasConfigurationChanged = true }

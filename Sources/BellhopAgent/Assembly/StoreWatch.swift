@@ -18,7 +18,7 @@ public final class StoreWatch: Service {
         var isCurable: Bool { error.kind == .full || error.kind == .busy }
     }
 
-    /// How recent the latest failure must be to count, unless the store is known to work again.
+    /// After this time, the latest failure no longer means that the store is failing.
     static let recent = Duration.seconds(600)
 
     private let clock: any AgentClock
@@ -41,7 +41,7 @@ public final class StoreWatch: Service {
         (try? await store.setNote("store/checked", to: .string(now.rfc3339))) != nil
     }
 
-    func hear(_ signal: Signal) {
+    func record(_ signal: Signal) {
         guard case .storeFailed(let doing, let error) = signal else { return }
         let now = clock.now
         problem.withLock { problem in
@@ -50,7 +50,7 @@ public final class StoreWatch: Service {
         if error.kind == .lost { lost.ring() }
     }
 
-    /// Throws when the store is lost; else waits for the agent's end.
+    /// Throws when the store is lost; otherwise returns when the agent stops.
     public func run() async throws {
         await cancelWhenGracefulShutdown { await self.lost.wait(until: nil, on: self.clock) }
         if let error = last?.error, error.kind == .lost { throw error }

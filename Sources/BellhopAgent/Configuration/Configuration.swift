@@ -37,7 +37,7 @@ public struct Configuration: Sendable {
     public var mostKeys = RuleRegistration.mostKeys
     /// The places of connections, sources and the console in the file.
     var places = SettingPlaces()
-    /// The keychain as the file's project sees it.
+    /// The keychain, for the project of this file.
     public var keychain: Keychain
     /// The file's text as read; nil if it did not come from a file.
     var content: [UInt8]?
@@ -72,7 +72,7 @@ public enum ConfigurationError: Error, Sendable {
     case diagnostics(Diagnostics)
     /// It is missing or cannot be read (exit 78).
     case unreadable(String)
-    /// A secret cannot be read (exit 78, or 75 if that may pass).
+    /// A secret cannot be read (exit 78, or 75 if a later attempt may succeed).
     case secret(SecretError)
 }
 

@@ -19,11 +19,11 @@ public struct ConfigurationLoader: Sendable {
     /// How much of the file must be valid.
     public enum Focus: Sendable, Hashable {
         case everything
-        /// Only what this connection and its sources need: the others may lack their secrets.
+        /// Only this connection and its sources: the others may lack their secrets.
         case connection(String)
-        /// Only what this source needs: everything else may lack its secrets.
+        /// Only this source: everything else may lack its secrets.
         case source(String)
-        /// The structure alone: placeholders replace missing secrets and variables. For checking rules.
+        /// Only the structure, to check rules: placeholders replace missing secrets and variables.
         case shape
     }
 
@@ -80,16 +80,16 @@ public struct ConfigurationLoader: Sendable {
         problems.all.sort { ($0.place?.line ?? 0, $0.place?.column ?? 0) < ($1.place?.line ?? 0, $1.place?.column ?? 0) }
         switch focus {
         case .connection(let name):
-            problems.removeProblems(in: Self.incomplete(in: root, values, besides: Self.nodes(of: name, in: root)))
+            problems.removeProblems(in: Self.incomplete(in: root, values, except: Self.nodes(of: name, in: root)))
         case .source(let name):
-            problems.removeProblems(in: Self.incomplete(in: root, values, besides: root["sources"]?[name].map { [$0] } ?? []))
+            problems.removeProblems(in: Self.incomplete(in: root, values, except: root["sources"]?[name].map { [$0] } ?? []))
         case .everything, .shape: break
         }
         if problems.hasErrors { throw .diagnostics(problems) }
         return configuration
     }
 
-    /// The events that a file declares besides Bellhop's own, even if it has mistakes elsewhere; nil if it is not YAML.
+    /// Bellhop's own events and those that a file declares, even if the file has mistakes elsewhere; nil if it is not YAML.
     public func events(declaredIn file: String) -> EventCatalogue? {
         guard let bytes = try? bytes(of: file), let root = try? Self.root(of: bytes, file: file) else { return nil }
         var reader = SettingsReader<Never>(file: file, hidesValues: true) { _, text, _ in .text(text) }
@@ -141,7 +141,7 @@ public struct ConfigurationLoader: Sendable {
         return Self.references(of: connection, in: root).contains(Interpolation.Reference(space: .secret, name: secret))
     }
 
-    /// Whether a source, as distinct from its connection, refers to a secret.
+    /// Whether a source itself, not its connection, refers to a secret.
     func usesSecret(_ secret: String, source: String, in bytes: [UInt8]) -> Bool {
         guard let node = Self.root(of: bytes)?["sources"]?[source] else { return false }
         return Self.references(in: node).contains(Interpolation.Reference(space: .secret, name: secret))
@@ -158,14 +158,15 @@ public struct ConfigurationLoader: Sendable {
         return (root["connections"]?[connection].map { [$0] } ?? []) + sources
     }
 
-    /// The connections, sources and other top-level values, except these, that lack a secret or a variable or still have a placeholder.
-    private static func incomplete(in root: Node, _ values: SecretResolver.Found, besides nodes: [Node]) -> [Node] {
+    /// The connections, sources and other top-level values that lack a secret or a variable, or still have a placeholder. Leaves out
+    /// those that are needed.
+    private static func incomplete(in root: Node, _ values: SecretResolver.Found, except needed: [Node]) -> [Node] {
         let entries = (root.mapping?.pairs ?? []).flatMap { pair in
             guard ["connections", "sources"].contains(pair.name), let entries = pair.value.mapping else { return [pair.value] }
             return entries.pairs.map(\.value)
         }
-        let needed = nodes.map(\.range)
-        return entries.filter { !needed.contains($0.range) && isIncomplete($0, values) }
+        let neededRanges = needed.map(\.range)
+        return entries.filter { !neededRanges.contains($0.range) && isIncomplete($0, values) }
     }
 
     /// Whether a value lacks a secret or a variable, or is still a placeholder.
@@ -193,7 +194,7 @@ public struct ConfigurationLoader: Sendable {
         }
     }
 
-    /// `secrets:` is read first and takes no `${{ }}` itself.
+    /// Reads `secrets:`, before the references are resolved. So `${{ }}` is not possible in it.
     private static func secretStores(
         _ node: Node?, file: String, folder: String, _ problems: inout Diagnostics
     ) -> [SecretStore] {
@@ -214,7 +215,7 @@ public struct ConfigurationLoader: Sendable {
             }
             problems.report(
                 Diagnostic(
-                    code: "unknown-secret-store", "this is not a place for secrets", at: Diagnostic.Place(item, file: file),
+                    code: "unknown-secret-store", "this is not a secret store", at: Diagnostic.Place(item, file: file),
                     help: "write `keychain`, `folder: /run/secrets` or `command: [pass, show]`"))
             return nil
         }

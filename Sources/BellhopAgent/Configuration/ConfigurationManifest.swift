@@ -78,7 +78,7 @@ public enum ConfigurationManifest {
     /// Keys of the root that this list does not declare, because their settings depend on kinds.
     public static let others: Set<String> = ["secrets", "connections", "sources", "events"]
 
-    /// The settings of every source, besides those of its kind.
+    /// The settings that sources of all kinds have.
     public static let source: [Setting] = [
         Setting("kind", .name, required: true, "The kind of source: `tracker`, `table`, `rest`, …"),
         Setting("connection", .name, required: true, "The connection it reads from."),
@@ -100,7 +100,7 @@ public enum ConfigurationManifest {
         Setting("idle", .duration, required: true, "The time between polls while they show no changes."),
     ]
 
-    /// The settings of every connection, besides those of its kind.
+    /// The settings that connections of all kinds have.
     public static let connection: [Setting] = [
         Setting("kind", .name, required: true, "The kind of connection: `servicenow`, `slack`, …")
     ]

@@ -110,7 +110,7 @@ struct ConfigurationReading {
         return names.isEmpty ? nil : names.listed
     }
 
-    /// A value as messages may show it: with references instead of the values inserted for them.
+    /// A value as messages may show it. If the file has references such as `${{ secret.NAME }}`, shows these and not their values.
     private static func shown(_ value: String, of node: Node) -> String {
         guard let written = node.scalarText, references(in: written) != nil else { return "`\(value)`" }
         return "`\(written)`"
@@ -135,11 +135,11 @@ struct ConfigurationReading {
     /// Reports names with nothing under them, followed by the settings that belong under them.
     private mutating func outdented(in mapping: Mapping, of settings: [Setting]) -> Set<String> {
         let names = settings.map(\.name)
-        return mapping.reduce(into: []) { passed, pair in
+        return mapping.reduce(into: []) { reported, pair in
             let belongs = { (other: Mapping.Pair) in names.contains(other.name) && other.value["kind"] == nil }
             guard let found = Outdented(pair, in: mapping, belongs: belongs) else { return }
             reader.report(found.diagnostic(file: file, hidesValues: true))
-            passed.formUnion(found.names.union([pair.name]))
+            reported.formUnion(found.names.union([pair.name]))
         }
     }
 
@@ -170,8 +170,8 @@ struct ConfigurationReading {
 
     private mutating func connections(_ node: Node?) -> [Configuration.ConnectionEntry] {
         let manifests = Catalogue.connections
-        let every = ConfigurationManifest.connection + manifests.flatMap(\.settings)
-        let found = entries(node, key: "connections", settings: every).compactMap {
+        let allSettings = ConfigurationManifest.connection + manifests.flatMap(\.settings)
+        let found = entries(node, key: "connections", settings: allSettings).compactMap {
             name, node -> (entry: Configuration.ConnectionEntry, node: Node)? in
             guard
                 let manifest = manifest(
@@ -182,7 +182,7 @@ struct ConfigurationReading {
             settings.secrets = secrets
             return (Configuration.ConnectionEntry(name: name, kind: manifests[manifest].kind, settings: settings), node)
         }
-        // A connection that exists but has mistakes is reported for those instead.
+        // If the connection exists but has mistakes, only these mistakes are reported.
         let names = node?.mapping?.names ?? []
         for (entry, node) in found { checkOnPaused(entry, node, among: found.map(\.entry), named: names) }
         return found.map(\.entry)
@@ -193,23 +193,23 @@ struct ConfigurationReading {
         _ entry: Configuration.ConnectionEntry, _ node: Node, among all: [Configuration.ConnectionEntry], named names: [String]
     ) {
         guard let other = entry.settings.text("on_paused"), let place = node["on_paused"] else { return }
-        let takers = all.filter { other in
+        let candidates = all.filter { other in
             Catalogue.connections.contains { $0.kind == other.kind && $0.messages != nil } && other.name != entry.name
         }
-        let help = takers.isEmpty ? nil : "there is \(takers.map(\.name).listed)"
+        let help = candidates.isEmpty ? nil : "there is \(candidates.map(\.name).listed)"
         if other == entry.name {
             reader.report(
                 code: "wrong-connection", "`on_paused` names `\(other)` itself, which sends nothing while it is paused",
                 at: place,
                 help: help ?? "add another connection that takes messages, and name that one")
         } else if let found = all.first(where: { $0.name == other }) {
-            if takers.contains(where: { $0.name == other }) { return }
+            if candidates.contains(where: { $0.name == other }) { return }
             reader.report(
                 code: "wrong-connection", "a connection of kind `\(found.kind)` takes no messages", at: place, help: help)
         } else if !names.contains(other) {
             reader.report(
                 code: "unknown-connection", "there is no connection \(Self.shown(other, of: place))", at: place,
-                help: Suggestion.didYouMean(other, among: takers.map(\.name)) ?? help)
+                help: Suggestion.didYouMean(other, among: candidates.map(\.name)) ?? help)
         }
     }
 
@@ -220,13 +220,13 @@ struct ConfigurationReading {
             reader.report(code: "wrong-type", "`\(key)` is a mapping of names", at: node)
             return []
         }
-        let passed = outdented(in: mapping, of: settings)
+        let reported = outdented(in: mapping, of: settings)
         for pair in mapping where !Interpolation.isName(pair.name) {
             reader.report(
                 code: "bad-name", "`\(reader.shown(pair.name))` cannot be a name", at: pair.key,
                 help: "use letters, digits, `-` and `_`")
         }
-        return mapping.filter { !passed.contains($0.name) }.map { ($0.name, $0.value) }
+        return mapping.filter { !reported.contains($0.name) }.map { ($0.name, $0.value) }
     }
 
     /// The index in `kinds` of the kind that a node names.
@@ -252,8 +252,8 @@ struct ConfigurationReading {
         _ node: Node?, connections: [Configuration.ConnectionEntry], named names: [String]
     ) -> [Configuration.SourceEntry] {
         let manifests = Catalogue.sources
-        let every = ConfigurationManifest.source + manifests.flatMap(\.settings)
-        return entries(node, key: "sources", settings: every).compactMap { name, node in
+        let allSettings = ConfigurationManifest.source + manifests.flatMap(\.settings)
+        return entries(node, key: "sources", settings: allSettings).compactMap { name, node in
             guard
                 let index = manifest(
                     of: node, subject: "source `\(name)`", kinds: manifests.map(\.kind) + [InboundReading.kind])
@@ -291,7 +291,7 @@ struct ConfigurationReading {
     ) {
         guard !connection.isEmpty, let place = node["connection"] else { return }
         guard let entry = connections.first(where: { $0.name == connection }) else {
-            // A connection that exists but has mistakes is reported for those instead.
+            // If the connection exists but has mistakes, only these mistakes are reported.
             if names.contains(connection) { return }
             reader.report(
                 code: "unknown-connection", "there is no connection \(Self.shown(connection, of: place))", at: place,
@@ -306,8 +306,8 @@ struct ConfigurationReading {
         }
     }
 
-    /// The shortest time between two polls that a tracker can bear.
-    private static let fastest = Duration.seconds(1)
+    /// The shortest time between two polls, so that they do not overload the tracker.
+    private static let shortestInterval = Duration.seconds(1)
 
     private mutating func cadence(_ settings: Settings, _ node: Node) -> Cadence {
         if let text = settings.text("schedule"), let place = node["schedule"] {
@@ -326,17 +326,18 @@ struct ConfigurationReading {
                 }
             }
         }
-        if let paces = settings.record("every"), let busy = paces.duration("busy"), let idle = paces.duration("idle") {
-            return .busyIdle(busy: atLeast(busy, node), idle: atLeast(idle, node))
+        if let every = settings.record("every"), let busy = every.duration("busy"), let idle = every.duration("idle") {
+            return .busyIdle(busy: checked(busy, node), idle: checked(idle, node))
         }
-        return .every(atLeast(settings.duration("every") ?? .seconds(60), node))
+        return .every(checked(settings.duration("every") ?? .seconds(60), node))
     }
 
-    private mutating func atLeast(_ pace: Duration, _ node: Node) -> Duration {
-        if pace < Self.fastest, let place = node["every"] {
+    /// Reports an interval that is too short, and returns the shortest one instead.
+    private mutating func checked(_ interval: Duration, _ node: Node) -> Duration {
+        if interval < Self.shortestInterval, let place = node["every"] {
             reader.report(code: "too-often", "a source is polled at most once a second", at: place, help: "write `1s` or more")
         }
-        return max(pace, Self.fastest)
+        return max(interval, Self.shortestInterval)
     }
 }
 

@@ -103,7 +103,7 @@ extension ConfigurationReading {
                     // Valid as a password and as an address.
                     out += parts.count == 1 ? "https://placeholder.invalid" : "placeholder"
                 } else if let refusal = values.refusals[reference] {
-                    report(refusal.isNameByte ? "missing-secret" : "failed-secret", refusal.message, range, help: refusal.help)
+                    report(refusal.isWrongName ? "missing-secret" : "failed-secret", refusal.message, range, help: refusal.help)
                 } else {
                     let what = reference.space == .env ? "environment variable" : "secret"
                     report(

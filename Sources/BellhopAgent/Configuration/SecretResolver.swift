@@ -26,11 +26,11 @@ struct SecretResolver: Sendable {
             case .secret: if let store = try await look(for: reference, &found) { working.insert(store) }
             }
         }
-        // A command that printed another secret works. If it refuses a name twice, the name is wrong.
+        // A command that has printed another secret works. If it refuses a name a second time, the name is wrong.
         for reference in Array(found.refusals.keys) where working.isSuperset(of: found.refusing[reference] ?? []) {
             found.refusals[reference] = nil
             _ = try await look(for: reference, &found)
-            found.refusals[reference]?.isNameByte = true
+            found.refusals[reference]?.isWrongName = true
         }
         return found
     }
@@ -55,7 +55,7 @@ struct SecretResolver: Sendable {
         return nil
     }
 
-    /// How messages suggest to add a missing name.
+    /// Advice for messages: how to add a missing name.
     func help(for reference: Interpolation.Reference) -> String {
         switch reference.space {
         case .env: "set the environment variable \(reference.name)"

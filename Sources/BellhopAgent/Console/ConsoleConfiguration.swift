@@ -45,9 +45,9 @@ public struct ConsoleConfiguration: Sendable {
     /// A provider of accounts, and the roles of these accounts in the console.
     public struct OpenID: Sendable {
         public var settings: OpenIDProvider.Settings
-        /// A PEM file with authorities to trust besides the system's.
+        /// A PEM file with authorities to trust in addition to the system's.
         public var ca: String?
-        /// The claim that gives roles; a dot leads to a member of a claim.
+        /// The claim that gives roles. A dot separates a claim from the name of a member in it.
         public var claim: String
         /// The values of the claim that give a role; `*` for everybody.
         public var roles: [ConsoleRole: Set<String>]
@@ -102,7 +102,9 @@ extension ConfigurationManifest {
         Setting("client_secret", .secret, "The client's secret; a public client has none."),
         Setting("scope", .text, default: "openid profile email", "The scopes to ask for."),
         Setting("name", .text, default: "email", "The claim that names a person in the audit."),
-        Setting("claim", .text, default: "groups", "The claim that gives roles; a dot leads to a member: `realm_access.roles`."),
+        Setting(
+            "claim", .text, default: "groups",
+            "The claim that gives roles. A dot selects a member of a claim: `realm_access.roles`."),
         Setting("viewers", .list(.text), "The values of the claim that make a viewer; `*` for everybody with an account."),
         Setting("operators", .list(.text), "The values of the claim that make an operator."),
         Setting("admins", .list(.text), "The values of the claim that make an admin."),
@@ -117,7 +119,7 @@ extension ConfigurationManifest {
 
 /// Reads `console`.
 struct ConsoleReading {
-    /// Turns a path of the file into one that can be opened.
+    /// Resolves a path in the file against the file's folder.
     let path: (String) -> String
 
     /// The fewest characters of a token: a short one could be guessed.
@@ -201,13 +203,13 @@ struct ConsoleReading {
             } else if token.count < Self.shortest {
                 reader.report(
                     code: "wrong-value", "the token of `\(name)` has fewer than \(Self.shortest) characters",
-                    at: at["token"] ?? at, help: "use a random one, for example of `openssl rand -base64 24`")
+                    at: at["token"] ?? at, help: "use a random one, for example from `openssl rand -base64 24`")
             } else if users.contains(where: { $0.name == name }) {
                 reader.report(code: "duplicate", "there are two users `\(name)`", at: at["name"] ?? at)
             } else if users.contains(where: { $0.token == token }) {
                 reader.report(
                     code: "duplicate", "`\(name)` has the same token as another user", at: at["token"] ?? at,
-                    help: "give each user a token of their own")
+                    help: "give each user a different token")
             } else {
                 let role = item["role"]?.asString.flatMap(ConsoleRole.init) ?? .viewer
                 users.append(.init(name: name, role: role, token: token))

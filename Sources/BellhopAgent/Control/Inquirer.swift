@@ -152,7 +152,7 @@ public struct Inquirer: Sendable {
 
     /// The longest stop of each stopped receiver.
     func stops() async throws(StoreError) -> [String: ReceiverStop] {
-        ReceiverStop.lasting(try await store.stops(), at: clock.now)
+        ReceiverStop.longest(of: try await store.stops(), at: clock.now)
     }
 
     func resume(_ receiver: String) async throws(StoreError) -> JSON {

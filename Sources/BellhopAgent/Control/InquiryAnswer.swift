@@ -2,7 +2,7 @@ public import BellhopCore
 import BellhopEngine
 import BellhopRules
 
-/// The answer to one inquiry, piece by piece: rows are read from the store on demand, so that no answer is held whole.
+/// The answer to one inquiry, piece by piece. Reads rows from the store on demand, so that the whole answer is never in memory.
 public struct InquiryAnswer: Sendable {
     public enum Piece: Sendable, Hashable {
         case rows([JSON])
@@ -17,7 +17,7 @@ public struct InquiryAnswer: Sendable {
     private var lastPlace: Int64?
     /// The last place of the bus that was searched. A follower's next inquiry begins after it.
     private var seen: Int64?
-    /// Whether the bus ends before the place of a follower, and so belongs to another store.
+    /// Whether the bus ends before the place from which the client follows it: then that place came from another store.
     private var isOtherBus = false
     /// The end of the answer about a history, once its rows have been given.
     private var historyEnd: JSON?
@@ -88,7 +88,7 @@ public struct InquiryAnswer: Sendable {
         query.limit = min(asked.limit, Self.page)
         let page = try await inquirer.store.events(query)
         if let place = page.seen {
-            // The last place on a bus is never removed.
+            // Pruning never removes the last place on a bus.
             if place < after, query.through == nil {
                 (seen, isOtherBus) = (place, true)
                 return endOfEvents
@@ -162,7 +162,7 @@ public struct InquiryAnswer: Sendable {
         return .rows(rows.map(\.json))
     }
 
-    /// Rows of each kind in turn, then the rest.
+    /// First all rows in one piece, then the other facts.
     private mutating func history(_ query: HistoryQuery) async throws(StoreError) -> Piece {
         if let historyEnd { return .end(historyEnd) }
         let facts = ExplanationFacts(try await inquirer.store.history(query))

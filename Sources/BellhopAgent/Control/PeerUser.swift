@@ -36,7 +36,7 @@ struct PeerUser: Sendable, Hashable {
 }
 
 extension Person {
-    /// The user of this process; for root by sudo, both names.
+    /// The user of this process. If this user became root through sudo, with both names.
     public init(command: String, environment: [String: String]) {
         let id = geteuid()
         var user = PeerUser.name(of: id)
@@ -44,7 +44,7 @@ extension Person {
         self.init(user: user, host: Self.host, command: command)
     }
 
-    /// The person at the other end of a socket. A client's own claim of its user counts only from root, which may act for others.
+    /// The person at the other end of a socket. Only root may name another user than its own, because it may act for others.
     init(_ peer: PeerUser, claims: JSON?) {
         let claimed = claims.flatMap { Person(json: $0) }
         let user = peer.id == 0 ? claimed?.user : nil

@@ -80,7 +80,7 @@ extension Delivery {
 }
 
 extension StoreStatus {
-    /// A summary of the store without its sources, about which a running agent knows more.
+    /// A summary of the store. Leaves out the sources, because a running agent knows more about them.
     var json: JSON {
         [
             "rules": .array(rules.map(\.json)),
@@ -129,7 +129,7 @@ extension StoreStatus.SourceStatus {
 public enum SourceState: String, Sendable, Hashable, CaseIterable {
     /// It has not been polled yet.
     case new
-    /// It is learning the fields of its tasks, and has not been polled since the agent's start.
+    /// It is reading the fields of its tasks, and has not been polled since the agent's start.
     case preparing
     /// A poll has been under way for seconds: the remote system is slow, or does not answer.
     case polling
@@ -153,8 +153,8 @@ extension StoreStatus.RuleStatus {
 extension StoreStatus {
     /// The longest stop in force of each receiver.
     func stopped(at now: Timestamp) -> [StopStatus] {
-        let lasting = ReceiverStop.lasting(stops.map(\.stop), at: now)
-        return stops.filter { lasting[$0.stop.receiver] == $0.stop }.sorted { $0.stop.receiver < $1.stop.receiver }
+        let longest = ReceiverStop.longest(of: stops.map(\.stop), at: now)
+        return stops.filter { longest[$0.stop.receiver] == $0.stop }.sorted { $0.stop.receiver < $1.stop.receiver }
     }
 }
 
@@ -205,7 +205,7 @@ extension StoreStatus.StopStatus {
 
 extension ReceiverStop {
     /// The longest stop in force of each receiver, by the receiver.
-    static func lasting(_ stops: [ReceiverStop], at now: Timestamp) -> [String: ReceiverStop] {
+    static func longest(of stops: [ReceiverStop], at now: Timestamp) -> [String: ReceiverStop] {
         Dictionary(stops.filter { $0.lasts(at: now) }.map { ($0.receiver, $0) }) { one, other in
             one.until ?? .distantFuture < other.until ?? .distantFuture ? other : one
         }

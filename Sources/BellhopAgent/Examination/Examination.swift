@@ -8,7 +8,7 @@ public struct Examination: Sendable {
     public struct Section: Sendable, Hashable {
         /// A connection's name, or `this machine`.
         public var name: String
-        /// Its kind, for people: `servicenow`.
+        /// The connection's kind, such as `servicenow`, or the configuration file of this machine.
         public var what: String
         public var findings: [Finding]
 

@@ -23,12 +23,12 @@ public enum RedirectListener {
 
     /// - Parameters:
     ///   - path: the path of the redirect; every other path gets 404.
-    ///   - judge: reads the meaning of a request from its target.
+    ///   - interpret: returns the meaning of a request, from its target.
     ///   - ready: called once the listener accepts connections.
     public static func wait(
-        port: Int, path: String, atMost patience: Duration, judge: @escaping @Sendable (String) -> Redirect, ready: () -> Void
+        port: Int, path: String, atMost patience: Duration, interpret: @escaping @Sendable (String) -> Redirect, ready: () -> Void
     ) async -> Outcome {
-        let (outcomes, source) = AsyncStream.makeStream(of: Outcome.self)
+        let (outcomes, continuation) = AsyncStream.makeStream(of: Outcome.self)
         let group = MultiThreadedEventLoopGroup.singleton
         let channel: any Channel
         do {
@@ -37,7 +37,8 @@ public enum RedirectListener {
                 .childChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
                         try channel.pipeline.syncOperations.configureHTTPServerPipeline()
-                        try channel.pipeline.syncOperations.addHandler(Page(path: path, judge: judge, outcomes: source))
+                        try channel.pipeline.syncOperations.addHandler(
+                            RedirectHandler(path: path, interpret: interpret, outcomes: continuation))
                     }
                 }
                 .bind(host: "127.0.0.1", port: port).get()
@@ -45,7 +46,7 @@ public enum RedirectListener {
             return .cannotListen
         }
         let timeout = group.any().scheduleTask(in: .nanoseconds(patience.wholeNanoseconds)) {
-            _ = source.yield(.timedOut)
+            _ = continuation.yield(.timedOut)
         }
         ready()
         var outcome = Outcome.timedOut
@@ -59,18 +60,18 @@ public enum RedirectListener {
     }
 
     /// Answers one request.
-    private final class Page: ChannelInboundHandler {
+    private final class RedirectHandler: ChannelInboundHandler {
         typealias InboundIn = HTTPServerRequestPart
         typealias OutboundOut = HTTPServerResponsePart
 
         private let path: String
-        private let judge: @Sendable (String) -> Redirect
+        private let interpret: @Sendable (String) -> Redirect
         private let outcomes: AsyncStream<Outcome>.Continuation
         private var head: HTTPRequestHead?
 
-        init(path: String, judge: @escaping @Sendable (String) -> Redirect, outcomes: AsyncStream<Outcome>.Continuation) {
+        init(path: String, interpret: @escaping @Sendable (String) -> Redirect, outcomes: AsyncStream<Outcome>.Continuation) {
             self.path = path
-            self.judge = judge
+            self.interpret = interpret
             self.outcomes = outcomes
         }
 
@@ -82,7 +83,7 @@ public enum RedirectListener {
                 guard let head, head.method == .GET, head.uri.prefix(while: { $0 != "?" }) == path else {
                     return answer(context, .notFound, "Not found.", then: nil)
                 }
-                switch judge(head.uri) {
+                switch interpret(head.uri) {
                 case .code(let code):
                     answer(
                         context, .ok, "Thank you. Return to the terminal; you can close this page.", then: .code(code))

@@ -1,7 +1,7 @@
 public import BellhopCore
 public import BellhopRules
 
-/// The changes that a start or a reload with the present files would make to the configuration and rules in force.
+/// The differences between the configuration and rules in force and those in the files.
 public struct Plan: Sendable {
     public struct Rule: Sendable, Hashable {
         public enum Change: String, Sendable { case added, removed, changed }
@@ -31,7 +31,7 @@ public struct Plan: Sendable {
 
     public var rules: [Rule] = []
     public var sources: Names
-    /// The sources whose next poll makes a baseline, because the store has no tasks of their present scope.
+    /// The sources whose next poll only records the existing tasks, because the store has no tasks of their scope yet.
     public var baselines: [String] = []
     public var connections: Names
     public var secrets: Names
@@ -55,30 +55,30 @@ public struct Plan: Sendable {
         _ inForce: RulesInForce, _ files: RulesInForce, before: RuleBook?, after: RuleBook, scopes: [String: Scope.ID],
         known: Set<Scope.ID>, at now: Timestamp
     ) {
-        let (was, becomes) = (inForce.settings, files.settings)
+        let (oldSettings, newSettings) = (inForce.settings, files.settings)
         // An agent of an earlier version did not store the settings.
-        func differs(_ place: String) -> Bool { !was.isEmpty && was[place] != becomes[place] }
+        func differs(_ place: String) -> Bool { !oldSettings.isEmpty && oldSettings[place] != newSettings[place] }
         sources = Names(inForce.sources, files.sources) { differs("sources/" + $0) }
         connections = Names(inForce.connections, files.connections) { differs("connections/" + $0) }
-        settings = Set(was.keys).union(becomes.keys).filter { !$0.contains("/") && differs($0) }.sorted()
+        settings = Set(oldSettings.keys).union(newSettings.keys).filter { !$0.contains("/") && differs($0) }.sorted()
         secrets = Names(inForce.secrets, files.secrets)
         baselines = scopes.filter { !known.contains($0.value) }.keys.sorted()
         let (old, new) = (RuleParts.parts(of: inForce.files), RuleParts.parts(of: files.files))
-        let timers = (Self.timers(of: before, at: now), Self.timers(of: after, at: now))
+        let (oldTimers, newTimers) = (Self.timers(of: before, at: now), Self.timers(of: after, at: now))
         for name in Set(old.keys).union(new.keys).sorted() {
             switch (old[name], new[name]) {
             case (nil, _?): rules.append(Rule(name: name, change: .added))
             case (_?, nil): rules.append(Rule(name: name, change: .removed))
-            case (let one?, let other?) where one != other:
-                var rule = Rule(name: name, change: .changed, parts: RuleParts.changed(one, other))
-                if let had = timers.0[name] { rule.keepsTimers = had == timers.1[name] }
+            case (let oldRule?, let newRule?) where oldRule != newRule:
+                var rule = Rule(name: name, change: .changed, parts: RuleParts.changed(oldRule, newRule))
+                if let timers = oldTimers[name] { rule.keepsTimers = timers == newTimers[name] }
                 rules.append(rule)
             default: break
             }
         }
     }
 
-    /// The parts from which the timers of each rule are made. Rules without timers are left out.
+    /// The parts of each rule that define its timers. Leaves out rules without timers.
     private static func timers(of book: RuleBook?, at now: Timestamp) -> [String: [String]] {
         var found: [String: [String]] = [:]
         for rule in book?.registrations(at: now) ?? [] {

@@ -41,7 +41,7 @@ public struct Keychain: Sendable {
     }
 
     public let path: String
-    /// Nil for the shared entries alone.
+    /// The project whose entries are used; nil for only the shared entries.
     public let project: Project?
 
     public init(path: String, project: Project? = nil) {
@@ -49,7 +49,7 @@ public struct Keychain: Sendable {
         self.project = project
     }
 
-    /// The same keychain as a project sees it.
+    /// The same keychain, for another project.
     public func of(_ project: Project?) -> Keychain { Keychain(path: path, project: project) }
 
     /// The default path: `BELLHOP_KEYCHAIN`, else in a service's state folder, else in the user's configuration folder (XDG Base

@@ -23,7 +23,7 @@ public enum SecretStore: Sendable, Hashable {
         var message: String
         var help: String
         /// True if the command printed other secrets, so that the name must be wrong; false if the command may not work at present.
-        var isNameByte = false
+        var isWrongName = false
     }
 
     func secret(_ name: String, keychain: Keychain, patience: Duration) async throws(SecretError) -> Answer {
