@@ -39,7 +39,7 @@ struct TaskSearch: Sendable {
     private let call: Call
     private let condition: TaskCondition?
 
-    /// The most tasks that one search evaluates; the next page continues behind them.
+    /// The most tasks that one search evaluates; the next page continues after them.
     static let mostSeen = 20_000
 
     init(_ call: Call) throws(Problem) {

@@ -39,7 +39,7 @@ struct EventSearch: Sendable {
         }
     }
 
-    /// The time limit of one search; the next page continues behind it.
+    /// The time limit of one search. The next page continues after the last row evaluated in this time.
     static let patience = Duration.milliseconds(75)
 
     /// The events as they happen, as a stream.

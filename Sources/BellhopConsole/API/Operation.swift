@@ -66,7 +66,7 @@ struct Operation: Sendable {
     /// The status of a successful answer.
     var success = 200
     var ifMatch = Match.none
-    /// Statuses of problems besides those that every operation may have.
+    /// The statuses of further problems, in addition to those that every operation may have.
     var problems: [Int] = []
     var run: @Sendable (Call) async throws(Problem) -> ConsoleAnswer
 

@@ -39,7 +39,7 @@ enum Operations {
     }
 
     /// The answer's member that says how far a search went.
-    static let seen: (String, Schema) = ("seen", .integer("How many rows were evaluated; the next page continues behind them."))
+    static let seen: (String, Schema) = ("seen", .integer("How many rows were evaluated; the next page continues after them."))
 
     /// The answer's member that counts the rows for which the condition failed.
     static let failed: (String, Schema) = (

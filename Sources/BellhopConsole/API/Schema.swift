@@ -80,9 +80,9 @@ indirect enum Schema: Sendable {
                 let inner = place == "the body" ? "`\(name)`" : "\(place).\(name)"
                 if let complaint = schema.complaint(about: object[name], at: inner, named: named) { return complaint }
             }
-            if !isOpen, let stranger = object.keys.first(where: { name in !members.contains { $0.0 == name } }) {
-                return Suggestion.didYouMean(stranger, among: members.map(\.0)).map { "there is no `\(stranger)`: \($0)" }
-                    ?? "there is no `\(stranger)`"
+            if !isOpen, let unknown = object.keys.first(where: { name in !members.contains { $0.0 == name } }) {
+                return Suggestion.didYouMean(unknown, among: members.map(\.0)).map { "there is no `\(unknown)`: \($0)" }
+                    ?? "there is no `\(unknown)`"
             }
             return nil
         }

@@ -9,7 +9,7 @@ struct SilencePreview: Sendable {
     private(set) var deliveries: [JSON] = []
     /// The number of deliveries that cannot be evaluated, because their event is not stored.
     private(set) var unknown = 0
-    /// Whether some deliveries were not evaluated.
+    /// Whether some deliveries were not evaluated, because there were too many or the time was over.
     private(set) var isCut = false
 
     /// The most deliveries and the most of their events that are read.
@@ -17,8 +17,8 @@ struct SilencePreview: Sendable {
     private static let mostEvents = 500
 
     init(_ silence: Silence, since: Timestamp, _ call: Call) async throws(Problem) {
-        var always = silence
-        always.starts = Timestamp(seconds: 0)
+        var backdated = silence
+        backdated.starts = Timestamp(seconds: 0)
         let now = call.view.clock.now
         let query = DeliveryQuery(
             rule: silence.rules.count == 1 ? silence.rules[0] : nil,
@@ -28,7 +28,7 @@ struct SilencePreview: Sendable {
         let covered = rows.reversed().filter { row in
             let action = Catalogue.actions.first { $0.kind == row["action"]?.asString }
             let content: Silence.Content = action?.isMessage == true ? .message : action?.effect != nil ? .write : .other
-            return always.covers(content, of: row["rule"].text, to: row["receiver"].text, at: now)
+            return backdated.covers(content, of: row["rule"].text, to: row["receiver"].text, at: now)
         }
         guard let when = silence.when else {
             deliveries = covered

@@ -6,7 +6,7 @@ import Synchronization
 
 /// Logs people in with their accounts at an OpenID provider: redirects the browser there, and begins a session when it returns.
 ///
-/// A class over a mutex, because a login is two requests.
+/// A class over a mutex, because a login takes two requests, which share its state.
 final class OpenIDLogin: Sendable {
     /// A login that a browser has begun, and the page to open afterwards.
     private struct Begun {
@@ -89,10 +89,10 @@ final class OpenIDLogin: Sendable {
         return answer
     }
 
-    private var address: String { (view.configuration.publicURL ?? own) + "/" + Self.path.joined(separator: "/") }
+    private var address: String { (view.configuration.publicURL ?? ownAddress) + "/" + Self.path.joined(separator: "/") }
 
     /// The address at which the console listens.
-    private var own: String {
+    private var ownAddress: String {
         guard let place = view.configuration.place else { return "" }
         let host = place.host.contains(":") ? "[\(place.host)]" : place.host
         return "\(view.configuration.tls == nil ? "http" : "https")://\(host):\(place.port)"

@@ -74,7 +74,7 @@ final class BackTestJobs: Sendable {
     /// Adds a job, which runs after the jobs before it.
     func add(_ plan: BackTestPlan, about: String, span: Duration, by name: String) throws(Problem) -> Job {
         let job = Job(id: Hexadecimal.random(), by: name, about: about, span: span, asked: view.clock.now, plan: plan)
-        let isTaken = state.withLock { state in
+        let isAdded = state.withLock { state in
             guard state.jobs.count(where: { $0.state == .waiting }) < Self.mostWaiting else { return false }
             state.jobs.append(job)
             let surplus = state.jobs.count(where: \.isOver) - Self.mostKept
@@ -83,7 +83,7 @@ final class BackTestJobs: Sendable {
             }
             return true
         }
-        guard isTaken else {
+        guard isAdded else {
             throw Problem(
                 429, "\(Self.mostWaiting) back-tests are waiting already: try again when one of them has run.", retryAfter: 10)
         }
@@ -142,7 +142,7 @@ final class BackTestJobs: Sendable {
             group.addTask(executorPreference: thread) { await self.report(job.id, plan, workshop) }
             group.addTask {
                 await job.ending.wait(after: 0, until: deadline, on: self.view.clock)
-                self.giveUp(job.id)
+                self.endOverdue(job.id)
             }
             await group.next()
             group.cancelAll()
@@ -150,7 +150,7 @@ final class BackTestJobs: Sendable {
         await thread.stop()
     }
 
-    private func giveUp(_ id: String) {
+    private func endOverdue(_ id: String) {
         let minutes = Self.patience.components.seconds / 60
         change(id) { job, now in
             Self.finish(
@@ -212,7 +212,7 @@ extension JSON {
 }
 
 extension BackTestJobs.Job {
-    /// - Parameter isWhole: with the report.
+    /// - Parameter isWhole: whether to include the report.
     func json(isWhole: Bool) -> JSON {
         var json: JSON.Object = [
             "id": .string(id), "state": .string(state.rawValue), "progress": .double(progress), "about": .string(about),
@@ -238,7 +238,9 @@ final class ConcurrencyLimit: Sendable {
             running += 1
             return true
         }
-        guard hasRoom else { throw Problem(503, "\(most) others check or test rules now. Try again.", retryAfter: 2) }
+        guard hasRoom else {
+            throw Problem(503, "\(most) other requests check or test rules now. Try again later.", retryAfter: 2)
+        }
         return self
     }
 

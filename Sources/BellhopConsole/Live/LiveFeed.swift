@@ -35,7 +35,7 @@ final class LiveFeed: Sendable {
 
     /// The events of some places of the bus, encoded.
     private struct Chunk {
-        /// The places after this one, up to ``LiveFeed/page`` of them.
+        /// The place before the chunk. The chunk covers the next ``LiveFeed/page`` places.
         var after: Int64
         var items: [Item]
     }
@@ -43,15 +43,15 @@ final class LiveFeed: Sendable {
     /// How many of the newest events are kept in memory.
     private static let most = 2000
     private static let page = 500
-    /// The most bytes sent at once, unless one event has more: it bounds the memory for thousands of viewers.
+    /// The most bytes sent at once, unless one event has more. This limits the memory for thousands of viewers.
     private static let mostSent = 16 << 10
     /// The bandwidth of all viewers together, in bytes per second, and how many viewers are served per second: viewers must not slow
     /// routing. With 1,000 viewers each is served about twice a second; a few viewers are not limited.
     private static let (mostBytes, mostServed) = (16 << 20, 2000)
-    /// The longest pause between two pieces; shorter pauses than the second value are skipped.
-    private static let (longestRest, shortestRest) = (Duration.seconds(2), Duration.milliseconds(60))
-    /// The longest pause of the reader after a full page: it limits the stream to 5,000 events per second, and the rest follows later.
-    private static let readersRest = Duration.milliseconds(100)
+    /// The longest and the shortest pause of a viewer between two pieces; a shorter pause is left out.
+    private static let (longestPause, shortestPause) = (Duration.seconds(2), Duration.milliseconds(60))
+    /// The longest pause of the reader after a full page: it limits the stream to 5,000 events per second, and later events wait.
+    private static let longestReaderPause = Duration.milliseconds(100)
     /// Each viewer gets something at least this often, so that proxies keep the connection; its credentials are checked as often.
     fileprivate static let pulse = Duration.seconds(15)
     /// The most viewers.
@@ -59,7 +59,7 @@ final class LiveFeed: Sendable {
 
     fileprivate let view: AgentView
     private let state = Mutex(State())
-    /// The latest chunks read for viewers that are behind: one viewer reads at a time, and the others reuse its chunk.
+    /// The latest chunks read for viewers that lag behind: one viewer reads at a time, and the others reuse its chunk.
     private let older = Mutex<[Chunk]>([])
     private let gate = FIFOGate()
     fileprivate let bell = Bell()
@@ -79,12 +79,12 @@ final class LiveFeed: Sendable {
     func follow() async {
         while !Task.isCancelled, !state.withLock(\.isStopping) {
             let rings = view.news.rings
-            await readOn()
+            await readNewEvents()
             await view.news.wait(after: rings, until: view.clock.now + .seconds(5), on: view.clock)
         }
     }
 
-    private func readOn() async {
+    private func readNewEvents() async {
         while !state.withLock(\.isStopping) {
             guard let after = state.withLock(\.through), let page = await page(after: after), let end = page.end, end > after
             else { return }
@@ -100,18 +100,18 @@ final class LiveFeed: Sendable {
                 }
             }
             bell.ring()
-            if page.events.count >= Self.page, let rest = rest(after: 0) {
-                try? await view.clock.sleep(for: min(rest, Self.readersRest))  // throws only when cancelled
+            if page.events.count >= Self.page, let pause = pause(after: 0) {
+                try? await view.clock.sleep(for: min(pause, Self.longestReaderPause))  // throws only when cancelled
             }
         }
     }
 
     /// How long a viewer pauses after a piece; nil without a pause.
-    fileprivate func rest(after bytes: Int) -> Duration? {
+    fileprivate func pause(after bytes: Int) -> Duration? {
         let viewers = viewers
         let ofBytes = Duration.microseconds(bytes * viewers / (Self.mostBytes / 1_000_000))
-        let rest = min(Self.longestRest, max(ofBytes, .microseconds(viewers * 1_000_000 / Self.mostServed)))
-        return rest < Self.shortestRest ? nil : rest
+        let pause = min(Self.longestPause, max(ofBytes, .microseconds(viewers * 1_000_000 / Self.mostServed)))
+        return pause < Self.shortestPause ? nil : pause
     }
 
     private func page(after: Int64, through: Int64? = nil) async -> (events: [StoredEvent], end: Int64?)? {
@@ -121,7 +121,7 @@ final class LiveFeed: Sendable {
     /// A new viewer; nil if there are too many.
     ///
     /// - Parameters:
-    ///   - after: the place behind which it begins; nil for the end of the bus.
+    ///   - after: the place after which it begins; nil for the end of the bus.
     ///   - isAdmitted: whether the viewer's credentials are still valid; checked every ``pulse``.
     ///   - accepts: whether the viewer wants an event; counts the failures of its condition.
     func viewer(
@@ -154,21 +154,22 @@ final class LiveFeed: Sendable {
         /// When its credentials were checked last.
         fileprivate var checked: Timestamp
         fileprivate var hasBegun = false
-        /// Until when it pauses.
-        fileprivate var rest: Timestamp?
+        fileprivate var pausedUntil: Timestamp?
 
         mutating func next() async throws -> String? {
             let feed = ticket.feed
             if !hasBegun {
                 hasBegun = true
-                let asked = place
-                // A place behind the end belongs to another store.
+                let requested = place
+                // A place after the end of the bus came from another store.
                 if let end = await feed.end() { place = min(place ?? end, end) }
-                let note = asked.flatMap { asked in place.flatMap { $0 < asked ? LiveFeed.note(ofOtherBusAt: $0) : nil } }
+                let note = requested.flatMap { requested in
+                    place.flatMap { $0 < requested ? LiveFeed.note(ofOtherBusAt: $0) : nil }
+                }
                 return "retry: 2000\n: watching\n\n" + (note ?? "")
             }
-            if let rest, rest > feed.view.clock.now { try await feed.view.clock.sleep(until: rest) }
-            rest = nil
+            if let pausedUntil, pausedUntil > feed.view.clock.now { try await feed.view.clock.sleep(until: pausedUntil) }
+            pausedUntil = nil
             while true {
                 try Task.checkCancellation()
                 if feed.view.clock.now - checked >= LiveFeed.pulse {
@@ -182,7 +183,7 @@ final class LiveFeed: Sendable {
                 var text = items.filter { accepts($0.event, &failures) }.map(\.text).joined()
                 if failures.count > 0 { text += LiveFeed.note(failures, at: end) }
                 if !text.isEmpty {
-                    rest = feed.rest(after: text.utf8.count).map { feed.view.clock.now + $0 }
+                    pausedUntil = feed.pause(after: text.utf8.count).map { feed.view.clock.now + $0 }
                     return text
                 }
                 if !items.isEmpty { continue }
@@ -225,7 +226,7 @@ final class LiveFeed: Sendable {
         return Array(items.prefix(count))
     }
 
-    /// The next events of a viewer that is behind the events in memory.
+    /// The next events of a viewer whose place is before the events in memory.
     private func missed(after place: Int64) async throws -> (items: [Item], end: Int64) {
         if let chunk = await chunk(around: place) {
             let left = chunk.items.drop { $0.sequence <= place }
@@ -243,15 +244,15 @@ final class LiveFeed: Sendable {
             state.withLock { state in
                 if state.through ?? -1 < reached { (state.items, state.from, state.through) = ([], reached, reached) }
             }
-            // An event may have come since the look.
-            await readOn()
+            // An event may have been stored since the page was read.
+            await readNewEvents()
         }
         let items = page.events.map(Item.init)
         let piece = Self.piece(items[...])
         return (piece, piece.count == items.count ? reached : piece.last?.sequence ?? reached)
     }
 
-    /// The events around a place far behind the end of the bus; nil if it is not far behind.
+    /// The events around a place before the events in memory; nil if the place is not before them.
     private func chunk(around place: Int64) async -> Chunk? {
         let after = place - place % Int64(Self.page)
         let through = after + Int64(Self.page)

@@ -55,7 +55,7 @@ struct BarChart {
                 let height = max(2, Int(part.counts[place] * Self.height / most))
                 top -= height
                 bars +=
-                    "<rect class=\"\(part.classes)\" x=\"\(place * 20 + 2)\" y=\"\(top)\" width=\"16\" height=\"\(height)\"><title>\(context.clock(moment, part.name)): \(Int(part.counts[place]))</title></rect>"
+                    "<rect class=\"\(part.classes)\" x=\"\(place * 20 + 2)\" y=\"\(top)\" width=\"16\" height=\"\(height)\"><title>\(context.label(moment, part.name)): \(Int(part.counts[place]))</title></rect>"
             }
         }
         let total = Int(sums.reduce(0, +))
@@ -73,7 +73,7 @@ struct BarChart {
 
 extension PageContext {
     /// The hour of a bar, and the name of its series.
-    fileprivate func clock(_ moment: Timestamp, _ name: String) -> String {
+    fileprivate func label(_ moment: Timestamp, _ name: String) -> String {
         "\(zone.local(moment).hour.twoDigits):00 \(name)"
     }
 }

@@ -27,9 +27,9 @@ struct PageContext: Sendable {
         Call(self, query: query.filter { !$0.value.isEmpty }, path: path, body: body)
     }
 
-    /// The mistake in a search's condition, for the page with its form.
+    /// The message about a mistake in a search's condition, to be shown beside the form.
     ///
-    /// - Throws: all other problems.
+    /// - Throws: any other problem.
     func complaint(_ problem: Problem) throws(Problem) -> HTML {
         guard problem.status == 422 else { throw problem }
         return "<p class=\"bad\" role=\"alert\">\(t.sentence(problem.detail))</p>"

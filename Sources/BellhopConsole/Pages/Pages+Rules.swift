@@ -179,7 +179,7 @@ extension Pages {
             : """
             <h2 id="new">\(t("Begin a silence"))</h2>\(complaint)<form class="filters" method="post" action="/silences">\(context.formToken)
             \(field("for", t("For how long"), value("for") ?? "4h", hint: "4h"))
-            \(field("when", t("Only messages for which this holds"), value("when"), hint: "task.number == 'INC0010001'"))
+            \(field("when", t("Only messages for which this condition is true"), value("when"), hint: "task.number == 'INC0010001'"))
             \(field("rule", t("Only this rule"), entered["rules"]?[0]?.asString ?? context.request.value("rule")))
             \(field("receiver", t("Only this receiver"), entered["receivers"]?[0]?.asString ?? context.request.value("receiver")))
             \(field("reason", t("Reason"), value("reason")))<button>\(t("Begin a silence"))</button>

@@ -22,7 +22,7 @@ enum Language: String, Sendable, CaseIterable {
 }
 
 /// Translates the words of pages, and the agent's fixed words, such as states and verdicts. Other text of the agent (errors, conditions,
-/// names) is shown as it is.
+/// names) is not translated.
 struct Words: Sendable {
     let language: Language
 
@@ -57,7 +57,8 @@ struct Words: Sendable {
         "Receipt": "Beleg", "What is sent": "Was gesendet wird", "Starts": "Beginn", "Ends": "Ende", "By": "Von",
         "Kept back": "Zurückgehalten",
         "Begin a silence": "Stummschaltung beginnen", "For how long": "Wie lange", "End": "Beenden", "active": "aktiv",
-        "Only messages for which this holds": "Nur Nachrichten, für die dies gilt", "Only this rule": "Nur diese Regel",
+        "Only messages for which this condition is true": "Nur Nachrichten, für die diese Bedingung gilt",
+        "Only this rule": "Nur diese Regel",
         "Only this receiver": "Nur dieser Empfänger", "all": "alle", "Waits for a person": "Wartet auf Eingriff",
         "Works": "Funktioniert", "Due": "Fällig", "About": "Betrifft", "Act": "Handlung", "Person": "Person", "Number": "Nummer",
         "Changes": "Änderungen", "Led to": "Führte zu", "Caused by": "Verursacht durch", "Why": "Warum",

@@ -71,7 +71,7 @@ struct ConsoleHandler: Sendable {
 
     /// - Throws: 403 if the browser says that a page of another site sent the request.
     func checkSite(_ request: ConsoleRequest) throws(Problem) {
-        // Our pages send no referrer, and so the origin `null`; then only this field shows the site.
+        // Our pages send no referrer, so their origin is `null`; then only this field shows the site.
         if let site = request.header("sec-fetch-site"), site != "same-origin", site != "none" {
             throw Problem(403, "The request came from another site.")
         }

@@ -34,7 +34,7 @@ struct WebServer: Sendable {
         answer: @escaping @Sendable (ConsoleRequest) async -> ConsoleAnswer
     ) {
         var quiet = logger
-        quiet.logLevel = .error  // the server's life cycle does not help the user
+        quiet.logLevel = .error  // the server's log lines about starting and stopping do not help the user
         self.setting = setting
         self.place = place
         self.tls = tls
