@@ -58,7 +58,8 @@ extension ConsoleClient {
         case 401, 403, 407:
             return CommandError(
                 .loginRefused,
-                "\(what). Check the address. If a proxy before the console asks for a login of its own, let /api/v1 through it.")
+                "\(what). Check the address. If a proxy in front of the console has its own login, let /api/v1 through without it."
+            )
         default:
             return CommandError(
                 .unreachable,

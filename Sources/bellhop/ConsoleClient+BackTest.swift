@@ -3,14 +3,14 @@ import BellhopConnectors
 import BellhopCore
 
 extension ConsoleClient {
-    enum BackTestProgress { case waits, reads(Double) }
+    enum BackTestProgress { case waiting, running(Double) }
 
     /// Runs a back-test at the agent, and returns its report. If this task is cancelled, the back-test ends there, too.
     func backTest(_ body: JSON, progress: (BackTestProgress) -> Void) async throws(CommandError) -> JSON {
         let begin = HTTPRequest(
             "POST", try address(of: "backtests", []), headers: ["Content-Type": "application/json"], body: body.encoded())
         return try await connected { connection in
-            // If this request were cancelled, the back-test could run there without an id by which to end it.
+            // If this request were cancelled, the back-test might run there, but without its id this command could not end it.
             let begun = await uncancelled { () -> Result<HTTPResponse, any Error> in
                 do { return .success(try await send(begin, over: connection, expecting: .json)) } catch {
                     return .failure(error)
@@ -22,7 +22,7 @@ extension ConsoleClient {
             do {
                 return try await report(at: place, over: connection, progress)
             } catch {
-                // A back-test that has ended stays, so that people can see it in the console.
+                // Keep a back-test that has ended, so that people can see it in the console.
                 if !(error is BackTestOver) {
                     await uncancelled {
                         // If this fails, it still ends by itself after some minutes.
@@ -46,8 +46,8 @@ extension ConsoleClient {
             let answer = try await send(HTTPRequest(place), over: connection, expecting: .json)
             guard let job = try? JSON.parse(answer.body) else { throw Self.notUnderstood }
             switch job["state"]?.asString {
-            case "waiting": progress(.waits)
-            case "running": progress(.reads(job["progress"]?.asDouble ?? 0))
+            case "waiting": progress(.waiting)
+            case "running": progress(.running(job["progress"]?.asDouble ?? 0))
             case "done":
                 guard let report = job["report"], report.asObject != nil else { throw Self.notUnderstood }
                 return report

@@ -14,7 +14,7 @@ struct ConsoleClient {
 
     /// The name of the environment variable that holds the token.
     static let variable = "BELLHOP_TOKEN"
-    /// The name of the environment variable that names a PEM file with certificate authorities, trusted besides the system's.
+    /// The name of the environment variable that names a PEM file with certificate authorities, trusted in addition to the system's.
     static let authorities = "BELLHOP_CA"
 
     init(_ address: String, environment: [String: String]) throws(CommandError) {
@@ -56,7 +56,7 @@ struct ConsoleClient {
                 .usage, "--console: the address names a user: leave out what is before the `@`, and set \(variable) to a token.")
         }
         for (mark, name) in [("?", "a query"), ("#", "a fragment")] where address.contains(mark) {
-            throw CommandError(.usage, "--console: the address has \(name): leave out the `\(mark)` and what is behind it.")
+            throw CommandError(.usage, "--console: the address has \(name): leave out the `\(mark)` and everything after it.")
         }
     }
 

@@ -86,14 +86,14 @@ struct StoreLink {
     let events: [String]
     /// The names of the console's users in bellhop.yaml.
     let users: [String]
-    /// The project whose section of the keychain bellhop.yaml names; nil if it names none.
+    /// The project that bellhop.yaml names: it has its own section in the keychain. Nil if bellhop.yaml names no project.
     let project: Keychain.Project?
     /// The console through which the agent is queried; nil for the agent of this machine.
     var console: ConsoleClient?
     /// The rules of the files, for a replay while no agent runs.
     var book: RuleBook?
 
-    /// Whether an agent has ever run: an agent creates the store first.
+    /// Whether an agent has ever run. An agent creates the store when it starts.
     var hasRun: Bool { console != nil || Files.exist(store) }
 
     /// The identity of the store's present file; nil without a file on this machine.
@@ -106,7 +106,7 @@ struct StoreLink {
             do throws(InquiryError) {
                 if let end = try ControlClient(socket).ask(inquiry, row: row) { return end }
             } catch {
-                // An agent that stops cuts off an inquiry that waits for the next event.
+                // When an agent stops, it ends inquiries that wait for the next event.
                 guard error.kind == .cutOff, case .events(_, waits: true) = inquiry else { throw error }
                 return [:]
             }
@@ -126,7 +126,7 @@ struct StoreLink {
         }
     }
 
-    /// The rows of an answer, for answers small enough to hold whole.
+    /// All rows of an answer, for small answers.
     func rows(_ inquiry: Inquiry) async throws(CommandError) -> [JSON] {
         var rows: [JSON] = []
         _ = try await answer(inquiry) { rows.append($0) }

@@ -31,20 +31,20 @@ enum Stopping {
 }
 
 extension Stopping {
-    /// Runs work that must clean up before a signal ends this program: a signal first cancels the work. Child processes have process
-    /// groups of their own, so the terminal's Ctrl-C does not reach them; and a back-test that it began on another machine would run
-    /// on there. Afterwards, signals have their previous effect.
+    /// Runs work that must clean up before a signal ends this program: a signal first cancels the work. Child processes have their own
+    /// process groups, so the terminal's Ctrl-C does not reach them; and a back-test on another machine would continue there.
+    /// Afterwards, signals have their previous effect.
     static func cancelledBySignals<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) async -> Value {
-        let ending = Ending()
+        let stopState = StopState()
         let (signals, continuation) = AsyncStream.makeStream(of: Void.self)
         let pipe = SignalPipe([SIGINT, SIGTERM, SIGHUP, SIGQUIT])
         let source = DispatchSource.makeReadSource(fileDescriptor: pipe.output, queue: .global())
         source.setEventHandler {
-            guard let asked = ending.take(from: pipe) else { return }
+            guard let received = stopState.take(from: pipe) else { return }
             continuation.yield()
             // The work may be in a call that ignores cancellation.
             DispatchQueue.global().asyncAfter(deadline: .now() + 2) {
-                if !ending.isOver { end(by: asked) }
+                if !stopState.isOver { end(by: received) }
             }
         }
         // Close the descriptor only when Dispatch no longer uses it.
@@ -63,10 +63,10 @@ extension Stopping {
             }
             return value
         }
-        let asked = ending.finish(pipe)
+        let received = stopState.finish(pipe)
         pipe.restoreHandlers()
         source.cancel()
-        if let asked { end(by: asked) }
+        if let received { end(by: received) }
         guard let value else { preconditionFailure("the work has a value") }
         return value
     }
@@ -80,24 +80,24 @@ extension Stopping {
     }
 }
 
-/// Whether a signal came during work, and whether the work is over. A class with a mutex, because signals come on threads of their own.
-private final class Ending: Sendable {
-    private let state = Mutex<(asked: Int32?, isOver: Bool)>((nil, false))
+/// Whether a signal came during work, and whether the work is over. A class with a mutex, because signals come on other threads.
+private final class StopState: Sendable {
+    private let state = Mutex<(received: Int32?, isOver: Bool)>((nil, false))
 
     var isOver: Bool { state.withLock { $0.isOver } }
 
     /// The signal received so far, if any.
     func take(from pipe: SignalPipe) -> Int32? {
         state.withLock { state in
-            if !state.isOver { state.asked = state.asked ?? pipe.next() }
-            return state.asked
+            if !state.isOver { state.received = state.received ?? pipe.next() }
+            return state.received
         }
     }
 
     func finish(_ pipe: SignalPipe) -> Int32? {
         state.withLock { state in
             state.isOver = true
-            return state.asked ?? pipe.next()
+            return state.received ?? pipe.next()
         }
     }
 }

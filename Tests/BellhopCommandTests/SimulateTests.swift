@@ -21,7 +21,7 @@ import Testing
                 "next, in 5 s: abel.tuter sets priority to 2 on INC0010001 (Printer on fire)",
                 "now: abel.tuter sets priority to 2 on INC0010001 (Printer on fire)",
                 "next, in 5 min: a new incident for john.doe: No network",
-                "now: john.doe closes a task that is gone",
+                "now: john.doe closes a deleted task",
             ])
     }
 

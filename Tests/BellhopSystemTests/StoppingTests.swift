@@ -106,7 +106,7 @@ import Testing
         demo.send(SIGINT)
         let ended = await demo.end()
         #expect(ended.code == 130, "\(ended.errors)")
-        #expect(ended.output.contains("Interrupted: the morning was not over, so there is no verdict."))
+        #expect(ended.output.contains("Interrupted before the end of the demonstration, so there is no result."))
         #expect(!ended.output.contains("really received"))
     }
 

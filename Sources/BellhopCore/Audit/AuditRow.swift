@@ -23,7 +23,7 @@ public struct AuditRow: Sendable, Hashable {
     /// The hash before the first row.
     public static let start = String(repeating: "0", count: 64)
 
-    /// The SHA-256 (FIPS 180-4) of the hash before, the number and the entry, with a line feed between each two.
+    /// The SHA-256 (FIPS 180-4) of the hash before, the number and the entry, separated by line feeds.
     public static func hash(after previous: String, number: Int64, entry: String) -> String {
         var hash = SHA256()
         for part in [previous, "\n\(number)\n", entry] {

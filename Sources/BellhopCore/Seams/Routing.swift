@@ -98,7 +98,7 @@ public struct RuleRegistration: Sendable, Hashable {
     /// The next time its schedule is due, and the schedule's text; nil without a schedule.
     public var schedule: Schedule?
     /// The text of the parts that decide whether it runs, waits, counts or gathers. If it differs from the stored one, its waits, counts
-    /// and groups end and begin anew. Nil for a rule that is turned off.
+    /// and groups end and start again. Nil for a rule that is turned off.
     public var waits: String?
     /// The calendars of its waits: if they differ from the stored ones, due times are computed again. Nil if it has none.
     public var calendars: String?

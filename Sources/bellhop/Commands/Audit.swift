@@ -9,8 +9,8 @@ struct Audit: AsyncParsableCommand {
             Each finished attempt of a delivery, each change of the rules in force and each act of a person is a row. Each row's hash \
             covers the row before, so that a changed, moved or removed row is detected.
 
-            `bellhop audit verify` checks the chain. It detects the removal of the last rows only with a checkpoint: keep the line \
-            that `bellhop audit checkpoint` prints in another place, and give it to `verify --checkpoint`.
+            `bellhop audit verify` checks the chain. It detects the removal of the last rows only with a checkpoint: \
+            `bellhop audit checkpoint` prints one. Keep it in another place, and give it to `verify --checkpoint`.
             """,
         subcommands: [AuditVerify.self, AuditExport.self, AuditCheckpointCommand.self])
 }
@@ -65,7 +65,7 @@ struct AuditExport: AsyncParsableCommand {
         commandName: "export", abstract: "Print the rows as JSON lines, oldest first.",
         discussion: """
             A line has the row's number, its entry and its hash: the SHA-256 of the hash of the row before, the number and the entry's \
-            text, with a line feed between each two.
+            text, separated by line feeds.
             """)
 
     @OptionGroup var config: AgentOptions
@@ -89,7 +89,7 @@ struct AuditExport: AsyncParsableCommand {
 
 struct AuditCheckpointCommand: DataCommand {
     static let configuration = CommandConfiguration(
-        commandName: "checkpoint", abstract: "Print the last row's number and hash, to be kept in another place.")
+        commandName: "checkpoint", abstract: "Print the last row's number and hash, to keep in another place.")
 
     @OptionGroup var config: AgentOptions
     @OptionGroup var output: OutputOptions

@@ -26,10 +26,10 @@ extension BackTestCommand {
             do throws(CommandError) {
                 let report = try await console.backTest(body) { progress in
                     switch progress {
-                    case .waits:
+                    case .waiting:
                         waits = true
                         waiting.show(0)
-                    case .reads(let part):
+                    case .running(let part):
                         if waits { waiting.end() }
                         waits = false
                         meter.show(part)

@@ -5,7 +5,7 @@ import Synchronization
 
 extension LogIn {
     /// Runs the authorization in a browser for a connection with only `auth: {keychain: true}`: the keychain also stores the client.
-    func agree(_ configuration: Configuration, asClient id: String) async throws(CommandError) {
+    func authorize(_ configuration: Configuration, asClient id: String) async throws(CommandError) {
         var client: JSON.Object = [
             "grant": .string(OAuthSettings.GrantName.authorizationCode.rawValue), "client_id": .string(id),
             "redirect_url": .string(OAuthSettings.defaultRedirect),
@@ -17,16 +17,16 @@ extension LogIn {
         for index in configuration.connections.indices where configuration.connections[index].name == connection {
             configuration.connections[index].settings.values["auth"] = ["oauth": .object(client)]
         }
-        try await agree(configuration, client: Settings(client))
+        try await authorize(configuration, client: Settings(client))
     }
 
     /// Runs the authorization in a browser (OAuth authorization_code), tries the resulting tokens, and stores them.
-    func agree(_ configuration: Configuration, client: Settings? = nil) async throws(CommandError) {
+    func authorize(_ configuration: Configuration, client: Settings? = nil) async throws(CommandError) {
         let draft = DraftTokens()
         let connectors = try await connectors(configuration, notebook: NoOpSink(), login: nil, tokens: draft)
         let trial: LoginTrial
         do throws(CommandError) {
-            trial = try await agree(connectors, configuration)
+            trial = try await authorize(connectors, configuration)
         } catch {
             await connectors.shutdown()
             throw error
@@ -56,7 +56,7 @@ extension LogIn {
         try config.informAgent(.login(connection), options)
     }
 
-    private func agree(_ connectors: Connectors, _ configuration: Configuration) async throws(CommandError) -> LoginTrial {
+    private func authorize(_ connectors: Connectors, _ configuration: Configuration) async throws(CommandError) -> LoginTrial {
         guard let client = connectors.oauth(connection: connection), let request = await client.authorizationRequest() else {
             throw CommandError(.usage, "The connection `\(connection)` needs no authorization in a browser.")
         }
@@ -70,7 +70,7 @@ extension LogIn {
         guard !paste, redirect.isLoopback, !redirect.isSecure else { return try pasted(request) }
         let outcome = await RedirectListener.wait(
             port: redirect.port, path: String(redirect.path), atMost: .seconds(300),
-            judge: { target in
+            interpret: { target in
                 do throws(AuthorizationRequest.Problem) {
                     return .code(try request.code(at: target))
                 } catch {
@@ -79,19 +79,21 @@ extension LogIn {
             },
             ready: {
                 Console.note("Open this address in a browser on this machine, log in and agree:\n\n\(request.page)\n")
-                Console.note("Waiting for it at \(redirect.place), for five minutes. (No browser here? --paste)")
+                Console.note("Waiting for it at \(redirect.place), for five minutes. (Without a browser here, use --paste.)")
             })
         switch outcome {
         case .code(let code): return code
         case .refused(let why): throw CommandError(.loginRefused, why)
-        case .timedOut: throw CommandError(.loginRefused, "No one agreed within five minutes, so nothing was stored.")
+        case .timedOut:
+            throw CommandError(
+                .loginRefused, "Nobody completed the login in the browser within five minutes, so nothing was stored.")
         case .cannotListen:
-            Console.note("Nothing can listen at \(redirect.place): another program has the port.")
+            Console.note("Bellhop cannot listen at \(redirect.place): another program uses the port.")
             return try pasted(request)
         }
     }
 
-    /// Asks for the address at which the browser ended, if no browser can reach this machine.
+    /// Asks for the address that the browser opened last, if no browser can reach this machine.
     private func pasted(_ request: AuthorizationRequest) throws(CommandError) -> String {
         Console.note("Open this address in any browser, log in and agree:\n\n\(request.page)\n")
         Console.note("The browser then opens \(request.redirect). It may show an error there; that is normal.")

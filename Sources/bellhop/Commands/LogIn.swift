@@ -22,7 +22,7 @@ struct LogIn: AsyncParsableCommand {
     @Option(help: "The user name.")
     var user: String?
 
-    @Option(help: "Log in by OAuth with this client, and a browser; its secret is asked for.")
+    @Option(help: "Log in with OAuth in a browser, with this client ID. Asks for the client's secret.")
     var clientId: String?
 
     @Flag(help: "Paste the address at which the browser ends, if no browser can reach this machine.")
@@ -40,24 +40,24 @@ struct LogIn: AsyncParsableCommand {
         switch Catalogue.login(ofKind: entry.kind, entry.settings) {
         case .none(let why):
             throw CommandError(.usage, "The connection `\(connection)` has no login to try or to store: \(why).")
-        case .browser: try await agree(configuration)
+        case .browser: try await authorize(configuration)
         case .configured: try await tryConfigured(configuration, entry)
         case .prompt:
             if let clientId {
-                guard Self.canAgree(entry) else {
+                guard Self.canAuthorize(entry) else {
                     throw CommandError(
                         .usage, "A connection of kind \(entry.kind) logs in with a name and a password, without a client.")
                 }
-                return try await agree(configuration, asClient: clientId)
+                return try await authorize(configuration, asClient: clientId)
             }
             try await askAndStore(configuration, entry)
         }
     }
 
     /// Whether connections of this kind can log in by OAuth in a browser.
-    private static func canAgree(_ entry: Configuration.ConnectionEntry) -> Bool {
-        let agreement: JSON = ["oauth": ["grant": .string(OAuthSettings.GrantName.authorizationCode.rawValue)]]
-        return Catalogue.login(ofKind: entry.kind, Settings(["auth": agreement])) == .browser
+    private static func canAuthorize(_ entry: Configuration.ConnectionEntry) -> Bool {
+        let oauth: JSON = ["oauth": ["grant": .string(OAuthSettings.GrantName.authorizationCode.rawValue)]]
+        return Catalogue.login(ofKind: entry.kind, Settings(["auth": oauth])) == .browser
     }
 
     private func askAndStore(_ configuration: Configuration, _ entry: Configuration.ConnectionEntry) async throws(CommandError) {
@@ -118,7 +118,7 @@ struct LogIn: AsyncParsableCommand {
         try await close(store)
         Console.sentence(Self.words(trial, "the login in bellhop.yaml") + " Nothing was stored.")
         choices.report()
-        // A running agent does not retry a refused login until it is told.
+        // A running agent retries a refused login only after a command has informed it.
         if agentRuns { try config.informAgent(.login(connection), options) }
     }
 
@@ -170,7 +170,7 @@ struct LogIn: AsyncParsableCommand {
         }
     }
 
-    /// The connectors of this connection alone.
+    /// The connectors of only this connection.
     func connectors(
         _ configuration: Configuration, notebook: any Notebook, login: (username: String, password: String)?,
         tokens: any TokenStorage

@@ -8,8 +8,8 @@ struct Notify: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "notify", abstract: "Send a test message through a connection.",
         discussion: """
-            Sends at once, without rules and the store, and prints the receipt or why it failed. Nothing is retried. A pager is \
-            really called.
+            Sends at once, without rules and the store, and prints the receipt or why it failed. Nothing is retried. A message \
+            to a pager really calls a person.
             """)
 
     @OptionGroup var config: ConfigOptions
@@ -21,13 +21,13 @@ struct Notify: DataCommand {
     @Option(help: "One line of plain text.")
     var title: String?
 
-    @Option(help: "The text, in the small Markdown of messages.")
+    @Option(help: "The text, in the subset of Markdown for messages.")
     var text: String?
 
     @Option(help: "The severity: \(Message.Severity.allCases.map(\.rawValue).joined(separator: ", ")).")
     var severity = Message.Severity.info.rawValue
 
-    @Option(help: "An address to open.")
+    @Option(help: "The address of a link in the message.")
     var link: String?
 
     func validate() throws {

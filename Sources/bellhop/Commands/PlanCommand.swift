@@ -21,7 +21,7 @@ struct PlanCommand: DataCommand {
     var markdown = false
 
     func validate() throws {
-        if markdown, output.json { throw ValidationError("--markdown and --json exclude each other.") }
+        if markdown, output.json { throw ValidationError("Use only one of --markdown and --json.") }
     }
 
     func run() async throws {

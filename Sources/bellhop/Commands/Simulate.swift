@@ -7,14 +7,14 @@ struct Simulate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate", abstract: "Run a practice ServiceNow and related systems on this machine.",
         discussion: """
-            On 127.0.0.1: a simulated instance with a user `john.doe` (password `secret`) whose tasks come, change and go; ETO's \
-            services under /API, with the account john.doe@example.com (the same password); a Mobile Foundation runtime under \
-            /mfp, with the client `bellhop` (the same secret); a JSON API with issues under /rest/v1; and chat and webhook \
-            receivers, pagers, ntfy and Matrix that keep what they get; with --mail-port, a mail server, too. Under /simulator/ you can see the tasks and the requests of all of them, and make \
-            them fail.
+            On 127.0.0.1: a simulated instance with a user `john.doe` (password `secret`) whose tasks are created, changed and \
+            closed; ETO's services under /API, with the account john.doe@example.com (the same password); a Mobile Foundation \
+            runtime under /mfp, with the client `bellhop` (the same secret); a JSON API with issues under /rest/v1; chat and \
+            webhook receivers, pagers, ntfy and Matrix, which keep all messages; and, with --mail-port, a mail server. Under \
+            /simulator/ you can see the tasks and all requests, and make the systems fail.
             """)
 
-    @Option(help: "The port; 0 takes a free one.")
+    @Option(help: "The port; 0 chooses a free one.")
     var port = 8080
 
     @Option(help: "The port of a mail server (SMTP, without TLS); by default there is none.")
@@ -32,16 +32,16 @@ struct Simulate: AsyncParsableCommand {
     @Option(help: "How many milliseconds the instance takes for each request.")
     var latency = 0
 
-    @Option(help: "A fault from the start, as /simulator/faults takes it; may be given several times.")
+    @Option(help: "A fault from the start, in the form of /simulator/faults; may be given several times.")
     var fault: [String] = []
 
     @Option(help: "The random seed: the same seed makes the same tasks; random by default.")
     var seed: UInt64?
 
-    @Flag(help: "Fewer tasks at night and at weekends, and none to begin with.")
+    @Flag(help: "Fewer tasks at night and at weekends, and none at the start.")
     var officeHours = false
 
-    @Flag(help: "No tasks of its own: only those given to /simulator/tasks.")
+    @Flag(help: "Create no tasks: only those sent to /simulator/tasks exist.")
     var still = false
 
     func validate() throws {
@@ -53,7 +53,7 @@ struct Simulate: AsyncParsableCommand {
 
     func run() async throws {
         let clock = speed == 1 ? SystemClock() : SystemClock(startingAt: SystemClock().now, speed: speed)
-        // Without a seed, each start simulates another instance: its tasks have new ids, and are not taken for earlier tasks.
+        // Without a seed, each start simulates another instance: its tasks have new ids, so they are not confused with earlier tasks.
         let seed = seed ?? .random(in: .min ... .max)
         var settings = InstanceSettings()
         settings.latency = latency
@@ -83,7 +83,7 @@ struct Simulate: AsyncParsableCommand {
                                 officeHours
                                 ? Scenario.everyday(for: user, among: people, from: start, tasksPerHour: 12, seed: seed)
                                 : Scenario.practice(for: user, among: people, from: start, seed: seed)
-                            for happening in scenario.tick(to: start) { simulation.instance.apply(happening) }
+                            for event in scenario.tick(to: start) { simulation.instance.apply(event) }
                             if !officeHours {
                                 Console.note(
                                     "Two tasks are there. Something happens a few seconds after the first poll: start `bellhop run`."

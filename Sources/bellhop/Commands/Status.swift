@@ -16,7 +16,7 @@ struct Status: DataCommand {
     @OptionGroup var config: AgentOptions
     @OptionGroup var output: OutputOptions
 
-    @Flag(help: "Everything, however long it is.")
+    @Flag(help: "Show everything.")
     var all = false
 
     @Flag(help: "Only failing sources and what needs a person, with full reasons.")
@@ -27,7 +27,7 @@ struct Status: DataCommand {
 
     func validate() throws {
         if [all, failing, check].count(where: { $0 }) > 1 {
-            throw ValidationError("--all, --failing and --check exclude each other.")
+            throw ValidationError("Use only one of --all, --failing and --check.")
         }
     }
 
@@ -45,12 +45,12 @@ struct Status: DataCommand {
         if output.json {
             Console.json(status)
         } else {
-            let lines = all ? page.whole : failing ? page.failing : check ? page.needs : page.short(lines: Self.shortest)
+            let lines = all ? page.whole : failing ? page.failing : check ? page.needs : page.short(lines: Self.screenLines)
             for line in lines { Console.data(line) }
         }
         if check, !page.needsNoAction { throw ExitCode(CommandError.Code.problem.rawValue) }
     }
 
     /// A screen of 24 lines, minus one for the next prompt.
-    private static let shortest = 23
+    private static let screenLines = 23
 }

@@ -11,17 +11,17 @@ struct Top: AsyncParsableCommand {
             Asks the running agent repeatedly; without one, reads its store. Problems that need a person are shown at the top.
 
             Keys: ← and → or 1 to 6 change the view, ↑ and ↓ select a row, enter shows all about it. p pauses a rule or a receiver, or \
-            resumes it; r retries a delivery and d drops it, after a question. q goes back, and quits.
+            resumes it; r retries a delivery and d drops it, after you have confirmed it. q goes back, and quits.
             """)
 
     @OptionGroup var config: AgentOptions
 
-    @Option(help: "How often to look: 500ms, 2s, 1m.")
+    @Option(help: "The time between two updates: 500ms, 2s, 1m.")
     var every = "2s"
 
     func validate() throws {
         do {
-            if try DurationText.parse(every) < .milliseconds(100) { throw ValidationError("--every is at least 100ms.") }
+            if try DurationText.parse(every) < .milliseconds(100) { throw ValidationError("--every must be at least 100ms.") }
         } catch let error as ValidationError {
             throw error
         } catch {

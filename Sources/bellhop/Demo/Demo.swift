@@ -95,7 +95,7 @@ struct Demo: AsyncParsableCommand {
         let scenario = DemoScenario(simulation: simulation, script: script, clock: clock, pace: pace) {
             guard let token else { return false }
             story.close(DemoVerdict(simulation), folder: folder)
-            story.stays(console: "http://127.0.0.1:\(port.withLock { $0 })", token: token)
+            story.printLogin(console: "http://127.0.0.1:\(port.withLock { $0 })", token: token)
             return true
         }
         try await Agent(assembly, logger: quiet, environment: [:]).run(

@@ -25,7 +25,7 @@ struct DemoStory: Sendable {
 
     func interrupted(folder: String?) {
         Console.data("")
-        Console.data("Interrupted: the morning was not over, so there is no verdict.")
+        Console.data("Interrupted before the end of the demonstration, so there is no result.")
         show(folder)
     }
 
@@ -36,7 +36,7 @@ struct DemoStory: Sendable {
             let mark = item.isThere ? Paint.green("✓") : Paint.red("✗")
             Console.data("  \(mark) \(item.what.padded(to: 42)) \(item.proof.singleLine)")
         }
-        Console.data(verdict.isGood ? "All of it arrived, each exactly once." : "Something is missing, or came twice.")
+        Console.data(verdict.isGood ? "Everything arrived exactly once." : "Something is missing, or arrived twice.")
         show(folder)
     }
 
@@ -44,8 +44,8 @@ struct DemoStory: Sendable {
         if let folder { Console.data("Everything is in \(folder): try `bellhop events -c \(folder)/bellhop.yaml`.") }
     }
 
-    /// Prints the console's address and token.
-    func stays(console: String, token: String) {
+    /// Prints the address of the console, which stays open, and a token for it.
+    func printLogin(console: String, token: String) {
         Console.data("")
         Console.data("The console: \(console)")
         Console.data("Log in with \(token); Ctrl-C ends the demonstration.")

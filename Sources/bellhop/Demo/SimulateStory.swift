@@ -6,11 +6,11 @@ struct SimulateStory: Sendable {
     /// The speed of the instance's clock, relative to real time.
     let speed: Double
 
-    func line(_ scene: Simulation.PlayReport) -> String {
-        switch scene {
+    func line(_ report: Simulation.PlayReport) -> String {
+        switch report {
         case .watched: "A client has begun to poll."
-        case .happened(let happening): "now: " + text(happening)
-        case .comes(let happening, let wait): "next, \(time(wait)): " + text(happening)
+        case .happened(let event): "now: " + text(event)
+        case .comes(let event, let wait): "next, \(time(wait)): " + text(event)
         }
     }
 
@@ -19,8 +19,8 @@ struct SimulateStory: Sendable {
         return seconds < 100 ? "in \(seconds) s" : "in \(seconds / 60) min"
     }
 
-    private func text(_ happening: ScenarioEvent) -> String {
-        switch happening {
+    private func text(_ event: ScenarioEvent) -> String {
+        switch event {
         case .opened(let task):
             "a new \(task.table) for \(task.assignedTo ?? "nobody yet"): \(task.title)"
         case .changed(let task, let values, let author):
@@ -35,6 +35,6 @@ struct SimulateStory: Sendable {
 
     /// The number and the title of a task.
     private func name(_ task: String) -> String {
-        instance.task(task).map { "\($0.number) (\($0.title))" } ?? "a task that is gone"
+        instance.task(task).map { "\($0.number) (\($0.title))" } ?? "a deleted task"
     }
 }

@@ -60,7 +60,7 @@ enum Console {
         (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true) && getenv("TERM").map { String(cString: $0) } != "dumb"
     }
 
-    /// Prints a line of a running agent, which continues if the reader of its output is gone. On a terminal, times are in the given zone.
+    /// Prints a line of a running agent. The agent continues even if nothing reads its output any more. On a terminal, times are in the given zone.
     static func agentData(_ line: String, in zone: TimeZoneTable) async throws(Failure) {
         let line = isatty(STDOUT_FILENO) == 1 ? line.withLocalTimes(in: zone) : line
         try await LineWriter.standardOutput.write(TerminalText.lines(line))
@@ -70,7 +70,7 @@ enum Console {
         do throws(SystemError) {
             try Descriptor.write(Array(text.utf8), to: file)
         } catch {
-            // The reader of our output is gone, or the disk is full.
+            // The program that read our output has ended, or the disk is full.
             guard file == STDOUT_FILENO else { return }
             if error.code == EPIPE { exit(0) }
             let problem = CommandError(.inputOutput, "Standard output cannot be written: \(error.text).")
@@ -93,9 +93,9 @@ enum Console {
     static func askSecretLine(_ question: String) -> String? {
         guard isInteractive else { return readLine() }
         prompt(question)
-        let silence = TerminalMode(flushing: true) { $0.c_lflag &= ~tcflag_t(ECHO) }
+        let withoutEcho = TerminalMode(flushing: true) { $0.c_lflag &= ~tcflag_t(ECHO) }
         defer {
-            silence?.restore(flushing: true)
+            withoutEcho?.restore(flushing: true)
             note("")
         }
         return readLine()

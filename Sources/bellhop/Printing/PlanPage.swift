@@ -34,7 +34,7 @@ struct PlanPage {
         case .added: return ("+", name)
         case .removed: return ("-", name)
         case .changed:
-            let timers = rule.keepsTimers.map { $0 ? "; its timers go on" : "; its timers and groups begin anew" } ?? ""
+            let timers = rule.keepsTimers.map { $0 ? "; its timers continue" : "; its timers and groups start again" } ?? ""
             return ("~", "\(name): \(rule.parts.map(self.name).joined(separator: ", "))\(timers)")
         }
     }

@@ -15,7 +15,7 @@ final class Story: Sendable {
     private let level: LogOptions.Level
     private let showsIDs: Bool
     private let print: @Sendable (String) -> Void
-    /// The last failure by source or delivery: the same reason is printed only once.
+    /// The last failure of each source and delivery, because the same reason is printed only once.
     private let failures = Mutex<[String: String]>([:])
     private let output = Mutex(())
 
@@ -79,7 +79,7 @@ final class Story: Sendable {
         case .breakerTrial(let receiver): say("trying", .dim, "\(receiver): one delivery, to see whether it answers again")
         case .receiverPaused(let stop):
             say("paused", .red, "\(stop.receiver): \(stop.sentence) Its deliveries wait until `bellhop resume \(stop.receiver)`.")
-        case .receiverResumed(let receiver): say("resumed", .green, "\(receiver): its deliveries go on")
+        case .receiverResumed(let receiver): say("resumed", .green, "\(receiver): its deliveries continue")
         case .breakerOpened(let stop):
             say(
                 "paused", .yellow,
@@ -106,7 +106,7 @@ final class Story: Sendable {
         case .ruleFailed(let rule, let error, _): say("failed", .red, "\(rule): \(error)")
         case .keysLost(let loss):
             let what = loss.isStopped ? "was paused" : "dropped \(loss.dropped) keys"
-            say("full", .red, "\(loss.rule) \(what): it may remember \(loss.most) (`retention: {keys: …}`)")
+            say("full", .red, "\(loss.rule) \(what): the limit is \(loss.most) keys (`retention: {keys: …}`)")
         case .rulesLoaded(let count, let warnings):
             let note = warnings > 0 ? ", \(counted(warnings, "warning"))" : ""
             say("rules", .blue, "\(counted(count, "rule is", "rules are")) in force\(note)")
@@ -124,7 +124,10 @@ final class Story: Sendable {
         case .configurationChanged(let file): say("notice", .yellow, "\(file) changed; restart to use it")
         case .pollHeld(let source, _): say("held", .yellow, "\(source): \(signal.message)")
         case .rescued(let count):
-            say("retrying", .yellow, "\(count) left by an earlier run \(count == 1 ? "is" : "are") resumed")
+            say(
+                "retrying", .yellow,
+                "\(count) interrupted deliver\(count == 1 ? "y" : "ies") of an earlier run \(count == 1 ? "is" : "are") continued"
+            )
         case .leaseLost(let delivery):
             say("retrying", .yellow, "\(Self.words(delivery)): \(signal.message)", id: delivery.shortID)
         case .pollSuperseded(let source): say("notice", .yellow, "\(source): \(signal.message)")

@@ -46,7 +46,7 @@ struct DeliveryDecision: ParsableArguments {
 
     func validate() throws {
         if (all || !filter.isEmpty) != ids.isEmpty {
-            throw ValidationError("Name deliveries, select them with options such as --receiver, or say --all.")
+            throw ValidationError("Name deliveries, select them with options such as --receiver, or use --all.")
         }
     }
 
@@ -60,8 +60,8 @@ struct DeliveryDecision: ParsableArguments {
                 return report(command, changed: 0, [])
             }
         }
-        let (changed, decided, error) = await Self.decide(chosen) { some throws(CommandError) in
-            try await link.answer(.apply(command, deliveries: some))
+        let (changed, decided, error) = await Self.decide(chosen) { batch throws(CommandError) in
+            try await link.answer(.apply(command, deliveries: batch))
         }
         if error == nil || !decided.isEmpty { report(command, changed: changed, decided) }
         if let error { throw error }
@@ -111,18 +111,19 @@ struct DeliveryDecision: ParsableArguments {
         }
         if count == 0 { return }
         let advice = command == .drop ? ": `--state available --state waiting` selects \(count == 1 ? "it" : "them")." : "."
-        Console.note("No delivery is dead or held; \(count) \(count == 1 ? "is" : "are") still to be done" + advice)
+        Console.note("No delivery is dead or held; \(count) \(count == 1 ? "is" : "are") not finished yet" + advice)
     }
 
     /// The ids of the selected deliveries, after the person has confirmed them.
     private func select(_ command: DeliveryCommand, _ link: StoreLink) async throws(CommandError) -> [String] {
-        let takesPaused = command == .drop && filter.receiver != nil && filter.state.isEmpty
-        let states: [DeliveryState] = takesPaused ? [.dead, .held, .available] : [.dead, .held]
+        let includesPaused = command == .drop && filter.receiver != nil && filter.state.isEmpty
+        let states: [DeliveryState] = includesPaused ? [.dead, .held, .available] : [.dead, .held]
         let query = filter.query(at: SystemClock().now, states: states, limit: .max)
         var ids: [String] = []
         var table = Table(DeliveryList.columns)
         func take(_ delivery: JSON) {
-            if takesPaused, delivery["state"] == "available", delivery["stopped"].map({ $0["until"]?.isNull ?? true }) != true {
+            if includesPaused, delivery["state"] == "available", delivery["stopped"].map({ $0["until"]?.isNull ?? true }) != true
+            {
                 return
             }
             ids.append(delivery["id"]?.asString ?? "")
