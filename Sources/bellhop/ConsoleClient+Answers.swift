@@ -13,7 +13,7 @@ extension ConsoleClient {
     static let notUnderstood = CommandError(
         .problem, "This `bellhop` cannot read the console's answer: check that both have the same version.")
 
-    /// The statuses that a proxy before the console may send itself.
+    /// The statuses that a proxy in front of the console may send itself.
     private static let proxyStatuses = [408, 413, 414, 429, 431, 502, 503, 504]
 
     /// - Throws: the reason of a failed answer, or that the answer is not from a console.

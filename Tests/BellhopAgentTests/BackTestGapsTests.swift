@@ -30,7 +30,7 @@ import Testing
         var gaps = BackTestGaps()
         for event in events { gaps.note(event) }
         let all = gaps.sentences(of: try rules ?? book(), report)
-        #expect(all.last?.hasPrefix("Not included are times when no agent ran") == true)
+        #expect(all.last?.hasPrefix("The back-test does not include times when no agent ran") == true)
         return Array(all.dropLast())
     }
 

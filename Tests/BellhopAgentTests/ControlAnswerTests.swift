@@ -189,11 +189,11 @@ private final class Rows: Sendable {
     }
 
     @Test(arguments: [
-        ("", "ended the conversation", "before its answer was whole;"),
-        ("{\"row\": {\"a\": 1}}\n{\"row\": {\"a\"", "ended the conversation", "before its answer was whole, after 1 row;"),
+        ("", "ended the conversation", "before its answer was complete;"),
+        ("{\"row\": {\"a\": 1}}\n{\"row\": {\"a\"", "ended the conversation", "before its answer was complete, after 1 row;"),
         (
             "{\"row\": {\"a\": 1}}\n{\"row\": {\"a\": 2}}\n", "ended the conversation",
-            "before its answer was whole, after 2 rows;"
+            "before its answer was complete, after 2 rows;"
         ),
         ("{\"result\": []}\n", "cannot be read", "of another version"),
         ("{\"error\": {\"kind\": \"store\", \"message\": \"It is full.\", \"store\": \"full\"}}\n", "It is full.", ""),

@@ -52,7 +52,7 @@ public struct Agent: Sendable {
         services.append(UnusedMemory(clock: assembly.surroundings.clock, store: assembly.surroundings.store))
         var group = ServiceGroupConfiguration(
             services: services.map {
-                // The end of a `further` service ends everything; the agent's own services end only when asked to.
+                // If a `further` service ends, all services end. The agent's own services end only when they are stopped.
                 .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup)
             }, gracefulShutdownSignals: signals, logger: errorLogger)
         group.maximumGracefulShutdownDuration = .seconds(30)

@@ -222,7 +222,7 @@ public struct Assembly: Sendable {
         return found
     }
 
-    /// Whether two sources with the same scope read from the same system; unknown, and so false, if placeholders stand for values.
+    /// Whether two sources with the same scope read from the same system. False if placeholders hide this.
     private static func areComparable(_ one: String, _ other: String, _ configuration: Configuration) -> Bool {
         let entries = [one, other].compactMap { configuration.source($0) }
         if entries.contains(where: \.hasPlaceholders) { return false }

@@ -19,7 +19,7 @@ public enum RuleLoading {
             ))
     }
 
-    /// Rules that were found, checked.
+    /// Checks rules that were found.
     /// - Parameter toExplain: whether conditions report the values of their parts.
     public static func book(
         _ found: RuleFinder.Found, surroundings: RuleSurroundings, toExplain: Bool = false

@@ -3,7 +3,7 @@ import CMalloc
 import Glibc
 import ServiceLifecycle
 
-/// Returns unused memory to the system, which only the start, a burst or another rare job needed. Without this, all code that ever ran stays
+/// Returns memory to the system that only the start, a burst or another rare job needed. Without this, all code that ever ran stays
 /// in memory, and the C library keeps freed blocks: an idle agent uses 41 MB instead of 24 MB.
 ///
 /// It runs five seconds after the start, then at doubled intervals up to ten minutes.

@@ -100,7 +100,7 @@ struct BackTestGaps {
             found.append("The store has no event of \(unseen.listed), so the back-test does not show its silence.")
         }
         found += failing.sentences { name, time in
-            "The source \(name) could not be read \(time): what changed meanwhile was seen later or never."
+            "The source \(name) could not be read \(time): changes in this time were seen later or never."
         }
         let isCounted = report.tally.isCounted
         found += pausedRules.sentences({ book.contains($0) && isCounted($0) }) { name, time in
@@ -126,7 +126,7 @@ struct BackTestGaps {
                 "Tasks that no event of this time shows are not known: \(reading.listed) read the tasks of sources.")
         }
         found.append(
-            "Not included are times when no agent ran, failed deliveries, and answers of people to what rules would have done."
+            "The back-test does not include times when no agent ran, failed deliveries, or reactions of people to its deliveries."
         )
         return found
     }

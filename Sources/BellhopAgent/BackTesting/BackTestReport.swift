@@ -7,7 +7,7 @@ public struct BackTestReport: Sendable {
     public var until: Timestamp
     /// The time of the first event; nil without events.
     public var first: Timestamp?
-    /// How many events the rules were shown.
+    /// How many events went through the rules.
     public var events = 0
     public var unreadable = 0
     /// Whether the store has events before this time.

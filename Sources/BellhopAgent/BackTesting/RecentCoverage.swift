@@ -5,7 +5,7 @@ public import BellhopRules
 /// runs and stops of the file's rules, and adds the deliveries that these runs made.
 public struct RecentCoverage: Sendable {
     public var file: RuleCoverage.File
-    /// How many events the rules were shown.
+    /// How many events went through the rules.
     public private(set) var events = 0
     /// The time of the first of them; nil without events.
     public private(set) var since: BellhopCore.Timestamp?
@@ -14,7 +14,7 @@ public struct RecentCoverage: Sendable {
     private static let (span, places) = (Duration.days(7), Int64(4000))
     /// The most events of these, and how many places are read at once.
     private static let (mostEvents, page) = (500, Int64(500))
-    /// The most deliveries and records of each rule whose events are added, and the most rules of the file for which this is done.
+    /// The events of at most this many deliveries and records of a rule are added, for at most this many rules of the file.
     private static let (mostRuns, mostRules) = (20, 10)
     /// The most timers that come due, and how long the rules may take.
     private static let (mostFirings, patience) = (2000, Duration.seconds(2))

@@ -34,7 +34,8 @@ public enum ConfigurationManifest {
             "retention", .record(retention), "How long to keep events, deliveries and removed tasks, and how many keys of a rule."
         ),
         Setting(
-            "inbound", .record(InboundSettings.root), "Where requests from other systems are taken; without it nothing listens."),
+            "inbound", .record(InboundSettings.root),
+            "The address and paths for requests from other systems; without it nothing listens."),
         Setting("console", .record(console), "Pages and an API for people; without it there is no console."),
         Setting("telemetry", .record(telemetry), "Metrics, health and traces for the tools of operators."),
     ]
@@ -42,14 +43,14 @@ public enum ConfigurationManifest {
     public static let calendar = CalendarReading.settings
 
     public static let silence: [Setting] = [
-        Setting("when", .text, "Which messages: a condition over the names of a rule's `when`."),
+        Setting("when", .text, "Only messages for which this condition is true. It can use the same names as a rule's `when`."),
         Setting("rules", .list(.name), "Only messages of these rules."),
         Setting("receivers", .list(.name), "Only messages to these connections."),
         Setting("schedule", .text, "When it begins, as a cron expression; with `for`."),
         Setting("timezone", .name, "The time zone of `schedule`; by default the file's."),
         Setting("for", .duration, least: "1s", "How long it lasts."),
         Setting("starts", .text, "The moment when it begins, such as `2026-12-24T18:00:00+01:00`; with `ends`."),
-        Setting("ends", .text, "The first moment after it."),
+        Setting("ends", .text, "The moment when it ends."),
         Setting("reason", .text, "Why, in a sentence."),
         Setting("by", .text, default: "bellhop.yaml", "Who asked for it."),
         Setting(

@@ -57,7 +57,7 @@ public struct ControlClient: Sendable {
             case .failure(let error): throw error
             case nil:
                 throw InquiryError(
-                    .badRequest, "The running agent's answer cannot be read; is it of another version? Restart the agent.")
+                    .badRequest, "The running agent's answer cannot be read; is its version different? Restart the agent.")
             }
         }
     }
@@ -68,7 +68,7 @@ public struct ControlClient: Sendable {
     private func cutOff(after rows: Int) -> InquiryError {
         InquiryError(
             .cutOff,
-            "The running agent ended the conversation at \(path) before its answer was whole\(Self.after(rows)); is it stopping? Try again."
+            "The running agent ended the conversation at \(path) before its answer was complete\(Self.after(rows)); is it stopping? Try again."
         )
     }
 

@@ -81,7 +81,7 @@ public struct ControlServer: Service {
         _ line: [UInt8], from peer: PeerUser, to outgoing: NIOAsyncChannelOutboundWriter<ByteBuffer>
     ) async throws {
         guard let json = try? JSON.parse(line), let inquiry = Inquiry(json: json) else {
-            let error = InquiryError(.badRequest, "The running agent does not know this question; is it of another version?")
+            let error = InquiryError(.badRequest, "The running agent does not know this question; is its version different?")
             return try await outgoing.write(ByteBuffer(bytes: ControlFrame.failure(error).line))
         }
         try await Person.$current.withValue(Person(peer, claims: json["by"])) { try await answer(inquiry, to: outgoing) }

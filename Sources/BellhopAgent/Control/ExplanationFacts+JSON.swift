@@ -10,7 +10,7 @@ extension ExplanationFacts {
             + decisions.map { ["decision": $0.json] } + timers.values.map { ["timer": $0.json] }
     }
 
-    /// The facts that are no rows.
+    /// The facts that are not rows.
     var end: JSON {
         let paused = pauses.compactMap { pause -> JSON? in
             guard case .rule(let name) = pause.subject else { return nil }

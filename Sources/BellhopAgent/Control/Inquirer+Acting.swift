@@ -46,7 +46,7 @@ extension Inquirer {
     private static func changedMeanwhile(_ record: DeliveryRecord) -> StoreError {
         StoreError(
             .other,
-            "Delivery \(String(record.delivery.id.text.prefix(12))) was changed, retried or dropped meanwhile; your change was not stored."
+            "Delivery \(String(record.delivery.id.text.prefix(12))) was changed, retried or dropped by someone else; your change was not stored."
         )
     }
 }
@@ -123,8 +123,8 @@ extension SilenceRecord {
 }
 
 extension Inquirer {
-    /// Deletes everything that rules keep about the task with this name, in one transaction. A batch that was decided from the deleted rows
-    /// meanwhile is decided again.
+    /// Deletes everything that rules keep about the task with this name, in one transaction. A batch that the
+    /// router decided from the deleted rows at the same time is decided again.
     func forget(_ name: String) async throws(StoreError) -> JSON {
         let found = try await store.tasks(named: name)
         guard let task = found.first else {
@@ -160,7 +160,7 @@ extension StateKey.Kind {
 }
 
 extension Inquirer {
-    /// How often and when last a rule stopped or waited since a moment, by the reason. Only as many records of each reason count as are kept.
+    /// How often and when last a rule stopped or waited since a moment, by the reason. Counts only the records that are kept.
     public func verdicts(
         of rule: String, since: Timestamp
     ) async throws(StoreError) -> [(verdict: DecisionRecord.Verdict, count: Int, last: Timestamp)] {

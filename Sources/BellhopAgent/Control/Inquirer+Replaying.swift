@@ -96,7 +96,7 @@ extension Inquirer {
         ]
     }
 
-    /// The event with this id or with an id that begins like this; throws if several do.
+    /// The event with this id, or the event whose id begins with it; throws if there are several.
     private func event(_ id: String) async throws(StoreError) -> StoredEvent {
         let found = id.isEmpty ? [] : Array(try await store.events(EventQuery(id: id, limit: 2)))
         let exact = found.first { $0.event.id.text == id }

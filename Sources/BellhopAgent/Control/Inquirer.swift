@@ -174,7 +174,7 @@ public struct Inquirer: Sendable {
         return ["changed": .int(Int64(changed)), "deliveries": .array(records.map { .string($0.delivery.id.text) })]
     }
 
-    /// The delivery whose id begins like this; throws if there are several.
+    /// The delivery whose id begins with this text; throws if there are several.
     func delivery(_ id: String) async throws(StoreError) -> DeliveryRecord {
         let found = id.isEmpty ? [] : try await store.deliveries(DeliveryQuery(id: id, limit: 2))
         guard let record = found.first else {

@@ -18,7 +18,7 @@ public enum Inquiry: Sendable, Hashable {
     case resumeSubject(Pause.Subject)
     /// The active and the future silences; with `ended` also those that ended recently.
     case silences(ended: Bool)
-    /// A person adds a silence, whose condition is checked already.
+    /// A person adds a silence. Its condition was already checked.
     case addSilence(Silence)
     /// A person ends a silence, by its id or the start of one.
     case endSilence(String)
@@ -77,7 +77,7 @@ public struct InquiryError: Error, Sendable, Hashable {
     public enum Kind: String, Sendable, Hashable {
         case store
         case badRequest = "bad_request"
-        /// The agent ended the exchange before its answer was whole.
+        /// The agent ended the exchange before its answer was complete.
         case cutOff = "cut_off"
     }
     public var kind: Kind

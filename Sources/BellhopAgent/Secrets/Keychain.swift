@@ -77,7 +77,7 @@ public struct Keychain: Sendable {
         return (own, names(contents).filter { !own.contains($0) })
     }
 
-    /// The projects in the keychain, each with the bellhop.yaml that last changed it. Leaves out projects whose file is gone or names
+    /// The projects in the keychain, each with the bellhop.yaml that last changed it. Leaves out projects whose file no longer exists or names
     /// another project.
     public func projects() throws(SecretError) -> [Project] {
         (try contents()["projects"]?.asObject ?? [:]).sorted { $0.key < $1.key }.compactMap { id, section in
@@ -166,7 +166,7 @@ public struct Keychain: Sendable {
         else { return }
         throw SecretError(
             "\(project.file) names the same project as \(other), whose logins and secrets this would change: "
-                + "delete its line `\(ProjectLine.key): \(project.id)`, and it gets an id of its own.")
+                + "delete its line `\(ProjectLine.key): \(project.id)`, then it gets a new id.")
     }
 
     private static func setting(_ members: JSON?, _ name: String, _ value: JSON?) -> JSON {

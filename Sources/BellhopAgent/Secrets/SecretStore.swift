@@ -6,7 +6,7 @@ public enum SecretStore: Sendable, Hashable {
     case keychain
     /// One file per secret; a trailing newline is not part of it.
     case folder(String)
-    /// A command that prints the secret whose name is appended to it.
+    /// A command that prints a secret. The secret's name is its last argument.
     case command([String])
 
     /// The answer of a store.

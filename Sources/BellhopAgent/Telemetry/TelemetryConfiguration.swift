@@ -50,7 +50,7 @@ extension ConfigurationManifest {
 
 /// Reads `telemetry`.
 struct TelemetryReading {
-    /// Turns a path of the file into one that can be opened.
+    /// Resolves a path in the file against the file's folder.
     let path: (String) -> String
 
     func configuration(

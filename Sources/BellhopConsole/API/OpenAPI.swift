@@ -112,7 +112,7 @@ enum OpenAPI {
                         ("text", .text()), ("missing", .nullable(.word(["not_met", "never_true", "never_false"]))),
                     ]))
             ),
-            ("events", .integer("How many events the rules were shown.")),
+            ("events", .integer("How many events went through the rules.")),
             ("since", .nullable(.time("When the first of them was."))),
         ]),
         "Form": .object([

@@ -123,7 +123,7 @@ extension Operations {
         ) { call async throws(Problem) in .json(["receivers": .array(try await receivers(call))]) },
         Operation(
             id: "silences", method: .get, path: "/silences", summary: "The active and the future silences.", role: .viewer,
-            parameters: [.init("ended", "Also those that ended not long ago.", .flag)],
+            parameters: [.init("ended", "Also those that ended recently.", .flag)],
             content: .json(.object([("silences", .list(.named("Silence")))]))
         ) { call async throws(Problem) in .json(try await call.ask(.silences(ended: call.flag("ended"))).end) },
         Operation(

@@ -77,7 +77,7 @@ struct RuleList: Sendable {
         }
     }
 
-    /// The text of a rule's file, as it is now.
+    /// The current text of a rule's file.
     func text(of rule: Rule) -> String? {
         view.file(rule.summary.file).map { String(decoding: $0, as: UTF8.self) }
     }

@@ -7,7 +7,7 @@ struct Workbench: Sendable {
     /// Nil for a new file.
     let rule: String?
     let path: String
-    /// The text of the file as it is now; empty for a new one.
+    /// The current text of the file; empty for a new one.
     let text: String
     private let call: Call
     private let workshop: RuleWorkshop
@@ -35,7 +35,7 @@ struct Workbench: Sendable {
         self.call = call
     }
 
-    /// The entity tag of the text, by which a save recognises a file that changed meanwhile.
+    /// The entity tag of the text. When the text is saved, the tag shows whether the file was changed after it was read.
     var tag: String { RuleWorkshop.tag(of: Array(text.utf8)) }
 
     /// Why this visitor may not save it, in a sentence; nil if they may.

@@ -178,8 +178,9 @@ final class Authenticator: Sendable {
         }
     }
 
-    /// The known token. A token that Bellhop made never waits: its 256 random bits cannot be guessed, and behind a proxy that does not name
-    /// addresses all clients share one. A token that a person chose might be guessed, so it waits after wrong tokens.
+    /// The known token with this value. A token that a person chose might be guessed, so after wrong tokens it must wait. A token that
+    /// Bellhop made never waits: its 256 random bits cannot be guessed. (Behind a proxy that hides the clients' addresses, wrong tokens of
+    /// one client would make all clients wait.)
     private func owner(of token: String, from request: ConsoleRequest) async throws(Problem) -> ConsoleToken {
         // Compare hashes: the time that a comparison takes then reveals nothing about a token.
         let hash = ConsoleToken.hash(of: token)

@@ -120,7 +120,7 @@ struct WebServer: Sendable {
         } catch {
             isRead = false
             answer = ConsoleAnswer(
-                Problem(413, "The body has more than \(largestBody >> 20) MB, or did not arrive whole."))
+                Problem(413, "The body has more than \(largestBody >> 20) MB, or did not arrive completely."))
         }
         var fields = HTTPFields()
         for (name, value) in answer.fields {

@@ -109,7 +109,7 @@ extension Delivery {
 /// A person's pause of something other than a receiver. Stored, so that it survives a restart.
 public struct Pause: Sendable, Hashable {
     public enum Subject: Sendable, Hashable {
-        /// The rule sees no events, and those that come meanwhile are lost to it; its timers wait.
+        /// The rule sees no events, and will never see those of the pause; its timers wait.
         case rule(String)
         /// Every delivery that writes to a task or creates one waits.
         case writes

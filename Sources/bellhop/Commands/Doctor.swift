@@ -9,9 +9,9 @@ struct Doctor: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor", abstract: "Check that everything needed is there: names, certificates, logins, rights.",
         discussion: """
-            Each line is `ok`, a `note`, `unknown` (it could not be checked) or `missing`, with a remedy. Every connection is \
-            asked, and logged in to once. No message is sent without --send, and nothing is stored except refused logins, so \
-            that they are not tried again and again.
+            Each line is `ok`, a `note`, `unknown` (it could not be checked) or `missing`, with a remedy. Doctor logs in once to \
+            every connection and sends requests to it. No message is sent without --send. Nothing is stored except refused \
+            logins, so that they are not tried again and again.
             """)
 
     @OptionGroup var config: ConfigOptions

@@ -31,7 +31,7 @@ extension Events {
 struct EventFollower: Sendable {
     let console: ConsoleClient
     let address: HTTPAddress
-    /// The place on the bus behind which it begins.
+    /// The place on the bus after which it begins.
     let after: Int64
 
     private static let (shortestWait, longestWait) = (Duration.seconds(1), Duration.seconds(30))
@@ -94,7 +94,7 @@ struct FollowedStream: Sendable {
     }
 
     private var events: ServerSentEvents
-    /// The place of the last event, behind which a next stream begins.
+    /// The place of the last event. A next stream begins after it.
     private(set) var place: Int64
     private var failures: SearchFailures
     /// Whether the present stream has had an event.

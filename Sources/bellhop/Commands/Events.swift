@@ -10,7 +10,7 @@ struct Events: DataCommand {
     @OptionGroup var config: AgentOptions
     @OptionGroup var output: OutputOptions
 
-    @Flag(name: [.long, .customShort("f")], help: "Go on printing events as they happen, until interrupted.")
+    @Flag(name: [.long, .customShort("f")], help: "Continue to print events as they happen, until interrupted.")
     var follow = false
 
     @Option(help: "Only events of this type; may be given several times.")
@@ -38,7 +38,7 @@ struct Events: DataCommand {
         if limit < 1 { throw ValidationError("--limit is at least 1.") }
         if id == "" { throw ValidationError("The id is empty.") }
         if id != nil, follow || condition != nil {
-            throw ValidationError("An id names one event: it does not go with --follow or --where.")
+            throw ValidationError("An id selects one event: do not combine it with --follow or --where.")
         }
         try DurationText.validate(since, option: "--since")
     }

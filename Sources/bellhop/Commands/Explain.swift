@@ -42,10 +42,10 @@ struct Explain: DataCommand {
         if !(1...HistoryQuery.mostEvents).contains(limit) {
             throw ValidationError("--limit is 1 to \(HistoryQuery.mostEvents).")
         }
-        if tree, output.json || rule != nil { throw ValidationError("--tree goes with neither --json nor --rule.") }
-        if asTest, tree || output.json { throw ValidationError("--as-test goes with neither --json nor --tree.") }
+        if tree, output.json || rule != nil { throw ValidationError("--tree cannot be combined with --json or --rule.") }
+        if asTest, tree || output.json { throw ValidationError("--as-test cannot be combined with --json or --tree.") }
         if let expect, expect != "nothing" { throw ValidationError("--expect takes only `nothing`.") }
-        if expect != nil, !asTest { throw ValidationError("--expect nothing goes with --as-test.") }
+        if expect != nil, !asTest { throw ValidationError("--expect nothing needs --as-test.") }
         if config.console != nil, !tree, limit > Self.mostThroughConsole {
             throw ValidationError("With --console, --limit is 1 to \(Self.mostThroughConsole).")
         }

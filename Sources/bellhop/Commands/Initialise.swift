@@ -63,7 +63,7 @@ struct Initialise: AsyncParsableCommand {
         """
         # Bellhop's configuration. `bellhop check` says what is wrong with it; relative paths are relative to this file.
         version: 1
-        project: \(project)             # the keychain keeps this project's logins and secrets by it
+        project: \(project)             # the name of this project's logins and secrets in the keychain
         timezone: UTC                     # for schedules and times in messages: Europe/Berlin, America/New_York, …
 
         connections:

@@ -6,15 +6,15 @@ struct PauseCommand: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause", abstract: "Pause a connection, a rule, or all writes to tasks until `bellhop resume`.",
         discussion: """
-            A paused connection gets no deliveries: they wait, and none is lost, but one that `expires` meanwhile is not sent any \
-            more. Sources go on reading from it.
+            A paused connection gets no deliveries: they wait, and none is lost. Only a delivery that expires during the pause \
+            (`expires`) is not sent. Sources still read from the connection.
 
-            A paused rule sees no events: those that come meanwhile are lost to it. Its schedule and its other timers wait. What it \
-            delivered before goes on.
+            A paused rule sees no events, and will never see those of the pause. Its schedule and its other timers wait. Deliveries \
+            that it made before are still sent.
 
-            With --writes all deliveries that write to a task or create one wait, of every rule and connection; messages go on.
+            With --writes all deliveries that write to a task or create one wait, of every rule and connection; messages are still sent.
 
-            A pause survives a restart, and `bellhop status` shows it. Bellhop itself pauses a connection whose address is gone or \
+            A pause survives a restart, and `bellhop status` shows it. Bellhop itself pauses a connection whose address no longer exists, or \
             whose token is not accepted any more (401, 404, 410). Repair it in bellhop.yaml, then resume it.
             """)
 

@@ -28,7 +28,7 @@ struct Run: AsyncParsableCommand {
     var once = false
 
     func run() async throws {
-        signal(SIGPIPE, SIG_IGN)  // The agent survives the reader of its output.
+        signal(SIGPIPE, SIG_IGN)  // The agent must not end when the program that reads its output ends.
         ProcessLimits.allowManyFiles()
         umask(0o077)  // The agent's files are for its own user: store, socket, logs.
         let configuration = try await config.load()

@@ -9,7 +9,7 @@ struct SilenceCommand: AsyncParsableCommand {
         commandName: "silence", abstract: "Keep messages back for a time: add, list and end silences.",
         discussion: """
             While a silence lasts, the messages that it covers are made and recorded as `silenced`, but never sent, also not \
-            afterwards. A message is covered if it fits all of --when, --rule and --receiver. Writes to tasks go on, unless the \
+            afterwards. A message is covered if it fits all of --when, --rule and --receiver. Writes to tasks are still made, unless the \
             silence says --writes.
 
             A silence is in force at once, also in a running agent, and survives a restart. `bellhop status` shows active \
@@ -113,7 +113,7 @@ struct SilenceList: DataCommand {
     @OptionGroup var config: AgentOptions
     @OptionGroup var output: OutputOptions
 
-    @Flag(help: "List also those that ended not long ago.")
+    @Flag(help: "List also those that ended recently.")
     var all = false
 
     func run() async throws {

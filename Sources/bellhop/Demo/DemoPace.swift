@@ -20,7 +20,7 @@ final class DemoPace: Sendable {
     private let patience: Int
     private let state = Mutex(State())
 
-    /// - Parameter patience: how often ``isReady`` may be false before the scenario goes on without the agent. A broken agent then gets
+    /// - Parameter patience: how often ``isReady`` may be false before the scenario continues without the agent. A broken agent then gets
     ///   a bad verdict, and the morning still ends.
     init(sources: [String], patience: Int = 1200) {
         self.sources = sources

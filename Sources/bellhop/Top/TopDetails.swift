@@ -39,7 +39,8 @@ struct TopDetails {
                     $0.wrappedLines(to: Screen.dataWidth, indent: 14)
                 }
             }
-            return TopView.Details("Delivery \(id.prefix(12))", lines.isEmpty ? ["It is gone: its record was pruned."] : lines)
+            return TopView.Details(
+                "Delivery \(id.prefix(12))", lines.isEmpty ? ["It no longer exists: its record was pruned."] : lines)
         case .waiting:
             let parts = id.split(separator: "\u{0}", omittingEmptySubsequences: false).map(String.init)
             let timer = (look.status["upcoming"]?.asArray ?? []).first {

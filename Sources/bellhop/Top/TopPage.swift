@@ -21,7 +21,7 @@ struct TopPage {
     private var status: JSON { view.look?.status ?? .null }
 
     private var head: [String] {
-        guard let look = view.look else { return ["bellhop: looking at the agent."] }
+        guard let look = view.look else { return ["bellhop: querying the agent."] }
         var lines: [String] = []
         if let agent = status["agent"]?.asObject {
             lines.append(

@@ -16,7 +16,7 @@ struct TopScreen {
         self.every = every
     }
 
-    /// Returns when the person quits or the terminal is gone.
+    /// Returns when the person quits or the terminal was closed.
     /// - Throws: if standard input or output is not a terminal, or the first poll fails.
     mutating func run() async throws(CommandError) {
         guard isatty(STDOUT_FILENO) == 1, let mode = RawTerminal(leaving: { Console.screen(Self.leave) }) else {
@@ -109,7 +109,7 @@ struct TopScreen {
                 let done = command == .retry ? "will be tried again" : "is dropped"
                 screen.view.say(
                     answer["changed"]?.asInt == 1
-                        ? "Delivery \(id.prefix(12)) \(done)." : "Delivery \(id.prefix(12)) has ended meanwhile.")
+                        ? "Delivery \(id.prefix(12)) \(done)." : "Delivery \(id.prefix(12)) has already ended.")
             }
             try await screen.look()
         }

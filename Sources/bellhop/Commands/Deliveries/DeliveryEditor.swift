@@ -53,7 +53,7 @@ struct DeliveryEditor: AsyncParsableCommand {
             "Delivery \(short), \(text("state")): \(text("action"))\(task) to \(text("receiver")), by rule \(text("rule"))."
         ]
         if let error = delivery["error"]?["message"]?.asString { lines.append(error.singleLine.visible) }
-        lines.append("Save the file to store your changes; leave it as it is to change nothing.")
+        lines.append("Save the file to store your changes; close it without a change to keep the delivery.")
         return lines.map { "# \($0)\n" }.joined()
     }
 }

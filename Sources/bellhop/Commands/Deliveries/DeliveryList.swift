@@ -4,7 +4,7 @@ import BellhopCore
 
 struct DeliveryList: DataCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List deliveries, oldest first; with an id, show one whole.")
+        commandName: "list", abstract: "List deliveries, oldest first; with an id, show one in full.")
 
     @OptionGroup var config: AgentOptions
     @OptionGroup var output: OutputOptions
@@ -13,7 +13,7 @@ struct DeliveryList: DataCommand {
     @Option(name: [.long, .customShort("n")], help: "How many at most, the newest.")
     var limit = 50
 
-    @Argument(help: "A delivery's id, or the start of one: shows it whole, like `show`.")
+    @Argument(help: "A delivery's id, or the start of one: shows it in full, like `show`.")
     var id: String?
 
     func validate() throws {
