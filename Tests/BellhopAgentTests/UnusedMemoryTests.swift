@@ -33,7 +33,7 @@ import Testing
             // One in a hundred stays, so that the C library cannot return the others by itself.
             for (number, block) in blocks.enumerated() where number % 100 != 0 { block.deallocate() }
             let before = try Self.memory("RssAnon:")
-            UnusedMemory.giveBack()
+            UnusedMemory.release()
             let after = try Self.memory("RssAnon:")
             for (number, block) in blocks.enumerated() where number % 100 == 0 { block.deallocate() }
             blocks = []

@@ -54,7 +54,7 @@ import Testing
         if missing != .call { call(unowned) }
         more()
         let verdict = DemoVerdict(simulation)
-        let bad = verdict.items.filter { !$0.isThere }.map(\.what)
+        let bad = verdict.items.filter { !$0.hasArrived }.map(\.what)
         #expect(verdict.isGood == bad.isEmpty)
         return bad
     }
@@ -70,7 +70,7 @@ import Testing
     @Test func `a morning without any effect lacks every item`() {
         let verdict = DemoVerdict(simulation)
         #expect(!verdict.isGood)
-        #expect(verdict.items.map(\.isThere) == [false, false, false, false])
+        #expect(verdict.items.map(\.hasArrived) == [false, false, false, false])
     }
 
     @Test func `a morning without a digest is bad`() { #expect(bad(without: .digest) == [Self.digest]) }

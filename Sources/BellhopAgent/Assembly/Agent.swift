@@ -108,7 +108,7 @@ public struct Agent: Sendable {
             zone: configuration.timeZone, connections: configuration.connections.map { ($0.name, $0.kind) },
             rates: Self.rates(configuration.connections),
             book: { shelf.book }, file: file,
-            news: assembly.surroundings.bells.router, telemetry: assembly.telemetry,
+            eventBell: assembly.surroundings.bells.router, telemetry: assembly.telemetry,
             provider: assembly.provider, workshop: workshop)
     }
 

@@ -27,7 +27,7 @@ struct ConfigurationWatch {
                     }
                 }
                 await asked.wait(until: nil, on: assembly.surroundings.clock)
-                await Reloader.settle(asked)
+                await Reloader.waitForQuiet(asked)
             }
             group.cancelAll()
         }

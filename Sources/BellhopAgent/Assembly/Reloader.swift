@@ -59,7 +59,7 @@ public struct Reloader: Service {
                     loaded = now
                 }
                 await changed.wait(until: nil, on: assembly.surroundings.clock)
-                await Self.settle(changed)
+                await Self.waitForQuiet(changed)
                 group.cancelAll()
             }
             isAsked = true
@@ -67,7 +67,7 @@ public struct Reloader: Service {
     }
 
     /// Waits until nothing has changed for a moment.
-    static func settle(_ changed: Bell) async {
+    static func waitForQuiet(_ changed: Bell) async {
         let clock = SystemClock()
         let end = clock.now + patience
         while !Task.isCancelled, clock.now < end {

@@ -16,13 +16,13 @@ struct UnusedMemory: Service {
             var interval = Duration.seconds(5)
             while (try? await clock.sleep(for: interval)) != nil {
                 await store.giveBackMemory()
-                Self.giveBack()
+                Self.release()
                 interval = min(interval * 2, .seconds(600))
             }
         }
     }
 
-    static func giveBack() {
+    static func release() {
         give_files_back()
         malloc_trim(0)
     }

@@ -17,14 +17,14 @@ struct ShownLines: Sendable {
         if root.mapping == nil { hide(root, root) }
         for pair in root.mapping?.pairs ?? [] {
             if ["connections", "sources", "events"].contains(pair.name) {
-                lookThroughEntries(pair)
+                checkEntries(pair)
             } else {
                 look(at: pair)
             }
         }
     }
 
-    private mutating func lookThroughEntries(_ section: Mapping.Pair) {
+    private mutating func checkEntries(_ section: Mapping.Pair) {
         if section.value.isNull { return }
         guard let entries = section.value.mapping else { return hide(section.key, section.value) }
         for entry in entries {

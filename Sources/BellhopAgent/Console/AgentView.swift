@@ -20,7 +20,7 @@ public struct AgentView: Sendable {
     /// The bytes of a rule file by the path that a rule's summary gives.
     public let file: @Sendable (String) -> [UInt8]?
     /// Rings when there may be new events.
-    public let news: Bell
+    public let eventBell: Bell
     public let telemetry: AgentTelemetry?
     /// Where people log in with their accounts; nil if only tokens are taken.
     public let provider: OpenIDProvider?
@@ -31,7 +31,7 @@ public struct AgentView: Sendable {
         inquirer: Inquirer, clock: any AgentClock, configuration: ConsoleConfiguration, zone: TimeZoneTable = .utc,
         connections: [(name: String, kind: String)] = [], rates: [String: String] = [:],
         book: @escaping @Sendable () -> RuleBook? = { nil },
-        file: @escaping @Sendable (String) -> [UInt8]? = { _ in nil }, news: Bell = Bell(),
+        file: @escaping @Sendable (String) -> [UInt8]? = { _ in nil }, eventBell: Bell = Bell(),
         telemetry: AgentTelemetry? = nil, provider: OpenIDProvider? = nil, workshop: RuleWorkshop? = nil
     ) {
         self.inquirer = inquirer
@@ -42,7 +42,7 @@ public struct AgentView: Sendable {
         self.rates = rates
         self.book = book
         self.file = file
-        self.news = news
+        self.eventBell = eventBell
         self.telemetry = telemetry
         self.provider = provider
         self.workshop = workshop

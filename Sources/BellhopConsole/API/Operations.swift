@@ -5,7 +5,7 @@ import BellhopRules
 
 /// All operations of the API.
 enum Operations {
-    static let all: [Operation] = looking + trying + acting + workbench + backTests
+    static let all: [Operation] = reading + trials + acting + workbench + backTests
 
     /// The most rows of one answer.
     static let mostRows = 1000

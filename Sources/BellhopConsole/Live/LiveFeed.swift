@@ -72,15 +72,15 @@ final class LiveFeed: Sendable {
     func stop() {
         state.withLock { $0.isStopping = true }
         bell.ring()
-        view.news.ring()
+        view.eventBell.ring()
     }
 
     /// Follows the bus until the task is cancelled or the feed stops.
     func follow() async {
         while !Task.isCancelled, !state.withLock(\.isStopping) {
-            let rings = view.news.rings
+            let rings = view.eventBell.rings
             await readNewEvents()
-            await view.news.wait(after: rings, until: view.clock.now + .seconds(5), on: view.clock)
+            await view.eventBell.wait(after: rings, until: view.clock.now + .seconds(5), on: view.clock)
         }
     }
 

@@ -58,7 +58,7 @@ struct Eval: DataCommand {
         }
         session.hint = "name it with `:event ID` or `:task NUMBER`"
         if isatty(STDIN_FILENO) == 1 {
-            await converse(&session)
+            await runSession(&session)
         } else {
             var worst: CommandError.Code?
             while let line = readLine() {
@@ -127,7 +127,7 @@ struct Eval: DataCommand {
         }
     }
 
-    private func converse(_ session: inout EvalSession) async {
+    private func runSession(_ session: inout EvalSession) async {
         var history = HistoryFile.standardPath("eval-history", environment: config.environment).map { HistoryFile(path: $0) }
         var prompt = LinePrompt(
             "eval> ", history: Self.remembering(&history) { file throws(HistoryFile.FileError) in try file.lines() } ?? [])

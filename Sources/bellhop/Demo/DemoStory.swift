@@ -33,7 +33,7 @@ struct DemoStory: Sendable {
         Console.data("")
         Console.data("What the simulated instance and the chat really received:")
         for item in verdict.items {
-            let mark = item.isThere ? Paint.green("✓") : Paint.red("✗")
+            let mark = item.hasArrived ? Paint.green("✓") : Paint.red("✗")
             Console.data("  \(mark) \(item.what.padded(to: 42)) \(item.proof.singleLine)")
         }
         Console.data(verdict.isGood ? "Everything arrived exactly once." : "Something is missing, or arrived twice.")

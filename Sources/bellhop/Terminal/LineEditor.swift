@@ -44,8 +44,8 @@ struct LineEditor {
         case .end: move(to: characters.count)
         case .wordLeft: move(to: wordStart)
         case .wordRight: move(to: wordEnd)
-        case .up: recall(place - 1)
-        case .down: recall(place + 1)
+        case .up: showHistory(place - 1)
+        case .down: showHistory(place + 1)
         case .eraseToEnd: erase(cursor..<characters.count)
         case .eraseToStart: erase(0..<cursor)
         case .eraseWord: erase(wordStart..<cursor)
@@ -85,7 +85,7 @@ struct LineEditor {
         return .submit(line)
     }
 
-    private mutating func recall(_ wanted: Int) {
+    private mutating func showHistory(_ wanted: Int) {
         guard (0...history.count).contains(wanted), wanted != place else { return }
         if place == history.count { draft = text }
         place = wanted

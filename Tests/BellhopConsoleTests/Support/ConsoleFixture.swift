@@ -36,7 +36,7 @@ struct ConsoleFixture {
 
     let store: any Store
     let clock = TestClock()
-    let news = Bell()
+    let eventBell = Bell()
     let feed: LiveFeed
     let desk: ConsoleHandler
     let view: AgentView
@@ -68,7 +68,7 @@ struct ConsoleFixture {
         configuration.mayEdit = mayEdit
         configuration.users = Self.tokens.map { .init(name: "the \($0.key.rawValue)", role: $0.key, token: $0.value) }
         let agent = Inquirer.Agent(
-            facts: { ["version": "test"] }, wake: {}, book: { book }, events: news, applyKeychainChange: { _, _ in [] })
+            facts: { ["version": "test"] }, wake: {}, book: { book }, events: eventBell, applyKeychainChange: { _, _ in [] })
         let inquirer = Inquirer(store: store, clock: clock, users: configuration.users.map(\.name), agent: agent)
         let bytes: @Sendable (String) -> [UInt8]? = { [folder] path in
             guard path == file.path else { return nil }
@@ -82,7 +82,7 @@ struct ConsoleFixture {
         view = AgentView(
             inquirer: inquirer, clock: clock, configuration: configuration,
             connections: [("ops", "webhook"), ("tracker", "servicenow")], rates: ["ops": "20/s"],
-            book: { book }, file: bytes, news: news,
+            book: { book }, file: bytes, eventBell: eventBell,
             telemetry: AgentTelemetry(MetricsRegistry(clock: clock), clock: clock) { reading },
             provider: provider, workshop: workshop)
         feed = LiveFeed(view)
@@ -146,7 +146,7 @@ struct ConsoleFixture {
                 createdAt: clock.now, initial: initial)
         }
         try await store.route(Routing(deliveries: deliveries))
-        news.ring()
+        eventBell.ring()
         return events
     }
 

@@ -28,12 +28,12 @@ struct ConsoleUnderTest: Sendable {
         var configuration = ConsoleConfiguration()
         configuration.place = InboundServer.Address(host: "127.0.0.1", port: 0)
         configuration.users = [.init(name: "bench", role: .viewer, token: token)]
-        let news = surroundings.bells.router
+        let eventBell = surroundings.bells.router
         let agent = Inquirer.Agent(
-            facts: { [:] }, wake: {}, book: { book }, events: news, applyKeychainChange: { _, _ in [] })
+            facts: { [:] }, wake: {}, book: { book }, events: eventBell, applyKeychainChange: { _, _ in [] })
         let inquirer = Inquirer(store: surroundings.store, clock: surroundings.clock, agent: agent)
         let view = AgentView(
-            inquirer: inquirer, clock: surroundings.clock, configuration: configuration, book: { book }, news: news)
+            inquirer: inquirer, clock: surroundings.clock, configuration: configuration, book: { book }, eventBell: eventBell)
         let (ports, port) = AsyncStream<Int>.makeStream()
         let logger = Logger(label: "bench") { _ in SwiftLogNoOpLogHandler() }
         let server = ConsoleServer(view, logger: logger) { port.yield($0) }

@@ -4,7 +4,7 @@ import BellhopRules
 
 extension Operations {
     /// Operations that evaluate rules, on future and on past events.
-    static let trying: [Operation] = [
+    static let trials: [Operation] = [
         Operation(
             id: "calendar", method: .get, path: "/calendar", summary: "When schedules are due and messages are kept back next.",
             role: .viewer, parameters: [.init("days", "How many days ahead; 7 by default.", .count(most: 31))],

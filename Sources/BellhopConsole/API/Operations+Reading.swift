@@ -4,7 +4,7 @@ import BellhopEngine
 import BellhopRules
 
 extension Operations {
-    static let looking: [Operation] = [
+    static let reading: [Operation] = [
         Operation(
             id: "openapi", method: .get, path: "/openapi.json", summary: "This document.", role: .viewer, content: .json(.any())
         ) { call async throws(Problem) in
