@@ -28,7 +28,7 @@ public struct ConsoleServer: Service {
                 group.addTask { await feed.follow() }
                 group.addTask { await jobs.run() }
                 group.addTask { try await server.run() }
-                // The server ends first, so that no viewer is left.
+                // Wait for all three; an error of one cancels the others.
                 for _ in 0..<3 { try await group.next() }
             }
         } onGracefulShutdown: { [feed, jobs] in
