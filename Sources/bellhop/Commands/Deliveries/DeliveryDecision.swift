@@ -14,7 +14,7 @@ struct DeliveryRetry: DataCommand {
 
 struct DeliveryDrop: DataCommand {
     static let configuration = CommandConfiguration(
-        commandName: "drop", abstract: "Drop deliveries permanently: they are never done.",
+        commandName: "drop", abstract: "Drop deliveries: they are never tried again.",
         discussion: """
             Takes ids of deliveries, or options that select some: then it shows them and asks first. Without --state the options \
             select dead and held deliveries, and --receiver also those that wait because it is paused.
