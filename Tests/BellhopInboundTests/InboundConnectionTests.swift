@@ -236,11 +236,11 @@ private final class Collector: ChannelInboundHandler, Sendable {
     @Test func `unknown senders' oldest connection is closed first, then the longest idle, never one awaiting an answer`() {
         typealias Status = InboundConnections.Status
         func victim(_ connections: [Int: Status]) -> Int {
-            InboundConnections.victim(among: connections.merging([9: Status(since: 9)]) { $1 }, newest: 9)
+            InboundConnections.victim(among: connections.merging([9: Status(lastChange: 9)]) { $1 }, newest: 9)
         }
-        #expect(victim([1: Status(since: 1, isKnown: true), 2: Status(since: 3), 3: Status(since: 2)]) == 3)
-        #expect(victim([1: Status(since: 4, isKnown: true), 2: Status(since: 3, isKnown: true)]) == 2)
-        #expect(victim([1: Status(since: 1, isAnswering: true), 2: Status(since: 3, isKnown: true)]) == 2)
-        #expect(victim([1: Status(since: 1, isAnswering: true)]) == 9)
+        #expect(victim([1: Status(lastChange: 1, isKnown: true), 2: Status(lastChange: 3), 3: Status(lastChange: 2)]) == 3)
+        #expect(victim([1: Status(lastChange: 4, isKnown: true), 2: Status(lastChange: 3, isKnown: true)]) == 2)
+        #expect(victim([1: Status(lastChange: 1, isAnswering: true), 2: Status(lastChange: 3, isKnown: true)]) == 2)
+        #expect(victim([1: Status(lastChange: 1, isAnswering: true)]) == 9)
     }
 }
