@@ -43,7 +43,7 @@ extension RuleReader {
             problems.report(constantKey(node, what, isSwitch: expression.type == .bool, compiler.names.events))
         }
         if let help = Self.part(of: expression.type) {
-            report("wrong-type", "\(what) is one value, not \(help.what)", at: node, help: help.help)
+            report("wrong-type", "\(what) must be one value, not \(help.what)", at: node, help: help.help)
         }
         let needs = expression.needs.subtracting(isLate ? .gathered : [])
         if !needs.isEmpty {

@@ -289,7 +289,7 @@ struct RuleReader: ProblemCollector {
         }
         guard Canary.range.contains(percent) else {
             report(
-                "wrong-value", "`canary` is from 1% to 99%, not \(text)", at: place,
+                "wrong-value", "`canary` must be from 1% to 99%, not \(text)", at: place,
                 help: percent == 0
                     ? "write `mode: shadow` for a rule that is live for no task"
                     : "leave `mode` out for a rule that is live for every task")

@@ -14,7 +14,7 @@ struct FilterReader {
     mutating func filter(_ json: JSON, _ path: Path) -> Filter? {
         guard let members = json.asObject else {
             complain(
-                "wrong-type", "a filter is a mapping of conditions, not \(json.typeWithArticle)", at: path,
+                "wrong-type", "a filter must be a mapping of conditions, not \(json.typeWithArticle)", at: path,
                 help: "as in `{active: true, priority: [1, 2]}`")
             return nil
         }
@@ -57,7 +57,7 @@ struct FilterReader {
     private mutating func terms(_ json: JSON, _ path: Path) -> [Term] {
         guard let members = json.asObject else {
             complain(
-                "wrong-type", "conditions are a mapping, not \(json.typeWithArticle)", at: path,
+                "wrong-type", "conditions must be a mapping, not \(json.typeWithArticle)", at: path,
                 help: "as in `{priority: [1, 2]}`")
             return []
         }

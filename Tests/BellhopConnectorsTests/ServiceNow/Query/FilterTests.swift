@@ -184,10 +184,10 @@ import Testing
         arguments: [
             (#"{}"#, "a filter without a condition would match every row", ""),
             (#"{"sort": ["a"]}"#, "a filter without a condition would match every row", ""),
-            (#"[1]"#, "a filter is a mapping of conditions, not a list", ""),
+            (#"[1]"#, "a filter must be a mapping of conditions, not a list", ""),
             (#"{"any": []}"#, "`any` is a list of conditions", "any"),
             (#"{"any": [{"a": 1}, {}]}"#, "these conditions are empty, so every row would match", "any/1"),
-            (#"{"any": [{"a": 1}, "b"]}"#, "conditions are a mapping, not a text", "any/1"),
+            (#"{"any": [{"a": 1}, "b"]}"#, "conditions must be a mapping, not a text", "any/1"),
             (
                 #"{"any": [{"a": 1, "limit": 3}]}"#, "`limit` belongs to the whole filter",
                 "any/0/limit"
