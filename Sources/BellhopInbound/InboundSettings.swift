@@ -138,7 +138,7 @@ public enum InboundSettings {
             let listing =
                 known.isEmpty
                 ? "write `task`, or declare it under `events`"
-                : "there is `task`, " + known.map { "`\($0)`" }.joined(separator: ", ")
+                : "use `task`, " + known.map { "`\($0)`" }.joined(separator: ", ")
             throw complaint(
                 code: "unknown-event", "no event `\(name)` is declared", at: [.key("event")],
                 help: Suggestion.didYouMean(name, among: known) ?? listing)

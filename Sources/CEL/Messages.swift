@@ -253,7 +253,7 @@ extension Issue {
         let call = (target.map { "\($0)." } ?? "") + "\(name)(\(given))"
         return Issue(
             code: "no-such-overload", message: "there is no \(call)", range: range,
-            help: choices.isEmpty ? nil : "there is " + choices.joined(separator: ", "))
+            help: choices.isEmpty ? nil : "use " + choices.joined(separator: ", "))
     }
 
     static func badArgument(_ message: String, help: String?, at range: Range<Int>) -> Issue {

@@ -167,7 +167,7 @@ extension Suggestion {
     /// The message about a name that does not exist, with the nearest name or else all names.
     static func unknown(_ kind: String, _ name: String, among names: [String]) -> String {
         if names.isEmpty { return "There is no \(kind) `\(name.visible)`." }
-        let help = didYouMean(name, among: names) ?? "there is \(names.joined(separator: ", "))."
+        let help = didYouMean(name, among: names) ?? "use \(names.joined(separator: ", "))."
         return "There is no \(kind) `\(name.visible)`: \(help)"
     }
 }

@@ -196,7 +196,7 @@ struct ConfigurationReading {
         let candidates = all.filter { other in
             Catalogue.connections.contains { $0.kind == other.kind && $0.messages != nil } && other.name != entry.name
         }
-        let help = candidates.isEmpty ? nil : "there is \(candidates.map(\.name).listed)"
+        let help = candidates.isEmpty ? nil : "use \(candidates.map(\.name).alternatives)"
         if other == entry.name {
             reader.report(
                 code: "wrong-connection", "`on_paused` names `\(other)` itself, which sends nothing while it is paused",
@@ -236,13 +236,13 @@ struct ConfigurationReading {
             return nil
         }
         guard let kind = mapping["kind"]?.value, let name = kind.scalarText else {
-            reader.report(code: "missing-key", "\(subject) needs `kind`", at: node, help: "there is \(kinds.listed)")
+            reader.report(code: "missing-key", "\(subject) needs `kind`", at: node, help: "use \(kinds.alternatives)")
             return nil
         }
         if let index = kinds.firstIndex(of: name) { return index }
         reader.report(
             code: "unknown-kind", "there is no kind `\(name)`", at: kind,
-            help: Suggestion.didYouMean(name, among: kinds) ?? "there is \(kinds.listed)")
+            help: Suggestion.didYouMean(name, among: kinds) ?? "use \(kinds.alternatives)")
         return nil
     }
 
@@ -295,7 +295,7 @@ struct ConfigurationReading {
             if names.contains(connection) { return }
             reader.report(
                 code: "unknown-connection", "there is no connection \(Self.shown(connection, of: place))", at: place,
-                help: Suggestion.didYouMean(connection, among: names) ?? (names.isEmpty ? nil : "there is \(names.listed)"))
+                help: Suggestion.didYouMean(connection, among: names) ?? (names.isEmpty ? nil : "use \(names.alternatives)"))
             return
         }
         if !manifest.connections.contains(entry.kind) {

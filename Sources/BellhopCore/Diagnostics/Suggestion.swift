@@ -41,8 +41,13 @@ public enum Suggestion {
 
 extension [String] {
     /// The names as a sentence lists them: `` `a`, `b` and `c` ``.
-    public var listed: String {
+    public var listed: String { quoted(before: "and") }
+
+    /// The names as choices: `` `a`, `b` or `c` ``.
+    public var alternatives: String { quoted(before: "or") }
+
+    private func quoted(before last: String) -> String {
         let names = map { "`\($0)`" }
-        return names.count < 2 ? names.joined() : names.dropLast().joined(separator: ", ") + " and " + names[names.count - 1]
+        return names.count < 2 ? names.joined() : names.dropLast().joined(separator: ", ") + " \(last) " + names[names.count - 1]
     }
 }

@@ -83,7 +83,7 @@ enum CalendarFunctions {
         let names = calendars.keys.sorted()
         return Suggestion.didYouMean(name, among: names)
             ?? (names.isEmpty
-                ? "declare it under `calendars` in bellhop.yaml" : "there is \(names.listed)")
+                ? "declare it under `calendars` in bellhop.yaml" : "use \(names.alternatives)")
     }
 
     private static func moment(_ time: Value) throws(EvaluationError) -> Timestamp {

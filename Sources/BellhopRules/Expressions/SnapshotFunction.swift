@@ -47,7 +47,7 @@ final class SnapshotFunction: Sendable {
             return Overload.ArgumentProblem("source `\(name)` \(reason): it has no tasks")
         }
         let names = sources
-        let listing = names.isEmpty ? "bellhop.yaml has none" : "there is " + names.quotedList
+        let listing = names.isEmpty ? "bellhop.yaml has none" : "use " + names.quotedList
         return Overload.ArgumentProblem(
             "there is no source `\(name)`", help: Suggestion.didYouMean(name, among: names) ?? listing)
     }

@@ -42,7 +42,7 @@ struct EventMembers {
         return Issue(
             code: "unknown-field", message: "`\(path.joined(separator: "."))` of \(types) has no `\(name)`", range: range,
             help: Suggestion.didYouMean(name, among: known)
-                ?? "there is " + known.quotedList)
+                ?? "use " + known.quotedList)
     }
 
     /// The type of a member, such as `event.data.ok`; nil if it is not declared, or not the same in all events of the rule.

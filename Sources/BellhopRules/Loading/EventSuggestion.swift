@@ -38,7 +38,7 @@ public enum EventSuggestion {
     public static func complaint(about name: String, among types: [String]) -> String? {
         if types.contains(name) { return nil }
         let meant = type(for: name).map { "did you mean `\($0.name)`?" }
-        let help = meant ?? Suggestion.didYouMean(name, among: types) ?? "there is \(types.joined(separator: ", "))"
+        let help = meant ?? Suggestion.didYouMean(name, among: types) ?? "use \(types.joined(separator: ", "))"
         return "There is no event `\(name.visible)`: \(help)"
     }
 

@@ -51,7 +51,7 @@ struct PatternReader: ProblemCollector {
                     ? "`after` belongs to `none`"
                     : pair.name == "from" || pair.name == "when"
                         ? "it belongs to the rule, or to one event: `{type: task_created, \(pair.name): …}`"
-                        : Suggestion.didYouMean(pair.name, among: known) ?? "there is " + known.quotedList)
+                        : Suggestion.didYouMean(pair.name, among: known) ?? "use " + known.quotedList)
         }
         let within = mapping["within"]?.value
         if within == nil || within?.isNull == true {
@@ -94,7 +94,7 @@ struct PatternReader: ProblemCollector {
             for pair in mapping where !known.contains(pair.name) {
                 report(
                     "unknown-key", "an event here has no setting `\(pair.name)`", at: pair.key,
-                    help: Suggestion.didYouMean(pair.name, among: known) ?? "there is " + known.quotedList)
+                    help: Suggestion.didYouMean(pair.name, among: known) ?? "use " + known.quotedList)
             }
             (entry.condition, entry.from) = (mapping["when"]?.value, mapping["from"]?.value)
             mapping["type"].map { entry.trigger.read($0.value) }

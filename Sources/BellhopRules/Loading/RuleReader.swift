@@ -241,7 +241,7 @@ struct RuleReader: ProblemCollector {
                 help: loginHelp(source.connection, types))
         }
         let what = wantsSource ? "source" : "connection"
-        let listing = known.isEmpty ? "bellhop.yaml has none" : "there is " + known.quotedList
+        let listing = known.isEmpty ? "bellhop.yaml has none" : "use " + known.quotedList
         report(
             "unknown-\(what)", "there is no \(what) `\(name)`", at: node,
             help: Suggestion.didYouMean(name, among: known) ?? listing)

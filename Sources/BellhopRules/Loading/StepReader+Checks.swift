@@ -146,7 +146,7 @@ extension StepReader {
         let declared = surroundings.events.definitions.filter { $0.origin == .outside }.map(\.type.name)
         let listing =
             declared.isEmpty
-            ? "declare it under `events` in bellhop.yaml" : "there is " + declared.quotedList
+            ? "declare it under `events` in bellhop.yaml" : "use " + declared.quotedList
         if definition != nil {
             compiler.report(
                 code: "known-event", "a rule cannot emit `\(name)`, an event of Bellhop itself", at: place, help: listing)

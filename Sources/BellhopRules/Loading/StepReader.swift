@@ -65,7 +65,7 @@ struct StepReader {
         }
         guard let pair = actions.first else {
             compiler.report(
-                code: "missing-key", "this names no action", at: node, help: "there is " + kinds.joined(separator: ", "))
+                code: "missing-key", "this names no action", at: node, help: "use " + kinds.joined(separator: ", "))
             return nil
         }
         if actions.count > 1 {
@@ -227,7 +227,7 @@ struct StepReader {
             let listing =
                 receivers.isEmpty
                 ? "bellhop.yaml has no connection that takes \(what)"
-                : "there is " + receivers.quotedList
+                : "use " + receivers.quotedList
             compiler.report(
                 code: isOther ? "wrong-connection" : "unknown-connection", message, at: place,
                 help: name.hasPrefix("#")

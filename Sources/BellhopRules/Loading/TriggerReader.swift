@@ -76,7 +76,7 @@ struct TriggerReader: ProblemCollector {
     private static func plainWord(_ text: String) -> String { text.lowercased().replacing("@", with: "") }
 
     private var listing: String {
-        "there is " + surroundings.events.nameable.map(\.type.name).quotedList
+        "use " + surroundings.events.nameable.map(\.type.name).quotedList
     }
 
     private mutating func read(_ mapping: Mapping, _ node: Node) {
@@ -154,7 +154,7 @@ struct TriggerReader: ProblemCollector {
             for other in mapping where other.name != "from" && other.name != "to" {
                 reader.report(
                     code: "unknown-key", "a change has no setting `\(other.name)`", at: other.key,
-                    help: "there is `from` and `to`")
+                    help: "use `from`, `to` or both")
             }
         } else if !pair.value.isNull {
             reader.report(

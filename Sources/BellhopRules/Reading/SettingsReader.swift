@@ -261,7 +261,7 @@ public struct SettingsReader<Deferred: Sendable> {
     }
 
     private static func listing(_ names: [String]) -> String? {
-        names.isEmpty ? nil : "there is " + names.quotedList
+        names.isEmpty ? nil : "use " + names.quotedList
     }
 }
 

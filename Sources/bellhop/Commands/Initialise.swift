@@ -20,7 +20,7 @@ struct Initialise: AsyncParsableCommand {
     func validate() throws {
         let kinds = StarterReceiver.kinds
         if !kinds.contains(chat) {
-            let help = Suggestion.didYouMean(chat, among: kinds) ?? "there is \(kinds.joined(separator: ", "))"
+            let help = Suggestion.didYouMean(chat, among: kinds) ?? "use \(kinds.joined(separator: ", "))"
             throw ValidationError("--chat: there is no kind `\(chat)`: \(help)")
         }
         guard let instance else { return }

@@ -100,7 +100,7 @@ enum TestMessage {
         let listing =
             receivers.isEmpty
             ? "\(configuration.file) has no connection that takes messages."
-            : "there is " + receivers.map { "`\($0)`" }.joined(separator: ", ") + "."
+            : "use " + receivers.map { "`\($0)`" }.joined(separator: ", ") + "."
         if configuration.connection(connection) != nil {
             throw CommandError(.problem, "The connection `\(connection.visible)` takes no messages: \(listing)")
         }

@@ -73,7 +73,7 @@ struct Query: DataCommand {
 
     private func columns(of sample: SourceSample) throws(CommandError) -> [String] {
         for name in wanted where !sample.columns.contains(name) {
-            let names = "there is \(sample.columns.joined(separator: ", "))"
+            let names = "use \(sample.columns.joined(separator: ", "))"
             let help =
                 Suggestion.didYouMean(name, among: sample.columns)
                 ?? (sample.isDeclared ? "\(names); declare others under `fields` of the source in bellhop.yaml" : names)

@@ -53,8 +53,8 @@ import Testing
         _ = instance.group("Network Operations")
         let wrong: [(JSON.Object, String)] = [
             (["priority": "Hihg"], "`priority` cannot be 'Hihg' on"),
-            (["priority": "Hihg"], "there is 1 (1 - Critical), 2 (2 - High)"),
-            (["assignment_group": "Network"], "no record of sys_user_group has this name; there is Network Operations"),
+            (["priority": "Hihg"], "use 1 (1 - Critical), 2 (2 - High)"),
+            (["assignment_group": "Network"], "no record of sys_user_group has this name; similar names: Network Operations"),
             (["assigned_to": "Nobody"], "no record of sys_user has this name"),
         ]
         for (fields, message) in wrong {

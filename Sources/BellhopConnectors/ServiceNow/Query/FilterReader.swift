@@ -120,7 +120,7 @@ struct FilterReader {
                     let words = FilterOperator.allCases.map(\.rawValue)
                     complain(
                         "unknown-operator", "there is no operator `\(word)`", at: path, isAboutKey: true,
-                        help: Suggestion.didYouMean(word, among: words) ?? "there is "
+                        help: Suggestion.didYouMean(word, among: words) ?? "use "
                             + words.map { "`\($0)`" }.joined(separator: ", "))
                     return nil
                 }

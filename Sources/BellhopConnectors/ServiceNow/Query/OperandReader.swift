@@ -115,7 +115,7 @@ struct OperandReader {
             complaints.append(
                 SettingComplaint(
                     code: "unknown-key", "`\(key)` is not a way to write a value", at: path + [.key(key)], isAboutKey: true,
-                    help: Suggestion.didYouMean(key, among: known) ?? "there is "
+                    help: Suggestion.didYouMean(key, among: known) ?? "use "
                         + known.map { "`\($0)`" }.joined(separator: ", ")))
             return nil
         }

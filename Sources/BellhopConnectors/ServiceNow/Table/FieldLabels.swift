@@ -130,7 +130,7 @@ actor FieldLabels {
         throw unresolved(
             text, path,
             values.isEmpty
-                ? all.isEmpty ? "it holds a number: write the number" : "there is \(listed)"
+                ? all.isEmpty ? "it holds a number: write the number" : "use \(listed)"
                 : "several values have this label: write \(values.joined(separator: " or "))")
     }
 
@@ -157,7 +157,7 @@ actor FieldLabels {
         if called.isEmpty {
             let start = String(text.prefix(4))
             let like = try await self.rows(of: table, EncodedQuery(.init(display, .contains, start)), names, session) ?? []
-            let near = like.isEmpty ? "" : "; there is " + Self.listed(like.map { $0.values[display] ?? $0.id })
+            let near = like.isEmpty ? "" : "; similar names: " + Self.listed(like.map { $0.values[display] ?? $0.id })
             throw unresolved(text, path, "no record of \(table) has this name\(near)")
         }
         let listed = Self.listed(called.map { row in "\(row.values[names.last ?? display] ?? text) (\(row.id))" })
