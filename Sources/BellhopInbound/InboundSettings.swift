@@ -168,7 +168,8 @@ public enum InboundSettings {
             if value.asString == nil {
                 complaints.append(
                     SettingComplaint(
-                        code: "wrong-type", "a member of an event is a path; its type is declared under `events`", at: place))
+                        code: "wrong-type", "a member of an event must be a path; its type is declared under `events`", at: place)
+                )
             }
             reading.fields[member] = path(value.asString, place)
         }

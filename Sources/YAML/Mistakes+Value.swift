@@ -27,7 +27,7 @@ extension Mistakes {
         guard let colon = line.value.first(where: { line.excerpt[$0] == ASCII.colon && line.excerpt[$0 + 1].isBlankOrEnd }) else {
             return []
         }
-        let message = "YAML takes a colon followed by a space as the end of a key"
+        let message = "YAML reads a colon followed by a space as the end of a key"
         return nested(line, colon) + [quoted(line, .colonInValue, message, at: colon..<colon + 1)]
     }
 
@@ -70,7 +70,7 @@ extension Mistakes {
             }
             let bracket = excerptCharacter(line, start)
             let message =
-                "YAML takes a value that begins with `\(bracket)` for a \(bracket == "[" ? "list" : "mapping"), and text follows it"
+                "YAML reads a value that begins with `\(bracket)` as a \(bracket == "[" ? "list" : "mapping"), and text follows it"
             mistakes.append(quoted(line, .textAfterBracket, message, at: rest))
         }
         return mistakes
@@ -113,7 +113,7 @@ extension Mistakes {
         let after = line.excerpt.skipBlanks(end)
         let place = after..<line.value.upperBound
         let mark = excerptCharacter(line, line.value.lowerBound)
-        let message = "YAML takes a value that begins with `\(mark)` for a quoted text, and more follows the closing quote"
+        let message = "YAML reads a value that begins with `\(mark)` as a quoted text, and more follows the closing quote"
         // In 'It's broken' and "say "hi" now" the outer quotes are meant for YAML; in "a" == b they are not.
         let isWithin = text.last == text.first && line.excerpt[end].map(ASCII.isWord) ?? false
         let help = isWithin ? "use the other kind of quotes around the text" : "put the whole value in quotes"
@@ -140,13 +140,13 @@ extension Mistakes {
     /// The meaning that YAML gives a character at the start of a value.
     fileprivate static func meaning(of first: UInt8) -> String {
         switch first {
-        case ASCII.exclamation: "YAML takes `!` at the start of a value for a tag"
-        case ASCII.ampersand: "YAML takes `&` at the start of a value for an anchor"
-        case UInt8(ascii: "*"): "YAML takes `*` at the start of a value for an alias"
+        case ASCII.exclamation: "YAML reads `!` at the start of a value as a tag"
+        case ASCII.ampersand: "YAML reads `&` at the start of a value as an anchor"
+        case UInt8(ascii: "*"): "YAML reads `*` at the start of a value as an alias"
         case ASCII.bar, ASCII.greater:
-            "YAML takes `\(Character(Unicode.Scalar(first)))` at the start of a value for a block of text below it"
-        case ASCII.dash: "YAML takes `- ` at the start of a value for a list"
-        case ASCII.question: "YAML takes `? ` at the start of a value for a key"
+            "YAML reads `\(Character(Unicode.Scalar(first)))` at the start of a value as a block of text below it"
+        case ASCII.dash: "YAML reads `- ` at the start of a value as a list"
+        case ASCII.question: "YAML reads `? ` at the start of a value as a key"
         case UInt8(ascii: "`"): "a value cannot begin with a backtick"
         default: "a value cannot begin with `\(Character(Unicode.Scalar(first)))`"
         }
@@ -157,11 +157,11 @@ extension Mistakes {
         switch code {
         case .templateInFlow: "between `{` and `}` or `[` and `]`, `${{ }}` needs quotes around the whole value"
         case .commaInFlow: "between `{` and `}` a comma ends the value"
-        case .cutByComment where first == ASCII.hash: "YAML takes `#` at the start of a value for the start of a comment"
-        case .cutByComment: "YAML takes ` #` for the start of a comment, which cuts this value short"
-        case .colonInValue: "YAML takes a colon followed by a space as the end of a key"
+        case .cutByComment where first == ASCII.hash: "YAML reads `#` at the start of a value as the start of a comment"
+        case .cutByComment: "YAML reads ` #` as the start of a comment, which cuts this value short"
+        case .colonInValue: "YAML reads a colon followed by a space as the end of a key"
         case .textAfterBracket: "a value with brackets in it needs quotes here"
-        case .textAfterQuote: "YAML takes a value that begins with a quote for a quoted text, and more follows the closing quote"
+        case .textAfterQuote: "YAML reads a value that begins with a quote as a quoted text, and more follows the closing quote"
         case .leadingCharacter: meaning(of: first)
         case .missingColon: "a colon needs a space after it to end a key"
         default: error.message

@@ -91,7 +91,7 @@ struct Mistakes {
         return Mistake(
             code: isCut ? .cutByComment : .colonInValue,
             message: isCut
-                ? "YAML takes ` #` in the line above for the start of a comment, which ends the value there" : error.message,
+                ? "YAML reads ` #` in the line above as the start of a comment, which ends the value there" : error.message,
             help: "begin a value of several lines with `>-`", range: error.range, lines: head.number...last,
             corrected: head.head + ">-\n" + indent + text + rest)
     }

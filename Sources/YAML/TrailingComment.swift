@@ -30,7 +30,7 @@ extension Node {
 
     /// The error for a comment that certainly cut the scalar short, because the rest of the scalar cannot be parsed.
     public func cutByComment(_ comment: TrailingComment) -> YAMLError {
-        let message = "YAML takes ` #` for the start of a comment, which cuts this value short"
+        let message = "YAML reads ` #` as the start of a comment, which cuts this value short"
         let help = "put the whole value in quotes"
         return YAMLError(.cutByComment, message, at: comment.range, help: help, corrected: line(correcting: comment))
     }

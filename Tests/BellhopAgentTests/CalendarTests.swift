@@ -37,7 +37,7 @@ import Testing
 
     @Test(
         arguments: [
-            ("{hours: \"8-12\"}", "2:25: '8' is not a time of day [bad-hours] (00:00 to 23:59)"),
+            ("{hours: \"8-12\"}", "2:25: '8' is not a time of day [bad-hours] (write 00:00 to 23:59)"),
             ("{hours: \"08:00-12:00, 13:00\"}", "2:38: hours have a beginning and an end [bad-hours] (for example 22:00-07:00)"),
             ("{days: MON-FOO}", "[bad-hours]"),
             ("{timezone: Europe/Atlantis}", "there is no time zone `Europe/Atlantis` [unknown-time-zone]"),

@@ -52,8 +52,8 @@ import Testing
 
     @Test func `a glob without matches is a warning, and a missing path an error unless it is the default`() {
         #expect(found("none/*.yaml").problems == ["warning: no file matches none/*.yaml"])
-        #expect(found("none").problems == ["error: there is no file or folder none"])
-        #expect(found("none", isImplicit: true).problems == ["warning: there is no file or folder none"])
+        #expect(found("none").problems == ["error: there is no file or folder `none`"])
+        #expect(found("none", isImplicit: true).problems == ["warning: there is no file or folder `none`"])
     }
 
     @Test func `the watched folders are those in which a matching file can appear`() {

@@ -131,7 +131,7 @@ import YAML
     @Test func `the help and the place of a common mistake point at its cause`() throws {
         let fault = try #require(faults("when: größe ? b : c\n").first)
         #expect(fault.range.description == "1:17-1:18")
-        #expect(fault.message == "YAML takes a colon followed by a space as the end of a key")
+        #expect(fault.message == "YAML reads a colon followed by a space as the end of a key")
         #expect(fault.help == "put the whole value in quotes")
     }
 }

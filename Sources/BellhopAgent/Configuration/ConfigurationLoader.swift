@@ -201,7 +201,8 @@ public struct ConfigurationLoader: Sendable {
         guard let node else { return [.keychain] }
         let place = Diagnostic.Place(node, file: file)
         guard let items = node.items else {
-            problems.report(Diagnostic(code: "wrong-type", "`secrets` is a list", at: place, help: "write `secrets: [keychain]`"))
+            problems.report(
+                Diagnostic(code: "wrong-type", "`secrets` must be a list", at: place, help: "write `secrets: [keychain]`"))
             return []
         }
         return items.compactMap { item in

@@ -161,7 +161,7 @@ struct ConfigurationReading {
         if let node {
             reader.report(
                 code: "unknown-time-zone", "there is no time zone \(shown(name, of: node))", at: node,
-                help: "write a name as `Europe/Berlin`; the package tzdata has them")
+                help: "write a name such as `Europe/Berlin`; the package tzdata contains the names")
         }
         return nil
     }
@@ -217,7 +217,7 @@ struct ConfigurationReading {
     private mutating func entries(_ node: Node?, key: String, settings: [Setting]) -> [(String, Node)] {
         guard let node, !node.isNull else { return [] }
         guard let mapping = node.mapping else {
-            reader.report(code: "wrong-type", "`\(key)` is a mapping of names", at: node)
+            reader.report(code: "wrong-type", "`\(key)` must be a mapping of names", at: node)
             return []
         }
         let reported = outdented(in: mapping, of: settings)
@@ -232,7 +232,8 @@ struct ConfigurationReading {
     /// The index in `kinds` of the kind that a node names.
     private mutating func manifest(of node: Node, subject: String, kinds: [String]) -> Int? {
         guard let mapping = node.mapping else {
-            reader.report(code: "wrong-type", "\(subject) is a mapping", at: node, help: "write `\(subject.quoted): {kind: …}`")
+            reader.report(
+                code: "wrong-type", "\(subject) must be a mapping", at: node, help: "write `\(subject.quoted): {kind: …}`")
             return nil
         }
         guard let kind = mapping["kind"]?.value, let name = kind.scalarText else {

@@ -33,7 +33,7 @@ struct InboundReading {
     mutating func declare(_ node: Node?, _ reader: inout SettingsReader<Never>) {
         guard let node, !node.isNull else { return }
         guard let mapping = node.mapping else {
-            reader.report(code: "wrong-type", "`events` is a mapping of names", at: node)
+            reader.report(code: "wrong-type", "`events` must be a mapping of names", at: node)
             return
         }
         var declared: [EventDefinition] = []

@@ -114,9 +114,9 @@ extension ConfigurationReading {
             case .other(let words, let range):
                 report(
                     "bad-reference", "`${{ \(words) }}` is unknown in bellhop.yaml", range,
-                    help: "here are `${{ env.NAME }}` and `${{ secret.NAME }}`")
+                    help: "only `${{ env.NAME }}` and `${{ secret.NAME }}` are possible here")
             case .open(let range):
-                report("open-reference", "this `${{` has no end", range, help: "add `}}`, or write `$${{` for the characters")
+                report("open-reference", "this `${{` has no end", range, help: "add `}}`, or write `$${{` for a literal `${{`")
             }
         }
         for other in OtherTemplate.all(in: text) where other.isOfSecrets {

@@ -50,8 +50,8 @@ public enum RuleFinder {
             let severity: Diagnostic.Severity = isImplicit ? .warning : .error
             found.problems.report(
                 Diagnostic(
-                    severity, code: "no-rules", "there is no file or folder \(path)",
-                    help: "`bellhop init` writes rules to start from"))
+                    severity, code: "no-rules", "there is no file or folder `\(path)`",
+                    help: "`bellhop init` writes example rules"))
             return
         }
         guard seen.insert("\(facts.st_dev)/\(facts.st_ino)").inserted else { return }

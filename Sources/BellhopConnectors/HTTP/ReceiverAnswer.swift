@@ -78,7 +78,7 @@ struct ReceiverAnswer: Sendable {
         if isPage(response) { return hook.unexpected(response, instead: "`ok`") }
         return Failure(
             .badAnswer, .giveUp,
-            "\(hook.label) answered \(response.status) but not `ok`, as \(service) does\(hook.words(of: response))")
+            "\(hook.label) answered \(response.status), but not with `ok` as \(service) does\(hook.words(of: response))")
     }
 }
 

@@ -106,7 +106,7 @@ public actor OAuthClient {
             throw Failure(
                 .unauthenticated, .giveUp,
                 "\(settings.tokenAddress.place) does not accept the code of this login (\(Self.words(status, reason))). A code "
-                    + "is valid once and briefly: run `bellhop login \(connection)` again, and check the client's id and secret."
+                    + "can be used once, and expires soon: run `bellhop login \(connection)` again, and check the client's id and secret."
             )
         case .failed(let failure): throw failure
         }
@@ -211,7 +211,7 @@ public actor OAuthClient {
             return token
         case .refused(let status, let reason):
             let message =
-                "\(settings.tokenAddress.place) gives connection \(connection) no token (\(Self.words(status, reason))): "
+                "\(settings.tokenAddress.place) gave no token to connection \(connection) (\(Self.words(status, reason))): "
                 + Self.advice(settings.grant.name, connection)
             try await RefusalMemory.noting { try await memory.remember(message, of: form.credentials) }
             let failure = Failure(.unauthenticated, .pauseConnection, message)
@@ -270,14 +270,14 @@ public actor OAuthClient {
 
     /// Says how a person can fix it. Servers give the same reason for all causes, so all remedies are listed.
     private static func advice(_ grant: OAuthSettings.GrantName, _ connection: String) -> String {
-        let again = "Bellhop will not ask again until that changes or you run `bellhop login \(connection)`."
+        let again = "Bellhop will not ask again until you change the login or run `bellhop login \(connection)`."
         return switch grant {
         case .password:
             "the client's id or secret, or the user's name or password is wrong, the user is locked, or the grant is disabled there. \(again)"
         case .refreshToken:
             "the refresh token has expired or was replaced, or the client's id or secret is wrong. Put a new refresh token into bellhop.yaml. \(again)"
         case .clientCredentials:
-            "the client's id or secret is wrong, or the grant is disabled there, or has no user to act for. \(again)"
+            "the client's id or secret is wrong, or the grant is disabled there, or no user is set for it there. \(again)"
         case .jwt:
             "the client, the key, the subject or the audience is not what the server has registered, or the clocks differ. \(again)"
         case .authorizationCode:

@@ -80,7 +80,7 @@ extension HookReceiver {
     static var limits: DeliveryLimits { DeliveryLimits() }
     /// A service answers a message in a few lines; what answers more is something else, and many attempts may be in flight.
     static var largestAnswer: Int { 1_000_000 }
-    static var noLogin: String { "it needs only its address, and only a message would show that it works" }
+    static var noLogin: String { "it needs only its address, and only a test message (`bellhop notify`) shows that it works" }
 
     static func address(_ settings: Settings) throws(HTTPAddress.Problem) -> HTTPAddress {
         try HTTPAddress(ASCII.trimmed(settings.text("url") ?? ""))

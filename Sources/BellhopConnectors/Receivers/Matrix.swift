@@ -24,7 +24,7 @@ struct MatrixReceiver: HookReceiver {
 
     /// Synapse's default `rc_message`: 0.2 a second after a burst of 10.
     static let limits = DeliveryLimits(rate: Rate(count: 10, per: .seconds(50)))
-    static let noLogin = "it needs only its token, and only a message would show that it works"
+    static let noLogin = "it needs only its token, and only a test message (`bellhop notify`) shows that it works"
 
     private let token: String
     private let room: String

@@ -14,7 +14,7 @@ struct NtfyReceiver: HookReceiver {
     ]
     /// A visitor's limit: a burst of 60 requests, refilled by one every 5 seconds (ntfy, *Rate limiting*).
     static let limits = DeliveryLimits(rate: Rate(count: 60, per: .seconds(300)))
-    static let noLogin = "it needs only its topic or a token, and only a message would show that it works"
+    static let noLogin = "it needs only its topic or a token, and only a test message (`bellhop notify`) shows that it works"
 
     private let topic: String
     private let token: String?

@@ -31,7 +31,7 @@ struct WebhookReceiver: HookReceiver {
     static let actions = [NotifyAction.manifest.kind, WebhookAction.manifest.kind]
     static let messages = MessageAbilities(threads: .yes, updates: .yes, resolves: .yes, mentions: .yes)
     static let noLogin =
-        "it needs only its address, or a `secret` to sign requests with, and only a message would show that it works"
+        "it needs only its address, or a `secret` to sign requests with, and only a test message (`bellhop notify`) shows that it works"
 
     enum Format: String, Sendable, CaseIterable {
         case bellhop, cloudevents

@@ -112,9 +112,11 @@ extension Words {
             "by its text it could have run at the time of the event, but no run is recorded",
             "nach ihrem Text hätte sie zur Zeit des Ereignisses laufen können, aber es ist kein Lauf gespeichert"),
         .init(
-            "the task is not among those for which the rule is live (`canary`): recorded, not done",
-            "für diese Aufgabe ist die Regel nicht live (`canary`): aufgezeichnet, nicht getan"),
-        .init("it is in shadow mode: recorded, not done", "sie ist im Schatten: aufgezeichnet, nicht getan"),
+            "the task is not among those for which the rule is live (`canary`), so its deliveries are only recorded",
+            "für diese Aufgabe ist die Regel nicht live (`canary`), ihre Zustellungen werden nur aufgezeichnet"),
+        .init(
+            "it is in shadow mode, so its deliveries are only recorded",
+            "sie ist im Schatten, ihre Zustellungen werden nur aufgezeichnet"),
         .init("a silence kept everything back", "eine Stummschaltung hielt alles zurück"),
         .init(
             "a quiet time keeps everything back until it ends", "eine Ruhezeit hält alles bis zu ihrem Ende zurück"),

@@ -35,7 +35,7 @@ struct CronParser {
             eitherDay: !words[2].text.contains("*") && !words[4].text.contains("*"))
         guard fields.eitherDay || Self.comesDue(fields) else {
             throw TimeTextError(
-                "a date that never comes", offset: words[2].offset,
+                "this date never comes", offset: words[2].offset,
                 length: words[3].offset + words[3].text.utf8.count - words[2].offset,
                 help: "no month given here has a day \(words[2].text)")
         }
@@ -70,7 +70,7 @@ struct CronParser {
         "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
     ]
 
-    private static let five = "five fields: minute hour day month weekday"
+    private static let five = "write five fields: minute hour day month weekday"
 
     private static func count(_ fields: Int) -> String {
         let words = [1: "one field", 2: "two fields", 3: "three fields", 4: "four fields", 6: "six fields", 7: "seven fields"]

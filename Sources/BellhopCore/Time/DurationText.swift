@@ -38,7 +38,7 @@ public enum DurationText {
                 length: second.end - second.offset)
         }
         if var mistake = mistakes.first {
-            mistake.help = mistakes.isQuestion ? "\(format(.microseconds(total)))?" : format(.microseconds(total))
+            mistake.help = mistakes.isQuestion ? "did you mean \(format(.microseconds(total)))?" : format(.microseconds(total))
             throw mistake
         }
         return .microseconds(total)

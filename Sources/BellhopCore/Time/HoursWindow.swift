@@ -71,7 +71,7 @@ public struct HoursWindow: Sendable, Hashable {
         else {
             throw TimeTextError(
                 "'\(text)' is not a time of day", offset: offset, length: text.utf8.count,
-                help: latest == 1440 ? "00:00 to 24:00" : "00:00 to 23:59")
+                help: latest == 1440 ? "write 00:00 to 24:00" : "write 00:00 to 23:59")
         }
         return hour * 60 + minute
     }

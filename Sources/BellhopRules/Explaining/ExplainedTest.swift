@@ -36,7 +36,7 @@ public struct ExplainedTest: Sendable {
         let paths = Set(book.rules.filter { names.contains($0.name) }.map(\.file))
         guard !subjects.isEmpty, !paths.isEmpty else {
             throw Diagnostics(
-                code: "no-test", "no rule is for such events, so there is nothing to test", help: "name one: `--rule R`")
+                code: "no-test", "no rule runs for such events, so there is nothing to test", help: "name a rule: `--rule R`")
         }
         let tested = files.filter { paths.contains($0.path) }
         let silences = facts.flatMap(\.silences)

@@ -152,12 +152,12 @@ struct Explainer {
         _ change: ExplanationFacts.Change, _ judgement: Judgement
     ) -> (Explanation.Verdict, String) {
         let time = time(change.at, change.rule)
-        let present = "; by its present text, \(judgement.reason.isEmpty ? "it could run" : judgement.reason)"
+        let present = "; with its present text, \(judgement.reason.isEmpty ? "it could run" : judgement.reason)"
         return switch change.kind {
         case .added: (.unseen, "the event is older than the rule, which was added at \(time)")
         case .removed: (.unknown, "nothing is recorded, and the rule was removed at \(time), after the event\(present)")
         case .changed, .anew:
-            (.unknown, "nothing is recorded, and what it runs for was changed at \(time), after the event\(present)")
+            (.unknown, "nothing is recorded, and the rule was changed at \(time), after the event\(present)")
         }
     }
 
@@ -268,9 +268,12 @@ struct Explainer {
         func all(_ state: DeliveryState) -> Bool { deliveries.allSatisfy { $0.state == state } }
         if all(.shadow) {
             if book?.rule(named: rule)?.summary.mode.isCanary == true {
-                return (.canary, "the task is not among those for which the rule is live (`canary`): recorded, not done")
+                return (
+                    .canary,
+                    "the task is not among those for which the rule is live (`canary`), so its deliveries are only recorded"
+                )
             }
-            return (.shadow, "it is in shadow mode: recorded, not done")
+            return (.shadow, "it is in shadow mode, so its deliveries are only recorded")
         }
         if all(.silenced) { return (.silenced, "a silence kept everything back") }
         if all(.quiet) { return (.quiet, "a quiet time keeps everything back until it ends") }

@@ -38,7 +38,7 @@ extension RuleReader {
         if names.isForElement { return }
         if names.hasNoEvent {
             report(
-                "no-task", "`escalate` needs a task, and an absence without `after` has none", at: pair.key,
+                "no-task", "`escalate` needs a task, and `none` without `after` runs without one", at: pair.key,
                 help: "add `after`, the event that begins the wait")
         } else if !names.events.contains(where: { $0[.task] != nil }) {
             let isScheduled = names.events.allSatisfy { $0.type == .scheduleDue }

@@ -112,7 +112,7 @@ struct EventReach {
             let able = surroundings.connections.filter { $0.logins != nil }.map(\.name)
             let reason =
                 connections.isEmpty
-                ? "`from` names no connection" : "no events exist for logins of \(Self.connections(connections))"
+                ? "`from` names no connection" : "logins of \(Self.connections(connections)) are not reported as events"
             return Obstacle(
                 code: "no-login-events", reason: reason, help: able.isEmpty ? nil : "add \(able.quotedList) to `from`")
         }

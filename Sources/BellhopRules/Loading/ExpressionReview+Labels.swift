@@ -18,7 +18,7 @@ extension ExpressionReview {
         guard let mismatch = labels.mismatch(among: wanted.map(\.text), in: name) else { return }
         let source = mismatch.source
         let byLabel = "write `\(renamed(field, ".labels." + name, in: comparison))`"
-        let advice = source.labels.missingLine.map { "give source `\(source.name)` `\($0)`, and \(byLabel)" } ?? byLabel
+        let advice = source.labels.missingLine.map { "set `\($0)` on source `\(source.name)`, and \(byLabel)" } ?? byLabel
         switch mismatch.reason {
         case .holdsNumber: return  // The checker refuses the comparison.
         case .holdsID:

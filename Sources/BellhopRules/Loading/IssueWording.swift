@@ -82,7 +82,7 @@ struct IssueWording {
         var advice = "write `\(label) \(found.3) \(found.4)`"
         if let source = names.sources.first(where: { $0.labels != .yes }), !names.types.isOpen {
             guard let line = source.labels.missingLine else { return nil }
-            advice = "give source `\(source.name)` `\(line)`, and \(advice)"
+            advice = "set `\(line)` on source `\(source.name)`, and \(advice)"
         }
         let mismatch = facts.mismatch(among: [String(found.5)], in: String(found.2))
         guard case .isLabel(let values)? = mismatch?.reason, found.3 != "in" else { return advice }
@@ -124,14 +124,17 @@ struct IssueWording {
         case "events", "events_more", "key", "since":
             guard !names.events.isEmpty else { return missingSubject(name, at: place) }
             let parts =
-                ["events": "`count`, `group`, `all`, `sequence` or a schedule alone", "events_more": "a schedule alone"][name]
+                [
+                    "events": "`count`, `group`, `all`, `sequence` or a schedule as its only trigger",
+                    "events_more": "a schedule as its only trigger",
+                ][name]
                 ?? "`for`, `count`, `group` or several events"
             return Diagnostic(
                 code: "no-\(name.replacing("_", with: "-"))", "only a rule with \(parts) has `\(name)`", at: place,
-                help: "the event that the rule runs for is `event`")
+                help: "use `event`, the event that the rule runs for")
         case "answered":
             return Diagnostic(
-                code: "no-answered", "`answered` is known in `until` only", at: place,
+                code: "no-answered", "`answered` can be used only in `until`", at: place,
                 help: "`until: answered` ends the escalation of a rule once somebody else changes or comments its task")
         default: return nil
         }

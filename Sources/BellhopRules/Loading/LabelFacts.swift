@@ -62,7 +62,7 @@ struct LabelFacts {
 
     /// How to turn labels on, if a setting can.
     static func setting(for source: RuleSurroundings.SourceFacts) -> String {
-        source.labels.missingLine.map { "in bellhop.yaml give source `\(source.name)` `\($0)`" }
+        source.labels.missingLine.map { "in bellhop.yaml set `\($0)` on source `\(source.name)`" }
             ?? "a source of kind `\(source.kind)` has no labels: compare the value"
     }
 }

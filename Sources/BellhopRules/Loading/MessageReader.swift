@@ -47,7 +47,7 @@ struct MessageReader {
         case .value(.array(let items))?: trees = items.map(ArgumentCompiler.Tree.value)
         case .deferred(let raw)?:
             compiler.report(
-                code: "wrong-type", "`sections` is a list of parts with `title`, `text`, `list`, `fields`", at: raw.node)
+                code: "wrong-type", "`sections` must be a list of parts with `title`, `text`, `list`, `fields`", at: raw.node)
             return []
         case .value?, .members?, nil: return []
         }
@@ -71,7 +71,7 @@ struct MessageReader {
         } else if case .value(.object(let fields))? = tree["fields"] {
             section.fields = fields.map { ($0.key, TextTemplate(pieces: [.text($0.value.plainText)])) }
         } else if case .deferred(let raw)? = tree["fields"] {
-            compiler.report(code: "wrong-type", "`fields` is a mapping of names to texts", at: raw.node)
+            compiler.report(code: "wrong-type", "`fields` must be a mapping of names to texts", at: raw.node)
         }
         return section
     }
@@ -97,7 +97,7 @@ struct MessageReader {
         case .list(let element): type = element
         case .dyn: type = .dyn
         default:
-            compiler.report(code: "wrong-type", "`of` is a list, and this is a \(expression.type)", at: raw.node)
+            compiler.report(code: "wrong-type", "`of` must be a list, but this is a \(expression.type)", at: raw.node)
             return nil
         }
         let empty = ArgumentCompiler.markdown(tree["empty"], with: &compiler)

@@ -49,7 +49,7 @@ extension RuleReader {
         if !needs.isEmpty {
             let (name, help) =
                 needs.contains(.now)
-                ? ("the time of routing", "`event.time` is when the event was observed")
+                ? ("`now`, the time of routing", "`event.time` is when the event was observed")
                 : !needs.isDisjoint(with: [.gathered, .digest])
                     ? ("`events`, `key` or `since`", "use the event or its task as the key")
                     : (needs.contains(.tasks) ? "`tasks`" : "`snapshot`", "use the event's task as the key")

@@ -52,7 +52,9 @@ extension RuleReader {
         guard let name = ["event", "before", "changes", "comment", "changed"].first(where: used.contains) else { return }
         warn(
             "ends-with-next-event", "`when` reads `\(name)`, so the next event of the task ends the wait of `for`", at: node,
-            help: "ask for the task as it is, such as `task.priority == 1`, and name what begins the wait in `on`")
+            help:
+                "write a condition about the task's present fields, such as `task.priority == 1`, and name in `on` the event that begins the wait"
+        )
     }
 
     /// A fingerprint of everything that decides whether the rule runs, and how it waits, counts and groups. It ignores quotes,

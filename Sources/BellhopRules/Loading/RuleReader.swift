@@ -90,7 +90,7 @@ struct RuleReader: ProblemCollector {
         {
             report(
                 "not-known-yet", "`when` cannot use `events`, `key` or `since`", at: place,
-                help: "it is asked before the rule waits, counts or gathers; use them in `do`")
+                help: "`when` is checked before the rule waits, counts or gathers; use them in `do`")
         }
         var time = timeParts(mapping, besides: misplaced, trigger, events, &compiler)
         if let draft {

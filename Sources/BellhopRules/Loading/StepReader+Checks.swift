@@ -61,7 +61,7 @@ extension StepReader {
                 reader.report(
                     Diagnostic(
                         code: "computed-folder",
-                        "the folder of a file must be literal; values may only be part of the file's name",
+                        "the folder of a file cannot contain a template; only the file's name can",
                         at: Diagnostic.Place(raw.node, utf8: range, file: compiler.file),
                         help: "such as `logs/${{ task.number }}.log`"))
                 return

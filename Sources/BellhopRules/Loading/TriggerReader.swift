@@ -40,7 +40,7 @@ struct TriggerReader: ProblemCollector {
         switch node.content {
         case .scalar(let scalar): readType(scalar.text, node)
         case .mapping(let mapping): read(mapping, node)
-        case .sequence: report("wrong-type", "`on` is a list of event types, not of lists", at: node)
+        case .sequence: report("wrong-type", "`on` must be a list of event types, not of lists", at: node)
         }
     }
 
@@ -177,7 +177,9 @@ struct TriggerReader: ProblemCollector {
                 zone = found
                 zoneName = name
             } else {
-                report("unknown-time-zone", "there is no time zone `\(name)`", at: place, help: "such as `Europe/Berlin`")
+                report(
+                    "unknown-time-zone", "there is no time zone `\(name)`", at: place,
+                    help: "write a name such as `Europe/Berlin`")
             }
         }
         do throws(TimeTextError) {

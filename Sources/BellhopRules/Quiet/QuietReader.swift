@@ -64,7 +64,7 @@ public struct QuietReader {
             if zone == nil {
                 report(
                     "unknown-time-zone", "there is no time zone `\(name)`", at: place,
-                    help: "write a name as `Europe/Berlin`; the package tzdata has them")
+                    help: "write a name such as `Europe/Berlin`; the package tzdata contains the names")
             }
         }
         let days = parsed(text("days") ?? "*", node["days"]) { text throws(TimeTextError) in try HoursWindow.days(text) }

@@ -154,7 +154,7 @@ public struct CalendarReading {
             } else {
                 reader.report(
                     code: "wrong-value", "`\(text)` is neither a day nor an iCalendar file", at: node,
-                    help: "write a day as `2026-12-25`, or the name of a file that ends in .ics")
+                    help: "write a day such as `2026-12-25`, or the name of a file that ends in .ics")
             }
         }
         return (dates, files)

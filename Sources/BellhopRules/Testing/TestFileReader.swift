@@ -16,7 +16,7 @@ struct TestFileReader: ProblemCollector {
             let documents = try parse(source).filter { !$0.isEmpty }
             if documents.count > 1 {
                 report(
-                    "wrong-type", "a test file is one document", at: documents[1].root, help: "put all tests under `tests:`")
+                    "wrong-type", "a test file must be one document", at: documents[1].root, help: "put all tests under `tests:`")
             }
             if let root = documents.first?.root { return root }
             let place = Diagnostic.Place(file: file, line: 1, column: 1)

@@ -75,7 +75,7 @@ struct Check: DataCommand {
         }
         Printing.print(warnings)
         guard !rules.isEmpty else {
-            let places = (paths.isEmpty ? rulePaths : paths).map { $0.visible }.joined(separator: ", ")
+            let places = (paths.isEmpty ? rulePaths : paths).map { "`\($0.visible)`" }.joined(separator: ", ")
             return Console.data("No rules were found in \(places): nothing will be done.")
         }
         Console.data(

@@ -147,7 +147,7 @@ struct Events: DataCommand {
             }
             Console.note("No event comes from \(source.map { "`\($0.visible)`" }.joined(separator: " or ")).")
         } else if let task {
-            Console.note("No event is about a task \(task.visible).")
+            Console.note("There is no event about a task \(task.visible).")
         }
     }
 

@@ -40,14 +40,14 @@ struct Explain: DataCommand {
 
     func validate() throws {
         if !(1...HistoryQuery.mostEvents).contains(limit) {
-            throw ValidationError("--limit is 1 to \(HistoryQuery.mostEvents).")
+            throw ValidationError("--limit must be from 1 to \(HistoryQuery.mostEvents).")
         }
         if tree, output.json || rule != nil { throw ValidationError("--tree cannot be combined with --json or --rule.") }
         if asTest, tree || output.json { throw ValidationError("--as-test cannot be combined with --json or --tree.") }
         if let expect, expect != "nothing" { throw ValidationError("--expect takes only `nothing`.") }
         if expect != nil, !asTest { throw ValidationError("--expect nothing needs --as-test.") }
         if config.console != nil, !tree, limit > Self.mostThroughConsole {
-            throw ValidationError("With --console, --limit is 1 to \(Self.mostThroughConsole).")
+            throw ValidationError("With --console, --limit must be from 1 to \(Self.mostThroughConsole).")
         }
         if subject.isEmpty { throw ValidationError("Name a task or an event.") }
     }

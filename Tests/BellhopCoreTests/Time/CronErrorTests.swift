@@ -3,10 +3,10 @@ import Testing
 
 struct `Invalid cron schedules` {
     @Test(arguments: [
-        ("", "a schedule is missing: five fields: minute hour day month weekday", 0, 0),
-        ("0 30 8 * * MON", "six fields: five fields: minute hour day month weekday", 11, 3),
-        ("30 8 *", "three fields: five fields: minute hour day month weekday", 0, 6),
-        ("1 2 3 4 5 6 7 8", "8 fields: five fields: minute hour day month weekday", 10, 5),
+        ("", "a schedule is missing: write five fields: minute hour day month weekday", 0, 0),
+        ("0 30 8 * * MON", "six fields: write five fields: minute hour day month weekday", 11, 3),
+        ("30 8 *", "three fields: write five fields: minute hour day month weekday", 0, 6),
+        ("1 2 3 4 5 6 7 8", "8 fields: write five fields: minute hour day month weekday", 10, 5),
         ("60 8 * * *", "60 is not a valid minute: 0-59", 0, 2),
         ("0 24 * * *", "24 is not a valid hour: 0-23", 2, 2),
         ("0 0 0 * *", "0 is not a valid day of the month: 1-31", 4, 1),
@@ -27,9 +27,9 @@ struct `Invalid cron schedules` {
         ("1, * * * *", "an empty entry in the field minute: 0-59", 2, 0),
         ("0 8- * * *", "a range with an open end in the field hour: 0-23", 4, 0),
         ("0 -8 * * *", "a range with an open end in the field hour: 0-23", 2, 0),
-        ("0 0 31 2 *", "a date that never comes: no month given here has a day 31", 4, 4),
-        ("0 0 30,31 FEB *", "a date that never comes: no month given here has a day 30,31", 4, 9),
-        ("0 0 31 4,6 */2", "a date that never comes: no month given here has a day 31", 4, 6),
+        ("0 0 31 2 *", "this date never comes: no month given here has a day 31", 4, 4),
+        ("0 0 30,31 FEB *", "this date never comes: no month given here has a day 30,31", 4, 9),
+        ("0 0 31 4,6 */2", "this date never comes: no month given here has a day 31", 4, 6),
         ("@every 5m", "'@every' is not a schedule: write `every:` with a duration", 0, 6),
         ("@reboot", "'@reboot' is not a schedule: @hourly, @daily, @midnight, @weekly, @monthly, @yearly or @annually", 0, 7),
         ("@daily 5", "'@daily' must be alone: 0 0 * * *", 0, 6),

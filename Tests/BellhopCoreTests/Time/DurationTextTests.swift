@@ -16,8 +16,8 @@ struct `Durations in text` {
     }
 
     @Test(arguments: [
-        ("30", "a duration needs a unit: 30s?", 0, 2),
-        ("1h30", "a duration needs a unit: 1h30s?", 2, 2),
+        ("30", "a duration needs a unit: did you mean 30s?", 0, 2),
+        ("1h30", "a duration needs a unit: did you mean 1h30s?", 2, 2),
         ("", "a duration is missing: for example 1h30m", 0, 0),
         ("  ", "a duration is missing: for example 1h30m", 0, 2),
         ("1h 30m", "a duration has no spaces: 1h30m", 2, 1),

@@ -19,11 +19,11 @@ struct `Hours of the day` {
 
     @Test(arguments: [
         ("22:00", "hours have a beginning and an end: for example 22:00-07:00", 0),
-        ("22-7", "'22' is not a time of day: 00:00 to 23:59", 0),
-        ("22:00-7", "'7' is not a time of day: 00:00 to 24:00", 6),
-        ("24:00-07:00", "'24:00' is not a time of day: 00:00 to 23:59", 0),
-        ("22:00-24:01", "'24:01' is not a time of day: 00:00 to 24:00", 6),
-        ("22:60-07:00", "'22:60' is not a time of day: 00:00 to 23:59", 0),
+        ("22-7", "'22' is not a time of day: write 00:00 to 23:59", 0),
+        ("22:00-7", "'7' is not a time of day: write 00:00 to 24:00", 6),
+        ("24:00-07:00", "'24:00' is not a time of day: write 00:00 to 23:59", 0),
+        ("22:00-24:01", "'24:01' is not a time of day: write 00:00 to 24:00", 6),
+        ("22:60-07:00", "'22:60' is not a time of day: write 00:00 to 23:59", 0),
         ("07:00-07:00", "the hours begin and end at the same time: 00:00-24:00 for the whole day", 0),
     ])
     func `invalid hours are refused with the mistake and its place`(_ text: String, _ message: String, _ offset: Int) {

@@ -45,7 +45,7 @@ import Testing
         #"changed("state", "New", "Resolved")"#, #"tasks.exists(t, t.labels.category == "Hardware")"#,
     ])
     func `a condition on a label that no source reads is reported with the setting that reads it`(_ condition: String) throws {
-        let help = "in bellhop.yaml give source `incidents` `display: both`"
+        let help = "in bellhop.yaml set `display: both` on source `incidents`"
         #expect(try Self.findings(when: condition) == ["no-labels: \(help)"])
         #expect(try Self.findings(when: condition, Self.source("incidents", labels: .yes)) == [])
     }
@@ -54,7 +54,7 @@ import Testing
         func findings(_ to: String, labels: Ability = Self.off) throws -> [String] {
             try Self.findings("on: {task_changed: \(to)}\ndo: [{log: x}]", [Self.source("incidents", labels: labels)])
         }
-        let help = "in bellhop.yaml give source `incidents` `display: both`"
+        let help = "in bellhop.yaml set `display: both` on source `incidents`"
         #expect(try findings("{state: {to: Resolved}}") == ["no-labels: \(help)"])
         #expect(try findings("{priority: {to: [2, High]}}") == ["no-labels: write `2`, or \(help)"])
         #expect(try findings("{category: {from: Hardware}}") == ["no-labels: write `hardware`, or \(help)"])
@@ -74,7 +74,8 @@ import Testing
                 .hasPrefix(#"label-not-value: write `task.category in ["hardware", "network"]`"#) == true)
         #expect(
             try Self.findings(when: #"task.category == "Hardware""#).first?
-                .hasSuffix(#"or give source `incidents` `display: both`, and write `task.labels.category == "Hardware"`"#) == true
+                .hasSuffix(#"or set `display: both` on source `incidents`, and write `task.labels.category == "Hardware"`"#)
+                == true
         )
         #expect(
             try Self.findings(when: #"task.priority == "High""#, labelled) == [

@@ -99,7 +99,7 @@ import YAML
                     | ^~~ did you mean `name`?
                 bellhop.yaml:2:15: error: a duration needs a unit [bad-duration]
                   2 | every: {busy: 15}
-                    |               ^~ 15s?
+                    |               ^~ did you mean 15s?
                 bellhop.yaml:2:8: error: `every` needs `idle` [missing-key]
                   2 | every: {busy: 15}
                     |        ^~~~~~~~~~ Else.

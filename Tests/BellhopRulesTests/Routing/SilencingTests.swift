@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("0%", "`canary` is from 1% to 99%, not 0%"), ("100%", "`canary` is from 1% to 99%, not 100%"),
+        ("0%", "`canary` must be from 1% to 99%, not 0%"), ("100%", "`canary` must be from 1% to 99%, not 100%"),
         ("10", "`10` is not a share of the tasks"), ("a tenth", "`a tenth` is not a share of the tasks"),
         ("1.5%", "`1.5%` is not a share of the tasks"),
     ])

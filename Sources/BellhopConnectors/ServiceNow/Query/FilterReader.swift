@@ -100,7 +100,8 @@ struct FilterReader {
         let path = path + [.key(key)]
         guard let items = json.asArray, !items.isEmpty else {
             complain(
-                "wrong-type", "`\(key)` is a list of conditions", at: path, help: "as in `\(key): [{priority: 1}, {urgency: 1}]`")
+                "wrong-type", "`\(key)` must be a list of conditions", at: path,
+                help: "as in `\(key): [{priority: 1}, {urgency: 1}]`")
             return []
         }
         return items.enumerated().map { ($1, path + [.index($0)]) }
@@ -154,7 +155,7 @@ struct FilterReader {
 
     private mutating func words(_ json: JSON, _ path: Path) -> String? {
         guard let words = json.asString, words.utf8.contains(where: { $0 > 0x20 }) else {
-            complain("wrong-type", "`keywords` is a text", at: path)
+            complain("wrong-type", "`keywords` must be a text", at: path)
             return nil
         }
         return words
@@ -170,7 +171,8 @@ struct FilterReader {
             }
             guard let members = item.asObject, !members.isEmpty else {
                 complain(
-                    "wrong-type", "`sort` is a list of fields", at: path, help: "as in `sort: [priority, {opened_at: desc}]`")
+                    "wrong-type", "`sort` must be a list of fields", at: path, help: "as in `sort: [priority, {opened_at: desc}]`"
+                )
                 continue
             }
             for (name, value) in members {
@@ -193,7 +195,7 @@ struct FilterReader {
 
     private mutating func name(_ json: JSON, _ path: Path) -> String? {
         if let name = json.asString, !name.isEmpty { return name }
-        complain("wrong-type", "`query_category` is a name", at: path)
+        complain("wrong-type", "`query_category` must be a name", at: path)
         return nil
     }
 

@@ -69,8 +69,8 @@ struct DeliveryDecision: ParsableArguments {
             throw CommandError(
                 .problem,
                 command == .retry
-                    ? "None of these deliveries is available, quiet, dead or held."
-                    : "None of these deliveries is available, waiting, quiet, dead or held.")
+                    ? "Only available, quiet, dead or held deliveries can be retried."
+                    : "Only available, waiting, quiet, dead or held deliveries can be dropped.")
         }
     }
 

@@ -185,7 +185,7 @@ import Testing
             (#"{}"#, "a filter without a condition would match every row", ""),
             (#"{"sort": ["a"]}"#, "a filter without a condition would match every row", ""),
             (#"[1]"#, "a filter must be a mapping of conditions, not a list", ""),
-            (#"{"any": []}"#, "`any` is a list of conditions", "any"),
+            (#"{"any": []}"#, "`any` must be a list of conditions", "any"),
             (#"{"any": [{"a": 1}, {}]}"#, "these conditions are empty, so every row would match", "any/1"),
             (#"{"any": [{"a": 1}, "b"]}"#, "conditions must be a mapping, not a text", "any/1"),
             (
@@ -235,8 +235,8 @@ import Testing
             (#"{"a": {"dynamic": "x"}}"#, "`dynamic` takes a sys_id, 32 hexadecimal digits", "a/dynamic"),
             (#"{"a": 1, "limit": 0}"#, "`limit` is a number from 1 to 10000", "limit"),
             (#"{"a": 1, "sort": {"b": "up"}}"#, "an order is `asc` or `desc`", "sort/b"),
-            (#"{"a": 1, "sort": [3]}"#, "`sort` is a list of fields", "sort/0"),
-            (#"{"keywords": " "}"#, "`keywords` is a text", "keywords"),
+            (#"{"a": 1, "sort": [3]}"#, "`sort` must be a list of fields", "sort/0"),
+            (#"{"keywords": " "}"#, "`keywords` must be a text", "keywords"),
         ] as [(String, String, String)])
     func `a mistake is reported at its place`(_ json: String, _ message: String, _ path: String) throws {
         let first = complaints(try JSON.parse(json)).first
