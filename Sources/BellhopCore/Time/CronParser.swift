@@ -73,8 +73,11 @@ struct CronParser {
     private static let five = "write five fields: minute hour day month weekday"
 
     private static func count(_ fields: Int) -> String {
-        let words = [1: "one field", 2: "two fields", 3: "three fields", 4: "four fields", 6: "six fields", 7: "seven fields"]
-        return words[fields] ?? "\(fields) fields"
+        let words = [
+            1: "a schedule of one field", 2: "a schedule of two fields", 3: "a schedule of three fields",
+            4: "a schedule of four fields", 6: "a schedule of six fields", 7: "a schedule of seven fields",
+        ]
+        return words[fields] ?? "a schedule of \(fields) fields"
     }
 
     /// The words of a text with their offsets in UTF-8 bytes.

@@ -66,7 +66,7 @@ struct PatternReader: ProblemCollector {
             entries = any(first.value, "`none`")
         } else if let items = first.value.items {
             if items.count < 2 {
-                report("wrong-value", "`\(kind.rawValue)` is a list of at least two events", at: first.value)
+                report("wrong-value", "`\(kind.rawValue)` must be a list of at least two events", at: first.value)
             }
             entries = items.compactMap { entry($0) }
         } else {

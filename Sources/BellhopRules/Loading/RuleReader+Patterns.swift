@@ -46,7 +46,7 @@ extension RuleReader {
         if let node = draft.by {
             if draft.kind == .none, draft.after.isEmpty, !isBySource {
                 report(
-                    "wrong-value", "without `after`, `by` is `source` or left out", at: node,
+                    "wrong-value", "without `after`, `by` must be `source` or left out", at: node,
                     help: "write `by: source` to wait for each source separately, or add `after`, the event that begins the wait")
             } else {
                 let all = Pattern(kind: draft.kind, entries: entries, after: after, within: Span(time: .zero), by: nil)

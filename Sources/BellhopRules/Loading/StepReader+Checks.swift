@@ -108,8 +108,8 @@ extension StepReader {
                     Diagnostic(
                         .warning, code: "unused-\(key)",
                         "\(alike.map(\.name).listed) \(alike.count == 1 ? "has" : "have") no \(lacking): "
-                            + "connections of kind `\(kind)` do not support them",
-                        at: Diagnostic.Place(place.key, file: compiler.file), help: effect + line))
+                            + "connections of kind `\(kind)` \(reason)",
+                        at: Diagnostic.Place(place.key, file: compiler.file), help: effect))
             }
         }
         warn("thread", "threads", "the message is sent there without a thread") {

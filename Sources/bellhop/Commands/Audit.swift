@@ -28,7 +28,7 @@ struct AuditVerify: DataCommand {
 
     func validate() throws {
         if let checkpoint, AuditCheckpoint(checkpoint) == nil {
-            throw ValidationError("--checkpoint is NUMBER:HASH, as `bellhop audit checkpoint` prints it.")
+            throw ValidationError("--checkpoint must be NUMBER:HASH, as `bellhop audit checkpoint` prints it.")
         }
     }
 

@@ -35,7 +35,7 @@ struct Events: DataCommand {
     var id: String?
 
     func validate() throws {
-        if limit < 1 { throw ValidationError("--limit is at least 1.") }
+        if limit < 1 { throw ValidationError("--limit must be at least 1.") }
         if id == "" { throw ValidationError("The id is empty.") }
         if id != nil, follow || condition != nil {
             throw ValidationError("An id selects one event: do not combine it with --follow or --where.")

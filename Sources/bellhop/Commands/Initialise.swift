@@ -30,7 +30,7 @@ struct Initialise: AsyncParsableCommand {
             }
         } else if instance.isEmpty || !instance.utf8.allSatisfy(Self.isHostByte) {
             throw ValidationError(
-                "--instance is an instance's name, such as acme, or its whole address, such as https://acme.example.com.")
+                "--instance must be an instance's name, such as acme, or its whole address, such as https://acme.example.com.")
         }
     }
 

@@ -23,7 +23,7 @@ struct Query: DataCommand {
     var source: String
 
     func validate() throws {
-        if let limit, !(1...1000).contains(limit) { throw ValidationError("--limit is from 1 to 1000.") }
+        if let limit, !(1...1000).contains(limit) { throw ValidationError("--limit must be from 1 to 1000.") }
         if wanted.contains(where: \.isEmpty) { throw ValidationError("--fields is a list such as number,state.") }
     }
 

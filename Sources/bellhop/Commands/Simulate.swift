@@ -45,10 +45,10 @@ struct Simulate: AsyncParsableCommand {
     var still = false
 
     func validate() throws {
-        if !(0...65535).contains(port) { throw ValidationError("--port is from 0 to 65535.") }
+        if !(0...65535).contains(port) { throw ValidationError("--port must be from 0 to 65535.") }
         if let mailPort, !(0...65535).contains(mailPort) { throw ValidationError("--mail-port is from 0 to 65535.") }
         if !(0...600_000).contains(latency) { throw ValidationError("--latency is from 0 to 600000 milliseconds.") }
-        if !(speed > 0 && speed <= 1000) { throw ValidationError("--speed is above 0 and at most 1000.") }
+        if !(speed > 0 && speed <= 1000) { throw ValidationError("--speed must be above 0 and at most 1000.") }
     }
 
     func run() async throws {

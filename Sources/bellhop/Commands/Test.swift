@@ -30,7 +30,7 @@ struct Test: DataCommand {
     var paths: [String] = []
 
     func validate() throws {
-        if let minimum, !(0...100).contains(minimum) { throw ValidationError("--minimum is a percentage from 0 to 100.") }
+        if let minimum, !(0...100).contains(minimum) { throw ValidationError("--minimum must be a percentage from 0 to 100.") }
     }
 
     func run() async throws {

@@ -32,7 +32,7 @@ struct Demo: AsyncParsableCommand {
     static let start = Timestamp(seconds: 1_767_598_020)
 
     func validate() throws {
-        if !(speed >= 16 && speed <= 120) { throw ValidationError("--speed is from 16 to 120.") }
+        if !(speed >= 16 && speed <= 120) { throw ValidationError("--speed must be from 16 to 120.") }
     }
 
     func run() async throws {

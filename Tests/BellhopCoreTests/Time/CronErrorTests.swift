@@ -4,9 +4,9 @@ import Testing
 struct `Invalid cron schedules` {
     @Test(arguments: [
         ("", "a schedule is missing: write five fields: minute hour day month weekday", 0, 0),
-        ("0 30 8 * * MON", "six fields: write five fields: minute hour day month weekday", 11, 3),
-        ("30 8 *", "three fields: write five fields: minute hour day month weekday", 0, 6),
-        ("1 2 3 4 5 6 7 8", "8 fields: write five fields: minute hour day month weekday", 10, 5),
+        ("0 30 8 * * MON", "a schedule of six fields: write five fields: minute hour day month weekday", 11, 3),
+        ("30 8 *", "a schedule of three fields: write five fields: minute hour day month weekday", 0, 6),
+        ("1 2 3 4 5 6 7 8", "a schedule of 8 fields: write five fields: minute hour day month weekday", 10, 5),
         ("60 8 * * *", "60 is not a valid minute: 0-59", 0, 2),
         ("0 24 * * *", "24 is not a valid hour: 0-23", 2, 2),
         ("0 0 0 * *", "0 is not a valid day of the month: 1-31", 4, 1),

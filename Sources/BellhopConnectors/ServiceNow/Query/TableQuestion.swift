@@ -39,9 +39,9 @@ struct TableQuestion: Sendable, Hashable {
         if let first = changing.first {
             throw SettingComplaints([
                 SettingComplaint(
-                    code: "wrong-value", "a source cannot ask how `\(first.field)` is changing: it sees rows as they are",
+                    code: "wrong-value", "a source cannot filter by how `\(first.field)` changes: it reads rows as they are now",
                     at: [.key(text == nil ? "where" : "query")],
-                    help: "let a rule ask: `on: {task_changed: {\(first.field): {to: …}}}`")
+                    help: "write in a rule: `on: {task_changed: {\(first.field): {to: …}}}`")
             ])
         }
         order = filter.query.order

@@ -17,7 +17,7 @@ struct DeliveryList: DataCommand {
     var id: String?
 
     func validate() throws {
-        if limit < 1 { throw ValidationError("--limit is at least 1.") }
+        if limit < 1 { throw ValidationError("--limit must be at least 1.") }
         if id == "" { throw ValidationError("The id is empty.") }
     }
 

@@ -38,6 +38,6 @@ import Testing
     @Test func `a source cannot filter by changes of a record`() {
         let complaints = [complaint(["query": "stateCHANGESTO6"]), complaint(["where": ["state": ["changes": true]]])]
         #expect(complaints.map { $0?.path } == [[.key("query")], [.key("where")]])
-        #expect(complaints[0]?.help == "let a rule ask: `on: {task_changed: {state: {to: …}}}`")
+        #expect(complaints[0]?.help == "write in a rule: `on: {task_changed: {state: {to: …}}}`")
     }
 }
