@@ -73,11 +73,8 @@ struct CronParser {
     private static let five = "write five fields: minute hour day month weekday"
 
     private static func count(_ fields: Int) -> String {
-        let words = [
-            1: "a schedule of one field", 2: "a schedule of two fields", 3: "a schedule of three fields",
-            4: "a schedule of four fields", 6: "a schedule of six fields", 7: "a schedule of seven fields",
-        ]
-        return words[fields] ?? "a schedule of \(fields) fields"
+        let words = [1: "one", 2: "two", 3: "three", 4: "four", 6: "six", 7: "seven"]
+        return "a schedule of \(words[fields] ?? "\(fields)") field\(fields == 1 ? "" : "s")"
     }
 
     /// The words of a text with their offsets in UTF-8 bytes.
