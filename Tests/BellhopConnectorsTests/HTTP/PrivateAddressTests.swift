@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test func `a connection's ports open these ports of public addresses, and nothing else`() async throws {
-        let closed = try await OddServer.serve(.serverError) { address in Int(address.split(separator: ":").last ?? "") ?? 0 }
+        let closed = try await FaultyServer.serve(.serverError) { address in Int(address.split(separator: ":").last ?? "") ?? 0 }
         func failure(_ url: String, _ settings: JSON.Object = [:], through proxy: Int? = nil) async throws -> Failure? {
             var all: JSON.Object = ["url": "https://hooks.example.com/x", "ports": [9200, 9300], "timeout": 2_000_000]
             for (name, value) in settings { all[name] = value }

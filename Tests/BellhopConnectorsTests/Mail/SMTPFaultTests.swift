@@ -66,7 +66,7 @@ import Testing
     @Test func `a server that offers no login is not reported as logged in to`() async throws {
         let settings: JSON.Object = ["username": "bellhop", "password": "correct horse"]
         for hello in ["500 What?", "250 odd"] {
-            let findings = try await OddMailServer.serve(["EHLO": hello]) {
+            let findings = try await ScriptedMailServer.serve(["EHLO": hello]) {
                 try await connection("smtp://127.0.0.1:\($0.port)", settings).examine(ConnectionNeeds())
             }
             #expect(findings.map(\.state) == [.note], "\(findings)")

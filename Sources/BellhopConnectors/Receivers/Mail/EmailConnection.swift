@@ -188,7 +188,7 @@ struct EmailConnection: MessageReceiver, Connection {
         let ending = try await transfer(.tryLogin)
         guard ending.cause == .completed else { throw SMTPOutcome.failure(ending, [], label) }
         // A server without AUTH, or without EHLO, takes mail from anyone.
-        return LoginTrial(user: ending.talk.reply(.login) == nil ? nil : configuration.login?.username)
+        return LoginTrial(user: ending.transcript.reply(.login) == nil ? nil : configuration.login?.username)
     }
 
     func examine(_ needs: ConnectionNeeds) async -> [Finding] {

@@ -83,7 +83,7 @@ struct SMTPOutcome: Sendable, Hashable {
         guard let last = transcript.exchanges.last(where: { $0.reply != nil && $0.step != .quit }), let reply = last.reply,
             !reply.isPositive
         else { return nil }
-        if talk.lacksHello {
+        if transcript.lacksHello {
             return Failure(
                 .tls, .retry(after: nil),
                 "\(server.text) does not know EHLO (\(server.words(of: reply))), so it has no STARTTLS, and mail is not sent over the network without TLS."
