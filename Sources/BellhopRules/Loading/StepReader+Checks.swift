@@ -103,8 +103,8 @@ extension StepReader {
             let unable = named.filter { !isAble($0.messages) }
             for kind in unable.map(\.kind) where reported.insert(kind).inserted {
                 let alike = unable.filter { $0.kind == kind }
-                let reason =
-                    alike[0].messages.line(for: key).map { "support them only with `\($0)` in bellhop.yaml" } ?? "do not support them"
+                let line = alike[0].messages.line(for: key)
+                let reason = line.map { "support them only with `\($0)` in bellhop.yaml" } ?? "do not support them"
                 compiler.report(
                     Diagnostic(
                         .warning, code: "unused-\(key)",

@@ -83,11 +83,12 @@ enum ReferenceText {
     private static let commonToReceivers = shared(by: Catalogue.connections.filter { $0.messages != nil }) { rows([$0]) }
         .filter { setting in !common.contains { rows([$0]) == rows([setting]) } }
 
-    /// The settings of the first of these kinds that all of them but mail have, as `form` shows them.
+    /// The settings of the first of these kinds that all of them but mail have, and most of them as `form` shows them.
     private static func shared(by manifests: [ConnectionManifest], as form: (Setting) -> [[String]]) -> [Setting] {
         let all = manifests.filter { $0.kind != "email" }.map(\.settings)
         return (all.first ?? []).filter { setting in
-            all.allSatisfy { settings in settings.contains { form($0) == form(setting) } }
+            all.allSatisfy { settings in settings.contains { $0.name == setting.name } }
+                && all.count { settings in settings.contains { form($0) == form(setting) } } > all.count / 2
         }
     }
 

@@ -161,7 +161,7 @@ struct LogActionTests {
                 }
                 #expect(failure?.remedy == .giveUp, "\(name)")
                 #expect(
-                    failure?.message.contains("it is outside the folder of bellhop.yaml") == true,
+                    failure?.message.contains("it is neither in the folder of bellhop.yaml") == true,
                     "\(failure?.message ?? "")")
             }
             #expect(try FileManager.default.contentsOfDirectory(atPath: outside.path) == ["x.log"])

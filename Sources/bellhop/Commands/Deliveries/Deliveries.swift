@@ -12,7 +12,7 @@ struct Deliveries: AsyncParsableCommand {
               running    being done
               done       done
               dead       it failed permanently: fix the cause, then retry or drop it
-              held       perhaps done, but not confirmed: check the task, then retry or drop it
+              held       perhaps done, not confirmed: check the task, then retry or drop it
               shadow     its rule is in shadow mode: recorded, not done
               silenced   a silence kept it back: recorded, never sent
               quiet      a quiet time keeps it back until it ends: a retry sends it now
