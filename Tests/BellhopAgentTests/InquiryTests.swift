@@ -7,15 +7,21 @@ import Testing
 
 /// Questions on the control socket.
 @Suite struct `Inquiries about deliveries` {
-    @Test func `an inquiry is read back from its JSON unchanged`() {
+    @Test func `an inquiry is read back from its JSON unchanged, also with the name of the person who asks`() throws {
         let query = DeliveryQuery(
             states: [.dead, .held], rule: "r", receiver: "ops", since: TestClock().now, reason: .throttled, id: "ab", limit: 7)
-        let edit = FormEdit(delivery: "ab", before: "a: 1\n", after: "a: \"\u{0}\"\n", by: "ada")
+        let edit = FormEdit(delivery: "ab", before: "a: 1\n", after: "a: \"\u{0}\"\n")
         let all = [
             Inquiry.deliveries(query), .form("ab"), .edit(edit), .apply(.drop, deliveries: ["a", "b"]), .forget(task: "INC1"),
         ]
+        let person = Person(user: "ada", host: "desk", command: "deliveries edit")
         for inquiry in all {
             #expect(Inquiry(json: inquiry.json) == inquiry)
+            // The control socket adds who asks.
+            var question = try #require(inquiry.json.asObject)
+            #expect(question["by"] == nil)
+            question["by"] = person.json
+            #expect(Inquiry(json: .object(question)) == inquiry)
         }
     }
 
@@ -70,8 +76,11 @@ import Testing
         let form = try await inquirer.form(of: delivery.id.text)
         let text = try #require(form["text"]?.asString)
         #expect(text == "text: one\nlevel: info\n")
-        let edit = FormEdit(delivery: delivery.id.text, before: text, after: "text: two\n", by: "ada")
-        #expect(try await inquirer.edit(edit)["difference"]?.asString?.contains("+text: two") == true)
+        let edit = FormEdit(delivery: delivery.id.text, before: text, after: "text: two\n")
+        let answer = try await Person.$current.withValue(Person(user: "ada", host: "desk", command: "test")) {
+            try await inquirer.edit(edit)
+        }
+        #expect(answer["difference"]?.asString?.contains("+text: two") == true)
         await #expect(throws: StoreError.self) { try await inquirer.edit(edit) }
         let stored = try await store.deliveries(DeliveryQuery())[0].delivery
         #expect(stored.arguments == .values(["text": "two", "level": "info", "format": "text"]))
@@ -81,7 +90,7 @@ import Testing
     @Test func `a wrong edit answers with diagnostics, and changes nothing`() async throws {
         let (store, clock) = (try Stores.inMemory(), TestClock())
         let delivery = try await Self.deadDelivery(in: store, at: clock.now)
-        let edit = FormEdit(delivery: delivery.id.text, before: "text: one\nlevel: info\n", after: "level: loud\n", by: "ada")
+        let edit = FormEdit(delivery: delivery.id.text, before: "text: one\nlevel: info\n", after: "level: loud\n")
         let problems = try await Inquirer(store: store, clock: clock).edit(edit)["problems"]?.asArray ?? []
         #expect(
             problems.compactMap(\.asString).map { $0.contains("[wrong-value]") || $0.contains("[missing-key]") } == [true, true])

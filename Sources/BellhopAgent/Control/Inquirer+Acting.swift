@@ -10,7 +10,7 @@ extension Inquirer {
         return ["delivery": record.json, "text": .string(form.text)]
     }
 
-    /// Stores a person's change. Returns `{"difference": …}`, empty without a change, or the mistakes in it as `{"problems": […]}`.
+    /// Stores the current person's change. Returns `{"difference": …}`, empty without a change, or the mistakes in it as `{"problems": […]}`.
     func edit(_ edit: FormEdit) async throws(StoreError) -> JSON {
         let record = try await delivery(edit.delivery)
         let form = try Self.form(of: record)
@@ -24,7 +24,7 @@ extension Inquirer {
         guard text != edit.before else { return ["difference": ""] }
         let change = DeliveryEdit(
             id: record.delivery.id, before: record.delivery.arguments, after: arguments,
-            edit: Delivery.Edit(by: edit.by, at: clock.now))
+            edit: Delivery.Edit(by: Person.current?.user ?? "", at: clock.now))
         guard try await store.edit(change) else { throw Self.changedMeanwhile(record) }
         return ["difference": .string(LineDiff(from: edit.before, to: text).unified())]
     }

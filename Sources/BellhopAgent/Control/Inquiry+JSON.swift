@@ -21,7 +21,7 @@ extension Inquiry {
         case .edit(let edit):
             [
                 "inquiry": "edit", "delivery": .string(edit.delivery), "before": .string(edit.before),
-                "after": .string(edit.after), "by": .string(edit.by),
+                "after": .string(edit.after),
             ]
         case .replay(let request):
             [
@@ -110,9 +110,9 @@ extension Inquiry {
             self = .form(id)
         case "edit":
             guard let id = json["delivery"]?.asString, let before = json["before"]?.asString,
-                let after = json["after"]?.asString, let by = json["by"]?.asString
+                let after = json["after"]?.asString
             else { return nil }
-            self = .edit(FormEdit(delivery: id, before: before, after: after, by: by))
+            self = .edit(FormEdit(delivery: id, before: before, after: after))
         case "replay":
             self = .replay(
                 ReplayRequest(

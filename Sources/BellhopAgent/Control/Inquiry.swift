@@ -53,14 +53,11 @@ public struct FormEdit: Sendable, Hashable {
     /// The text before the change.
     public var before: String
     public var after: String
-    /// The user's name on this machine.
-    public var by: String
 
-    public init(delivery: String, before: String, after: String, by: String) {
+    public init(delivery: String, before: String, after: String) {
         self.delivery = delivery
         self.before = before
         self.after = after
-        self.by = by
     }
 }
 

@@ -24,8 +24,7 @@ extension Operations {
             ) { call async throws(Problem) in
                 let id = try await delivery(call)["id"]?.asString ?? ""
                 let edit = FormEdit(
-                    delivery: id, before: call.body["before"]?.asString ?? "", after: call.body["after"]?.asString ?? "",
-                    by: call.visitor.name)
+                    delivery: id, before: call.body["before"]?.asString ?? "", after: call.body["after"]?.asString ?? "")
                 return .json(try await call.change(edit))
             },
             Operation(

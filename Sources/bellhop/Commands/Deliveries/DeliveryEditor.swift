@@ -29,8 +29,7 @@ struct DeliveryEditor: AsyncParsableCommand {
         while true {
             text = try editor.edit(text, name: "delivery-\(short).yaml")
             if text == first { return Console.sentence("Nothing was changed.") }
-            let change = FormEdit(
-                delivery: delivery["id"]?.asString ?? "", before: before, after: text, by: Person.current?.user ?? "")
+            let change = FormEdit(delivery: delivery["id"]?.asString ?? "", before: before, after: text)
             let answer = try await link.answer(.edit(change))
             guard let problems = answer["problems"]?.asArray else {
                 let difference = answer["difference"]?.asString ?? ""
