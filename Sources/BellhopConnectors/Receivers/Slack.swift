@@ -8,7 +8,8 @@ struct SlackReceiver: HookReceiver {
     static let settings = [
         Setting(
             "url", .secret,
-            "The address of the incoming webhook; anyone who has it can post. With a `token`, the address of Slack's Web API."),
+            "The address of the incoming webhook: anyone who has it can post. Only with `token`: the address of the Web API, if it is not Slack's own."
+        ),
         Setting(
             "token", .secret, "A bot's token (xoxb-…) with the scope chat:write, instead of a webhook: for threads and updates."),
         Setting("channel", .text, "The id of the channel that the bot posts to, such as C0123456789; the bot must be a member."),

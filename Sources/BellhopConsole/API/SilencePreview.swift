@@ -35,7 +35,7 @@ struct SilencePreview: Sendable {
             return
         }
         let filter = try EventSearch.filter(when, call)
-        var answers: [String: Bool] = [:]
+        var answers: [String: Bool?] = [:]
         let end = now + EventSearch.patience
         for row in covered {
             guard call.view.clock.now < end || answers.isEmpty else {
@@ -46,20 +46,25 @@ struct SilencePreview: Sendable {
                 unknown += 1
                 continue
             }
-            if answers[id] == nil {
+            if !answers.keys.contains(id) {
                 guard answers.count < Self.mostEvents else {
                     isCut = true
                     break
                 }
-                answers[id] = try await Self.holds(filter, id, call)
+                answers.updateValue(try await Self.holds(filter, id, call), forKey: id)
             }
-            if answers[id] == true { deliveries.append(row) }
+            switch answers[id] ?? nil {
+            case true?: deliveries.append(row)
+            case false?: break
+            case nil: unknown += 1
+            }
         }
     }
 
-    private static func holds(_ filter: EventFilter, _ id: String, _ call: Call) async throws(Problem) -> Bool {
+    /// Whether the condition holds for an event; nil if the event is not stored.
+    private static func holds(_ filter: EventFilter, _ id: String, _ call: Call) async throws(Problem) -> Bool? {
         guard let row = try await call.ask(.events(EventQuery(id: id, limit: 1))).rows.first, let event = Event(cloudEvent: row)
-        else { return false }
+        else { return nil }
         let stored = StoredEvent(sequence: row["sequence"]?.asInt ?? 0, event: event)
         return !filter.matches(among: [stored], at: call.view.clock.now).places.isEmpty
     }

@@ -22,7 +22,14 @@ extension RuleReader {
                 "not-known-yet", "`except` cannot use \(expression.needs.contains(.tasks) ? "`tasks`" : "`snapshot`")", at: node,
                 help: "use `task`, the task of the message")
         }
-        guard pair.value.mapping != nil else { return nil }
+        guard pair.value.mapping != nil else {
+            if pair.value.isNull {
+                report(
+                    "wrong-type", "`quiet` must be a mapping, not \(pair.value.kind)", at: pair.value,
+                    help: "such as `quiet: {hours: \"22:00-07:00\"}`")
+            }
+            return nil
+        }
         let time = reader.time(pair.value, key: pair.key) { tree[$0]?.json?.asString }
         for problem in reader.problems { problems.report(problem) }
         return time.map { Quiet(time: $0, except: except?.1) }

@@ -20,7 +20,7 @@ struct DeliveryFilter: ParsableArguments {
     @Option(help: "Only those created in this time: 90s, 15m, 7d.")
     var since: String?
 
-    @Option(help: "Only those that failed for this reason, such as throttled.")
+    @Option(help: "Only those that failed for this reason, such as refused.")
     var reason: String?
 
     @Option(
