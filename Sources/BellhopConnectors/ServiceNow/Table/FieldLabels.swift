@@ -76,7 +76,6 @@ actor FieldLabels {
     private func lookUp(
         _ text: String, _ path: String, _ table: String, _ session: ServiceNowSession
     ) async throws(Failure) -> String {
-        let key = "\(table).\(path)"
         guard let dictionary = try await dictionary(of: path, in: table, session) else {
             // This account may not read the dictionary, so only the references and types that every instance has are known.
             if let target = TaskFields.target(of: path) { return try await record(called: text, in: target, for: path, session) }
