@@ -36,7 +36,7 @@ struct MessageReader {
         for name in ["update", "resolve"] where tree[name] != nil && tree[name]?.json != false && message.thread == nil {
             compiler.report(
                 code: "missing-key", "`\(name)` needs a `thread`, which says which message it is about", at: node[name] ?? node,
-                help: "add, for example, `thread: "${{ task.id }}"` here and to the message that comes first")
+                help: "add, for example, `thread: \"${{ task.id }}\"` here and to the message that comes first")
         }
     }
 
