@@ -103,7 +103,7 @@ struct RuleReader: ProblemCollector {
         let throttle = mapping["throttle"].flatMap { misplaced.contains("throttle") ? nil : self.throttle($0.value, &compiler) }
         warnOfKeyBesideGroup(mapping, time.group)
         let quiet = mapping["quiet"].flatMap {
-            self.quiet($0, zone: trigger.schedule?.zone ?? surroundings.timeZone, &compiler)
+            misplaced.contains("quiet") ? nil : self.quiet($0, zone: trigger.schedule?.zone ?? surroundings.timeZone, &compiler)
         }
         problems.all += compiler.takeProblems()
         let writable = compiler.names.isAboutTask && !isVague ? sources : []
