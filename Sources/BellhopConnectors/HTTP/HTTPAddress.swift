@@ -46,7 +46,10 @@ public struct HTTPAddress: Sendable, Hashable {
         } else {
             host = ASCII.lowercased(authority)
         }
-        guard !host.isEmpty, host.utf8.allSatisfy({ ASCII.isAlphanumeric($0) || "-._:%".utf8.contains($0) }) else {
+        // The client would decode a host with `%` after it was checked; only a zone of an IPv6 address has one.
+        guard !host.isEmpty, host.utf8.allSatisfy({ ASCII.isAlphanumeric($0) || "-._:%".utf8.contains($0) }),
+            host.prefix(while: { $0 != "%" }).contains(":") || !host.contains("%")
+        else {
             throw Problem(message: "The address has no valid host.")
         }
         if let portText {

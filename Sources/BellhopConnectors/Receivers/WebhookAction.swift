@@ -53,7 +53,7 @@ public struct WebhookAction: Action {
 
     public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
         let arguments = try delivery.values()
-        let (hook, signer) = try place(arguments)
+        let (hook, signer, isOwn) = try place(arguments)
         var call = try WebhookCall(arguments, to: hook.address, delivery: delivery)
         if call.sign ?? (signer != nil) {
             guard let signer else {
@@ -66,24 +66,29 @@ public struct WebhookAction: Action {
             call.request.headers = call.request.headers.with(signed)
         }
         call.request.addTraceContext()
-        let response = try await hook.send(call.request, expecting: call.expected, at: attempt.now)
-        return Receipt("\(response.status) from \(hook.label)")
+        do throws(Failure) {
+            let response = try await hook.send(call.request, expecting: call.expected, at: attempt.now)
+            return Receipt("\(response.status) from \(hook.label)")
+        } catch {
+            throw isOwn ? error : error.ofAnotherHost
+        }
     }
 
-    private func place(_ arguments: JSON.Object) throws(Failure) -> (Hook, WebhookSigner?) {
+    /// - Returns: also whether the address has the delivery's receiver behind it: not if a step sends to another host over a connection.
+    private func place(_ arguments: JSON.Object) throws(Failure) -> (Hook, WebhookSigner?, isOwn: Bool) {
         let isGuarded = arguments[ActionManifest.computedHost] == true && arguments["allow_private"] != true
         switch target {
         case .connection(let hook, let signer):
-            guard let url = arguments["url"]?.asString else { return (hook, signer) }
+            guard let url = arguments["url"]?.asString else { return (hook, signer, true) }
             let address = try addresses.address(url)
-            if address.hasOrigin(of: hook.address) { return (hook.with(address), signer) }
+            if address.hasOrigin(of: hook.address) { return (hook.with(address), signer, true) }
             guard let others = hook.others else {
                 throw Failure(.badArguments, .giveUp, "\(hook.label) sends nothing to other hosts.")
             }
-            return (Hook(name: nil, address: address, exchange: isGuarded ? others.guarded : others.open), nil)
+            return (Hook(name: nil, address: address, exchange: isGuarded ? others.guarded : others.open), nil, false)
         case .direct(let open, let guarded):
             let address = try addresses.address(arguments["url"]?.asString ?? "")
-            return (Hook(name: nil, address: address, exchange: isGuarded ? guarded : open), nil)
+            return (Hook(name: nil, address: address, exchange: isGuarded ? guarded : open), nil, true)
         }
     }
 }

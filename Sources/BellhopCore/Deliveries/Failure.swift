@@ -6,6 +6,8 @@ public struct Failure: Error, Sendable, Hashable {
     public var message: String
     /// The rest that the receiver asks for although the outcome is unknown. The remedy `.rest` contains its own length.
     public var rest: Duration?
+    /// False if another host than the receiver's failed, so that the failure says nothing about the receiver.
+    public var concernsReceiver = true
 
     public init(_ reason: Reason, _ remedy: Remedy, _ message: String) {
         self.reason = reason
@@ -17,6 +19,15 @@ public struct Failure: Error, Sendable, Hashable {
     public var requestedRest: Duration?? {
         if case .rest(let wait) = remedy { return .some(wait) }
         return rest.map { .some($0) }
+    }
+
+    /// The failure of another host than the receiver's: neither rests, pauses nor breaks its circuit.
+    public var ofAnotherHost: Failure {
+        var failure = self
+        if case .rest(let wait) = remedy { failure.remedy = .retry(after: wait) }
+        failure.rest = nil
+        failure.concernsReceiver = false
+        return failure
     }
 
     public enum Remedy: Sendable, Hashable {

@@ -197,6 +197,7 @@ extension Outcome {
         switch self {
         case .delivered: .answer
         case .interrupted: .nothing
+        case .failed(let failure) where !failure.concernsReceiver: .nothing
         case .failed(let failure):
             switch failure.reason {
             case .unreachable, .timeout, .tls, .cut, .hibernating, .gateway, .dropped, .serverError: .trouble(failure.message)

@@ -190,6 +190,31 @@ import Testing
         }
     }
 
+    @Test func `failures of another host neither rest nor break the connection over which a step sends`() async throws {
+        let simulation = Simulation { 0 }
+        try await simulation.serve { address in
+            for (answer, remedy) in [
+                (FaultyServer.Answer.hugeError, Failure.Remedy.retry(after: .seconds(7))), (.serverError, .retry(after: nil)),
+            ] {
+                try await FaultyServer.serve(answer) { other in
+                    let arguments: JSON.Object = ["url": .string(other + "/x"), "json": 1]
+                    let failure = try await SampleDelivery.failure(
+                        of: SampleDelivery.webhook(arguments, to: "hook"), over: "webhook",
+                        ["url": .string(address + "/webhook/own")])
+                    #expect(failure?.remedy == remedy && failure?.requestedRest == nil, "\(failure?.message ?? "")")
+                    #expect(failure?.concernsReceiver == false)
+                }
+            }
+        }
+    }
+
+    @Test func `a host in percent encoding is refused, because the client would decode it after the check`() {
+        for host in ["%31%32%37.0.0.1", "127%2e0%2e0%2e1", "loc%61lhost", "[%3a%3a1]", "169.254.169.25%34"] {
+            #expect(throws: HTTPAddress.Problem.self) { try HTTPAddress("https://\(host):8443/") }
+        }
+        #expect((try? HTTPAddress("http://[fe80::1%eth0]/"))?.host == "fe80::1%eth0")
+    }
+
     @Test func `a proxy cannot lead a computed host to a private address, and its own address may be private`() async throws {
         func problem(_ host: String, through port: Int) async throws -> TransportError? {
             var configuration = Self.guarded

@@ -88,6 +88,19 @@ import Testing
         #expect(last.opened != nil)
     }
 
+    @Test func `failures of another host neither open the breaker nor rest the receiver`() {
+        var gate = ReceiverGate("ops")
+        for second in 0..<20 {
+            let began = start + .seconds(second)
+            let wait = Failure(.throttled, .rest(.seconds(86_400)), "429").ofAnotherHost
+            let failure = second % 2 == 0 ? Failure(.unreachable, .retry(after: nil), "No such host.").ofAnotherHost : wait
+            gate.began(at: began)
+            let change = gate.ended(.failed(failure), began: began, at: began)
+            #expect(change.stops.isEmpty && change.opened == nil && change.pause == nil)
+        }
+        #expect(room(&gate, 20).attempts > 1)
+    }
+
     @Test func `repeated refusals pause a receiver once, until it is resumed`() {
         var gate = ReceiverGate("ops")
         let refusal = Outcome.failed(Failure(.goneOrHidden, .pauseReceiver, "404"))
