@@ -101,10 +101,10 @@ struct CheckerTests {
         ), Line("-task.title", "no-such-operator: `-` does not work on a string at -task.title"),
         Line(
             "task.title.contains(1)",
-            "no-such-overload: there is no string.contains(int) at contains (there is string.contains(string))"),
+            "no-such-overload: there is no string.contains(int) at contains (use string.contains(string))"),
         Line(
             "size(1)",
-            "no-such-overload: there is no size(int) at size (there is size(string), size(bytes), size(list(A)), size(map(A, B)))"
+            "no-such-overload: there is no size(int) at size (use size(string), size(bytes), size(list(A)), size(map(A, B)))"
         ), Line("task.title && true", "wrong-type: each side of `&&` must be a bool, but this is a string at task.title"),
         Line("task.title ? 1 : 2", "wrong-type: the condition before `?` must be a bool, but this is a string at task.title"),
         Line("true ? 1 : 'a'", "incomparable-types: `?:` cannot compare an int with a string at true ? 1 : 'a'"),

@@ -130,7 +130,7 @@ struct HostTests {
         }
         #expect(failing.references.functions == ["_==_", "shout"])
         #expect(
-            problems("shout(1)", in: environment) == "no-such-overload: there is no shout(int) at shout (there is shout(string))")
+            problems("shout(1)", in: environment) == "no-such-overload: there is no shout(int) at shout (use shout(string))")
     }
 
     @Test(arguments: [
