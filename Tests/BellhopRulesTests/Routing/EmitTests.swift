@@ -139,7 +139,7 @@ import Testing
 
     @Test(arguments: [
         ("emit: outtage", ["no event `outtage` is declared | did you mean `outage`?"]),
-        ("emit: task_created", ["Bellhop itself emits `task_created` | use `outage`, `ping`"]),
+        ("emit: task_created", ["a rule cannot emit `task_created`, an event of Bellhop itself | use `outage`, `ping`"]),
         ("emit: \"${{ task.title }}\"", ["no event `${{ task.title }}` is declared | use `outage`, `ping`"]),
         ("emit: {data: {name: x}}", ["`emit` needs `type` | The type."]),
         ("emit: {type: outage, data: {nmae: x}}", ["`data` has no setting `nmae` | did you mean `name`?"]),
