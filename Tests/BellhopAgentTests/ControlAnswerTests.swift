@@ -195,7 +195,7 @@ private final class Rows: Sendable {
             "{\"row\": {\"a\": 1}}\n{\"row\": {\"a\": 2}}\n", "ended the conversation",
             "before its answer was complete, after 2 rows;"
         ),
-        ("{\"result\": []}\n", "cannot be read", "of another version"),
+        ("{\"result\": []}\n", "cannot be read", "is its version different?"),
         ("{\"error\": {\"kind\": \"store\", \"message\": \"It is full.\", \"store\": \"full\"}}\n", "It is full.", ""),
     ])
     func `an incomplete answer is an error that names the cause`(_ sent: String, _ what: String, _ how: String) async throws {

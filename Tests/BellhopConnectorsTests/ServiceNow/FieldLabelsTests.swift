@@ -115,8 +115,10 @@ import Testing
             return practice.simulation.requests.count("GET", path: "/api/now/v2/table/sys_dictionary")
         }
         func labelled(_ label: JSON) -> JSON { ["parent.priority": label, "parent.urgency": "1 - High", "priority": label] }
-        let own = try await reads(["active": true])
-        #expect(try await reads(labelled("High")) > own)
+        let first = try await reads(labelled("High"))
+        // Its values are known now: the source reads only what it needs itself.
+        let own = try await reads(labelled("High"))
+        #expect(first > own)
         for label in ["Low", "Moderate", "Critical"] as [JSON] { #expect(try await reads(labelled(label)) == own) }
     }
 
