@@ -12,6 +12,7 @@ WIDTH ?= $(shell echo $$((2 * $$(nproc))))
 .PHONY: demo test storm browser fuzz-api smoke build bench lint format install deb deb-test container-test sbom reproducible reproducible-program packages cel-conformance fuzz docs clean
 
 demo: packages
+	@[ -x .build/debug/bellhop ] || echo "The first build takes about ten minutes on two cores."
 	@$(SWIFT) build --product bellhop
 	@.build/debug/bellhop demo $(ARGS)
 
