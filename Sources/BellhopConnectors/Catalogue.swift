@@ -62,7 +62,7 @@ public enum Catalogue {
     public static let assumedFields = TaskFields.assumed
 
     /// Recognizes a query in a system's own language where a rule expects an expression.
-    public static let queryHint: RuleSurroundings.QueryHint = EncodedQuery.hint
+    public static let queryHint: RuleContext.QueryHint = EncodedQuery.hint
 
     /// Errors in a source's settings that their types cannot express.
     public static func complaints(about settings: Settings, ofSource kind: String) -> [SettingComplaint] {

@@ -248,7 +248,7 @@ final class BoundSource: Source {
     var schema: TaskSchema { current.schema }
     var hidesChanges: Bool { current.hidesChanges }
     var shows: RecordKind { current.shows }
-    var mostDepartures: Int { current.mostDepartures }
+    var maxDepartures: Int { current.maxDepartures }
 
     func prepare(offline: Bool) async { await current.prepare(offline: offline) }
 

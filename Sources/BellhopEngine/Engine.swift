@@ -3,7 +3,7 @@ public import ServiceLifecycle
 
 /// The agent's loops together: poll → route → dispatch, with timers and maintenance beside them.
 public struct Engine: Service {
-    public let surroundings: Surroundings
+    public let context: EngineContext
     public let shelf: RuleShelf
     private let sources: [(any Source, PollPlan)]
     private let dispatcher: Dispatcher
@@ -19,16 +19,16 @@ public struct Engine: Service {
     ///   - actions: the action for a delivery; nil if its receiver is no longer in the configuration.
     ///   - grace: how long attempts in flight may take to end after a request to stop.
     public init(
-        _ surroundings: Surroundings, shelf: RuleShelf, sources: [(any Source, PollPlan)], limits: Dispatcher.Limits = .init(),
+        _ context: EngineContext, shelf: RuleShelf, sources: [(any Source, PollPlan)], limits: Dispatcher.Limits = .init(),
         retention: Retention = Retention(), grace: Duration = .seconds(20),
         receivers: @escaping @Sendable (String) -> ReceiverLimits = { _ in ReceiverLimits() },
         onSchemaChange: @escaping @Sendable (any Source) async -> Void = { _ in },
         actions: @escaping @Sendable (Delivery) -> (any Action)?
     ) {
-        self.surroundings = surroundings
+        self.context = context
         self.shelf = shelf
         self.sources = sources
-        self.dispatcher = Dispatcher(surroundings, limits: limits, receivers: receivers, actions: actions)
+        self.dispatcher = Dispatcher(context, limits: limits, receivers: receivers, actions: actions)
         self.retention = retention
         self.grace = grace
         self.onSchemaChange = onSchemaChange
@@ -43,9 +43,9 @@ public struct Engine: Service {
 
     /// Holds back a receiver's deliveries until it is resumed. The caller has stored the pause.
     public func pause(_ stop: ReceiverStop) {
-        surroundings.receivers.pause(stop)
-        surroundings.signals.emit(.receiverPaused(stop))
-        surroundings.bells.router.ring()
+        context.receivers.pause(stop)
+        context.signals.emit(.receiverPaused(stop))
+        context.bells.router.ring()
     }
 
     /// Ends the pauses of a receiver; false if there was none.
@@ -53,44 +53,44 @@ public struct Engine: Service {
     /// From the start of this call, attempts in flight can no longer pause the receiver; new attempts begin only when the store has
     /// ended the pauses. So a pause that the person has seen cannot come back.
     public func resume(_ receiver: String) async throws(StoreError) -> Bool {
-        let now = surroundings.clock.now
-        surroundings.receivers.willResume(receiver, at: now)
-        let isStored = try await surroundings.store.resume(receiver: receiver, at: now)
+        let now = context.clock.now
+        context.receivers.willResume(receiver, at: now)
+        let isStored = try await context.store.resume(receiver: receiver, at: now)
         // The store lacks the pause if it failed when the receiver was paused.
-        guard surroundings.receivers.resume(receiver) || isStored else { return false }
-        surroundings.signals.emit(.receiverResumed(receiver: receiver))
-        surroundings.bells.router.ring()
-        surroundings.bells.dispatcher.ring()
+        guard context.receivers.resume(receiver) || isStored else { return false }
+        context.signals.emit(.receiverResumed(receiver: receiver))
+        context.bells.router.ring()
+        context.bells.dispatcher.ring()
         return true
     }
 
     /// Applies the silences that a person added or ended. The caller has stored them.
     public func applySilences() async throws(StoreError) {
-        surroundings.silences.forget()
-        if let book = shelf.book { try await surroundings.silences.update(for: book, in: surroundings) }
-        surroundings.bells.router.ring()
-        surroundings.bells.timers.ring()
+        context.silences.forget()
+        if let book = shelf.book { try await context.silences.update(for: book, in: context) }
+        context.bells.router.ring()
+        context.bells.timers.ring()
     }
 
     /// The loops whose turn has lasted for minutes. Only a restart of the agent helps.
-    public var hangingLoops: [String] { surroundings.turns.hanging(at: surroundings.clock.elapsed).map(\.rawValue) }
+    public var hangingLoops: [String] { context.turns.hanging(at: context.clock.elapsed).map(\.rawValue) }
 
     /// How many attempts are in flight.
     public var inFlight: Int { dispatcher.inFlight }
 
     /// The unfinished activity of each source, by name.
-    public var underway: [String: SourceActivity] { surroundings.activities.all }
+    public var underway: [String: SourceActivity] { context.activities.all }
 
     /// Recovers what an earlier run left behind. Call once, before `run` or `runOnce`.
     public func recover() async throws(StoreError) {
-        let count = try await surroundings.store.start(surroundings.node, at: surroundings.clock.now)
-        if count > 0 { surroundings.signals.emit(.rescued(count: count)) }
+        let count = try await context.store.start(context.node, at: context.clock.now)
+        if count > 0 { context.signals.emit(.rescued(count: count)) }
     }
 
     /// Runs until asked to stop; then starts nothing new and finishes what is in flight.
     public func run() async throws {
         let stop = StopFlag()
-        let bells = surroundings.bells
+        let bells = context.bells
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask {
@@ -102,16 +102,16 @@ public struct Engine: Service {
             stop.raise()
             bells.dispatcher.ring()
         }
-        await surroundings.storeEventsOrDrop()
+        await context.storeEventsOrDrop()
     }
 
     /// Runs all loops except the dispatcher. They may be cancelled between two turns, and during a poll.
     private func begin() async {
-        let initialPolls = InitialPolls(sources.map(\.0.scope.id), started: surroundings.clock.now)
-        let timers = TimerLoop(surroundings, shelf: shelf, after: initialPolls)
-        let router = Router(surroundings, shelf: shelf, timers: timers)
+        let initialPolls = InitialPolls(sources.map(\.0.scope.id), started: context.clock.now)
+        let timers = TimerLoop(context, shelf: shelf, after: initialPolls)
+        let router = Router(context, shelf: shelf, timers: timers)
         let maintenance = Maintenance(
-            surroundings, retention: retention, firstLeaseEnd: { [dispatcher] in dispatcher.firstLeaseEnd })
+            context, retention: retention, firstLeaseEnd: { [dispatcher] in dispatcher.firstLeaseEnd })
         await withDiscardingTaskGroup { group in
             group.addTask { await router.run() }
             group.addTask { await timers.run() }
@@ -119,8 +119,8 @@ public struct Engine: Service {
             for (source, plan) in sources {
                 group.addTask {
                     await prepare(source)
-                    var poller = Poller(source, plan: plan, in: surroundings, bell: pollBells[source.name] ?? PollBell())
-                    await poller.run { initialPolls.markPolled(source.scope.id, isGood: $0, in: surroundings) }
+                    var poller = Poller(source, plan: plan, in: context, bell: pollBells[source.name] ?? PollBell())
+                    await poller.run { initialPolls.markPolled(source.scope.id, isGood: $0, in: context) }
                 }
             }
         }
@@ -130,12 +130,12 @@ public struct Engine: Service {
     private func prepare(_ source: any Source) async {
         let known = source.schema
         // A resting connection gets no requests for fields either. The loops report failures of the store.
-        try? await surroundings.receivers.restore(from: surroundings.store, at: surroundings.clock.now)
-        while let until = surroundings.receivers.rest(of: source.receiver, at: surroundings.clock.now)?.until {
-            do { try await surroundings.clock.sleep(for: until - surroundings.clock.now) } catch { return }
+        try? await context.receivers.restore(from: context.store, at: context.clock.now)
+        while let until = context.receivers.rest(of: source.receiver, at: context.clock.now)?.until {
+            do { try await context.clock.sleep(for: until - context.clock.now) } catch { return }
         }
-        surroundings.activities.begin(.preparing, source.name, at: surroundings.clock.now)
-        defer { surroundings.activities.end(source.name) }
+        context.activities.begin(.preparing, source.name, at: context.clock.now)
+        defer { context.activities.end(source.name) }
         await source.prepare(offline: false)
         if source.schema != known, !Task.isCancelled { await onSchemaChange(source) }
     }
@@ -149,7 +149,7 @@ public struct Engine: Service {
             group.addTask {
                 // Sleeps until cancelled, or until the grace period after a stop has passed.
                 try? await gracefulShutdown()
-                try? await surroundings.clock.sleep(for: grace)
+                try? await context.clock.sleep(for: grace)
                 return false
             }
             _ = await group.next()
@@ -166,18 +166,18 @@ public struct Engine: Service {
     /// Polls each source once, fires due timers, routes, and makes the deliveries that can be made now.
     public func runOnce() async throws(StoreError) -> Pass {
         var pass = Pass()
-        let initialPolls = InitialPolls(started: surroundings.clock.now)
-        let timers = TimerLoop(surroundings, shelf: shelf, after: initialPolls)
-        let router = Router(surroundings, shelf: shelf, timers: timers)
+        let initialPolls = InitialPolls(started: context.clock.now)
+        let timers = TimerLoop(context, shelf: shelf, after: initialPolls)
+        let router = Router(context, shelf: shelf, timers: timers)
         // Route what an earlier pass left on the bus first.
         try await router.routePending()
         await withDiscardingTaskGroup { group in
             for (source, _) in sources { group.addTask { await prepare(source) } }
         }
         for (source, plan) in sources {
-            var poller = Poller(source, plan: plan, in: surroundings)
+            var poller = Poller(source, plan: plan, in: context)
             let outcome = try await poller.pollOnce()
-            if !outcome.isGood { initialPolls.wait(for: source.scope.id, since: poller.failingSince ?? surroundings.clock.now) }
+            if !outcome.isGood { initialPolls.wait(for: source.scope.id, since: poller.failingSince ?? context.clock.now) }
             pass.polls.append((source.name, outcome))
             await poller.storeSuccess()
         }
@@ -186,7 +186,7 @@ public struct Engine: Service {
         try await timers.fireDue()
         // Deliveries can cause events (`delivery_dead`), and these can cause deliveries.
         while true {
-            await surroundings.storeEventsOrDrop()
+            await context.storeEventsOrDrop()
             let routed = try await router.routePending()
             let attempts = try await dispatcher.dispatchPending()
             pass.attempts += attempts

@@ -2,7 +2,7 @@ public import BellhopCore
 
 /// Deletes old data from the store, and recovers attempts whose lease ran out.
 public struct Maintenance: Sendable {
-    private let surroundings: Surroundings
+    private let context: EngineContext
     private let retention: Retention
     private let firstLeaseEnd: @Sendable () -> Timestamp?
     private let rescueEvery = Duration.seconds(60)
@@ -12,26 +12,26 @@ public struct Maintenance: Sendable {
 
     /// - Parameter firstLeaseEnd: when the first lease in flight of this process ends; nil if there is none.
     public init(
-        _ surroundings: Surroundings, retention: Retention, firstLeaseEnd: @escaping @Sendable () -> Timestamp? = { nil }
+        _ context: EngineContext, retention: Retention, firstLeaseEnd: @escaping @Sendable () -> Timestamp? = { nil }
     ) {
-        self.surroundings = surroundings
+        self.context = context
         self.retention = retention
         self.firstLeaseEnd = firstLeaseEnd
     }
 
     /// Rescues every minute and prunes every hour; returns when cancelled.
     public func run() async {
-        let clock = surroundings.clock
+        let clock = context.clock
         var prunedAt = Timestamp.distantPast
         var running: RunningTime?
         var elapsed = clock.elapsed
         while !Task.isCancelled {
             let now = clock.now
-            surroundings.turns.begin(.maintenance, at: clock.elapsed)
+            context.turns.begin(.maintenance, at: clock.elapsed)
             do throws(StoreError) {
                 try await rescue()
                 // The store adds an event for a delivery that it can no longer read.
-                surroundings.bells.router.ring()
+                context.bells.router.ring()
                 var known: RunningTime
                 if let running { known = running } else { known = try await storedRunningTime() }
                 let passed = clock.elapsed - elapsed
@@ -45,40 +45,40 @@ public struct Maintenance: Sendable {
                     prunedAt = now
                 }
             } catch {
-                surroundings.report(error, doing: "maintaining the store")
+                context.report(error, doing: "maintaining the store")
             }
-            surroundings.turns.end(.maintenance)
+            context.turns.end(.maintenance)
             let asleep = clock.now
             guard (try? await clock.sleep(for: rescueEvery)) != nil else { return }
             let jump = clock.now - asleep - rescueEvery
-            if abs(jump.components.seconds) >= tolerance.components.seconds { surroundings.signals.emit(.clockJumped(by: jump)) }
+            if abs(jump.components.seconds) >= tolerance.components.seconds { context.signals.emit(.clockJumped(by: jump)) }
         }
     }
 
     /// Recovers attempts whose lease ended without an outcome. Attempts in flight continue, even if the clock has jumped past their
     /// leases.
     public func rescue() async throws(StoreError) {
-        let now = surroundings.clock.now
+        let now = context.clock.now
         let moment = firstLeaseEnd().map { min(now, Timestamp(microseconds: $0.microseconds - 1)) } ?? now
-        let count = try await surroundings.store.rescue(at: moment)
+        let count = try await context.store.rescue(at: moment)
         guard count > 0 else { return }
-        surroundings.signals.emit(.rescued(count: count))
-        surroundings.bells.dispatcher.ring()
+        context.signals.emit(.rescued(count: count))
+        context.bells.dispatcher.ring()
     }
 
     /// Deletes old data. Ages are measured in time that the agent has run (``RunningTime``).
     public func prune() async throws(StoreError) { try await prune(try await storedRunningTime()) }
 
     private func prune(_ running: RunningTime) async throws(StoreError) {
-        let rows = try await surroundings.store.prune(running.inClockTime(retention), at: running.latest)
-        if rows > 0 { surroundings.signals.emit(.pruned(rows: rows)) }
+        let rows = try await context.store.prune(running.inClockTime(retention), at: running.latest)
+        if rows > 0 { context.signals.emit(.pruned(rows: rows)) }
     }
 
     /// The stored ``RunningTime``, advanced to now.
     private func storedRunningTime() async throws(StoreError) -> RunningTime {
-        let now = surroundings.clock.now
+        let now = context.clock.now
         do {
-            let note = try await surroundings.store.note(RunningTime.note)
+            let note = try await context.store.note(RunningTime.note)
             var running = note.flatMap { RunningTime(json: $0) } ?? RunningTime(at: now)
             running.resume(at: now)
             return running
@@ -89,7 +89,7 @@ public struct Maintenance: Sendable {
 
     private func store(_ running: RunningTime) async throws(StoreError) {
         do {
-            try await surroundings.store.setNote(RunningTime.note, to: running.json)
+            try await context.store.setNote(RunningTime.note, to: running.json)
         } catch {
             throw StoreError(noting: error)
         }

@@ -2,14 +2,14 @@ public import BellhopCore
 
 /// Reads the bodies of requests.
 enum InboundBody {
-    static let mostItems = 1000
+    static let maxItems = 1000
 
     /// The elements of the list at the path; without a path, the body itself as the only item.
     static func items(_ body: JSON, at path: JSON.Path?) throws(InboundAnswer) -> [JSON] {
         guard let path else { return [body] }
         guard let list = body[path]?.asArray else { throw InboundAnswer(400, "The body has no list at `\(path)`.") }
-        guard list.count <= mostItems else {
-            throw InboundAnswer(413, "The list at `\(path)` has more than \(mostItems) items.")
+        guard list.count <= maxItems else {
+            throw InboundAnswer(413, "The list at `\(path)` has more than \(maxItems) items.")
         }
         return list
     }

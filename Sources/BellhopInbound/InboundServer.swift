@@ -74,32 +74,32 @@ public struct InboundServer: Service {
     private let address: Address
     private let handler: InboundHandler
     private let timeouts: Timeouts
-    private let mostConnections: Int
+    private let maxConnections: Int
     private let logger: Logger
     private let isListening: @Sendable (Int) -> Void
 
     /// In bytes, of all header fields of a request.
     static let largestHead = 16 << 10
     /// How many bytes of a refused body are read, so that the sender gets the answer before the connection closes.
-    private static let mostDrained = 16 << 20
+    private static let maxDrained = 16 << 20
 
     /// - Parameters:
-    ///   - mostConnections: the limit of open connections.
+    ///   - maxConnections: the limit of open connections.
     ///   - isListening: called with the port.
     public init(
-        at address: Address, handler: InboundHandler, timeouts: Timeouts = Timeouts(), mostConnections: Int = 256, logger: Logger,
+        at address: Address, handler: InboundHandler, timeouts: Timeouts = Timeouts(), maxConnections: Int = 256, logger: Logger,
         isListening: @escaping @Sendable (Int) -> Void = { _ in }
     ) {
         self.address = address
         self.handler = handler
         self.timeouts = timeouts
-        self.mostConnections = mostConnections
+        self.maxConnections = maxConnections
         self.logger = logger
         self.isListening = isListening
     }
 
     public func run() async throws {
-        let connections = InboundConnections(most: mostConnections)
+        let connections = InboundConnections(most: maxConnections)
         let channel = HTTP1Channel(
             responder: { [handler] request, writer, channel in
                 try await Self.respond(request, writer, handler) { connections.setKnown($0, channel) }
@@ -167,7 +167,7 @@ public struct InboundServer: Service {
             body: request.method == .head ? ResponseBody() : ResponseBody(byteBuffer: text))
         if isRead { return }
         var drained = 0
-        while drained <= mostDrained, let piece = try await pieces.next() { drained += piece.readableBytes }
+        while drained <= maxDrained, let piece = try await pieces.next() { drained += piece.readableBytes }
         throw UnreadBody()
     }
 

@@ -16,7 +16,7 @@ public struct ActionUse: Sendable, Hashable {
         self.constants = constants
     }
 
-    init(_ step: Step, sources: [RuleSurroundings.SourceFacts]) {
+    init(_ step: Step, sources: [RuleContext.SourceFacts]) {
         switch step.receivers {
         case .taskConnection: connections = sources.map(\.connection).unique()
         case .named(let names): connections = names

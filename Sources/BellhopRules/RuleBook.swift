@@ -7,7 +7,7 @@ public struct RuleBook: Sendable {
     let index: RuleIndex
     let facts: RunFacts
     let slots: SlotTable
-    let surroundings: RuleSurroundings
+    let context: RuleContext
     /// The places of the rules by their names.
     let byName: [String: Int]
     /// The places of the rules whose waits any event may end, by the names of their state.
@@ -25,29 +25,29 @@ public struct RuleBook: Sendable {
     public let warnings: [Diagnostic]
 
     /// Reads and checks all rules of all files and reports every problem. Test files are skipped.
-    public static func load(_ files: [RuleFile], surroundings: RuleSurroundings) throws(Diagnostics) -> RuleBook {
-        try RuleLoader(surroundings).load(files)
+    public static func load(_ files: [RuleFile], context: RuleContext) throws(Diagnostics) -> RuleBook {
+        try RuleLoader(context).load(files)
     }
 
     /// The same on all processors, for many files.
     public static func loadInParallel(
-        _ files: [RuleFile], surroundings: RuleSurroundings
+        _ files: [RuleFile], context: RuleContext
     ) async throws(Diagnostics) -> RuleBook {
-        try await RuleLoader(surroundings).loadInParallel(files)
+        try await RuleLoader(context).loadInParallel(files)
     }
 
     /// The same for ``judge(_:by:tasks:at:)``, which then knows the value of each part of a condition.
-    public static func loadToExplain(_ files: [RuleFile], surroundings: RuleSurroundings) throws(Diagnostics) -> RuleBook {
-        try explainable(files, surroundings: surroundings)
+    public static func loadToExplain(_ files: [RuleFile], context: RuleContext) throws(Diagnostics) -> RuleBook {
+        try explainable(files, context: context)
     }
 
     /// The same for tests: conditions can explain each of their parts.
     ///
     /// - Parameter coverage: counts what the tests cover.
     static func explainable(
-        _ files: [RuleFile], surroundings: RuleSurroundings, coverage: CoverageRecord? = nil
+        _ files: [RuleFile], context: RuleContext, coverage: CoverageRecord? = nil
     ) throws(Diagnostics) -> RuleBook {
-        try RuleLoader(surroundings, purpose: coverage.map(ExpressionPurpose.measuring) ?? .explaining).load(files)
+        try RuleLoader(context, purpose: coverage.map(ExpressionPurpose.measuring) ?? .explaining).load(files)
     }
 
     private let cache: SharedNameCache
@@ -59,7 +59,7 @@ public struct RuleBook: Sendable {
     let escalating: EscalatingSources
 
     init(
-        _ rules: [Rule], _ surroundings: RuleSurroundings, cache: SharedNameCache, quiet: [String: Quiet],
+        _ rules: [Rule], _ context: RuleContext, cache: SharedNameCache, quiet: [String: Quiet],
         warnings: [Diagnostic], former: [String: [String: Rule]] = [:]
     ) {
         self.cache = cache
@@ -67,11 +67,11 @@ public struct RuleBook: Sendable {
         self.former = former
         escalating = EscalatingSources(rules.filter { !$0.isOff } + former.values.flatMap(\.values))
         slots = cache.base.slots
-        self.surroundings = surroundings
-        facts = RunFacts(surroundings, slots: slots, groups: cache.groups)
+        self.context = context
+        facts = RunFacts(context, slots: slots, groups: cache.groups)
         compiled = rules
         // Events about deliveries show their task as it was for the message, not its current state.
-        let types = surroundings.events.definitions.filter { $0.origin != .delivery }.map(\.type)
+        let types = context.events.definitions.filter { $0.origin != .delivery }.map(\.type)
         index = RuleIndex(rules, readers: facts.readers, types: types)
         hasWaits = escalating != .none || rules.contains { !$0.isOff && !$0.time.isEmpty }
         timed = TimedEvents(rules + former.values.flatMap(\.values), facts, types: types)
@@ -92,16 +92,16 @@ public struct RuleBook: Sendable {
             for (version, json) in versions where version != rule.escalation?.version {
                 guard let text = json["text"]?.asString else { continue }
                 former[name, default: [:]][version] = RuleReader.former(
-                    text, name: name, version: version, in: surroundings, sharing: cache)
+                    text, name: name, version: version, in: context, sharing: cache)
             }
         }
         if former.isEmpty { return self }
-        return RuleBook(compiled, surroundings, cache: cache, quiet: quiet, warnings: warnings, former: former)
+        return RuleBook(compiled, context, cache: cache, quiet: quiet, warnings: warnings, former: former)
     }
 
     /// Only the rules with these names, as if the files had no others.
     func only(_ names: Set<String>) -> RuleBook {
-        RuleBook(compiled.filter { names.contains($0.name) }, surroundings, cache: cache, quiet: quiet, warnings: warnings)
+        RuleBook(compiled.filter { names.contains($0.name) }, context, cache: cache, quiet: quiet, warnings: warnings)
     }
 
     /// The rule as it was when an escalation of this version began; nil if it no longer fits the configuration.
@@ -123,7 +123,7 @@ public struct RuleBook: Sendable {
                 name: rule.name, revision: rule.summary.revision, schedule: schedule, waits: rule.isOff ? nil : rule.waits,
                 beginsByItself: (rule.time.hold?.existing == true || rule.time.pattern?.beginsByItself == true) && !rule.isOff,
                 readsEvents: rule.readsDigest && !rule.isOff, isOff: rule.isOff,
-                calendars: rule.isOff ? nil : rule.time.calendars, mostKeys: surroundings.mostKeys)
+                calendars: rule.isOff ? nil : rule.time.calendars, maxKeys: context.maxKeys)
         }
     }
 
@@ -146,7 +146,7 @@ public struct RuleBook: Sendable {
     public func watched(by rule: String) -> [String] { self.rule(named: rule)?.time.pattern?.watched ?? [] }
 
     /// How many keys each rule may remember.
-    public var mostKeys: Int { surroundings.mostKeys }
+    public var maxKeys: Int { context.maxKeys }
 
     /// The scopes whose tasks or events a rule reads.
     public func scopesRead(by rule: String) -> [Scope.ID] {

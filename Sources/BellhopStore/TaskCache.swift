@@ -53,9 +53,9 @@ struct TaskCache {
     private var entries: [Scope.ID: Entry] = [:]
 
     /// After this many polls during which no rule needed the tasks, they are forgotten, to free the memory.
-    private static let mostUnread = 20
+    private static let maxUnread = 20
     /// With more changes than this, reading all tasks again takes no more time.
-    private static let mostChanges = 10_000
+    private static let maxChanges = 10_000
 
     /// The tasks of a scope, in the order in which listings first showed them; nil if they must be read from the store.
     mutating func tasks(of scope: Scope.ID, at turn: Int64) -> [Snapshot]? {
@@ -76,7 +76,7 @@ struct TaskCache {
         entries[scope] = Entry(turn: turn, tasks: tasks)
     }
 
-    /// Forgets the tasks that were not needed since the last call. ``mostUnread`` alone does not: it counts polls that are stored, and polls
+    /// Forgets the tasks that were not needed since the last call. ``maxUnread`` alone does not: it counts polls that are stored, and polls
     /// without changes are not.
     mutating func forgetUnneeded() {
         entries = entries.filter { $0.value.isNeeded }
@@ -87,7 +87,7 @@ struct TaskCache {
     mutating func note(_ poll: PollCommit, turn: Int64) {
         guard let entry = entries[poll.scope] else { return }
         let count = poll.present.count + poll.removed.count
-        if entry.later.count >= Self.mostUnread || count > Self.mostChanges {
+        if entry.later.count >= Self.maxUnread || count > Self.maxChanges {
             entries[poll.scope] = nil
         } else {
             entries[poll.scope]?.later.append(

@@ -41,7 +41,7 @@ public struct Zone: Sendable {
 final class TimeZones: Sendable {
     private let read: @Sendable (String) -> Zone?
     private let known = Mutex<[String: Zone]>([:])
-    private static let mostKnown = 1000
+    private static let maxKnown = 1000
 
     init(_ read: @escaping @Sendable (String) -> Zone?) { self.read = read }
 
@@ -50,7 +50,7 @@ final class TimeZones: Sendable {
         if let offset = Self.fixedOffset(name) { return Zone(name, offset) }
         if let there = known.withLock({ $0[name] }) { return there }
         guard let zone = read(name) else { throw .unknownZone(name) }
-        known.withLock { if $0.count < Self.mostKnown { $0[name] = zone } }
+        known.withLock { if $0.count < Self.maxKnown { $0[name] = zone } }
         return zone
     }
 

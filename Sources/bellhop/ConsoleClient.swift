@@ -92,7 +92,7 @@ struct ConsoleClient {
         try await connected { connection in
             var found = SearchPage()
             repeat {
-                var parameters = parameters + [("limit", "\(min(limit - found.rows.count, Self.mostRows))")]
+                var parameters = parameters + [("limit", "\(min(limit - found.rows.count, Self.maxRows))")]
                 if let before = found.next { parameters.append(("before", "\(before)")) }
                 let answer = try await send(
                     HTTPRequest(try address(of: what, parameters)), over: connection, expecting: .json)
@@ -124,7 +124,7 @@ struct ConsoleClient {
     }
 
     /// The most rows of one page.
-    private static let mostRows = 1000
+    private static let maxRows = 1000
 
     /// The address of a part of the API with a query.
     ///

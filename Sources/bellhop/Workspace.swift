@@ -8,7 +8,7 @@ import BellhopRules
 struct Workspace {
     var rulePaths: [String]
     var hasDefaultRules: Bool
-    var surroundings: RuleSurroundings
+    var context: RuleContext
 
     /// Warnings about logins that only a running agent needs.
     var warnings = Diagnostics()
@@ -20,7 +20,7 @@ struct Workspace {
         _ config: ConfigOptions, mayLackConfiguration: Bool, focus: ConfigurationLoader.Focus = .everything
     ) async throws(CommandError) -> Workspace {
         if mayLackConfiguration, config.config == "bellhop.yaml", !Files.exist(config.config) {
-            return Workspace(rulePaths: ["rules"], hasDefaultRules: true, surroundings: RuleLoading.openSurroundings())
+            return Workspace(rulePaths: ["rules"], hasDefaultRules: true, context: RuleLoading.openContext())
         }
         let configuration = try await config.load(focus: focus)
         if focus == .everything {
@@ -39,9 +39,9 @@ struct Workspace {
         await connectors.prepare(offline: true)
         await connectors.shutdown()
         await notes.close()
-        let surroundings: RuleSurroundings
+        let context: RuleContext
         do throws(Diagnostics) {
-            surroundings = RuleLoading.surroundings(
+            context = RuleLoading.context(
                 configuration, sources: connectors.sources,
                 calendars: try CalendarEntry.read(configuration.calendars, at: SystemClock().now))
         } catch {
@@ -49,7 +49,7 @@ struct Workspace {
         }
         return Workspace(
             rulePaths: configuration.rules, hasDefaultRules: configuration.rules == [configuration.folder + "rules"],
-            surroundings: surroundings, warnings: try missingForRunning(of: configuration))
+            context: context, warnings: try missingForRunning(of: configuration))
     }
 
     /// The rules of the present files.
@@ -63,7 +63,7 @@ struct Workspace {
 
     private func book(_ found: RuleFinder.Found, toExplain: Bool = false) async throws(CommandError) -> RuleBook {
         do throws(Diagnostics) {
-            return try await RuleLoading.book(found, surroundings: surroundings, toExplain: toExplain).book
+            return try await RuleLoading.book(found, context: context, toExplain: toExplain).book
         } catch {
             throw CommandError(error)
         }

@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func `every documented example is accepted, with and without a configuration`() async throws {
-        let worlds = [RuleLoading.openSurroundings(), try await Self.documented()]
+        let worlds = [RuleLoading.openContext(), try await Self.documented()]
         let known = Set(worlds[1].sources.map(\.name) + worlds[1].connections.map(\.name))
         var counts: [String: Int] = [:]
         for page in try DocumentationPage.all() {
@@ -66,12 +66,12 @@ import Testing
         #expect(rules.count >= least)
         #expect(tests.map(\.path) == rules.map { $0.path.replacing(".yaml", with: ".test.yaml") }, "each rule has its tests")
         let documented = try await Self.documented()
-        for world in page == Self.declaring ? [documented] : [RuleLoading.openSurroundings(), documented] {
+        for world in page == Self.declaring ? [documented] : [RuleLoading.openContext(), documented] {
             do throws(Diagnostics) {
-                let results = try RuleTests.run(tests, rules: rules, surroundings: world)
+                let results = try RuleTests.run(tests, rules: rules, context: world)
                 #expect(results.flatMap(\.problems).map { $0.rendered() } == [])
                 #expect(results.count >= rules.count)
-                let restarted = try RuleTests.run(tests, rules: rules, surroundings: world, restarts: true)
+                let restarted = try RuleTests.run(tests, rules: rules, context: world, restarts: true)
                 #expect(restarted.flatMap(\.problems).map { $0.rendered() } == [], "with a restart before each step")
             } catch {
                 for problem in error.all { Issue.record("\(problem.rendered())") }
@@ -142,7 +142,7 @@ import Testing
     }
 
     /// The configuration at the start of the page Configuration, with the connections added by the guides.
-    private static func documented() async throws -> RuleSurroundings {
+    private static func documented() async throws -> RuleContext {
         let listing = try #require(try DocumentationPage("Configuration").listings.first { $0.text.hasPrefix("version: 1") })
         let added = try ["Rules-cookbook", "Conversations-and-pauses"].flatMap { try DocumentationPage($0).listings }
             .filter { $0.text.hasPrefix("connections:\n") }
@@ -150,17 +150,17 @@ import Testing
             .filter { $0.hasPrefix("events:") || $0.hasPrefix("allow_exec:") }.joined(separator: "\n")
         let lines = added.map { $0.text.dropFirst("connections:\n".count) }.joined()
         try #require(listing.text.contains("\nsources:"))
-        return try await DocumentedExample.surroundings(
+        return try await DocumentedExample.context(
             of: listing.text.replacing("\nsources:", with: "\n\(lines)\nsources:") + "\n" + declared, file: listing.place)
     }
 
     /// The configuration on a page that declares these sources.
-    private static func documented(on page: DocumentationPage, with sources: Set<String>) async throws -> RuleSurroundings {
+    private static func documented(on page: DocumentationPage, with sources: Set<String>) async throws -> RuleContext {
         let whole = try [page, DocumentationPage("Sources")].flatMap(\.listings).first { listing in
             listing.text.hasPrefix("connections:") && sources.allSatisfy { listing.text.contains("\n  \($0):") }
         }
         let listing = try #require(whole, "no configuration on \(page.name) has \(sources)")
-        return try await DocumentedExample.surroundings(of: "version: 1\n" + listing.text, file: listing.place)
+        return try await DocumentedExample.context(of: "version: 1\n" + listing.text, file: listing.place)
     }
 
     private static func testSources() throws -> String {

@@ -16,7 +16,7 @@ import Testing
             RulesInForce(at: now, files: files(text), connections: connections, sources: sources, secrets: secrets)
         }
         func book(_ text: String) throws -> RuleBook {
-            try RuleBook.load(files(text), surroundings: RuleLoading.openSurroundings())
+            try RuleBook.load(files(text), context: RuleLoading.openContext())
         }
         return Plan(
             state(before, sources.0, connections.0, secrets.0), state(after, sources.1, connections.1, secrets.1),
@@ -76,7 +76,7 @@ import Testing
         let after =
             "version: 1\nconnections:\n  a: {kind: webhook, url: y}\n  b:\n    kind: webhook\nsources: {s: {every: 2m}}\ncalendars: {}\n"
         func plan(_ one: String, _ other: String) throws -> Plan {
-            let book = try RuleBook.load([], surroundings: RuleLoading.openSurroundings())
+            let book = try RuleBook.load([], context: RuleLoading.openContext())
             return Plan(
                 inForce(one, sources: ["s"], connections: ["a", "b"]), inForce(other, sources: ["s"], connections: ["a", "b"]),
                 before: book, after: book, scopes: [:], known: [], at: Timestamp(seconds: 0))

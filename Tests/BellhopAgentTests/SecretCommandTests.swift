@@ -11,8 +11,7 @@ import Testing
     init() throws { folder = try TemporaryFolder() }
 
     /// The outcome of loading a configuration with such a script as its secret store, and further stores after it.
-    private func problem(_ script: String, besides others: String = "", patience: Duration = .seconds(30)) async throws -> String
-    {
+    private func problem(_ script: String, besides others: String = "", timeout: Duration = .seconds(30)) async throws -> String {
         try folder.write("vault", "#!/bin/sh\n" + script, mode: 0o700)
         let text = """
             version: 1
@@ -22,7 +21,7 @@ import Testing
             """
         let outcome: String
         do throws(ConfigurationError) {
-            let configuration = try await loader(patience).load(Array(text.utf8), file: folder.path + "/bellhop.yaml")
+            let configuration = try await loader(timeout).load(Array(text.utf8), file: folder.path + "/bellhop.yaml")
             outcome = "url " + (configuration.connection("ops")?.settings.text("url") ?? "-")
         } catch {
             outcome = Self.words(error)
@@ -30,8 +29,8 @@ import Testing
         return outcome.replacing(folder.path, with: "FOLDER")
     }
 
-    private func loader(_ patience: Duration = .seconds(30)) -> ConfigurationLoader {
-        ConfigurationLoader(environment: [:], keychain: Keychain(path: folder.path + "/keychain.json"), patience: patience)
+    private func loader(_ timeout: Duration = .seconds(30)) -> ConfigurationLoader {
+        ConfigurationLoader(environment: [:], keychain: Keychain(path: folder.path + "/keychain.json"), timeout: timeout)
     }
 
     private static func words(_ error: ConfigurationError) -> String {
@@ -78,16 +77,16 @@ import Testing
     @Test(.timeLimit(.minutes(5)), arguments: ["exec sleep 600", "sleep 600; echo late"])
     func `a hanging command is killed and reported`(_ script: String) async throws {
         #expect(
-            try await problem(script, patience: .seconds(1))
+            try await problem(script, timeout: .seconds(1))
                 == "The command `FOLDER/vault` of `secrets:` was stopped: it had not printed the secret `chat` after 1 seconds. Does it wait for a passphrase?"
         )
     }
 
     @Test func `a failing or hanging command counts as temporary, unless the file has another mistake`() async throws {
-        func isTemporary(_ program: String, _ more: String = "", _ patience: Duration = .seconds(60)) async -> Bool? {
+        func isTemporary(_ program: String, _ more: String = "", _ timeout: Duration = .seconds(60)) async -> Bool? {
             let text = "version: 1\nsecrets: [command: [\(program)]]\n\(more)store: \"${{ secret.a }}\"\n"
             do throws(ConfigurationError) {
-                _ = try await loader(patience).load(Array(text.utf8), file: "bellhop.yaml")
+                _ = try await loader(timeout).load(Array(text.utf8), file: "bellhop.yaml")
                 return nil
             } catch {
                 return switch error {
@@ -121,7 +120,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(5))) func `children of a hanging command are killed, even if they ignore SIGTERM`() async throws {
         let script = "trap '' TERM\n(trap '' TERM; sleep 600) & echo $! > \"$(dirname \"$0\")/child\"\nwait\n"
-        #expect(try await problem(script, patience: .seconds(10)).contains("was stopped"))
+        #expect(try await problem(script, timeout: .seconds(10)).contains("was stopped"))
         let child = try String(contentsOfFile: folder.path + "/child", encoding: .utf8).trimmingCharacters(in: .newlines)
         let deadline = ContinuousClock.now + .seconds(60)
         while !ChildProcess.hasEnded(child), ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(10)) }

@@ -18,9 +18,9 @@ import Testing
         return SentTasks("tickets", try ItemReading.sent(Settings(settings), source: "tickets"))
     }
 
-    private func titles(_ surroundings: Surroundings) async throws -> [String] {
+    private func titles(_ context: EngineContext) async throws -> [String] {
         let scope = SentTasks.scope("tickets").id
-        return try await surroundings.store.tasks(in: [scope])[scope, default: []].map(\.title)
+        return try await context.store.tasks(in: [scope])[scope, default: []].map(\.title)
     }
 
     private static let versions: [(String, JSON, JSON, JSON)] = [
@@ -32,30 +32,30 @@ import Testing
     func `an older state of a task is ignored, and a state of the same age or newer is stored`(
         _ type: String, _ older: JSON, _ known: JSON, _ newer: JSON
     ) async throws {
-        let surroundings = Surroundings(store: try Stores.inMemory(), clock: clock, signals: Signals([]))
+        let context = EngineContext(store: try Stores.inMemory(), clock: clock, signals: Signals([]))
         let tasks = try tasks(type)
         func send(_ items: [(String, String, JSON)]) async throws {
             try await tasks.take(
-                items.map { ["key": .string($0.0), "name": .string($0.1), "at": $0.2] }, in: surroundings)
+                items.map { ["key": .string($0.0), "name": .string($0.1), "at": $0.2] }, in: context)
         }
         try await send([("a", "open", known), ("b", "open", known)])
         try await send([("a", "replayed", older), ("b", "closed", newer)])
-        #expect(try await titles(surroundings) == ["open", "closed"])
+        #expect(try await titles(context) == ["open", "closed"])
         try await send([("a", "replayed", older)])
         try await send([("a", "corrected", known)])
-        #expect(try await titles(surroundings) == ["corrected", "closed"])
+        #expect(try await titles(context) == ["corrected", "closed"])
         // A newer time alone is not a change.
         try await send([("a", "corrected", newer)])
-        let events = try await surroundings.store.events(EventQuery()).map(\.event.type)
+        let events = try await context.store.events(EventQuery()).map(\.event.type)
         #expect(events == [.taskCreated, .taskCreated, .taskChanged, .taskChanged])
     }
 
     @Test func `a task with an invalid time of update is refused`() async throws {
-        let surroundings = Surroundings(store: try Stores.inMemory(), clock: clock, signals: Signals([]))
+        let context = EngineContext(store: try Stores.inMemory(), clock: clock, signals: Signals([]))
         let failure = await #expect(throws: Failure.self) {
-            try await tasks("timestamp").take([["key": "a", "name": "x", "at": "yesterday"]], in: surroundings)
+            try await tasks("timestamp").take([["key": "a", "name": "x", "at": "yesterday"]], in: context)
         }
         #expect(failure?.remedy == .giveUp && failure?.message.contains("`at`") == true)
-        #expect(try await titles(surroundings) == [])
+        #expect(try await titles(context) == [])
     }
 }

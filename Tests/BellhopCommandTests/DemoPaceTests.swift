@@ -7,7 +7,7 @@ import Testing
 
 /// When the next change of the demonstration may happen.
 @Suite struct DemoPaceTests {
-    private let pace = DemoPace(sources: ["a", "b"], patience: 3)
+    private let pace = DemoPace(sources: ["a", "b"], maxRefusals: 3)
 
     private func poll(_ source: String, finds events: Int = 0) {
         let signal: Signal =

@@ -10,12 +10,12 @@ import Testing
 /// Writing lines for a reader that may stop reading.
 @Suite(.timeLimit(.minutes(5))) struct LineWriterTests {
     private static func withPipe(
-        patience: Duration, _ body: (LineWriter, _ reader: Int32) async throws -> Void
+        timeout: Duration, _ body: (LineWriter, _ reader: Int32) async throws -> Void
     ) async throws {
         var ends: [Int32] = [-1, -1]
         #expect(pipe(&ends) == 0)
         _ = fcntl(ends[1], 1031, 4096)  // F_SETPIPE_SZ: the smallest possible pipe
-        try await body(LineWriter(ends[1], called: "The pipe", patience: patience), ends[0])
+        try await body(LineWriter(ends[1], called: "The pipe", timeout: timeout), ends[0])
         close(ends[0])  // ends a write in progress
     }
 
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test func `lines arrive whole and in order`() async throws {
-        try await Self.withPipe(patience: .seconds(30)) { writer, reader in
+        try await Self.withPipe(timeout: .seconds(30)) { writer, reader in
             for number in 1...3 { try await writer.write("line \(number)") }
             #expect(Self.read(reader, upTo: 100) == "line 1\nline 2\nline 3\n")
         }
@@ -36,7 +36,7 @@ import Testing
         async throws
     {
         signal(SIGPIPE, SIG_IGN)
-        try await Self.withPipe(patience: .milliseconds(200)) { writer, reader in
+        try await Self.withPipe(timeout: .milliseconds(200)) { writer, reader in
             let long = String(repeating: "x", count: 100_000)
             let first = await #expect(throws: Failure.self) { try await writer.write(long) }
             #expect(first?.remedy == .retry(after: nil))
@@ -63,7 +63,7 @@ import Testing
 
     @Test func `cancelling the task of a blocked line ends the write`() async throws {
         signal(SIGPIPE, SIG_IGN)
-        try await Self.withPipe(patience: .seconds(60)) { writer, _ in
+        try await Self.withPipe(timeout: .seconds(60)) { writer, _ in
             let failures = await withTaskGroup(of: Bool.self) { group in
                 for _ in 1...2 {
                     group.addTask {

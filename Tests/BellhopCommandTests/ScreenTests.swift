@@ -143,14 +143,14 @@ import Testing
         var rows = Array(repeating: JSON.object(first), count: PagedTable.page + 1)
         rows += Array(repeating: Self.delivery("done"), count: PagedTable.page)
         var lines: [String] = []
-        var mostHeld = 0
+        var maxHeld = 0
         var table = PagedTable(DeliveryList.columns, width: 80) { lines.append($0) }
         for (place, delivery) in rows.enumerated() {
             table.add(DeliveryList.row(delivery, in: .utc).cells)
-            mostHeld = max(mostHeld, place + 1 - lines.count)
+            maxHeld = max(maxHeld, place + 1 - lines.count)
         }
         table.end()
-        #expect(mostHeld < PagedTable.page)
+        #expect(maxHeld < PagedTable.page)
         let headings = lines.indices.filter { lines[$0].hasPrefix("ID") }
         #expect(headings.count == 2 && lines.count == rows.count + 2)
         #expect(!lines[0].contains("TASK") && lines[headings[1]].contains("TASK"))

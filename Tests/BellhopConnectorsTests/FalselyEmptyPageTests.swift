@@ -19,7 +19,7 @@ import Testing
             let signals = Signals()
             poller = Poller(
                 source, plan: PollPlan(cadence: .every(.seconds(60))),
-                in: Surroundings(store: store, clock: clock, signals: signals, random: { 0.5 }))
+                in: EngineContext(store: store, clock: clock, signals: signals, random: { 0.5 }))
         }
 
         func events() async throws -> [String] {

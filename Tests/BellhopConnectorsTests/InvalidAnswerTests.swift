@@ -235,7 +235,7 @@ private final class PolledSource {
             let signals = Signals()
             poller = Poller(
                 source, plan: PollPlan(cadence: .every(.seconds(60))),
-                in: Surroundings(store: store, clock: practice.clock, signals: signals))
+                in: EngineContext(store: store, clock: practice.clock, signals: signals))
             do {
                 try await body(self)
                 try await connection.shutdown()

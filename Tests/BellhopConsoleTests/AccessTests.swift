@@ -58,7 +58,7 @@ import Testing
         let fixture = try await ConsoleFixture()
         let random = try await fixture.addToken("eve")
         let chosen = ConsoleFixture.tokens[.viewer] ?? ""
-        for number in 0..<Authenticator.mostFailures {
+        for number in 0..<Authenticator.maxFailures {
             #expect(await fixture.status(with: number % 2 == 0 ? "wrong" : ConsoleToken.random()) == 401)
         }
         #expect(await fixture.status(with: "wrong") == 429)
@@ -81,7 +81,7 @@ import Testing
                     headers: [("Authorization", "Bearer wrong")] + fields.map { ("X-Forwarded-For", $0) }, peer: "127.0.0.1")
             ).status
         }
-        for number in 0..<Authenticator.mostFailures { #expect(await attempt("203.0.113.\(number), 192.0.2.1") == 401) }
+        for number in 0..<Authenticator.maxFailures { #expect(await attempt("203.0.113.\(number), 192.0.2.1") == 401) }
         for same in ["203.0.113.99, 192.0.2.1", "203.0.113.99,\t192.0.2.1:5555", "192.0.2.1"] {
             #expect(await attempt(same) == 429, "\(same)")
         }
@@ -154,7 +154,7 @@ import Testing
         let admin = try await fixture.logIn(as: .admin)
         let first = try await fixture.logIn(as: .viewer)
         await fixture.clock.advance(by: .seconds(1))
-        for _ in 0..<Authenticator.mostOfOne { _ = try await fixture.logIn(as: .viewer) }
+        for _ in 0..<Authenticator.maxOfOne { _ = try await fixture.logIn(as: .viewer) }
         #expect(await first.get("/").status != 200)
         #expect(await admin.get("/").status == 200)
     }

@@ -48,7 +48,7 @@ import Testing
         try await fixture.working {
             let id = await fixture.beginBackTest()
             let report = try await over(fixture, id)["report"]
-            #expect(report?["events"] == 600 && report?["deliveries"]?.asArray?.count == BackTestJobs.mostInList)
+            #expect(report?["events"] == 600 && report?["deliveries"]?.asArray?.count == BackTestJobs.maxInList)
             #expect(report?["cut"] == true && report?["count"] == 600)
             let browser = try await fixture.logIn(as: .viewer)
             let page = await browser.get("/backtests/" + id).text
@@ -101,7 +101,7 @@ import Testing
     @Test func `only a few back-tests wait, and a person can end a waiting one`() async throws {
         let fixture = try await ConsoleFixture()
         var ids: [String] = []
-        for _ in 0..<BackTestJobs.mostWaiting {
+        for _ in 0..<BackTestJobs.maxWaiting {
             ids.append(await fixture.beginBackTest())
         }
         let surplus = await fixture.api("POST", "/backtests", as: .operator, body: [:])
@@ -121,7 +121,7 @@ import Testing
             let id = await fixture.beginBackTest()
             while await fixture.api("GET", "/backtests/\(id)").json["state"] != "running" { await Task.yield() }
             try await fixture.clock.waitForSleepers(1)
-            try await fixture.clock.run(until: fixture.clock.now + BackTestJobs.patience)
+            try await fixture.clock.run(until: fixture.clock.now + BackTestJobs.timeout)
             let job = try await over(fixture, id)
             #expect(job["state"] == "ended" && job["problem"]?.asString?.contains("10 minutes") == true, "\(job)")
             gate.signal()

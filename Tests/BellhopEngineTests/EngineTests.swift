@@ -12,7 +12,7 @@ import Testing
         let action = ScriptedAction()
         let source = bench.source(tasks(0..<3))
         let shelf = try await bench.shelf(logRule(on: "[task_created, task_changed, task_removed]"))
-        let engine = Engine(bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { _ in action })
+        let engine = Engine(bench.context, shelf: shelf, sources: [(source, .minutely)], actions: { _ in action })
         let (group, running) = runAsService(engine)
         try await waitUntil { bench.recorder.count("source.baseline") != 0 }
         source.put(task("new"))
@@ -32,7 +32,7 @@ import Testing
         let rules = "rule: digest\non: {schedule: \"30 9 * * *\"}\ndo: [{log: \"${{ size(tasks) }} open\"}]"
         let action = ScriptedAction()
         func engine(_ shelf: RuleShelf) -> Engine {
-            Engine(bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { _ in action })
+            Engine(bench.context, shelf: shelf, sources: [(source, .minutely)], actions: { _ in action })
         }
         _ = try await engine(try await bench.shelf(rules, sources: [source])).runOnce()
         await bench.clock.advance(by: .days(3))
@@ -54,7 +54,7 @@ import Testing
         await bench.clock.advance(by: .days(3))
         let shelf = try await bench.shelf(rules, sources: [source])
         let action = ScriptedAction()
-        let engine = Engine(bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { _ in action })
+        let engine = Engine(bench.context, shelf: shelf, sources: [(source, .minutely)], actions: { _ in action })
         let (group, running) = runAsService(engine)
         await bench.run(until: bench.now + .seconds(59))
         #expect(action.count == 0)
@@ -87,7 +87,7 @@ import Testing
         let shelf = try await bench.shelf(rules, sources: [source, hanging])
         let action = ScriptedAction()
         let engine = Engine(
-            bench.surroundings, shelf: shelf, sources: [(hanging, .minutely), (source, .minutely)], actions: { _ in action })
+            bench.context, shelf: shelf, sources: [(hanging, .minutely), (source, .minutely)], actions: { _ in action })
         let (group, running) = runAsService(engine)
         try await waitUntil { bench.recorder.count("source.baseline") != 0 }
         await bench.run(until: bench.now + .seconds(35))
@@ -99,14 +99,14 @@ import Testing
         try await running.value
     }
 
-    @Test func `rules are checked again after a source has learnt its fields, before it is polled`() async throws {
+    @Test func `rules are checked again after a source has discovered its fields, before it is polled`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<1))
-        source.edit { $0.learntSchema = TaskSchema([.init("priority", .int), .init("severity", .int)]) }
+        source.edit { $0.discoveredSchema = TaskSchema([.init("priority", .int), .init("severity", .int)]) }
         let shelf = try await bench.shelf(logRule(on: "task_created"))
         let seen = Mutex<[(fields: Int, polls: Int)]>([])
         let engine = Engine(
-            bench.surroundings, shelf: shelf, sources: [(source, .minutely)],
+            bench.context, shelf: shelf, sources: [(source, .minutely)],
             onSchemaChange: { changed in seen.withLock { $0.append((changed.schema.fields.count, source.requests.lists.count)) }
             },
             actions: { _ in ScriptedAction() })
@@ -123,7 +123,7 @@ import Testing
         let rules = "rule: digest\non: {every: 1h}\ndo: [{log: \"${{ size(tasks) }} open\"}]"
         let shelf = try await bench.shelf(rules, sources: [source])
         let engine = Engine(
-            bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { _ in ScriptedAction() })
+            bench.context, shelf: shelf, sources: [(source, .minutely)], actions: { _ in ScriptedAction() })
         await bench.clock.advance(by: .seconds(3600))
         _ = try await engine.runOnce()
         guard case .dead(let failure)? = try await bench.deliveries().first?.delivery.initial else {
@@ -142,7 +142,7 @@ import Testing
         let sources = (0..<5).map { ScriptedSource("s\($0)", instance: "https://s\($0).example", clock: bench.clock) }
         let shelf = try await bench.shelf("rule: daily\non: {every: 1d}\ndo: [{log: hello}]")
         let engine = Engine(
-            bench.surroundings, shelf: shelf, sources: sources.map { ($0, .minutely) }, actions: { _ in ScriptedAction() })
+            bench.context, shelf: shelf, sources: sources.map { ($0, .minutely) }, actions: { _ in ScriptedAction() })
         let (group, running) = runAsService(engine)
         try await bench.clock.waitForSleepers(7)
         await group.triggerGracefulShutdown()
@@ -159,7 +159,7 @@ import Testing
             throw Failure(.cut, .retry(after: nil), "cancelled")
         }
         try await bench.enqueue([TestDelivery("a"), TestDelivery("b", lane: "l"), TestDelivery("c", lane: "l")])
-        let engine = Engine(bench.surroundings, shelf: RuleShelf(), sources: [], actions: { _ in action })
+        let engine = Engine(bench.context, shelf: RuleShelf(), sources: [], actions: { _ in action })
         let (group, running) = runAsService(engine)
         try await waitUntil { action.count >= 2 }
         await group.triggerGracefulShutdown()
@@ -180,7 +180,7 @@ import Testing
             throw Failure(.cut, .retry(after: nil), "cancelled")
         }
         try await bench.enqueue([TestDelivery("a")])
-        let engine = Engine(bench.surroundings, shelf: RuleShelf(), sources: [], grace: .seconds(20), actions: { _ in action })
+        let engine = Engine(bench.context, shelf: RuleShelf(), sources: [], grace: .seconds(20), actions: { _ in action })
         let (group, running) = runAsService(engine)
         try await waitUntil { action.count >= 1 }
         await group.triggerGracefulShutdown()
@@ -203,7 +203,7 @@ import Testing
         let source = bench.source(tasks(0..<3))
         let shelf = try await bench.shelf(logRule(on: "task_created"))
         let engine = Engine(
-            bench.surroundings, shelf: shelf, sources: [(hanging, .minutely), (source, .minutely)], actions: { _ in action })
+            bench.context, shelf: shelf, sources: [(hanging, .minutely), (source, .minutely)], actions: { _ in action })
         let (group, running) = runAsService(engine)
         try await waitUntil { bench.recorder.count("source.baseline") != 0 }
         source.put(task("new"))
@@ -225,7 +225,7 @@ import Testing
             if delivery.text.hasPrefix("tell") { throw Failure(.refused, .giveUp, "400") }
             return Receipt("done")
         }
-        let engine = Engine(bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { _ in action })
+        let engine = Engine(bench.context, shelf: shelf, sources: [(source, .minutely)], actions: { _ in action })
         let first = try await engine.runOnce()
         #expect(first.polls.map(\.source) == ["my-work"])
         #expect(first.polls[0].outcome.isBaseline)
@@ -241,13 +241,13 @@ import Testing
         let bench = try Bench()
         let source = bench.source(tasks(0..<3))
         let shelf = try await bench.shelf(logRule(on: "task_created"))
-        let engine = Engine(bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { _ in ScriptedAction() })
+        let engine = Engine(bench.context, shelf: shelf, sources: [(source, .minutely)], actions: { _ in ScriptedAction() })
         for number in 0..<3 {
             source.put(task("new\(number)"))
             _ = try await engine.runOnce()
             await bench.clock.advance(by: .days(20))
         }
-        try await Maintenance(bench.surroundings, retention: Retention()).prune()
+        try await Maintenance(bench.context, retention: Retention()).prune()
         #expect(try await bench.eventLines() == ["task_created new2"])
         #expect(try await bench.deliveries().map(\.delivery.text) == ["tell: task_created new2"])
     }

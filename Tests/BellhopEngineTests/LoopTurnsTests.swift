@@ -23,7 +23,7 @@ import Testing
         let source = bench.source()
         let shelf = try await bench.shelf("rule: daily\non: {every: 1d}\ndo: [{log: hello}]", sources: [source])
         let engine = Engine(
-            bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { _ in ScriptedAction() })
+            bench.context, shelf: shelf, sources: [(source, .minutely)], actions: { _ in ScriptedAction() })
         let running = Task { try await engine.run() }
         try await bench.clock.run(until: bench.now + .seconds(3600), awaiting: 3)
         // A loop that was just woken may be in the middle of a turn. A waiting loop that counts as hanging would stay so.

@@ -210,7 +210,7 @@ private final class Collector: ChannelInboundHandler, Sendable {
     }
 
     @Test func `silent connections are closed to accept a new sender, and known senders keep theirs`() async throws {
-        try await recorder.serve(.events(), mostConnections: 4) { port in
+        try await recorder.serve(.events(), maxConnections: 4) { port in
             try await RawConnection.with(port) { known in
                 try await known.send(Self.request)
                 #expect(await known.answer() == "HTTP/1.1 202 Accepted")

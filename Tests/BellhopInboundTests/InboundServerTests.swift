@@ -14,19 +14,19 @@ extension DeskRecorder {
     /// Runs a server, and `body` with its port.
     func serve(
         _ endpoint: InboundEndpoint, timeouts: InboundServer.Timeouts = .init(head: .seconds(600), body: .seconds(600)),
-        mostConnections: Int = 256, _ body: @escaping @Sendable (Int) async throws -> Void
+        maxConnections: Int = 256, _ body: @escaping @Sendable (Int) async throws -> Void
     ) async throws {
-        try await serve(handler(endpoint), timeouts: timeouts, mostConnections: mostConnections, body)
+        try await serve(handler(endpoint), timeouts: timeouts, maxConnections: maxConnections, body)
     }
 
     func serve(
         _ handler: InboundHandler, timeouts: InboundServer.Timeouts = .init(head: .seconds(600), body: .seconds(600)),
-        mostConnections: Int = 256, _ body: @escaping @Sendable (Int) async throws -> Void
+        maxConnections: Int = 256, _ body: @escaping @Sendable (Int) async throws -> Void
     ) async throws {
         let (ports, port) = AsyncStream<Int>.makeStream()
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let server = InboundServer(
-            at: .init(host: "127.0.0.1", port: 0), handler: handler, timeouts: timeouts, mostConnections: mostConnections,
+            at: .init(host: "127.0.0.1", port: 0), handler: handler, timeouts: timeouts, maxConnections: maxConnections,
             logger: logger, isListening: { port.yield($0) })
         let group = ServiceGroup(services: [server], logger: logger)
         try await withThrowingTaskGroup(of: Void.self) { tasks in

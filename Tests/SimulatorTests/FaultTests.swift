@@ -139,7 +139,7 @@ import Testing
     @Test func `a hanging host accepts a request but never answers`() async throws {
         let task = office.instance.addTask(title: "A")
         try await office.open { client async throws -> Void in
-            client.patience = .seconds(60)
+            client.timeout = .seconds(60)
             let patient = client
             for (takesEffect, kept) in [(false, []), (true, ["one"])] {
                 office.simulation.faults.add(FaultRule(.hangs, method: "POST", takesEffect: takesEffect))

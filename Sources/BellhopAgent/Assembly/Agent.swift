@@ -47,9 +47,9 @@ public struct Agent: Sendable {
         services += [SimultaneousServices(services: work, logger: errorLogger), assembly.storeWatch, reloader, server]
         services.append(
             SystemdNotifier(
-                environment: environment, clock: assembly.surroundings.clock,
+                environment: environment, clock: assembly.context.clock,
                 isLive: { [engine = assembly.engine] in engine.hangingLoops.isEmpty }))
-        services.append(UnusedMemory(clock: assembly.surroundings.clock, store: assembly.surroundings.store))
+        services.append(UnusedMemory(clock: assembly.context.clock, store: assembly.context.store))
         var group = ServiceGroupConfiguration(
             services: services.map {
                 // If a `further` service ends, all services end. The agent's own services end only when they are stopped.
@@ -69,11 +69,11 @@ public struct Agent: Sendable {
     private static func handler(_ assembly: Assembly) -> InboundHandler? {
         let configuration = assembly.configuration.inbound
         guard configuration.place != nil else { return nil }
-        let (engine, signals) = (assembly.engine, assembly.surroundings.signals)
-        let (intake, surroundings) = (Intake(assembly.surroundings), assembly.surroundings)
+        let (engine, signals) = (assembly.engine, assembly.context.signals)
+        let (intake, context) = (Intake(assembly.context), assembly.context)
         let tasks = configuration.tasks.reduce(into: [String: SentTasks]()) { $0[$1.key] = SentTasks($1.key, $1.value) }
         return InboundHandler(
-            configuration.endpoints, clock: assembly.surroundings.clock,
+            configuration.endpoints, clock: assembly.context.clock,
             storeEvents: { events throws(StoreError) in
                 do throws(StoreError) {
                     try await intake.emit(events)
@@ -82,7 +82,7 @@ public struct Agent: Sendable {
                     throw error
                 }
             },
-            storeTasks: { source, items throws(Failure) in try await tasks[source]?.take(items, in: surroundings) },
+            storeTasks: { source, items throws(Failure) in try await tasks[source]?.take(items, in: context) },
             poll: { engine.pollSoon($0) },
             unique: { Hexadecimal.random(words: 2) })
     }
@@ -104,11 +104,11 @@ public struct Agent: Sendable {
             try Stores.openForReading(store)
         }
         return AgentView(
-            inquirer: inquirer, clock: assembly.surroundings.clock, configuration: configuration.console,
+            inquirer: inquirer, clock: assembly.context.clock, configuration: configuration.console,
             zone: configuration.timeZone, connections: configuration.connections.map { ($0.name, $0.kind) },
             rates: Self.rates(configuration.connections),
             book: { shelf.book }, file: file,
-            eventBell: assembly.surroundings.bells.router, telemetry: assembly.telemetry,
+            eventBell: assembly.context.bells.router, telemetry: assembly.telemetry,
             provider: assembly.provider, workshop: workshop)
     }
 
@@ -128,10 +128,10 @@ public struct Agent: Sendable {
     }
 
     private func inquirer(_ handler: InboundHandler?) -> Inquirer {
-        let started = assembly.surroundings.clock.now
+        let started = assembly.context.clock.now
         let (assembly, environment) = (assembly, environment)
         return Inquirer(
-            store: assembly.surroundings.store, clock: assembly.surroundings.clock,
+            store: assembly.context.store, clock: assembly.context.clock,
             connection: { assembly.configuration.connection($0) }, users: assembly.configuration.console.users.map(\.name),
             agent: Inquirer.Agent(
                 facts: {
@@ -147,11 +147,11 @@ public struct Agent: Sendable {
                     return facts
                 },
                 sources: { assembly.connectors.sources.map { ($0.name, $0.scope) } }, underway: { assembly.engine.underway },
-                wake: { assembly.surroundings.bells.dispatcher.ring() }, pause: { assembly.engine.pause($0) },
+                wake: { assembly.context.bells.dispatcher.ring() }, pause: { assembly.engine.pause($0) },
                 resume: { receiver throws(StoreError) in try await assembly.engine.resume(receiver) },
                 applySilences: { () async throws(StoreError) in try await assembly.engine.applySilences() },
                 applyPauses: { () async throws(StoreError) in try await assembly.rules.applyPauses() },
-                book: { assembly.shelf.book }, events: assembly.surroundings.bells.router,
+                book: { assembly.shelf.book }, events: assembly.context.bells.router,
                 applyKeychainChange: { change, project in
                     let reloader = KeychainReloader(assembly, handler: handler, environment: environment)
                     return .array(await reloader.apply(change, project: project).map(\.json))

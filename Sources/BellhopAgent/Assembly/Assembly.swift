@@ -9,7 +9,7 @@ import Glibc
 /// Everything that one configuration needs to run, assembled; no request has been sent yet.
 public struct Assembly: Sendable {
     public let configuration: Configuration
-    public let surroundings: Surroundings
+    public let context: EngineContext
     public let connectors: Connectors
     public let shelf: RuleShelf
     public let engine: Engine
@@ -70,24 +70,24 @@ public struct Assembly: Sendable {
         let registry = options.metrics ?? MetricsRegistry(clock: clock)
         let counting = Signals.metrics(in: registry)
         let signals = Signals([watch.record, { facts.record($0, at: clock.now) }, counting] + options.listeners)
-        var surroundings = Surroundings(
+        var context = EngineContext(
             store: store, clock: options.clock, signals: signals,
             checkpoint: options.checkpoint)
-        surroundings.silenceEntries = configuration.silences
-        surroundings.tracer = configuration.telemetry.receiver?.sampling.map { Tracer($0) }
-        self.surroundings = surroundings
+        context.silenceEntries = configuration.silences
+        context.tracer = configuration.telemetry.receiver?.sampling.map { Tracer($0) }
+        self.context = context
         let connectors = try await Self.connectors(
-            configuration, clock: options.clock, events: Intake(surroundings), notebook: store, output: options.output,
+            configuration, clock: options.clock, events: Intake(context), notebook: store, output: options.output,
             login: { [keychain = configuration.keychain] connection in try keychain.login(connection) },
             tokens: configuration.keychain, keychain: configuration.keychain.path, keepsRates: true)
         self.connectors = connectors
         let shelf = RuleShelf()
         self.shelf = shelf
-        let rules = RuleInstallation(configuration, connectors, shelf, surroundings)
+        let rules = RuleInstallation(configuration, connectors, shelf, context)
         self.rules = rules
         let plans = Dictionary(configuration.sources.map { ($0.name, $0.plan) }) { first, _ in first }
         engine = Engine(
-            surroundings, shelf: shelf,
+            context, shelf: shelf,
             sources: connectors.sources.map { ($0, plans[$0.name] ?? PollPlan(cadence: .every(.seconds(60)))) },
             limits: options.limits, retention: configuration.retention, receivers: { connectors.limits(of: $0) },
             onSchemaChange: { _ in await rules.reload() }, actions: { connectors.action(for: $0) })
@@ -108,7 +108,7 @@ public struct Assembly: Sendable {
             return reading
         }
         self.telemetry = telemetry
-        let tracer = surroundings.tracer
+        let tracer = context.tracer
         exporter = try configuration.telemetry.receiver.map { receiver throws(AssemblyError) in
             do throws(ConnectorError) {
                 return TelemetryExporter(
@@ -239,7 +239,7 @@ public struct Assembly: Sendable {
         do throws(StoreError) {
             try await store.close()
         } catch {
-            surroundings.signals.emit(.storeFailed(doing: "closing the store", error))
+            context.signals.emit(.storeFailed(doing: "closing the store", error))
         }
     }
 }

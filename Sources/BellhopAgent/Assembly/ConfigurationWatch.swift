@@ -23,10 +23,10 @@ struct ConfigurationWatch {
                 // Catch changes made before the watch was set. A file that is missing for a moment is being replaced.
                 if let now = try? PrivateFile.readAny(file), changes.isNew(now) {
                     for signal in changes.take(now, problem: await problem(of: now)) {
-                        assembly.surroundings.signals.emit(signal)
+                        assembly.context.signals.emit(signal)
                     }
                 }
-                await asked.wait(until: nil, on: assembly.surroundings.clock)
+                await asked.wait(until: nil, on: assembly.context.clock)
                 await Reloader.waitForQuiet(asked)
             }
             group.cancelAll()

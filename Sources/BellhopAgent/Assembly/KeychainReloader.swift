@@ -61,9 +61,9 @@ struct KeychainReloader {
             case .source(let name): "source \(name)"
             }
         switch rebound {
-        case .inUse: assembly.surroundings.signals.emit(.rebound(connection: name, problem: nil))
+        case .inUse: assembly.context.signals.emit(.rebound(connection: name, problem: nil))
         case .unusable(let why), .needsRestart(let why):
-            assembly.surroundings.signals.emit(.rebound(connection: name, problem: why))
+            assembly.context.signals.emit(.rebound(connection: name, problem: why))
         }
         return Outcome(subject: subject, rebound: rebound)
     }
@@ -124,11 +124,11 @@ struct KeychainReloader {
             assembly.engine.pollNow(source.name)
         }
         do throws(StoreError) {
-            try await assembly.surroundings.store.wake(receiver: connection, at: assembly.surroundings.clock.now)
+            try await assembly.context.store.wake(receiver: connection, at: assembly.context.clock.now)
         } catch {
-            assembly.surroundings.signals.emit(.storeFailed(doing: "waking deliveries", error))
+            assembly.context.signals.emit(.storeFailed(doing: "waking deliveries", error))
         }
-        assembly.surroundings.bells.dispatcher.ring()
+        assembly.context.bells.dispatcher.ring()
     }
 }
 

@@ -14,7 +14,7 @@ public struct Reloader: Service {
     /// How long folders must be quiet before they are read: editors write in several steps.
     private static let quiet = Duration.milliseconds(150)
     /// The longest wait for quiet.
-    private static let patience = Duration.seconds(5)
+    private static let timeout = Duration.seconds(5)
 
     private let environment: [String: String]
 
@@ -50,7 +50,7 @@ public struct Reloader: Service {
                 if let changes = Watcher.changes(in: Array(Set(found.folders)).sorted()) {
                     group.addTask { for await _ in changes { changed.ring() } }
                 } else {
-                    assembly.surroundings.signals.emit(.rulesUnwatched)
+                    assembly.context.signals.emit(.rulesUnwatched)
                 }
                 // Catch changes made before the watch was set.
                 let now = RuleFinder.find(assembly.configuration.rules).fingerprint
@@ -58,7 +58,7 @@ public struct Reloader: Service {
                     await assembly.rules.reload()
                     loaded = now
                 }
-                await changed.wait(until: nil, on: assembly.surroundings.clock)
+                await changed.wait(until: nil, on: assembly.context.clock)
                 await Self.waitForQuiet(changed)
                 group.cancelAll()
             }
@@ -69,7 +69,7 @@ public struct Reloader: Service {
     /// Waits until nothing has changed for a moment.
     static func waitForQuiet(_ changed: Bell) async {
         let clock = SystemClock()
-        let end = clock.now + patience
+        let end = clock.now + timeout
         while !Task.isCancelled, clock.now < end {
             let start = clock.now
             await changed.wait(until: start + quiet, on: clock)

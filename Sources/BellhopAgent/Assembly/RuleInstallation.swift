@@ -11,15 +11,15 @@ final class RuleInstallation: Sendable {
     private let configuration: Configuration
     private let connectors: Connectors
     private let shelf: RuleShelf
-    private let surroundings: Surroundings
+    private let context: EngineContext
     private let gate = FIFOGate()
     private let latestRefusal = Mutex<Diagnostics?>(nil)
 
-    init(_ configuration: Configuration, _ connectors: Connectors, _ shelf: RuleShelf, _ surroundings: Surroundings) {
+    init(_ configuration: Configuration, _ connectors: Connectors, _ shelf: RuleShelf, _ context: EngineContext) {
         self.configuration = configuration
         self.connectors = connectors
         self.shelf = shelf
-        self.surroundings = surroundings
+        self.context = context
     }
 
     /// The errors of the last load; nil if its rules are in force.
@@ -34,10 +34,10 @@ final class RuleInstallation: Sendable {
             switch error {
             case .diagnostics(let problems):
                 latestRefusal.withLock { $0 = problems }
-                surroundings.signals.emit(.rulesRefused(problems: problems.errorCount))
-                for problem in problems.all where problem.severity == .error { surroundings.signals.emit(.ruleRefused(problem)) }
+                context.signals.emit(.rulesRefused(problems: problems.errorCount))
+                for problem in problems.all where problem.severity == .error { context.signals.emit(.ruleRefused(problem)) }
             case .store(let error):
-                surroundings.signals.emit(.storeFailed(doing: "registering rules", error))
+                context.signals.emit(.storeFailed(doing: "registering rules", error))
             }
         }
     }
@@ -46,7 +46,7 @@ final class RuleInstallation: Sendable {
     func applyPauses() async throws(StoreError) {
         await gate.enterUncancelled()
         defer { gate.leave() }
-        if let book = shelf.book { try await shelf.install(book, in: surroundings) }
+        if let book = shelf.book { try await shelf.install(book, in: context) }
     }
 
     /// Loads the current rule files and puts them in force; if they have errors, the old rules stay.
@@ -64,12 +64,12 @@ final class RuleInstallation: Sendable {
             if losses.hasErrors { throw .diagnostics(losses) }
         }
         do throws(StoreError) {
-            try await shelf.install(loaded.book, in: surroundings)
-            try await RulesInForce(configuration, loaded.found.rules, at: surroundings.clock.now).keep(in: surroundings.store)
+            try await shelf.install(loaded.book, in: context)
+            try await RulesInForce(configuration, loaded.found.rules, at: context.clock.now).keep(in: context.store)
         } catch {
             throw .store(error)
         }
-        surroundings.signals.emit(.rulesLoaded(count: loaded.book.rules.count, warnings: loaded.book.warnings.count))
+        context.signals.emit(.rulesLoaded(count: loaded.book.rules.count, warnings: loaded.book.warnings.count))
         return loaded
     }
 

@@ -14,7 +14,7 @@ public enum RuleLoading {
     public static func book(_ configuration: Configuration, sources: [any Source]) async throws(Diagnostics) -> Loaded {
         try await book(
             RuleFinder.find(configuration.rules, isImplicit: configuration.rules == [configuration.folder + "rules"]),
-            surroundings: surroundings(
+            context: context(
                 configuration, sources: sources, calendars: try CalendarEntry.read(configuration.calendars, at: SystemClock().now)
             ))
     }
@@ -22,16 +22,16 @@ public enum RuleLoading {
     /// Checks rules that were found.
     /// - Parameter toExplain: whether conditions report the values of their parts.
     public static func book(
-        _ found: RuleFinder.Found, surroundings: RuleSurroundings, toExplain: Bool = false
+        _ found: RuleFinder.Found, context: RuleContext, toExplain: Bool = false
     ) async throws(Diagnostics) -> Loaded {
         var problems = found.problems
-        problems.report(SilenceEntry.problems(surroundings.silences, surroundings: surroundings))
+        problems.report(SilenceEntry.problems(context.silences, context: context))
         var book: RuleBook?
         do throws(Diagnostics) {
             book =
                 toExplain
-                ? try RuleBook.loadToExplain(found.rules, surroundings: surroundings)
-                : try await RuleBook.loadInParallel(found.rules, surroundings: surroundings)
+                ? try RuleBook.loadToExplain(found.rules, context: context)
+                : try await RuleBook.loadInParallel(found.rules, context: context)
         } catch {
             problems.report(error)
         }
@@ -42,7 +42,7 @@ public enum RuleLoading {
     /// Test files that are not named `*.test.yaml`.
     public static func misnamedTests(_ found: RuleFinder.Found) -> Diagnostics {
         do throws(Diagnostics) {
-            _ = try RuleBook.load(found.rules, surroundings: openSurroundings())
+            _ = try RuleBook.load(found.rules, context: openContext())
             return Diagnostics()
         } catch {
             return Diagnostics(error.all.filter { $0.code == "misnamed-tests" })
@@ -51,14 +51,14 @@ public enum RuleLoading {
 
     /// The names against which rules are checked, with a configuration.
     /// - Parameter calendars: with the holidays of their files (``CalendarEntry/read(_:at:)``).
-    public static func surroundings(
+    public static func context(
         _ configuration: Configuration, sources: [any Source], calendars: [String: WorkCalendar]
-    ) -> RuleSurroundings {
-        var facts = sources.compactMap { source -> RuleSurroundings.SourceFacts? in
+    ) -> RuleContext {
+        var facts = sources.compactMap { source -> RuleContext.SourceFacts? in
             guard let entry = configuration.source(source.name),
                 let manifest = Catalogue.sources.first(where: { $0.kind == entry.kind })
             else { return nil }
-            return RuleSurroundings.SourceFacts(
+            return RuleContext.SourceFacts(
                 name: source.name, kind: entry.kind, connection: entry.connection, schema: source.schema, scope: source.scope.id,
                 user: source.scope.user, instance: source.scope.instance, shows: source.shows,
                 comments: manifest.comments.with(entry.settings),
@@ -66,14 +66,14 @@ public enum RuleLoading {
         }
         facts += configuration.inbound.sources.map { name in
             let tasks = configuration.inbound.tasks[name]
-            return RuleSurroundings.SourceFacts(
+            return RuleContext.SourceFacts(
                 name: name, kind: InboundReading.kind, connection: "", schema: tasks?.schema ?? TaskSchema([]),
                 scope: SentTasks.scope(name).id, user: "", instance: SentTasks.scope(name).instance,
                 shows: tasks == nil ? .events : .tasks, comments: .no, labels: .no)
         }
-        let connections = configuration.connections.compactMap { entry -> RuleSurroundings.ConnectionFacts? in
+        let connections = configuration.connections.compactMap { entry -> RuleContext.ConnectionFacts? in
             guard let manifest = Catalogue.connections.first(where: { $0.kind == entry.kind }) else { return nil }
-            var facts = RuleSurroundings.ConnectionFacts(
+            var facts = RuleContext.ConnectionFacts(
                 name: entry.name, kind: entry.kind, actions: manifest.actions,
                 messages: manifest.messages?.with(entry.settings) ?? MessageAbilities(),
                 allowsPrivate: entry.settings.boolean("allow_private") == true,
@@ -82,7 +82,7 @@ public enum RuleLoading {
             if let time = facts.quiet?.time { facts.quiet?.time = time.resolved(calendars) }
             return facts
         }
-        var surroundings = RuleSurroundings(
+        var context = RuleContext(
             sources: facts, connections: connections, actions: Catalogue.actions, timeZone: configuration.timeZone,
             timeZoneName: configuration.timeZoneName, zone: { ZoneFiles.zone($0) },
             fileRefusal: { [places = LogPlaces(configuration, keychain: nil), folder = configuration.folder] path in
@@ -91,15 +91,15 @@ public enum RuleLoading {
             queryHint: Catalogue.queryHint, events: configuration.events, calendars: calendars,
             permissions: configuration.allowsExec ? ["allow_exec"] : [],
             largestDelivery: configuration.largestDelivery)
-        surroundings.silences = configuration.silences
-        surroundings.mostKeys = configuration.mostKeys
-        return surroundings
+        context.silences = configuration.silences
+        context.maxKeys = configuration.maxKeys
+        return context
     }
 
     /// Warnings about silences in bellhop.yaml of rules that do not exist.
-    public static func silencesOfUnknownRules(_ surroundings: RuleSurroundings, _ book: RuleBook) -> [Diagnostic] {
+    public static func silencesOfUnknownRules(_ context: RuleContext, _ book: RuleBook) -> [Diagnostic] {
         let names = book.rules.map(\.name)
-        return surroundings.silences.flatMap { entry in
+        return context.silences.flatMap { entry in
             entry.rules.filter { !names.contains($0) }.map { rule in
                 Diagnostic(
                     .warning, code: "unknown-rule", "a silence names the rule `\(rule)`, which does not exist", at: entry.place,
@@ -110,8 +110,8 @@ public enum RuleLoading {
 
     /// The names against which rules are checked without a configuration: any source and receiver may be named.
     /// - Parameter events: the types of events that rules may name.
-    public static func openSurroundings(events: EventCatalogue = .builtIn) -> RuleSurroundings {
-        RuleSurroundings(
+    public static func openContext(events: EventCatalogue = .builtIn) -> RuleContext {
+        RuleContext(
             sources: [], connections: [], actions: Catalogue.actions, timeZone: .utc, timeZoneName: "UTC",
             zone: { ZoneFiles.zone($0) }, assumed: Catalogue.assumedFields, queryHint: Catalogue.queryHint,
             events: events, calendars: nil)

@@ -38,7 +38,7 @@ final class SentTasks: Source {
     }
 
     /// Stores these items and the events of their changes. Throws `.giveUp` for items that can never be read.
-    func take(_ items: [JSON], in surroundings: Surroundings) async throws(Failure) {
+    func take(_ items: [JSON], in context: EngineContext) async throws(Failure) {
         let listing: Listing
         do throws(Failure) {
             listing = try reading.listing(JSON.array(items).encoded(), from: "the body")
@@ -51,7 +51,7 @@ final class SentTasks: Source {
             await self.gate.enterUncancelled()
             defer { self.gate.leave() }
             do throws(StoreError) {
-                let recent = try await self.recent(items, listing, in: surroundings)
+                let recent = try await self.recent(items, listing, in: context)
                 if recent.entries.isEmpty { return .success(.unchanged) }
                 self.delivered.withLock { $0 = recent }
             } catch {
@@ -62,7 +62,7 @@ final class SentTasks: Source {
                 ?? Poller(
                     self,
                     plan: PollPlan(cadence: .every(.days(1)), emitsInitial: true, storms: StormGuard(mayHold: false)),
-                    in: surroundings)
+                    in: context)
             defer { self.poller.withLock { [poller] in $0 = poller } }
             do throws(StoreError) { return .success(try await poller.pollOnce()) } catch { return .failure(error) }
         }
@@ -72,7 +72,7 @@ final class SentTasks: Source {
         case .success(.held), .success(.superseded):
             throw Failure(.interrupted, .retry(after: nil), "Another change was stored first.")
         case .failure(let error):
-            surroundings.signals.emit(.storeFailed(doing: "storing a task from outside", error))
+            context.signals.emit(.storeFailed(doing: "storing a task from outside", error))
             throw Failure(.fileSystem, .retry(after: nil), error.message)
         }
     }
@@ -90,10 +90,10 @@ final class SentTasks: Source {
 
     /// The items that are not older than the stored states of their tasks.
     private func recent(
-        _ items: [JSON], _ listing: Listing, in surroundings: Surroundings
+        _ items: [JSON], _ listing: Listing, in context: EngineContext
     ) async throws(StoreError) -> Listing {
         guard let version = reading.version else { return listing }
-        let known = try await surroundings.store.remembered(listing.entries.map(\.key), in: scope.id)
+        let known = try await context.store.remembered(listing.entries.map(\.key), in: scope.id)
         let kept = zip(listing.entries, items).filter { entry, _ in
             guard let before = known[entry.key]?.snapshot.fields[version.name],
                 let now = reading.snapshot(of: entry, in: listing).fields[version.name]

@@ -112,8 +112,8 @@ struct BackTestGaps {
         found += pausedWrites.sentences { _, time in
             "Writes to tasks were paused \(time), and waited; here they do not."
         }
-        found += Self.losses(in: report.tally, most: book.mostKeys)
-        if let other { found += Self.losses(in: other, most: book.mostKeys).map { "Among the rules compared with: \($0)" } }
+        found += Self.losses(in: report.tally, most: book.maxKeys)
+        if let other { found += Self.losses(in: other, most: book.maxKeys).map { "Among the rules compared with: \($0)" } }
         found += changesOfRules(in: book, isCounted)
         let (remembering, reading) = book.rulesDependingOnThePast(among: isCounted)
         if !remembering.isEmpty {

@@ -3,13 +3,13 @@ import BellhopRules
 
 extension BackTestReport {
     /// The most members of a list that a console sends.
-    public static let mostSent = 500
+    public static let maxSent = 500
 
     /// How many of the tasks with the most deliveries are written.
-    private static let mostTasks = 100
+    private static let maxTasks = 100
 
     public var json: JSON {
-        let tasks = tally.tasks.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(Self.mostTasks)
+        let tasks = tally.tasks.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(Self.maxTasks)
         var json: JSON.Object = [
             "since": .string(since.rfc3339), "until": .string(until.rfc3339), "events": .int(Int64(events)),
             "rules": .array(tally.rules.sorted { $0.key < $1.key }.map { Self.json(of: $1, name: $0, sample: samples[$0]) }),

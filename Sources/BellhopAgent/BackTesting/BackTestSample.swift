@@ -11,7 +11,7 @@ public struct BackTestSample: Sendable, Hashable {
     public var text: String
 
     /// The most scalars of the text.
-    static let mostOfText = 2000
+    static let maxText = 2000
 
     init(_ delivery: Delivery) {
         let json = delivery.rendered(to: nil)
@@ -20,8 +20,8 @@ public struct BackTestSample: Sendable, Hashable {
         (task, time) = (delivery.task?.number, delivery.createdAt)
         let scalars = text.unicodeScalars
         self.text =
-            scalars.count > Self.mostOfText
-            ? String(String.UnicodeScalarView(scalars.prefix(Self.mostOfText - 1))) + "…" : text
+            scalars.count > Self.maxText
+            ? String(String.UnicodeScalarView(scalars.prefix(Self.maxText - 1))) + "…" : text
     }
 
     var json: JSON {

@@ -13,11 +13,11 @@ public struct RecentCoverage: Sendable {
     /// How far back it looks for events that concern the rules, in time and in places of the bus.
     private static let (span, places) = (Duration.days(7), Int64(4000))
     /// The most events of these, and how many places are read at once.
-    private static let (mostEvents, page) = (500, Int64(500))
+    private static let (maxEvents, page) = (500, Int64(500))
     /// The events of at most this many deliveries and records of a rule are added, for at most this many rules of the file.
-    private static let (mostRuns, mostRules) = (20, 10)
+    private static let (maxRuns, maxRules) = (20, 10)
     /// The most timers that come due, and how long the rules may take.
-    private static let (mostFirings, patience) = (2000, Duration.seconds(2))
+    private static let (maxFirings, timeout) = (2000, Duration.seconds(2))
 
     /// - Parameters:
     ///   - book: only the rules of the file, loaded with `record`.
@@ -29,14 +29,14 @@ public struct RecentCoverage: Sendable {
         var names = book.rules.map(\.name)
         if let place = names.firstIndex(of: rule) { names.swapAt(0, place) }
         var stored = try await newest(for: book, in: store, at: now)
-        for name in names.prefix(mostRules) { try await addRuns(of: name, book, record, store, &stored) }
+        for name in names.prefix(maxRules) { try await addRuns(of: name, book, record, store, &stored) }
         let events = stored.values.filter { $0.event.time <= now }.sorted {
             ($0.event.time, $0.sequence) < ($1.event.time, $1.sequence)
         }
         if let first = events.first {
             var test = BackTest(
-                book, from: first.event.time, silences: try await store.silences(), coverage: record, mostFirings: mostFirings)
-            let end = clock.now + patience
+                book, from: first.event.time, silences: try await store.silences(), coverage: record, maxFirings: maxFirings)
+            let end = clock.now + timeout
             for start in stride(from: 0, to: events.count, by: 25) where clock.now < end && !Task.isCancelled {
                 _ = test.feed(events[start..<min(start + 25, events.count)])
             }
@@ -59,7 +59,7 @@ public struct RecentCoverage: Sendable {
         let sources = takesAll || book.rules.contains { $0.sources.isEmpty } ? [] : Array(Set(book.rules.flatMap(\.sources)))
         var found: [Int64: StoredEvent] = [:]
         var through = last
-        while found.count < mostEvents, through > max(0, last - places) {
+        while found.count < maxEvents, through > max(0, last - places) {
             var query = EventQuery(
                 after: max(0, through - page), through: through, types: types, sources: sources, since: now - span,
                 limit: Int(page))
@@ -78,8 +78,8 @@ public struct RecentCoverage: Sendable {
     private static func addRuns(
         of rule: String, _ book: RuleBook, _ record: CoverageRecord, _ store: any Store, _ stored: inout [Int64: StoredEvent]
     ) async throws(StoreError) {
-        let deliveries = try await store.deliveries(DeliveryQuery(rule: rule, limit: mostRuns))
-        let decisions = try await store.decisions(DecisionQuery(rule: rule, limit: mostRuns))
+        let deliveries = try await store.deliveries(DeliveryQuery(rule: rule, limit: maxRuns))
+        let decisions = try await store.decisions(DecisionQuery(rule: rule, limit: maxRuns))
         for delivery in deliveries.map(\.delivery) { book.note(delivery, in: record) }
         let occasions = Set(deliveries.map(\.delivery.id.occasion) + decisions.map(\.occasion))
         let begun = Set(occasions.compactMap(\.begun)).subtracting(stored.keys)

@@ -34,7 +34,7 @@ public struct Configuration: Sendable {
     /// The largest size of a delivery, in bytes.
     public var largestDelivery: Int
     /// The most keys that each rule remembers.
-    public var mostKeys = RuleRegistration.mostKeys
+    public var maxKeys = RuleRegistration.maxKeys
     /// The places of connections, sources and the console in the file.
     var places = SettingPlaces()
     /// The keychain, for the project of this file.

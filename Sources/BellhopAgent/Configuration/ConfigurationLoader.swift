@@ -7,13 +7,13 @@ import YAML
 public struct ConfigurationLoader: Sendable {
     let environment: [String: String]
     private let keychain: Keychain
-    private let patience: Duration
+    private let timeout: Duration
 
-    /// - Parameter patience: how long a command may take to print a secret.
-    public init(environment: [String: String], keychain: Keychain, patience: Duration = .seconds(30)) {
+    /// - Parameter timeout: how long a command may take to print a secret.
+    public init(environment: [String: String], keychain: Keychain, timeout: Duration = .seconds(30)) {
         self.environment = environment
         self.keychain = keychain
-        self.patience = patience
+        self.timeout = timeout
     }
 
     /// How much of the file must be valid.
@@ -55,7 +55,7 @@ public struct ConfigurationLoader: Sendable {
         var problems = Diagnostics()
         let keychain = keychain.of(Self.project(root[ProjectLine.key]?.scalarText, of: file))
         let stores = Self.secretStores(root["secrets"], file: file, folder: PathText.prefix(of: file), &problems)
-        let resolver = SecretResolver(environment: environment, stores: stores, keychain: keychain, patience: patience)
+        let resolver = SecretResolver(environment: environment, stores: stores, keychain: keychain, timeout: timeout)
         let values: SecretResolver.Found
         do throws(SecretError) {
             values = try await resolver.resolve(Self.references(in: root, for: focus))

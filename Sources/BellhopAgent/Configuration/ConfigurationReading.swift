@@ -82,9 +82,9 @@ struct ConfigurationReading {
             retention: Retention(
                 events: retention?.duration("events") ?? .days(30), deliveries: retention?.duration("deliveries") ?? .days(30),
                 forgotten: retention?.duration("forgotten") ?? .days(400), audit: retention?.duration("audit") ?? .days(400)),
-            largestDelivery: settings.integer("max_delivery") ?? RuleSurroundings.largestDelivery, places: places,
+            largestDelivery: settings.integer("max_delivery") ?? RuleContext.largestDelivery, places: places,
             keychain: keychain)
-        if let most = retention?.integer("keys") { configuration.mostKeys = most }
+        if let most = retention?.integer("keys") { configuration.maxKeys = most }
         configuration.allowsExec = settings.boolean("allow_exec") ?? false
         configuration.inbound = inbound.configuration
         configuration.console = ConsoleReading(path: path).configuration(settings.record("console"), root["console"], &reader)

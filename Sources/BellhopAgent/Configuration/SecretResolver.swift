@@ -6,7 +6,7 @@ struct SecretResolver: Sendable {
     var stores: [SecretStore]
     var keychain: Keychain
     /// How long a command may take.
-    var patience: Duration
+    var timeout: Duration
 
     /// The result. A name that no store has is in neither dictionary.
     struct Found: Sendable {
@@ -41,7 +41,7 @@ struct SecretResolver: Sendable {
     ) async throws(SecretError) -> SecretStore? {
         var refusal: SecretStore.Refusal?
         for store in stores {
-            switch try await store.secret(reference.name, keychain: keychain, patience: patience) {
+            switch try await store.secret(reference.name, keychain: keychain, timeout: timeout) {
             case .value(let value):
                 found.values[reference] = value
                 return store

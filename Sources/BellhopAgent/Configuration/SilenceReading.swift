@@ -113,11 +113,11 @@ struct SilenceReading {
 
 extension SilenceEntry {
     /// The mistakes in the conditions of the silences of bellhop.yaml.
-    static func problems(_ entries: [SilenceEntry], surroundings: RuleSurroundings) -> Diagnostics {
+    static func problems(_ entries: [SilenceEntry], context: RuleContext) -> Diagnostics {
         var problems = Diagnostics()
         for entry in entries {
             guard let when = entry.when else { continue }
-            problems.report(SilenceBook.problems(of: when, surroundings: surroundings, at: entry.placeInCondition))
+            problems.report(SilenceBook.problems(of: when, context: context, at: entry.placeInCondition))
         }
         return problems
     }

@@ -16,7 +16,7 @@ public struct RuleWorkshop: Sendable {
     /// The largest text of a rule file, in bytes.
     public static let largest = 256 << 10
     /// The most files of tests that are run for one file.
-    private static let mostTests = 50
+    private static let maxTests = 50
 
     /// - Parameters:
     ///   - places: where rule files are read from.
@@ -72,7 +72,7 @@ public struct RuleWorkshop: Sendable {
             found.filter { file in
                 file.path.hasSuffix("/\(stem).test.yaml") || file.path.hasSuffix("/\(stem).test.yml")
                     || String(decoding: file.bytes, as: UTF8.self).contains(name)
-            }.prefix(mostTests))
+            }.prefix(maxTests))
     }
 
     /// The files in force. Edited files replace those of the same path, or are added.

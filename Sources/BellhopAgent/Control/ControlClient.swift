@@ -31,7 +31,7 @@ public struct ControlClient: Sendable {
             throw InquiryError(
                 .badRequest, "Another user's program listens at \(path), so Bellhop ignores it: remove it, or run as its user.")
         }
-        var wait = timeval(tv_sec: Self.patience, tv_usec: 0)
+        var wait = timeval(tv_sec: Self.timeout, tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
         var question = inquiry.json
         if let person = Person.current { question["by"] = person.json }
@@ -46,7 +46,7 @@ public struct ControlClient: Sendable {
             case .timeOut:
                 throw InquiryError(
                     .badRequest,
-                    "The running agent did not answer for \(Self.patience) seconds at \(path)\(Self.after(rows)). Try again, and look at its log."
+                    "The running agent did not answer for \(Self.timeout) seconds at \(path)\(Self.after(rows)). Try again, and look at its log."
                 )
             }
             switch ControlFrame(line: line) {
@@ -63,7 +63,7 @@ public struct ControlClient: Sendable {
     }
 
     /// How many seconds of silence end the exchange.
-    private static let patience = 30
+    private static let timeout = 30
 
     private func cutOff(after rows: Int) -> InquiryError {
         InquiryError(

@@ -8,7 +8,7 @@ public struct FilteredEvents: Sendable {
     public var query: EventQuery
 
     /// The most events that one search reads; the next search continues before them.
-    public static let mostSeen = 20_000
+    public static let maxSeen = 20_000
     private static let step = 500
 
     public init(_ filter: EventFilter, _ query: EventQuery) {
@@ -27,7 +27,7 @@ public struct FilteredEvents: Sendable {
         ask: (EventQuery) async throws(Failure) -> (events: [StoredEvent], count: Int)
     ) async throws(Failure) -> SearchPage {
         var page = SearchPage(next: before)
-        while page.seen < Self.mostSeen, page.seen == 0 || !isOver() {
+        while page.seen < Self.maxSeen, page.seen == 0 || !isOver() {
             var query = query
             query.through = page.next.map { $0 - 1 }
             query.limit = Self.step
@@ -87,7 +87,7 @@ public struct FilteredDeliveries: Sendable {
     public var query: DeliveryQuery
 
     /// The most deliveries that one search reads; the next search continues before them.
-    public static let mostSeen = 20_000
+    public static let maxSeen = 20_000
     private static let step = 500
 
     public init(_ condition: DeliveryCondition, _ query: DeliveryQuery) {
@@ -106,7 +106,7 @@ public struct FilteredDeliveries: Sendable {
         ask: (DeliveryQuery) async throws(Failure) -> [JSON]
     ) async throws(Failure) -> SearchPage {
         var page = SearchPage(next: before)
-        while page.seen < Self.mostSeen, page.seen == 0 || !isOver() {
+        while page.seen < Self.maxSeen, page.seen == 0 || !isOver() {
             var query = query
             query.through = page.next.map { $0 - 1 }
             query.limit = Self.step

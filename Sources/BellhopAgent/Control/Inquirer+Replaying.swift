@@ -43,10 +43,10 @@ extension Inquirer {
             agent?.events.ring()
             return ["replayed": .int(Int64(count)), "agent": .bool(agent != nil)]
         }
-        let surroundings = Surroundings(store: store, clock: clock, signals: Signals([]))
+        let context = EngineContext(store: store, clock: clock, signals: Signals([]))
         let now = clock.now
         let replays = events.map { Replay(id: 0, event: $0, rule: request.rule, isForced: request.isForced, at: now) }
-        let routings = try await surroundings.preview(replays, by: book)
+        let routings = try await context.preview(replays, by: book)
         let paused = try await store.pauses().compactMap { pause -> String? in
             guard case .rule(let name) = pause.subject, request.rule.map({ $0 == name }) ?? true else { return nil }
             return name

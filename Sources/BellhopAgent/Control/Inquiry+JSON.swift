@@ -126,7 +126,7 @@ extension Inquiry {
             self = .history(
                 HistoryQuery(
                     task: json["task"]?.asString, event: json["event"]?.asString, through: json["through"]?.asInt,
-                    withCauses: json["with_causes"] == true, limit: min(limit, HistoryQuery.mostEvents)))
+                    withCauses: json["with_causes"] == true, limit: min(limit, HistoryQuery.maxEvents)))
         case "activity": self = .activity
         case "tokens": self = .tokens
         case "add_token":

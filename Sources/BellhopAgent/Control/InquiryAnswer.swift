@@ -32,7 +32,7 @@ public struct InquiryAnswer: Sendable {
     /// How many rows are read from the store at once.
     private static let page = 500
     /// The longest wait for an event; a client gives up after a longer silence.
-    private static let patience = Duration.seconds(20)
+    private static let timeout = Duration.seconds(20)
 
     init(to inquiry: Inquiry, by inquirer: Inquirer) {
         self.inquiry = inquiry
@@ -99,7 +99,7 @@ public struct InquiryAnswer: Sendable {
             query.after = max(seen ?? 0, after)
             query.limit = asked.limit
             inquiry = .events(query, waits: waits)
-            let deadline = deadline ?? inquirer.clock.now + Self.patience
+            let deadline = deadline ?? inquirer.clock.now + Self.timeout
             guard let bell, inquirer.clock.now < deadline, !Task.isCancelled else { return endOfEvents }
             self.deadline = deadline
             await bell.wait(after: rings, until: deadline, on: inquirer.clock)

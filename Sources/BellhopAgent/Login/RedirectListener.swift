@@ -26,7 +26,7 @@ public enum RedirectListener {
     ///   - interpret: returns the meaning of a request, from its target.
     ///   - ready: called once the listener accepts connections.
     public static func wait(
-        port: Int, path: String, atMost patience: Duration, interpret: @escaping @Sendable (String) -> Redirect, ready: () -> Void
+        port: Int, path: String, atMost timeout: Duration, interpret: @escaping @Sendable (String) -> Redirect, ready: () -> Void
     ) async -> Outcome {
         let (outcomes, continuation) = AsyncStream.makeStream(of: Outcome.self)
         let group = MultiThreadedEventLoopGroup.singleton
@@ -45,7 +45,7 @@ public enum RedirectListener {
         } catch {
             return .cannotListen
         }
-        let timeout = group.any().scheduleTask(in: .nanoseconds(patience.wholeNanoseconds)) {
+        let expiry = group.any().scheduleTask(in: .nanoseconds(timeout.wholeNanoseconds)) {
             _ = continuation.yield(.timedOut)
         }
         ready()
@@ -54,7 +54,7 @@ public enum RedirectListener {
             outcome = first
             break
         }
-        timeout.cancel()
+        expiry.cancel()
         try? await channel.close()
         return outcome
     }

@@ -26,11 +26,11 @@ public enum SecretStore: Sendable, Hashable {
         var isWrongName = false
     }
 
-    func secret(_ name: String, keychain: Keychain, patience: Duration) async throws(SecretError) -> Answer {
+    func secret(_ name: String, keychain: Keychain, timeout: Duration) async throws(SecretError) -> Answer {
         switch self {
         case .keychain: return try keychain.secret(name).map(Answer.value) ?? .absent
         case .folder(let folder): return try Self.file("\(folder)/\(name)").map(Answer.value) ?? .absent
-        case .command(let words): return try await Self.output(of: words, name, patience: patience)
+        case .command(let words): return try await Self.output(of: words, name, timeout: timeout)
         }
     }
 
@@ -45,7 +45,7 @@ public enum SecretStore: Sendable, Hashable {
     }
 
     /// Only the command's first word is shown: the others may contain a token.
-    private static func output(of words: [String], _ name: String, patience: Duration) async throws(SecretError) -> Answer {
+    private static func output(of words: [String], _ name: String, timeout: Duration) async throws(SecretError) -> Answer {
         guard let program = words.first else { return .absent }
         var options = PlatformOptions()
         // Its whole process group ends with it. Without a terminal, it cannot wait for a person.
@@ -64,7 +64,7 @@ public enum SecretStore: Sendable, Hashable {
                     )
                 }
                 group.addTask {
-                    try await Task.sleep(for: patience)
+                    try await Task.sleep(for: timeout)
                     return nil
                 }
                 defer { group.cancelAll() }
@@ -81,7 +81,7 @@ public enum SecretStore: Sendable, Hashable {
         guard let ended else {
             throw SecretError(
                 "The command `\(program)` of `secrets:` was stopped: it had not printed the secret `\(name)` after "
-                    + "\(patience.components.seconds) seconds. Does it wait for a passphrase?",
+                    + "\(timeout.components.seconds) seconds. Does it wait for a passphrase?",
                 isTemporary: true)
         }
         switch ended.terminationStatus {

@@ -131,7 +131,7 @@ public struct TouchPointsSource: Source {
     }
 
     /// Low, because each departure needs a request of its own.
-    public var mostDepartures: Int { 50 }
+    public var maxDepartures: Int { 50 }
 
     public func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
         var details = Details()

@@ -9,7 +9,7 @@ struct NetworkExamination: Sendable {
     var address: HTTPAddress
     var clock: any AgentClock
     /// The time limit of each step.
-    var patience: Duration = .seconds(5)
+    var timeout: Duration = .seconds(5)
 
     func findings() async -> [Finding] {
         let target = configuration.proxy ?? address
@@ -96,7 +96,7 @@ struct NetworkExamination: Sendable {
         let context = try NIOSSLContext(configuration: tls)
         let channel = try await connect(address)
         let promise = channel.eventLoop.makePromise(of: HandshakeWatch.Certificate.self)
-        let late = channel.eventLoop.scheduleTask(in: .nanoseconds(patience.wholeNanoseconds)) { promise.fail(TimedOut()) }
+        let late = channel.eventLoop.scheduleTask(in: .nanoseconds(timeout.wholeNanoseconds)) { promise.fail(TimedOut()) }
         let host = address.host
         channel.eventLoop.execute {
             do {
@@ -128,7 +128,7 @@ struct NetworkExamination: Sendable {
 
     private func connect(_ address: HTTPAddress) async throws -> any Channel {
         try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .connectTimeout(.nanoseconds(patience.wholeNanoseconds))
+            .connectTimeout(.nanoseconds(timeout.wholeNanoseconds))
             .connect(host: address.host, port: address.port).get()
     }
 }

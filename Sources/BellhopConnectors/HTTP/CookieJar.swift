@@ -36,13 +36,13 @@ public struct CookieJar: Sendable, Hashable {
             }
         }
         // Drops the oldest. They all belong to one host.
-        while cookies.count > Self.mostCookies || cookies.reduce(0, { $0 + $1.size }) > Self.largestJar { cookies.removeFirst() }
+        while cookies.count > Self.maxCookies || cookies.reduce(0, { $0 + $1.size }) > Self.largestJar { cookies.removeFirst() }
     }
 
     // The limits are the minimum a client must support (RFC 6265, section 6.1), because one request may carry all cookies.
     /// In bytes, with its attributes.
     private static let largestCookie = 4096
-    private static let mostCookies = 50
+    private static let maxCookies = 50
     /// Names and values together, in bytes.
     private static let largestJar = 16 << 10
 

@@ -204,13 +204,13 @@ public final class HTTPConnection: HTTPExchange {
         let template = try HTTPClient.Request(url: address, method: HTTPMethod(rawValue: request.method))
         templates.withLock { templates in
             // Polls may request ever new addresses.
-            if templates.count >= Self.mostTemplates { templates = [:] }
+            if templates.count >= Self.maxTemplates { templates = [:] }
             templates[key] = template
         }
         return template
     }
 
-    private static let mostTemplates = 32
+    private static let maxTemplates = 32
 
     /// Adds the client certificate.
     private static func add(

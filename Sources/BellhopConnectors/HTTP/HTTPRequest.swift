@@ -31,7 +31,7 @@ public struct HTTPRequest: Sendable, Hashable {
     }
 
     /// The most redirects followed for one request.
-    static let mostRedirects = 5
+    static let maxRedirects = 5
 
     /// Adds the current trace context, unless the request has one (W3C Trace Context, section 3.2).
     mutating func addTraceContext() {

@@ -162,7 +162,7 @@ struct SessionState: Sendable {
             guard let token else { return .sendCredentials }
             csrfToken = token
             return tokenAdded(at: now)
-        case .moved(let target) where request.onSessionEnd == .resend && request.hops < HTTPRequest.mostRedirects:
+        case .moved(let target) where request.onSessionEnd == .resend && request.hops < HTTPRequest.maxRedirects:
             self.request?.hops += 1
             self.request?.call.target = target
             return resume(at: now)

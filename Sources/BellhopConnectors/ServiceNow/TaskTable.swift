@@ -10,7 +10,7 @@ struct TaskTable: Sendable {
     var timeout: Duration?
 
     /// The maximal number of unlisted tasks read per poll.
-    static let mostDepartures = 1000
+    static let maxDepartures = 1000
 
     struct Rows: Sendable {
         /// The tasks that could be read.

@@ -12,7 +12,7 @@ public struct TrackerSource: Source {
     private let timeout: Duration?
     private let journal: JournalWatch?
 
-    public var mostDepartures: Int { TaskTable.mostDepartures }
+    public var maxDepartures: Int { TaskTable.maxDepartures }
 
     /// - Parameter settings: checked against ``manifest``.
     public init(name: String, settings: Settings, connection: ServiceNowConnection) throws(ConnectorError) {

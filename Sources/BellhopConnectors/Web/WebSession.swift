@@ -98,7 +98,7 @@ final class WebSession: HTTPExchange {
                 throw failure(of: response, expecting: expected)
             }
             request.address = try next(response, from: request.address)
-            guard seen.insert(request.address).inserted, seen.count <= HTTPRequest.mostRedirects + 1 else {
+            guard seen.insert(request.address).inserted, seen.count <= HTTPRequest.maxRedirects + 1 else {
                 throw Failure(.badAnswer, .retry(after: nil), "\(label) redirects in a loop.")
             }
         }

@@ -123,7 +123,7 @@ struct Writer: Sendable {
     var place: String
 
     /// The limit on the rests that the server may request during a lookup after a write, in total.
-    private static let patience = Duration.seconds(60)
+    private static let timeout = Duration.seconds(60)
 
     private var noteStore: DeliveryNote { DeliveryNote(of: delivery, in: notebook) }
 
@@ -218,7 +218,7 @@ struct Writer: Sendable {
 
     /// Repeats a lookup after short rests that the server requests, because they say nothing about the write.
     private func lookUpDespiteRests<W: Write>(_ write: inout W) async throws(Failure) -> Lookup {
-        var left = Self.patience
+        var left = Self.timeout
         while true {
             do throws(Failure) {
                 return try await write.lookUp(.answered)

@@ -27,7 +27,7 @@ struct DeliverySearch: Sendable {
                 rows: rows.reversed(), next: rows.count == limit ? rows.first?["place"]?.asInt : nil, seen: rows.count)
         }
         let clock = call.view.clock
-        let end = clock.now + EventSearch.patience
+        let end = clock.now + EventSearch.timeout
         return try await FilteredDeliveries(condition, query).rows(
             limit: limit, before: before, at: clock.now, isOver: { clock.now >= end }
         ) { query async throws(Problem) in try await call.ask(.deliveries(query)).rows }
@@ -40,7 +40,7 @@ struct TaskSearch: Sendable {
     private let condition: TaskCondition?
 
     /// The most tasks that one search evaluates; the next page continues after them.
-    static let mostSeen = 20_000
+    static let maxSeen = 20_000
 
     init(_ call: Call) throws(Problem) {
         self.call = call
@@ -60,8 +60,8 @@ struct TaskSearch: Sendable {
         var later = keyed.filter { $0.key > after }.sorted { $0.key < $1.key }
         var (next, failures): (String?, SearchFailures) = (nil, .init())
         if let condition {
-            if later.count > Self.mostSeen { next = later[Self.mostSeen - 1].key }
-            later = Array(later.prefix(Self.mostSeen))
+            if later.count > Self.maxSeen { next = later[Self.maxSeen - 1].key }
+            later = Array(later.prefix(Self.maxSeen))
             let tasks = later.map { entry in
                 let task = entry.row["task"] ?? .null
                 return (
@@ -70,7 +70,7 @@ struct TaskSearch: Sendable {
                 )
             }
             let (clock, looked) = (call.view.clock, later)
-            let end = clock.now + EventSearch.patience
+            let end = clock.now + EventSearch.timeout
             let matched = condition.matches(among: tasks, at: clock.now, limit: limit, isOver: { clock.now >= end })
             failures = matched.failures
             if matched.seen < looked.count { next = looked[matched.seen - 1].key }

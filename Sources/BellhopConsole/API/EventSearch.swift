@@ -31,7 +31,7 @@ struct EventSearch: Sendable {
                 rows: rows.reversed(), next: rows.count == limit ? rows.first?["sequence"]?.asInt : nil, seen: rows.count)
         }
         let (inquirer, clock) = (call.view.inquirer, call.view.clock)
-        let end = clock.now + Self.patience
+        let end = clock.now + Self.timeout
         return try await FilteredEvents(filter, query(through: nil, limit: limit)).rows(
             limit: limit, before: before, at: clock.now, isOver: { clock.now >= end }
         ) { query async throws(Problem) in
@@ -40,7 +40,7 @@ struct EventSearch: Sendable {
     }
 
     /// The time limit of one search. The next page continues after the last row evaluated in this time.
-    static let patience = Duration.milliseconds(75)
+    static let timeout = Duration.milliseconds(75)
 
     /// The events as they happen, as a stream.
     func stream() throws(Problem) -> ConsoleAnswer {
@@ -61,7 +61,7 @@ struct EventSearch: Sendable {
             return !matched.places.isEmpty
         }
         guard let viewer else {
-            throw Problem(503, "\(LiveFeed.mostViewers) viewers watch already. Try again later.", retryAfter: 30)
+            throw Problem(503, "\(LiveFeed.maxViewers) viewers watch already. Try again later.", retryAfter: 30)
         }
         return ConsoleAnswer(stream: "text/event-stream", viewer)
     }

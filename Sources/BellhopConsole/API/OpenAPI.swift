@@ -84,7 +84,7 @@ enum OpenAPI {
                     "report",
                     .nullable(
                         .any(
-                            "What the rules would have done. Lists have at most \(BackTestJobs.mostInList) members; `cut` is there, and true, if one had more."
+                            "What the rules would have done. Lists have at most \(BackTestJobs.maxInList) members; `cut` is there, and true, if one had more."
                         ))
                 ),
             ], optional: ["report"]),

@@ -184,7 +184,7 @@ extension Operations {
         let status = try await call.ask(.status).end
         let stopped = status["stopped"]?.asArray ?? []
         let undecided = status["undecided"]?.asArray ?? []
-        let query = DeliveryQuery(states: [.available, .waiting, .running, .quiet], limit: mostRows)
+        let query = DeliveryQuery(states: [.available, .waiting, .running, .quiet], limit: maxRows)
         let open = try await call.ask(.deliveries(query)).rows
         let waiting = open.reduce(into: [:]) { $0[$1["receiver"].text, default: 0] += 1 as Int64 }
         return call.view.connections.map { name, kind in
@@ -193,7 +193,7 @@ extension Operations {
                 "receiver": .string(name), "kind": .string(kind),
                 "rate": call.view.rates[name].map(JSON.string) ?? .null,
                 "stopped": stopped.first { $0["receiver"]?.asString == name } ?? .null,
-                "waiting": .int(waiting[name] ?? 0), "more_wait": .bool(open.count == mostRows),
+                "waiting": .int(waiting[name] ?? 0), "more_wait": .bool(open.count == maxRows),
                 "undecided": .int(mine.reduce(0) { $0 + ($1["count"]?.asInt ?? 0) }),
             ]
         }

@@ -103,7 +103,7 @@ struct TestCaseFromEvents: Sendable {
     let test: ExplainedTest
 
     /// The most events of other tasks to include, for rules that count or group over tasks.
-    private static let mostNeighbours = 500
+    private static let maxNeighbours = 500
 
     /// - Throws: 404 if no event is stored, 422 if a test cannot express it.
     init(_ call: Call, task: String?, event id: String?) async throws(Problem) {
@@ -114,7 +114,7 @@ struct TestCaseFromEvents: Sendable {
         var known = [asked]
         if id != nil { known.append(try await Self.facts(call, HistoryQuery(task: last.event.subject, limit: 50))) }
         let place = known.flatMap(\.events).map(\.sequence).max() ?? last.sequence
-        known.append(try await Self.facts(call, HistoryQuery(through: place, limit: Self.mostNeighbours)))
+        known.append(try await Self.facts(call, HistoryQuery(through: place, limit: Self.maxNeighbours)))
         known[0].takeSilences(try await call.ask(.silences(ended: true)).end)
         let turn = try call.jobs.checkLimit.enter()
         defer { turn.leave() }

@@ -8,9 +8,9 @@ enum Operations {
     static let all: [Operation] = reading + trials + acting + workbench + backTests
 
     /// The most rows of one answer.
-    static let mostRows = 1000
+    static let maxRows = 1000
 
-    static let limit = Operation.Parameter("limit", "The most rows; 100 by default.", .count(most: mostRows))
+    static let limit = Operation.Parameter("limit", "The most rows; 100 by default.", .count(most: maxRows))
     static let before = Operation.Parameter("before", "Only rows before this place: `next` of the previous page.", .place)
     static let since = Operation.Parameter("since", "Only rows newer than this, such as `7d`.", .span)
 

@@ -14,7 +14,7 @@ struct SilencePreview: Sendable {
 
     /// The most deliveries and the most of their events that are read.
     private static let most = 2000
-    private static let mostEvents = 500
+    private static let maxEvents = 500
 
     init(_ silence: Silence, since: Timestamp, _ call: Call) async throws(Problem) {
         var backdated = silence
@@ -36,7 +36,7 @@ struct SilencePreview: Sendable {
         }
         let filter = try EventSearch.filter(when, call)
         var answers: [String: Bool?] = [:]
-        let end = now + EventSearch.patience
+        let end = now + EventSearch.timeout
         for row in covered {
             guard call.view.clock.now < end || answers.isEmpty else {
                 isCut = true
@@ -47,7 +47,7 @@ struct SilencePreview: Sendable {
                 continue
             }
             if !answers.keys.contains(id) {
-                guard answers.count < Self.mostEvents else {
+                guard answers.count < Self.maxEvents else {
                     isCut = true
                     break
                 }
@@ -70,11 +70,11 @@ struct SilencePreview: Sendable {
     }
 
     /// The most deliveries in an answer.
-    private static let mostShown = 100
+    private static let maxShown = 100
 
     var json: JSON {
         [
-            "count": .int(Int64(deliveries.count)), "deliveries": .array(Array(deliveries.prefix(Self.mostShown))),
+            "count": .int(Int64(deliveries.count)), "deliveries": .array(Array(deliveries.prefix(Self.maxShown))),
             "unknown": .int(Int64(unknown)), "cut": .bool(isCut),
         ]
     }

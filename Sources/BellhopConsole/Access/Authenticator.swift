@@ -11,12 +11,12 @@ final class Authenticator: Sendable {
     /// A session ends after this time without a request.
     static let idle = Duration.seconds(12 * 3600)
     /// The most sessions, of all users and of one user. A further session ends the one that was idle longest.
-    static let mostSessions = 1000
-    static let mostOfOne = 50
+    static let maxSessions = 1000
+    static let maxOfOne = 50
     /// How many wrong tokens an address may send within ``span``; further ones get 429.
-    static let mostFailures = 10
+    static let maxFailures = 10
     static let span = Duration.seconds(60)
-    private static let mostAddresses = 1000
+    private static let maxAddresses = 1000
     /// The lifetime of a session that began at an OpenID provider.
     static let accountSpan = Duration.seconds(12 * 3600)
 
@@ -142,7 +142,7 @@ final class Authenticator: Sendable {
         let session = Visitor.Session(id: ConsoleToken.random(), formToken: ConsoleToken.random())
         state.withLock { state in
             let own = state.sessions.filter { $0.value.owner.name == owner.name }
-            let full = own.count >= Self.mostOfOne ? own : state.sessions.count >= Self.mostSessions ? state.sessions : [:]
+            let full = own.count >= Self.maxOfOne ? own : state.sessions.count >= Self.maxSessions ? state.sessions : [:]
             if let oldest = full.min(by: { $0.value.used < $1.value.used }) { state.sessions[oldest.key] = nil }
             state.sessions[ConsoleToken.hash(of: session.id)] = Entry(session: session, owner: owner, used: view.clock.now)
         }
@@ -200,12 +200,12 @@ final class Authenticator: Sendable {
     private func wait(from address: String, isWrong: Bool) -> Duration? {
         let now = view.clock.now
         return state.withLock { state in
-            if state.failures.count >= Self.mostAddresses {
+            if state.failures.count >= Self.maxAddresses {
                 state.failures = state.failures.filter { now - $0.value.last! < Self.span }
             }
-            if state.failures.count >= Self.mostAddresses { state.failures.removeAll() }
+            if state.failures.count >= Self.maxAddresses { state.failures.removeAll() }
             let recent = (state.failures[address] ?? []).filter { now - $0 < Self.span }
-            guard recent.count < Self.mostFailures else { return Self.span - (now - recent[0]) }
+            guard recent.count < Self.maxFailures else { return Self.span - (now - recent[0]) }
             if isWrong { state.failures[address] = recent + [now] }
             return nil
         }

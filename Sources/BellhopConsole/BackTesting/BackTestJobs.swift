@@ -36,12 +36,12 @@ final class BackTestJobs: Sendable {
     }
 
     /// The most jobs that wait.
-    static let mostWaiting = 4
+    static let maxWaiting = 4
     /// The most ended jobs that are kept, and for how long.
-    static let mostKept = 20
+    static let maxKept = 20
     static let retention = Duration.seconds(3600)
     /// The time limit of a back-test.
-    static let patience = Duration.seconds(600)
+    static let timeout = Duration.seconds(600)
 
     private struct State {
         /// All jobs, oldest first.
@@ -75,9 +75,9 @@ final class BackTestJobs: Sendable {
     func add(_ plan: BackTestPlan, about: String, span: Duration, by name: String) throws(Problem) -> Job {
         let job = Job(id: Hexadecimal.random(), by: name, about: about, span: span, asked: view.clock.now, plan: plan)
         let isAdded = state.withLock { state in
-            guard state.jobs.count(where: { $0.state == .waiting }) < Self.mostWaiting else { return false }
+            guard state.jobs.count(where: { $0.state == .waiting }) < Self.maxWaiting else { return false }
             state.jobs.append(job)
-            let surplus = state.jobs.count(where: \.isOver) - Self.mostKept
+            let surplus = state.jobs.count(where: \.isOver) - Self.maxKept
             for _ in 0..<max(0, surplus) {
                 if let oldest = state.jobs.firstIndex(where: \.isOver) { state.jobs.remove(at: oldest) }
             }
@@ -85,7 +85,7 @@ final class BackTestJobs: Sendable {
         }
         guard isAdded else {
             throw Problem(
-                429, "\(Self.mostWaiting) back-tests are waiting already: try again when one of them has run.", retryAfter: 10)
+                429, "\(Self.maxWaiting) back-tests are waiting already: try again when one of them has run.", retryAfter: 10)
         }
         bell.ring()
         return job
@@ -137,7 +137,7 @@ final class BackTestJobs: Sendable {
     private func perform(_ job: Job) async {
         guard let workshop = view.workshop, let plan = job.plan else { return }
         let thread = LowPriorityThreads(count: 1)
-        let deadline = view.clock.now + Self.patience
+        let deadline = view.clock.now + Self.timeout
         await withTaskGroup(of: Void.self) { group in
             group.addTask(executorPreference: thread) { await self.report(job.id, plan, workshop) }
             group.addTask {
@@ -151,7 +151,7 @@ final class BackTestJobs: Sendable {
     }
 
     private func endOverdue(_ id: String) {
-        let minutes = Self.patience.components.seconds / 60
+        let minutes = Self.timeout.components.seconds / 60
         change(id) { job, now in
             Self.finish(
                 &job, .ended, at: now, problem: "It took more than \(minutes) minutes: choose a shorter time, or fewer rules.")
@@ -163,9 +163,9 @@ final class BackTestJobs: Sendable {
             let report = try await workshop.run(plan) { progress in change(id) { job, _ in job.progress = progress } }
             if Task.isCancelled { return }
             let (whole, coverage) = (report.json, plan.measuredCoverage)
-            var json = whole.cut(to: Self.mostInList)
+            var json = whole.cut(to: Self.maxInList)
             if json != whole { json = json.with("cut", true) }
-            if let coverage { json = json.with("coverage", coverage.json.cut(to: Self.mostInList)) }
+            if let coverage { json = json.with("coverage", coverage.json.cut(to: Self.maxInList)) }
             change(id) { job, now in
                 job.report = json
                 job.coverage = coverage
@@ -178,7 +178,7 @@ final class BackTestJobs: Sendable {
     }
 
     /// The most members of a list in a report.
-    static let mostInList = BackTestReport.mostSent
+    static let maxInList = BackTestReport.maxSent
 
     /// Changes a job, unless it has ended.
     private func change(_ id: String, _ change: (inout Job, Timestamp) -> Void) {

@@ -44,10 +44,10 @@ final class LiveFeed: Sendable {
     private static let most = 2000
     private static let page = 500
     /// The most bytes sent at once, unless one event has more. This limits the memory for thousands of viewers.
-    private static let mostSent = 16 << 10
+    private static let maxSent = 16 << 10
     /// The bandwidth of all viewers together, in bytes per second, and how many viewers are served per second: viewers must not slow
     /// routing. With 1,000 viewers each is served about twice a second; a few viewers are not limited.
-    private static let (mostBytes, mostServed) = (16 << 20, 2000)
+    private static let (maxBytes, maxServed) = (16 << 20, 2000)
     /// The longest and the shortest pause of a viewer between two pieces; a shorter pause is left out.
     private static let (longestPause, shortestPause) = (Duration.seconds(2), Duration.milliseconds(60))
     /// The longest pause of the reader after a full page: it limits the stream to 5,000 events per second, and later events wait.
@@ -55,7 +55,7 @@ final class LiveFeed: Sendable {
     /// Each viewer gets something at least this often, so that proxies keep the connection; its credentials are checked as often.
     fileprivate static let pulse = Duration.seconds(15)
     /// The most viewers.
-    static let mostViewers = 5000
+    static let maxViewers = 5000
 
     fileprivate let view: AgentView
     private let state = Mutex(State())
@@ -109,8 +109,8 @@ final class LiveFeed: Sendable {
     /// How long a viewer pauses after a piece; nil without a pause.
     fileprivate func pause(after bytes: Int) -> Duration? {
         let viewers = viewers
-        let ofBytes = Duration.microseconds(bytes * viewers / (Self.mostBytes / 1_000_000))
-        let pause = min(Self.longestPause, max(ofBytes, .microseconds(viewers * 1_000_000 / Self.mostServed)))
+        let ofBytes = Duration.microseconds(bytes * viewers / (Self.maxBytes / 1_000_000))
+        let pause = min(Self.longestPause, max(ofBytes, .microseconds(viewers * 1_000_000 / Self.maxServed)))
         return pause < Self.shortestPause ? nil : pause
     }
 
@@ -129,7 +129,7 @@ final class LiveFeed: Sendable {
         accepts: @escaping @Sendable (StoredEvent, inout SearchFailures) -> Bool
     ) -> Viewer? {
         let hasRoom = state.withLock { state in
-            guard state.viewers < Self.mostViewers else { return false }
+            guard state.viewers < Self.maxViewers else { return false }
             state.viewers += 1
             return true
         }
@@ -220,7 +220,7 @@ final class LiveFeed: Sendable {
         var (count, bytes) = (0, 0)
         for item in items where count < page {
             bytes += item.text.utf8.count
-            if count > 0, bytes > mostSent { break }
+            if count > 0, bytes > maxSent { break }
             count += 1
         }
         return Array(items.prefix(count))

@@ -108,7 +108,7 @@ struct BackTestPage {
         let t = context.t
         let all = list?.asArray ?? []
         let left = Int(count?.asInt ?? Int64(all.count)) - most
-        let isMore = count == nil && all.count == BackTestJobs.mostInList
+        let isMore = count == nil && all.count == BackTestJobs.maxInList
         let more: HTML = left > 0 ? "<p>+ \(left)\(isMore ? "+" : "" as HTML)</p>" : ""
         let rows = all.prefix(most).map { delivery -> [HTML] in
             [

@@ -23,7 +23,7 @@ struct WebServer: Sendable {
     /// The largest size of a request's address and header fields, in bytes. The longest condition fits, even percent-encoded.
     private static let largestHead = 32 << 10
     /// The most open connections, including viewers of live events.
-    private static let mostConnections = 6000
+    private static let maxConnections = 6000
 
     /// - Parameters:
     ///   - setting: the setting of bellhop.yaml that names its address.
@@ -60,7 +60,7 @@ struct WebServer: Sendable {
     }
 
     private func run(at place: InboundServer.Address, on loop: MultiThreadedEventLoopGroup) async throws {
-        let connections = InboundConnections(most: Self.mostConnections)
+        let connections = InboundConnections(most: Self.maxConnections)
         let http = HTTP1Channel(
             responder: { [answer] request, writer, channel in
                 try await Self.respond(request, writer, channel.remoteAddress?.ipAddress ?? "", answer)

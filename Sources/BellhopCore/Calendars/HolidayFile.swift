@@ -45,13 +45,13 @@ public struct HolidayFile: Sendable {
     private static let most = 100_000
 
     /// The most days that are examined for repeated entries, which limits the time that a file can take.
-    private static let mostWork = 5_000_000
+    private static let maxWork = 5_000_000
 
     public func holidays(_ bytes: [UInt8]) throws(Malformed) -> Holidays {
         let entries = try entries(bytes)
         var days: Set<CivilDate> = []
         var times: [Range<Timestamp>] = []
-        var work = Self.mostWork
+        var work = Self.maxWork
         let closing = entries.filter { $0.text("STATUS") != "CANCELLED" }
         if let first = closing.first, closing.allSatisfy({ $0.text("TRANSP") == "TRANSPARENT" }) {
             throw Malformed(

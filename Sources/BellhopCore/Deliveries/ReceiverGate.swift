@@ -29,7 +29,7 @@ public struct ReceiverGate: Sendable, Hashable {
     private var resumed = Timestamp.distantPast
 
     /// The circuit breaker opens after this many failures in a row.
-    public static let mostFailures = 5
+    public static let maxFailures = 5
     /// How long it stays open.
     private static let open = Backoff(base: .seconds(5), factor: 2, cap: .seconds(120))
 
@@ -118,7 +118,7 @@ public struct ReceiverGate: Sendable, Hashable {
         let before = stops[.failures]
         // An attempt that began before the breaker opened belongs to the same burst of failures.
         if let before, began <= before.since { return }
-        guard before != nil || failures >= Self.mostFailures else { return }
+        guard before != nil || failures >= Self.maxFailures else { return }
         let latest = before.flatMap { stop in stop.until.map { $0 - stop.since } }
         let wait = latest.map { min(max($0, Self.open.base) * Self.open.factor, Self.open.cap) } ?? Self.open.base
         let stop = ReceiverStop(receiver: receiver, cause: .failures, since: now, until: now + wait, why: why)

@@ -165,9 +165,9 @@ public struct ReceiverPace: Sendable, Hashable {
             guard streak >= 3 else { return }
             (proven, failedTrials, hasSpedUp) = (nil, 0, true)
         }
-        let patience = 1 << min(failedTrials, 5)
-        let isLong = streak >= 3 && now - since >= .seconds(30 * patience)
-        guard streak >= (hasSpedUp ? 3 : 30 * patience) || isLong else { return }
+        let backoff = 1 << min(failedTrials, 5)
+        let isLong = streak >= 3 && now - since >= .seconds(30 * backoff)
+        guard streak >= (hasSpedUp ? 3 : 30 * backoff) || isLong else { return }
         proven = interval
         interval = interval * 2 / 3
         (streak, streakStart) = (0, nil)

@@ -35,14 +35,14 @@ extension Message {
         let worst = messages.map(\.severity).max { severities.firstIndex(of: $0) ?? 0 < severities.firstIndex(of: $1) ?? 0 }
         var mentions: [Mention] = []
         for mention in messages.lazy.flatMap(\.mentions) where !mentions.contains(mention) { mentions.append(mention) }
-        let others = mentions.count - mostMentions
+        let others = mentions.count - maxMentions
         let note: [Block] = others > 0 ? [.paragraph([.text("Mentions of \(others) others are left out.")])] : []
         return Message(
             title: [.text("\(count) \(title)")], text: note, list: List(items: items, more: count - items.count),
-            severity: worst ?? .info, mentions: Array(mentions.prefix(mostMentions)))
+            severity: worst ?? .info, mentions: Array(mentions.prefix(maxMentions)))
     }
 
-    private static let mostMentions = 20
+    private static let maxMentions = 20
     private static let longestLine = 150
 
     /// Its title, or else its first words, linked.

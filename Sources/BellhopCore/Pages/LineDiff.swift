@@ -16,7 +16,7 @@ public struct LineDiff: Sendable, Hashable {
     private let isOfFiles: Bool
 
     /// The most pairs of lines compared. In a larger change, all old lines are shown as removed and all new ones as added.
-    private static let mostPairs = 1 << 20
+    private static let maxPairs = 1 << 20
 
     /// The difference of two texts, split at their newlines.
     public init(from before: String, to after: String) {
@@ -114,7 +114,7 @@ public struct LineDiff: Sendable, Hashable {
     /// Marks the lines of both ranges, each given by its place in its range: those of the longest common subsequence are the same, the
     /// others removed or added.
     private static func kinds(_ old: [Int], _ new: [Int]) -> [(kind: Kind, place: Int)] {
-        guard !old.isEmpty, !new.isEmpty, old.count * new.count <= mostPairs else {
+        guard !old.isEmpty, !new.isEmpty, old.count * new.count <= maxPairs else {
             return old.indices.map { (.removed, $0) } + new.indices.map { (.added, $0) }
         }
         let width = new.count + 1

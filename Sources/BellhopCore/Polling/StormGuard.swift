@@ -13,29 +13,29 @@ public struct StormGuard: Sendable, Hashable {
     public var mayHold: Bool
 
     /// The least size of a list that can be held: a shorter list is always accepted.
-    public var leastTasks: Int
+    public var minTasks: Int
 
     /// Of this many doubtful results in a row the last is accepted, even if all of them differ: a busy source must not be held forever.
-    public var mostPolls: Int
+    public var maxPolls: Int
 
     /// How many tasks may change in the same fields at once: about the most that a person changes by hand.
-    public var mostAlike: Int
+    public var maxAlike: Int
 
     /// How long to wait before a second poll can confirm a doubtful result: most errors are over by then.
-    public static let patience = Duration.seconds(300)
+    public static let confirmationDelay = Duration.seconds(300)
 
-    public init(mayHold: Bool = true, leastTasks: Int = 20, mostPolls: Int = 5, mostAlike: Int = 100) {
+    public init(mayHold: Bool = true, minTasks: Int = 20, maxPolls: Int = 5, maxAlike: Int = 100) {
         self.mayHold = mayHold
-        self.leastTasks = leastTasks
-        self.mostPolls = mostPolls
-        self.mostAlike = mostAlike
+        self.minTasks = minTasks
+        self.maxPolls = maxPolls
+        self.maxAlike = maxAlike
     }
 
     /// Decides on a comparison of the known tasks with `listing`.
     ///
     /// A result is held if more than half of the known tasks are gone, or more than half of the listed ones are new, out of at
-    /// least ``leastTasks``; for a partial listing, if more than half of the resulting tasks are new. It is accepted if the
-    /// previous poll was held with the same result, or if it is the last of ``mostPolls`` in a row.
+    /// least ``minTasks``; for a partial listing, if more than half of the resulting tasks are new. It is accepted if the
+    /// previous poll was held with the same result, or if it is the last of ``maxPolls`` in a row.
     /// - Parameters:
     ///   - previous: the previous poll's held result, if any.
     ///   - isSecondList: whether this is the list that was read again at once.
@@ -53,16 +53,16 @@ public struct StormGuard: Sendable, Hashable {
         let isSuddenlyEmpty = isWhole && listed == 0 && !known.isEmpty
         guard mostAreGone || mostAreNew || isSuddenlyEmpty else { return .accept }
         let result = HeldResult(known: known.count, listing: listing, comparison: comparison, after: previous, at: now)
-        if result.fingerprint == previous?.fingerprint || result.polls >= mostPolls { return .accept }
+        if result.fingerprint == previous?.fingerprint || result.polls >= maxPolls { return .accept }
         if isSuddenlyEmpty, !isSecondList { return .readAgain }
         return mayHold && (mostAreGone || mostAreNew) ? .hold(result) : .accept
     }
 
     /// Decides on the content of an accepted list, once the tasks were read.
     ///
-    /// An unproved empty list is held until another empty one follows at least ``patience`` later. Changes of more than
-    /// ``mostAlike`` tasks in the same fields are held until the next poll shows at least as many in the same fields, or is the
-    /// last of ``mostPolls`` in a row.
+    /// An unproved empty list is held until another empty one follows at least ``confirmationDelay`` later. Changes of more than
+    /// ``maxAlike`` tasks in the same fields are held until the next poll shows at least as many in the same fields, or is the
+    /// last of ``maxPolls`` in a row.
     /// - Parameter result: the result to hold, if the decision is to hold it.
     public func decide(
         _ departures: Departures, _ alike: AlikeChanges?, previous: HeldResult?, at now: Timestamp,
@@ -71,9 +71,9 @@ public struct StormGuard: Sendable, Hashable {
         guard mayHold else { return .accept }
         if departures.isUnproved {
             let result = result()
-            if now - result.since < Self.patience { return .hold(result) }
+            if now - result.since < Self.confirmationDelay { return .hold(result) }
         }
-        guard let alike, alike.tasks > mostAlike, (previous?.polls ?? 0) + 1 < mostPolls else { return .accept }
+        guard let alike, alike.tasks > maxAlike, (previous?.polls ?? 0) + 1 < maxPolls else { return .accept }
         if let previous, previous.fields == alike.fields, alike.tasks >= previous.changed { return .accept }
         var result = result()
         result.fields = alike.fields
@@ -91,7 +91,7 @@ public struct StormGuard: Sendable, Hashable {
         return held
     }
 
-    private func areMost(_ count: Int, of all: Int) -> Bool { all >= leastTasks && count * 2 > all }
+    private func areMost(_ count: Int, of all: Int) -> Bool { all >= minTasks && count * 2 > all }
 }
 
 /// The largest group of tasks that one poll shows changed in the same fields.
@@ -129,7 +129,7 @@ public struct EmptyBaseline: Sendable, Hashable {
     public static let few = 5
 
     /// Whether another empty list at this moment confirms it.
-    public func isConfirmed(at now: Timestamp) -> Bool { now - since >= StormGuard.patience }
+    public func isConfirmed(at now: Timestamp) -> Bool { now - since >= StormGuard.confirmationDelay }
 
     /// The appearing tasks that probably existed before, hidden by the empty list; empty if few appeared. A task created in the
     /// second of the empty list or later is new.

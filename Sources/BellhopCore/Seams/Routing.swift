@@ -103,7 +103,7 @@ public struct RuleRegistration: Sendable, Hashable {
     /// The calendars of its waits: if they differ from the stored ones, due times are computed again. Nil if it has none.
     public var calendars: String?
     /// The most keys that it may remember.
-    public var mostKeys: Int
+    public var maxKeys: Int
     /// Whether some of its waits begin without an event, when it is first loaded or a source gets its baseline: `existing`, or `none`
     /// without `after`.
     public var beginsByItself: Bool
@@ -113,7 +113,7 @@ public struct RuleRegistration: Sendable, Hashable {
     public var isOff: Bool
 
     /// The default.
-    public static let mostKeys = 100_000
+    public static let maxKeys = 100_000
 
     public struct Schedule: Sendable, Hashable {
         /// The timer's definition: if it differs from the stored one, the timer is reset.
@@ -128,10 +128,10 @@ public struct RuleRegistration: Sendable, Hashable {
 
     public init(
         name: String, revision: String, schedule: Schedule? = nil, waits: String? = nil, beginsByItself: Bool = false,
-        readsEvents: Bool = false, isOff: Bool = false, calendars: String? = nil, mostKeys: Int = RuleRegistration.mostKeys
+        readsEvents: Bool = false, isOff: Bool = false, calendars: String? = nil, maxKeys: Int = RuleRegistration.maxKeys
     ) {
         self.calendars = calendars
-        self.mostKeys = mostKeys
+        self.maxKeys = maxKeys
         self.name = name
         self.revision = revision
         self.schedule = schedule

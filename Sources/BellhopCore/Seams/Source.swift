@@ -12,7 +12,7 @@ public protocol Source: Sendable {
     /// The name of its connection as a receiver of deliveries. A rest that the connection asks for applies to polls and deliveries.
     var receiver: String { get }
     /// How many tasks that are no longer listed one poll can look up. The others count as present until a later poll.
-    var mostDepartures: Int { get }
+    var maxDepartures: Int { get }
 
     /// Reads the schema from the system, before rules are checked against it, and stores it for use offline.
     ///
@@ -32,7 +32,7 @@ extension Source {
     public func prepare(offline: Bool) async {}
     public var shows: RecordKind { .tasks }
     public var receiver: String { "source/\(name)" }
-    public var mostDepartures: Int { .max }
+    public var maxDepartures: Int { .max }
 }
 
 /// The kind of records that a source has.

@@ -6,7 +6,7 @@ public struct HistoryQuery: Sendable, Hashable {
     public var event: String?
     /// The last place on the bus: selects the events at the latest places up to it, `limit` places in all.
     public var through: Int64?
-    /// Whether to add the events that caused these, and all events that they caused, up to ``mostCauses``.
+    /// Whether to add the events that caused these, and all events that they caused, up to ``maxCauses``.
     public var withCauses: Bool
     /// The most events: the newest ones.
     public var limit: Int
@@ -22,13 +22,13 @@ public struct HistoryQuery: Sendable, Hashable {
     }
 
     /// The most events that one explanation has.
-    public static let mostEvents = 10_000
+    public static let maxEvents = 10_000
 
     /// The most deliveries, and the most events that they caused.
     public static let most = 2000
 
     /// The most events of chains of causes, so that a long chain ends.
-    public static let mostCauses = 200
+    public static let maxCauses = 200
 }
 
 /// The records that the store has kept about some events, all read at the same moment.

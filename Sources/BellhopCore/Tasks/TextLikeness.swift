@@ -6,7 +6,7 @@ public struct TextLikeness: Sendable, Hashable {
     private let letters: [Character]
     private let digits: [Character]
     /// The least letters of a truncated text, so that it does not match every text with the same beginning.
-    private static let leastTruncated = 40
+    private static let minTruncated = 40
 
     public init(_ text: String) {
         var letters: [Character] = []
@@ -35,7 +35,7 @@ public struct TextLikeness: Sendable, Hashable {
     public func covers(_ other: TextLikeness) -> Bool {
         guard !other.letters.isEmpty, other.digits.isSubsequence(of: digits) else { return false }
         if other.letters == letters { return true }
-        return other.letters.count >= Self.leastTruncated && letters.starts(with: other.letters)
+        return other.letters.count >= Self.minTruncated && letters.starts(with: other.letters)
     }
 
     /// Whether the other text is part of this one.

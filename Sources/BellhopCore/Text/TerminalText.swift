@@ -1,4 +1,4 @@
-/// Makes text safe for a terminal: it displays exactly its content, without effects on its surroundings.
+/// Makes text safe for a terminal: it displays exactly its content, without effects on its context.
 ///
 /// The only place that decides which characters are safe: all output of commands, logs and diagnostics goes through it.
 /// Invisible characters are replaced, with one exception: joiners and variation selectors stay after characters outside ASCII,
@@ -76,12 +76,12 @@ extension String {
     }
 
     /// The most bytes of an external text in a log line.
-    public static let mostQuoted = 1000
+    public static let maxQuoted = 1000
 
     /// The text for a log line. A long text is truncated, with its length added.
     public var quoted: String {
-        guard utf8.count > Self.mostQuoted else { return self }
-        var end = utf8.index(startIndex, offsetBy: Self.mostQuoted)
+        guard utf8.count > Self.maxQuoted else { return self }
+        var end = utf8.index(startIndex, offsetBy: Self.maxQuoted)
         while end.samePosition(in: unicodeScalars) == nil { end = utf8.index(before: end) }
         return "\(self[..<end])… (\(utf8.count) bytes)"
     }

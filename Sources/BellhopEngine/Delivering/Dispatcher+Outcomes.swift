@@ -12,8 +12,8 @@ extension Dispatcher {
     }
 
     func record(_ ended: EndedAttempt) -> AttemptRecord {
-        surroundings.checkpoint(.afterPerform)
-        let change = capacity.ended(ended.claim, ended.outcome, at: surroundings.clock.now)
+        context.checkpoint(.afterPerform)
+        let change = capacity.ended(ended.claim, ended.outcome, at: context.clock.now)
         return AttemptRecord(ended: ended, change: change, finish: finish(ended.claim, ended.outcome, change))
     }
 
@@ -28,12 +28,12 @@ extension Dispatcher {
         // An outcome that is never stored counts as unknown when the lease ends, and the attempt may be repeated. So retry until then.
         while true {
             left = await uncancelled { [left] in await keep(left) }
-            let now = surroundings.clock.now
+            let now = context.clock.now
             left.removeAll { now >= $0.ended.claim.lease.until }
-            guard !left.isEmpty, await surroundings.pauseAfterStoreError() else { break }
+            guard !left.isEmpty, await context.pauseAfterStoreError() else { break }
         }
         leave(batch)
-        surroundings.bells.dispatcher.ring()
+        context.bells.dispatcher.ring()
     }
 
     func leave(_ batch: [AttemptRecord]) {
@@ -43,8 +43,8 @@ extension Dispatcher {
 
     private func finish(_ claim: Claim, _ outcome: Outcome, _ change: ReceiverGate.Change) -> Finish {
         let delivery = claim.delivery
-        let now = surroundings.clock.now
-        let next = delivery.retry.next(after: outcome, attempt: claim.attempt.number, now: now, jitter: surroundings.random())
+        let now = context.clock.now
+        let next = delivery.retry.next(after: outcome, attempt: claim.attempt.number, now: now, jitter: context.random())
         var events: [Event] = []
         if case .dead(let failure) = next, let notice = delivery.deathNotice(failure, at: now) { events.append(notice) }
         return Finish(
@@ -56,12 +56,12 @@ extension Dispatcher {
     /// Records how attempts ended (T4); returns those that the store did not accept.
     private func keep(_ records: [AttemptRecord]) async -> [AttemptRecord] {
         do throws(StoreError) {
-            let kept = try await surroundings.store.finish(records.map(\.finish))
+            let kept = try await context.store.finish(records.map(\.finish))
             stored(records, kept)
             return []
         } catch {
             guard records.count > 1 else {
-                surroundings.report(error, doing: "storing an outcome")
+                context.report(error, doing: "storing an outcome")
                 return records
             }
             // One outcome that cannot be stored must not stop the others.
@@ -72,26 +72,26 @@ extension Dispatcher {
     }
 
     func stored(_ records: [AttemptRecord], _ kept: [Bool]) {
-        surroundings.checkpoint(.afterFinish)
+        context.checkpoint(.afterFinish)
         for (record, isKept) in zip(records, kept) { signal(record, isKept: isKept) }
     }
 
     private func signal(_ record: AttemptRecord, isKept: Bool) {
         let (claim, finish) = (record.ended.claim, record.finish)
         signal(record.change, pause: finish.pause)
-        guard isKept else { return surroundings.signals.emit(.leaseLost(claim.delivery)) }
-        if let tracer = surroundings.tracer {
-            let context = tracer.context(of: claim)
-            // The metrics take the trace of the attempt from the context.
-            TraceContext.$current.withValue(context) {
+        guard isKept else { return context.signals.emit(.leaseLost(claim.delivery)) }
+        if let tracer = context.tracer {
+            let trace = tracer.context(of: claim)
+            // The metrics take the trace of the attempt from it.
+            TraceContext.$current.withValue(trace) {
                 signal(claim, finish, took: record.ended.took, isNewRest: record.change.isNew)
             }
             tracer.attempted(
-                claim, in: context, answered: record.ended.at, stored: surroundings.clock.now, outcome: finish.next)
+                claim, in: trace, answered: record.ended.at, stored: context.clock.now, outcome: finish.next)
         } else {
             signal(claim, finish, took: record.ended.took, isNewRest: record.change.isNew)
         }
-        if !finish.events.isEmpty { surroundings.bells.router.ring() }
+        if !finish.events.isEmpty { context.bells.router.ring() }
     }
 
     private func signal(_ claim: Claim, _ finish: Finish, took: Duration, isNewRest: Bool) {
@@ -108,16 +108,16 @@ extension Dispatcher {
             case .held(let failure): .held(delivery, failure)
             case .paused(let failure, let until): .paused(delivery, failure, until: until)
             }
-        surroundings.signals.emit(signal)
+        context.signals.emit(signal)
     }
 
     /// Reports what an attempt changed about its receiver.
     private func signal(_ change: ReceiverGate.Change, pause: ReceiverPause?) {
-        if let stop = change.opened { surroundings.signals.emit(.breakerOpened(stop)) }
-        if let stop = change.closed { surroundings.signals.emit(.breakerClosed(stop)) }
+        if let stop = change.opened { context.signals.emit(.breakerOpened(stop)) }
+        if let stop = change.closed { context.signals.emit(.breakerClosed(stop)) }
         guard let pause else { return }
-        if change.isNew { surroundings.signals.emit(.receiverPaused(pause.stop)) }
-        surroundings.bells.router.ring()
+        if change.isNew { context.signals.emit(.receiverPaused(pause.stop)) }
+        context.bells.router.ring()
     }
 }
 

@@ -27,7 +27,7 @@ public struct Dispatcher: Sendable {
         }
     }
 
-    let surroundings: Surroundings
+    let context: EngineContext
     private let actions: @Sendable (Delivery) -> (any Action)?
     let limits: Limits
     let capacity: ReceiverCapacity
@@ -37,14 +37,14 @@ public struct Dispatcher: Sendable {
     ///   - receivers: the limits of a receiver.
     ///   - actions: the action for a delivery; nil if its receiver is no longer in the configuration.
     public init(
-        _ surroundings: Surroundings, limits: Limits = Limits(),
+        _ context: EngineContext, limits: Limits = Limits(),
         receivers: @escaping @Sendable (String) -> ReceiverLimits = { _ in ReceiverLimits() },
         actions: @escaping @Sendable (Delivery) -> (any Action)?
     ) {
-        self.surroundings = surroundings
+        self.context = context
         self.limits = limits
         self.actions = actions
-        capacity = ReceiverCapacity(most: limits.perReceiver, receivers: surroundings.receivers, limits: receivers)
+        capacity = ReceiverCapacity(most: limits.perReceiver, receivers: context.receivers, limits: receivers)
     }
 
     /// How many attempts are in flight.
@@ -57,36 +57,36 @@ public struct Dispatcher: Sendable {
     ///
     /// The loop runs on the store's executor, because each turn is mainly one transaction; attempts run elsewhere.
     public func run(until stop: StopFlag = StopFlag()) async {
-        await withTaskExecutorPreference(surroundings.store.executor) { await work(until: stop) }
+        await withTaskExecutorPreference(context.store.executor) { await work(until: stop) }
     }
 
     private func work(until stop: StopFlag) async {
         await withDiscardingTaskGroup { group in
-            var latest = surroundings.clock.now
+            var latest = context.clock.now
             endedAttempts.beginClaiming()
             while !Task.isCancelled, !stop.isRaised {
                 do throws(StoreError) {
-                    if surroundings.clock.now < latest {
-                        try await surroundings.store.correctFutureTimes(at: surroundings.clock.now)
-                        surroundings.receivers.correctFutureTimes(to: surroundings.clock.now)
+                    if context.clock.now < latest {
+                        try await context.store.correctFutureTimes(at: context.clock.now)
+                        context.receivers.correctFutureTimes(to: context.clock.now)
                     }
-                    latest = surroundings.clock.now
-                    surroundings.turns.begin(.dispatcher, at: surroundings.clock.elapsed)
+                    latest = context.clock.now
+                    context.turns.begin(.dispatcher, at: context.clock.elapsed)
                     let turn = try await turn(in: &group)
                     if !turn.claims.isEmpty { group.addTask { await attempt(turn.claims) } }
                     if !turn.mayHaveMore, endedAttempts.isEmpty {
                         let next = capacity.total < limits.inFlight ? try await nextLook() : nil
-                        surroundings.turns.end(.dispatcher)
-                        await surroundings.bells.dispatcher.wait(
-                            until: next, on: surroundings.clock, stride: Self.stride)
+                        context.turns.end(.dispatcher)
+                        await context.bells.dispatcher.wait(
+                            until: next, on: context.clock, stride: Self.stride)
                     }
                 } catch {
-                    surroundings.report(error, doing: "claiming deliveries")
-                    guard await surroundings.pauseAfterStoreError() else { break }
+                    context.report(error, doing: "claiming deliveries")
+                    guard await context.pauseAfterStoreError() else { break }
                 }
             }
-            surroundings.turns.end(.dispatcher)
-            if capacity.total > 0 { surroundings.signals.emit(.stopping(inFlight: capacity.total)) }
+            context.turns.end(.dispatcher)
+            if capacity.total > 0 { context.signals.emit(.stopping(inFlight: capacity.total)) }
             endedAttempts.endClaiming()
             await storeOutcomes()
         }
@@ -105,8 +105,8 @@ public struct Dispatcher: Sendable {
                     group.addTask { await storeOutcomes() }
                     await attempt(claims)
                 }
-            } else if let next = capacity.nextForWaiting, next - surroundings.clock.now <= Self.patience {
-                guard (try? await surroundings.clock.sleep(until: next)) != nil else { break }
+            } else if let next = capacity.nextForWaiting, next - context.clock.now <= Self.maxFinalWait {
+                guard (try? await context.clock.sleep(until: next)) != nil else { break }
             } else {
                 break
             }
@@ -115,15 +115,15 @@ public struct Dispatcher: Sendable {
     }
 
     /// The longest wait for a receiver in a run that is meant to end.
-    private static let patience = Duration.seconds(3)
+    private static let maxFinalWait = Duration.seconds(3)
 
     /// When to look for due deliveries if nothing rings the bell before.
     private func nextLook() async throws(StoreError) -> Timestamp? {
         let (closed, opens) = capacity.closed()
-        let due = try await surroundings.store.nextDue(excluding: closed)
+        let due = try await context.store.nextDue(excluding: closed)
         guard let next = [due, opens].compactMap(\.self).min() else { return nil }
         // A lease that ran out while its attempt continues is always due: look again in a second, not at once.
-        let now = surroundings.clock.now
+        let now = context.clock.now
         return next > now ? next : now + .seconds(1)
     }
 
@@ -141,7 +141,7 @@ public struct Dispatcher: Sendable {
 
     /// Stores the waiting outcomes (T4) and claims as many deliveries as there is room for (T3), in one transaction.
     private func turn(in group: inout DiscardingTaskGroup) async throws(StoreError) -> Turn {
-        try await surroundings.receivers.restore(from: surroundings.store, at: surroundings.clock.now)
+        try await context.receivers.restore(from: context.store, at: context.clock.now)
         let ended = endedAttempts.take().map(record)
         do throws(StoreError) {
             return try await claim(finishing: ended)
@@ -154,33 +154,33 @@ public struct Dispatcher: Sendable {
 
     private func claim(finishing ended: [AttemptRecord] = []) async throws(StoreError) -> Turn {
         var ended = ended
-        try await surroundings.receivers.restore(from: surroundings.store, at: surroundings.clock.now)
+        try await context.receivers.restore(from: context.store, at: context.clock.now)
         while true {
             let limit = min(limits.inFlight - capacity.total + ended.count, most)
             guard limit > 0 else { return Turn() }
-            let now = surroundings.clock.now
-            surroundings.checkpoint(.beforeClaim)
+            let now = context.clock.now
+            context.checkpoint(.beforeClaim)
             let claimed: Claimed
             do throws(StoreError) {
                 let quotas = capacity.quotas(limit: limit, without: ended.map(\.ended), at: now)
                 let coalescing = capacity.coalescing(quotas, after: ended.map(\.ended))
                 // Messages that waited behind an attempt can be combined once its end is stored.
                 if !coalescing.isEmpty, !ended.isEmpty {
-                    stored(ended, try await surroundings.store.finish(ended.map(\.finish)))
+                    stored(ended, try await context.store.finish(ended.map(\.finish)))
                     leave(ended)
                     ended = []
                 }
                 for (receiver, above) in coalescing {
-                    let count = try await surroundings.store.coalesce(receiver: receiver, above: above, at: now)
-                    if count > 0 { surroundings.signals.emit(.coalesced(receiver: receiver, count: count)) }
+                    let count = try await context.store.coalesce(receiver: receiver, above: above, at: now)
+                    if count > 0 { context.signals.emit(.coalesced(receiver: receiver, count: count)) }
                 }
                 let request = ClaimRequest(
-                    limit: limit, quotas: quotas, others: 0, by: surroundings.node, until: now + limits.lease, at: now)
+                    limit: limit, quotas: quotas, others: 0, by: context.node, until: now + limits.lease, at: now)
                 if ended.isEmpty {
-                    claimed = try await surroundings.store.claim(request)
+                    claimed = try await context.store.claim(request)
                 } else {
                     let kept: [Bool]
-                    (kept, claimed) = try await surroundings.store.finish(ended.map(\.finish), claiming: request)
+                    (kept, claimed) = try await context.store.finish(ended.map(\.finish), claiming: request)
                     stored(ended, kept)
                     leave(ended)
                     ended = []
@@ -189,10 +189,10 @@ public struct Dispatcher: Sendable {
                 capacity.abandonClaim(at: now)
                 throw error
             }
-            if !claimed.claims.isEmpty { surroundings.checkpoint(.afterClaim) }
+            if !claimed.claims.isEmpty { context.checkpoint(.afterClaim) }
             let effects = capacity.recordClaim(claimed, at: now)
             endedAttempts.expect(claimed.claims.count)
-            for receiver in effects.trials { surroundings.signals.emit(.breakerTrial(receiver: receiver)) }
+            for receiver in effects.trials { context.signals.emit(.breakerTrial(receiver: receiver)) }
             if !claimed.claims.isEmpty || !effects.foundNewReceiver {
                 return Turn(claims: claimed.claims, mayHaveMore: effects.mayHaveMore)
             }
@@ -208,7 +208,7 @@ public struct Dispatcher: Sendable {
     }
 
     private func perform(_ claims: [Claim]) async {
-        let clock = surroundings.clock
+        let clock = context.clock
         // A lease lasts longer than its attempt may take, so that the outcome can still be stored.
         let limit = claims.first.map { $0.lease.until - $0.attempt.now - (limits.lease - limits.attempt) } ?? limits.attempt
         let isOver = StopFlag()
@@ -229,7 +229,7 @@ public struct Dispatcher: Sendable {
                             }
                             let ended = EndedAttempt(
                                 claim: claim, outcome: outcome, took: ContinuousClock.now - started, at: clock.now)
-                            if endedAttempts.add(ended) { surroundings.bells.dispatcher.ring() }
+                            if endedAttempts.add(ended) { context.bells.dispatcher.ring() }
                         }
                     }
                 }
@@ -245,7 +245,7 @@ public struct Dispatcher: Sendable {
 
     /// Performs the attempt in its trace context, which the action may pass on.
     private func traced(_ claim: Claim, _ action: (any Action)?) async -> Outcome {
-        guard let tracer = surroundings.tracer else { return await rateLimited(claim, action) }
+        guard let tracer = context.tracer else { return await rateLimited(claim, action) }
         return await TraceContext.$current.withValue(tracer.context(of: claim)) { await rateLimited(claim, action) }
     }
 
@@ -257,12 +257,12 @@ public struct Dispatcher: Sendable {
 
     private func perform(_ claim: Claim, _ action: (any Action)?) async -> Outcome {
         let delivery = claim.delivery
-        if let expires = delivery.expires, surroundings.clock.now > expires {
+        if let expires = delivery.expires, context.clock.now > expires {
             return .failed(Failure(.expired, .giveUp, "It could not be sent before \(expires), so it expired."))
         }
         // Without this limit, a delivery that crashes the process at each attempt would be attempted for ever.
         let begun = claim.attempt.number - 1
-        if begun >= delivery.retry.attempts + Self.mostInterrupted {
+        if begun >= delivery.retry.attempts + Self.maxInterrupted {
             return .failed(
                 Failure(
                     .interrupted, .hold,
@@ -287,5 +287,5 @@ public struct Dispatcher: Sendable {
     }
 
     /// How many attempts beyond those of the retry policy may be interrupted by the end of the process, before the delivery is held.
-    private static let mostInterrupted = 2
+    private static let maxInterrupted = 2
 }

@@ -170,7 +170,7 @@ extension PollMachine {
             read)
         let (answer, before) = (poll.accepted.answer, memory.health)
         let decision = plan.storms.decide(
-            poll.departures, reconciliation.events.count > plan.storms.mostAlike ? AlikeChanges(reconciliation.events) : nil,
+            poll.departures, reconciliation.events.count > plan.storms.maxAlike ? AlikeChanges(reconciliation.events) : nil,
             previous: before.held, at: moment.now,
             result: HeldResult(
                 known: memory.known.count, listing: answer.listing, comparison: poll.accepted.comparison, after: before.held,

@@ -143,7 +143,7 @@ struct PollMachine: Sendable {
     /// Call this when the store failed during a poll: the stored state is then unknown. The next poll takes place at the regular
     /// time, or after a short pause if the source has not been opened yet.
     mutating func forget(at now: Timestamp) {
-        retryAt = isOpen ? nil : now + Surroundings.storePause
+        retryAt = isOpen ? nil : now + EngineContext.storePause
         isOpen = false
         phase = .idle
     }
@@ -155,7 +155,7 @@ struct PollMachine: Sendable {
         guard isOpen else { return regular }
         // A doubtful list (one that is held, or an empty first one) is verified earlier than the cadence says.
         let doubtful = [memory.health.held?.since, memory.health.emptyBaseline?.since].compactMap(\.self)
-        return doubtful.map { $0 + StormGuard.patience }.filter { $0 > started }.reduce(regular, min)
+        return doubtful.map { $0 + StormGuard.confirmationDelay }.filter { $0 > started }.reduce(regular, min)
     }
 
     /// The earliest time of a poll that is requested by ``PollBell/ringSoon()``, after a poll that started at this time: not before the
@@ -212,7 +212,7 @@ struct PollMachine: Sendable {
 
     /// Divides unlisted tasks into those to look up now and those left to a later poll, in rotation.
     mutating func chooseLookups(among gone: [TaskKey]) -> (asked: [TaskKey], waiting: [TaskKey]) {
-        let most = source.mostDepartures
+        let most = source.maxDepartures
         guard gone.count > most else { return (gone, []) }
         let start = partialLookups % ((gone.count + most - 1) / most) * most
         partialLookups += 1

@@ -6,7 +6,7 @@ import Synchronization
 /// stored whole or not at all (T1).
 public struct Poller: Sendable {
     public let source: any Source
-    private let surroundings: Surroundings
+    private let context: EngineContext
     private let bell: PollBell
     private var machine: PollMachine
     /// How often to store the time of a success when there is nothing else to store, as after most polls.
@@ -14,16 +14,16 @@ public struct Poller: Sendable {
     /// How long to sleep before checking whether the clock was set.
     private static let stride = Duration.seconds(30)
 
-    public init(_ source: any Source, plan: PollPlan, in surroundings: Surroundings, bell: PollBell = PollBell()) {
+    public init(_ source: any Source, plan: PollPlan, in context: EngineContext, bell: PollBell = PollBell()) {
         self.source = source
         self.bell = bell
-        self.surroundings = surroundings
+        self.context = context
         machine = PollMachine(source, plan: plan)
     }
 
     /// When the current series of failed or held polls began, or the rest that prevents polls.
     var failingSince: Timestamp? {
-        let rest = surroundings.receivers.rest(of: source.receiver, at: surroundings.clock.now)
+        let rest = context.receivers.rest(of: source.receiver, at: context.clock.now)
         return [machine.failingSince, rest?.since].compactMap(\.self).min()
     }
 
@@ -32,16 +32,16 @@ public struct Poller: Sendable {
     public mutating func run(polled: @Sendable (Bool) -> Void = { _ in }) async {
         var wasGood = false
         while !Task.isCancelled {
-            let started = surroundings.clock.now
+            let started = context.clock.now
             let hadBeenGood = wasGood
             do throws(StoreError) {
                 wasGood = try await pollOnce().isGood || wasGood
             } catch {
-                surroundings.report(error, doing: "storing a poll of \(source.name)")
+                context.report(error, doing: "storing a poll of \(source.name)")
             }
             if !hadBeenGood { polled(wasGood) }
             await sleep(
-                until: machine.nextPoll(after: started, jitter: surroundings.random()), soon: machine.soonPoll(after: started))
+                until: machine.nextPoll(after: started, jitter: context.random()), soon: machine.soonPoll(after: started))
         }
         await storeSuccess()
     }
@@ -49,9 +49,9 @@ public struct Poller: Sendable {
     /// One poll, from request to commit.
     public mutating func pollOnce() async throws(StoreError) -> PollOutcome {
         let began = ContinuousClock.now
-        var trail = Trail(began: surroundings.clock.now)
-        surroundings.activities.begin(.polling, source.name, at: surroundings.clock.now)
-        defer { surroundings.activities.end(source.name) }
+        var trail = Trail(began: context.clock.now)
+        context.activities.begin(.polling, source.name, at: context.clock.now)
+        defer { context.activities.end(source.name) }
         var step = machine.begin(at: moment(since: began))
         do throws(StoreError) {
             while true {
@@ -61,13 +61,13 @@ public struct Poller: Sendable {
                     return outcome
                 }
                 let result = try await perform(step)
-                if surroundings.tracer != nil { trail.ended(step, at: surroundings.clock.now) }
+                if context.tracer != nil { trail.ended(step, at: context.clock.now) }
                 // A request that failed because Bellhop stops says nothing about the source.
                 if case .failed(let failure) = result, Task.isCancelled { return .failed(failure) }
                 step = machine.received(result, at: moment(since: began))
             }
         } catch {
-            machine.forget(at: surroundings.clock.now)
+            machine.forget(at: context.clock.now)
             throw error
         }
     }
@@ -76,13 +76,13 @@ public struct Poller: Sendable {
     /// earlier time than the agent reported.
     mutating func storeSuccess(after age: Duration = .zero) async {
         guard let health = machine.unstoredSuccess(olderThan: age) else { return }
-        let (store, scope) = (surroundings.store, source.scope.id)
+        let (store, scope) = (context.store, source.scope.id)
         let error = await uncancelled { () async -> StoreError? in
             do throws(StoreError) { try await store.setHealth(health, of: scope, events: [], rest: nil) } catch { return error }
             return nil
         }
         if let error {
-            surroundings.report(error, doing: "storing the time of the last poll of \(source.name)")
+            context.report(error, doing: "storing the time of the last poll of \(source.name)")
         } else {
             machine.storedSuccess(of: health)
         }
@@ -91,18 +91,18 @@ public struct Poller: Sendable {
     // MARK: - Effects
 
     private func moment(since began: ContinuousClock.Instant) -> PollMachine.Moment {
-        let now = surroundings.clock.now
+        let now = context.clock.now
         return PollMachine.Moment(
-            now: now, took: .now - began, jitter: surroundings.random(),
-            rest: surroundings.receivers.rest(of: source.receiver, at: now))
+            now: now, took: .now - began, jitter: context.random(),
+            rest: context.receivers.rest(of: source.receiver, at: now))
     }
 
     private func perform(_ step: PollMachine.Step) async throws(StoreError) -> PollMachine.Result {
-        let (store, scope) = (surroundings.store, source.scope)
+        let (store, scope) = (context.store, source.scope)
         switch step {
         case .open:
-            try await surroundings.receivers.restore(from: store, at: surroundings.clock.now)
-            return .opened(try await store.open(scope, source: source.name, at: surroundings.clock.now))
+            try await context.receivers.restore(from: store, at: context.clock.now)
+            return .opened(try await store.open(scope, source: source.name, at: context.clock.now))
         case .list(let lastPoll):
             do throws(Failure) { return .listed(try await source.list(from: lastPoll)) } catch { return .failed(error) }
         case .details(let keys, let listing):
@@ -120,13 +120,13 @@ public struct Poller: Sendable {
             }
             return .loaded(loaded)
         case .commit(let commit):
-            surroundings.checkpoint(.beforePollCommit)
-            let result = try await store.commit(commit) { [bell = surroundings.bells.router] in bell.ring() }
-            surroundings.checkpoint(.afterPollCommit)
+            context.checkpoint(.beforePollCommit)
+            let result = try await store.commit(commit) { [bell = context.bells.router] in bell.ring() }
+            context.checkpoint(.afterPollCommit)
             return .committed(result)
         case .store(let health, let events, let request):
             let rest = request.map {
-                surroundings.receivers.recordPoll($0.wait, of: source.receiver, why: $0.why, at: surroundings.clock.now)
+                context.receivers.recordPoll($0.wait, of: source.receiver, why: $0.why, at: context.clock.now)
             }
             try await store.setHealth(health, of: scope.id, events: events, rest: rest)
             return .stored
@@ -154,18 +154,18 @@ public struct Poller: Sendable {
         for signal in machine.takeSignals() {
             if case .event(let event) = signal {
                 hasEvents = true
-                surroundings.tracer?.stored(
-                    event, by: "poll", from: trail.began, to: surroundings.clock.now, moments: trail.moments)
+                context.tracer?.stored(
+                    event, by: "poll", from: trail.began, to: context.clock.now, moments: trail.moments)
             }
-            surroundings.signals.emit(signal)
+            context.signals.emit(signal)
         }
-        if hasEvents { surroundings.bells.router.ring() }
+        if hasEvents { context.bells.router.ring() }
     }
 
     /// Sleeps until the moment, a ring or a cancellation. A request for a poll soon does not end the sleep before `soon`. If the clock is
     /// set back, the sleep lasts at most its full length from then on; if it is set past the moment, the sleep ends.
     private func sleep(until moment: Timestamp, soon: Timestamp) async {
-        let clock = surroundings.clock
+        let clock = context.clock
         var (moment, soon) = (moment, soon)
         var latest = clock.now
         let (wait, soonWait) = (moment - latest, soon - latest)

@@ -17,7 +17,7 @@ final class HeldMessages: Sendable {
     private let state = Mutex(State())
 
     /// The most times that one release is decided while its messages keep changing.
-    private static let mostDecisions = 5
+    private static let maxDecisions = 5
 
     /// When the next message is to be released; nil if that is unknown, or if no message is held.
     var next: Timestamp? { state.withLock(\.next) }
@@ -44,55 +44,55 @@ final class HeldMessages: Sendable {
     }
 
     /// Releases the messages that quiet times no longer hold.
-    func release(by book: RuleBook, in surroundings: Surroundings) async throws(StoreError) {
+    func release(by book: RuleBook, in context: EngineContext) async throws(StoreError) {
         var conflicts = 0
-        while try await isDue(in: surroundings) {
-            let now = surroundings.clock.now
+        while try await isDue(in: context) {
+            let now = context.clock.now
             let changes = state.withLock(\.changes)
-            let held = try await surroundings.store.released(at: now)
+            let held = try await context.store.released(at: now)
             guard let first = held.first else {
-                let next = try await surroundings.store.nextRelease()
+                let next = try await context.store.nextRelease()
                 state.withLock { state in
                     if state.changes == changes { state.next = next }
                 }
                 if next.map({ $0 > now }) ?? true { return }
                 continue
             }
-            let silences = try await surroundings.silences.update(for: book, in: surroundings)
+            let silences = try await context.silences.update(for: book, in: context)
             let needs = book.needs(of: held)
-            var facts = ReleaseFacts(tasks: try await surroundings.remembered(needs.tasks))
-            for event in try await surroundings.events(at: needs.events) { facts.events[event.sequence] = event }
+            var facts = ReleaseFacts(tasks: try await context.remembered(needs.tasks))
+            for event in try await context.events(at: needs.events) { facts.events[event.sequence] = event }
             let release = book.release(held, facts, silences: silences, at: now)
-            surroundings.checkpoint(.beforeRelease)
-            guard try await surroundings.store.release(release) else {
+            context.checkpoint(.beforeRelease)
+            guard try await context.store.release(release) else {
                 conflicts += 1
-                surroundings.silences.forget()
-                if conflicts < Self.mostDecisions { continue }
+                context.silences.forget()
+                if conflicts < Self.maxDecisions { continue }
                 throw StoreError(
                     .other,
                     "The release of messages to \(first.delivery.id.receiver) was decided \(conflicts) times, and each time one of the "
                         + "messages had changed meanwhile.")
             }
-            surroundings.checkpoint(.afterRelease)
+            context.checkpoint(.afterRelease)
             conflicts = 0
-            signal(release, in: surroundings)
+            signal(release, in: context)
         }
     }
 
-    private func isDue(in surroundings: Surroundings) async throws(StoreError) -> Bool {
+    private func isDue(in context: EngineContext) async throws(StoreError) -> Bool {
         let known = state.withLock { $0 }
         if !known.isKnown {
-            let next = try await surroundings.store.nextRelease()
+            let next = try await context.store.nextRelease()
             state.withLock { state in
                 state.next = [state.next, next].compactMap(\.self).min()
                 state.isKnown = state.changes == known.changes
             }
         }
-        return next.map { $0 <= surroundings.clock.now } ?? false
+        return next.map { $0 <= context.clock.now } ?? false
     }
 
-    private func signal(_ release: MessageRelease, in surroundings: Surroundings) {
-        let signals = surroundings.signals
+    private func signal(_ release: MessageRelease, in context: EngineContext) {
+        let signals = context.signals
         var sent = 0
         for (message, treatment) in release.treatments {
             switch treatment {
@@ -104,6 +104,6 @@ final class HeldMessages: Sendable {
         }
         guard sent > 0, let receiver = release.treatments.first?.message.delivery.id.receiver else { return }
         signals.emit(.released(receiver: receiver, count: sent))
-        surroundings.bells.dispatcher.ring()
+        context.bells.dispatcher.ring()
     }
 }

@@ -6,7 +6,7 @@ import Synchronization
 /// A class over a mutex, because pollers write it and timers read it.
 public final class InitialPolls: Sendable {
     /// The longest that a hanging source delays the timers that read its tasks.
-    static let patience = Duration.seconds(60)
+    static let timeout = Duration.seconds(60)
     /// The longest that a failing source delays the timers that wait for its first good poll.
     static let patienceForGoodPolls = Duration.seconds(15 * 60)
 
@@ -32,12 +32,12 @@ public final class InitialPolls: Sendable {
                 polls: Set(scopes), goodPolls: Dictionary(scopes.map { ($0, until) }, uniquingKeysWith: { first, _ in first })))
     }
 
-    func markPolled(_ scope: Scope.ID, isGood: Bool, in surroundings: Surroundings) {
+    func markPolled(_ scope: Scope.ID, isGood: Bool, in context: EngineContext) {
         missing.withLock { missing in
-            if missing.polls.remove(scope) != nil { missing.ends[scope] = surroundings.clock.now }
+            if missing.polls.remove(scope) != nil { missing.ends[scope] = context.clock.now }
             if isGood { missing.goodPolls[scope] = nil }
         }
-        surroundings.bells.timers.ring()
+        context.bells.timers.ring()
     }
 
     /// Whether at least one of these scopes was not polled yet.

@@ -4,7 +4,7 @@ import BellhopTelemetry
 
 /// Reads events from the bus, matches them with the rules and stores the resulting deliveries, one transaction for each batch.
 public struct Router: Sendable {
-    private let surroundings: Surroundings
+    private let context: EngineContext
     private let shelf: RuleShelf
     private let batch: Int
     private let timers: TimerLoop?
@@ -12,8 +12,8 @@ public struct Router: Sendable {
     /// - Parameters:
     ///   - timers: fires the timers that come due before the events; nil if timers fire elsewhere.
     ///   - batch: the most events that one transaction routes.
-    public init(_ surroundings: Surroundings, shelf: RuleShelf, timers: TimerLoop? = nil, batch: Int = 1000) {
-        self.surroundings = surroundings
+    public init(_ context: EngineContext, shelf: RuleShelf, timers: TimerLoop? = nil, batch: Int = 1000) {
+        self.context = context
         self.shelf = shelf
         self.timers = timers
         self.batch = batch
@@ -23,22 +23,22 @@ public struct Router: Sendable {
     ///
     /// It runs on the store's executor, as the dispatcher does: the events of a poll are then matched, stored and claimed on one thread.
     public func run() async {
-        await withTaskExecutorPreference(surroundings.store.executor) { await work() }
+        await withTaskExecutorPreference(context.store.executor) { await work() }
     }
 
     private func work() async {
         while !Task.isCancelled {
             do {
                 try await routePending()
-                if !surroundings.unstored.isEmpty {
-                    try await surroundings.storeEvents()
+                if !context.unstored.isEmpty {
+                    try await context.storeEvents()
                     continue
                 }
-                surroundings.turns.end(.router)
-                await surroundings.bells.router.wait(until: nil, on: surroundings.clock)
+                context.turns.end(.router)
+                await context.bells.router.wait(until: nil, on: context.clock)
             } catch {
-                surroundings.report(error, doing: "routing")
-                guard await surroundings.pauseAfterStoreError() else { return }
+                context.report(error, doing: "routing")
+                guard await context.pauseAfterStoreError() else { return }
             }
         }
     }
@@ -48,9 +48,9 @@ public struct Router: Sendable {
     public func routePending() async throws(StoreError) -> Int {
         var routed = 0
         var size = batch
-        while !Task.isCancelled, let active = try await shelf.current(in: surroundings) {
-            surroundings.turns.begin(.router, at: surroundings.clock.elapsed)
-            let first = try await surroundings.store.unrouted(limit: size)
+        while !Task.isCancelled, let active = try await shelf.current(in: context) {
+            context.turns.begin(.router, at: context.clock.elapsed)
+            let first = try await context.store.unrouted(limit: size)
             if first.isEmpty { break }
             let next =
                 if let timers { try await timers.next(of: first, by: active.book) } else {
@@ -69,15 +69,15 @@ public struct Router: Sendable {
     /// Routes the events that people asked to replay; returns their number.
     private func routeReplays() async throws(StoreError) -> Int {
         var routed = 0
-        while !Task.isCancelled, let active = try await shelf.current(in: surroundings) {
-            let replays = try await surroundings.store.replays(limit: Self.replaysAtOnce)
+        while !Task.isCancelled, let active = try await shelf.current(in: context) {
+            let replays = try await context.store.replays(limit: Self.replaysAtOnce)
             if replays.isEmpty { break }
-            surroundings.turns.begin(.router, at: surroundings.clock.elapsed)
+            context.turns.begin(.router, at: context.clock.elapsed)
             let paused = Set(active.since.filter { $0.value == .max }.keys)
             for replay in replays {
-                let (routing, isStored) = try await surroundings.route(
+                let (routing, isStored) = try await context.route(
                     active.book.match(replay, paused: paused), by: active.book, on: shelf)
-                if isStored, !routing.timers.isEmpty { surroundings.bells.timers.ring() }
+                if isStored, !routing.timers.isEmpty { context.bells.timers.ring() }
                 routed += 1
             }
         }
@@ -88,22 +88,22 @@ public struct Router: Sendable {
 
     /// Routes these events, or only as many as fit into one transaction; returns their number.
     func route(_ next: NextEvents, by active: RuleShelf.ActiveRules) async throws(StoreError) -> Int {
-        let (began, started) = (surroundings.clock.now, ContinuousClock.now)
+        let (began, started) = (context.clock.now, ContinuousClock.now)
         let events = next.events
-        let (routing, isStored) = try await surroundings.route(
+        let (routing, isStored) = try await context.route(
             active.book.match(events, since: active.since), by: active.book, on: shelf,
             earlier: EarlierTasks(before: next.later, by: active.book))
         if isStored {
-            if !routing.timers.isEmpty { surroundings.bells.timers.ring() }
-            surroundings.signals.emit(
+            if !routing.timers.isEmpty { context.bells.timers.ring() }
+            context.signals.emit(
                 .routed(
                     events: routing.routed.count, deliveries: routing.deliveries.count, took: ContinuousClock.now - started))
-            if let tracer = surroundings.tracer {
+            if let tracer = context.tracer {
                 tracer.routed(
                     events.prefix(routing.routed.count).map(\.event.id),
                     deliveries: routing.deliveries.reduce(into: [:]) { counts, delivery in
                         if let event = delivery.id.occasion.event { counts[event, default: 0] += 1 }
-                    }, from: began, to: surroundings.clock.now)
+                    }, from: began, to: context.clock.now)
             }
         }
         return routing.routed.count

@@ -31,10 +31,10 @@ public final class RuleShelf: Sendable {
     public init() {}
 
     /// The rules in force, without those that the store has paused.
-    func current(in surroundings: Surroundings) async throws(StoreError) -> ActiveRules? {
+    func current(in context: EngineContext) async throws(StoreError) -> ActiveRules? {
         let current = state.withLock { $0 }
         guard current.failures > current.failuresAtReading else { return current.active }
-        let paused = try await Self.paused(in: surroundings.store)
+        let paused = try await Self.paused(in: context.store)
         return state.withLock { state in
             // Rules that were installed meanwhile have newer pauses.
             if state.installations == current.installations {
@@ -60,18 +60,18 @@ public final class RuleShelf: Sendable {
     public var book: RuleBook? { state.withLock { $0.active?.book } }
 
     /// Stores these rules, and then puts them in force.
-    public func install(_ book: RuleBook, in surroundings: Surroundings) async throws(StoreError) {
-        let now = surroundings.clock.now
+    public func install(_ book: RuleBook, in context: EngineContext) async throws(StoreError) {
+        let now = context.clock.now
         let failures = state.withLock(\.failures)
-        let since = try await surroundings.store.register(book.registrations(at: now), at: now)
-        var installed = ActiveRules(book: book.keeping(try await surroundings.store.formerRules()), since: since)
-        installed.stop(try await Self.paused(in: surroundings.store))
+        let since = try await context.store.register(book.registrations(at: now), at: now)
+        var installed = ActiveRules(book: book.keeping(try await context.store.formerRules()), since: since)
+        installed.stop(try await Self.paused(in: context.store))
         state.withLock { [installed] state in
             state.active = installed
             state.installations += 1
             state.failuresAtReading = max(state.failuresAtReading, failures)
         }
-        surroundings.bells.router.ring()
-        surroundings.bells.timers.ring()
+        context.bells.router.ring()
+        context.bells.timers.ring()
     }
 }

@@ -34,22 +34,22 @@ final class Silences: Sendable {
 
     /// Begins and ends the silences whose time has come, also in the store, and returns those that have not ended.
     @discardableResult
-    func update(for rules: RuleBook, in surroundings: Surroundings) async throws(StoreError) -> SilenceBook {
-        let now = surroundings.clock.now
+    func update(for rules: RuleBook, in context: EngineContext) async throws(StoreError) -> SilenceBook {
+        let now = context.clock.now
         let (known, changes) = state.withLock { state -> (SilenceBook?, Int) in
             let isCurrent = state.rules == rules.identity && now >= state.read && state.next.map { now < $0 } ?? true
             return (isCurrent ? state.book : nil, state.changes)
         }
         if let known { return known }
-        surroundings.checkpoint(.beforeSilences)
-        let events = try await surroundings.store.beginAndEndSilences(surroundings.silenceEntries, at: now)
-        surroundings.checkpoint(.afterSilences)
-        for event in events { surroundings.report(event) }
-        if !events.isEmpty { surroundings.bells.router.ring() }
-        let open = try await surroundings.store.silences().filter { $0.ended == nil }.map(\.silence)
+        context.checkpoint(.beforeSilences)
+        let events = try await context.store.beginAndEndSilences(context.silenceEntries, at: now)
+        context.checkpoint(.afterSilences)
+        for event in events { context.report(event) }
+        if !events.isEmpty { context.bells.router.ring() }
+        let open = try await context.store.silences().filter { $0.ended == nil }.map(\.silence)
         let book = rules.silences(open)
         for (id, problems) in book.refused.sorted(by: { $0.key < $1.key }) {
-            surroundings.signals.emit(.silenceRefused(id: id, problem: problems.all.first?.message ?? ""))
+            context.signals.emit(.silenceRefused(id: id, problem: problems.all.first?.message ?? ""))
         }
         state.withLock { state in
             guard state.changes == changes else { return }

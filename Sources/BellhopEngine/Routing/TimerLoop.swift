@@ -3,7 +3,7 @@ import BellhopRules
 
 /// Fires the rules' timers when they are due; after a start, also those that came due while the agent was not running.
 public struct TimerLoop: Sendable {
-    private let surroundings: Surroundings
+    private let context: EngineContext
     private let shelf: RuleShelf
     private let initialPolls: InitialPolls
     /// When the agent started. Timers that came due earlier wait for the first good poll, and fire after its events are routed.
@@ -11,28 +11,28 @@ public struct TimerLoop: Sendable {
 
     /// - Parameter initialPolls: timers of a rule that reads the tasks of sources wait until each of these was polled once, so that a
     ///   digest shows the present tasks and not those of the last run. Other rules do not wait.
-    public init(_ surroundings: Surroundings, shelf: RuleShelf, after initialPolls: InitialPolls? = nil) {
-        self.surroundings = surroundings
+    public init(_ context: EngineContext, shelf: RuleShelf, after initialPolls: InitialPolls? = nil) {
+        self.context = context
         self.shelf = shelf
-        started = surroundings.clock.now
+        started = context.clock.now
         self.initialPolls = initialPolls ?? InitialPolls(started: started)
     }
 
     /// Fires what is due, then waits for the next; returns when cancelled.
     public func run() async {
-        var latest = surroundings.clock.now
+        var latest = context.clock.now
         while !Task.isCancelled {
             do {
-                if surroundings.clock.now < latest { try await correctFutureTimes() }
-                latest = surroundings.clock.now
+                if context.clock.now < latest { try await correctFutureTimes() }
+                latest = context.clock.now
                 try await fireDue()
-                let timer = try await surroundings.store.nextTimer().map(nextLook)
-                let next = [timer, surroundings.silences.next, surroundings.held.next.map(nextLook)].compactMap(\.self).min()
-                surroundings.turns.end(.timers)
-                await surroundings.bells.timers.wait(until: next, on: surroundings.clock, stride: Self.stride)
+                let timer = try await context.store.nextTimer().map(nextLook)
+                let next = [timer, context.silences.next, context.held.next.map(nextLook)].compactMap(\.self).min()
+                context.turns.end(.timers)
+                await context.bells.timers.wait(until: next, on: context.clock, stride: Self.stride)
             } catch {
-                surroundings.report(error, doing: "firing timers")
-                guard await surroundings.pauseAfterStoreError() else { return }
+                context.report(error, doing: "firing timers")
+                guard await context.pauseAfterStoreError() else { return }
             }
         }
     }
@@ -40,7 +40,7 @@ public struct TimerLoop: Sendable {
     /// When to look again. A due timer that could not fire yet is tried again in a second, or when the bell rings because its rule was
     /// installed or a first poll has ended.
     private func nextLook(_ due: Timestamp) -> Timestamp {
-        let now = surroundings.clock.now
+        let now = context.clock.now
         return due > now ? due : now + .seconds(1)
     }
 
@@ -51,20 +51,20 @@ public struct TimerLoop: Sendable {
     private func correctFutureTimes() async throws(StoreError) {
         guard let book = shelf.book else { return }
         var nexts: [RuleTimer.ID: Timestamp] = [:]
-        for rule in book.registrations(at: surroundings.clock.now) {
+        for rule in book.registrations(at: context.clock.now) {
             nexts[RuleTimer.ID(rule: rule.name, kind: .schedule)] = rule.schedule?.next
         }
         var result = RouteResult.stored
         repeat {
-            let late = try await surroundings.store.timers(Array(nexts.keys)).filter { $0.due > nexts[$0.id] ?? $0.due }
+            let late = try await context.store.timers(Array(nexts.keys)).filter { $0.due > nexts[$0.id] ?? $0.due }
             if late.isEmpty { return }
             let moved = late.map { TimerChange.set(RuleTimer($0.id, due: nexts[$0.id] ?? $0.due, payload: $0.payload)) }
-            result = try await surroundings.store.route(Routing(fired: late, timers: moved))
+            result = try await context.store.route(Routing(fired: late, timers: moved))
         } while result != .stored
     }
 
     /// The most events on the bus that are examined to find those that come before the timers.
-    private static let mostEvents = 1000
+    private static let maxEvents = 1000
 
     /// Fires everything that is due; returns the number of timers.
     @discardableResult
@@ -86,14 +86,14 @@ public struct TimerLoop: Sendable {
         }
         guard let place = first.firstIndex(where: concernsTimers) else { return events(before: first.endIndex, due: nil) }
         let time = first[place].event.time
-        if let due = try await surroundings.store.nextTimer(), due <= time {
+        if let due = try await context.store.nextTimer(), due <= time {
             // Events that cannot matter to any timer do not wait for the due timers.
             if place > 0 { return events(before: place, due: due) }
-            let known = unrouted ?? (first.count < Self.mostEvents ? nil : first)
+            let known = unrouted ?? (first.count < Self.maxEvents ? nil : first)
             if try await fireDue(at: time, before: known, for: .router) > 0 { return nil }
         }
         // Timers that are due earlier wait for a poll, and do not delay these events.
-        guard let due = try await surroundings.store.nextTimer(after: time) else {
+        guard let due = try await context.store.nextTimer(after: time) else {
             return events(before: first.endIndex, due: nil)
         }
         return events(before: first.firstIndex { $0.event.time >= due && concernsTimers($0) } ?? first.endIndex, due: due)
@@ -124,18 +124,18 @@ public struct TimerLoop: Sendable {
     ) async throws(StoreError) -> Int {
         var fired = 0
         // Two batches, so that the facts for the second are read while the first is stored.
-        var count = 2 * surroundings.timersAtOnce
-        defer { surroundings.readAhead.keep(nil) }
+        var count = 2 * context.timersAtOnce
+        defer { context.readAhead.keep(nil) }
         // The ends of silences and of quiet times come before the timers of the same moment.
         if let book = shelf.book {
-            try await surroundings.silences.update(for: book, in: surroundings)
-            try await surroundings.held.release(by: book, in: surroundings)
+            try await context.silences.update(for: book, in: context)
+            try await context.held.release(by: book, in: context)
         }
-        while !Task.isCancelled, let active = try await shelf.current(in: surroundings) {
+        while !Task.isCancelled, let active = try await shelf.current(in: context) {
             let book = active.book
-            let now = surroundings.clock.now
-            surroundings.turns.begin(loop, at: surroundings.clock.elapsed)
-            let due = try await surroundings.store.dueTimers(at: min(limit ?? now, now), limit: count)
+            let now = context.clock.now
+            context.turns.begin(loop, at: context.clock.elapsed)
+            let due = try await context.store.dueTimers(at: min(limit ?? now, now), limit: count)
             let ready = due.filter { timer in
                 // The timer of a rule that is being installed waits until the rule is in force.
                 book.contains(timer.id.rule)
@@ -150,24 +150,24 @@ public struct TimerLoop: Sendable {
             }
             var unrouted: [StoredEvent] = []
             if ready.contains(where: \.id.kind.looksAtTasks) {
-                unrouted = if let known { known } else { try await surroundings.store.unrouted(limit: Self.mostEvents) }
+                unrouted = if let known { known } else { try await context.store.unrouted(limit: Self.maxEvents) }
             }
             if limit == nil, try await route(unrouted, before: ready) { continue }
             let (batch, later) = firstBatch(of: ready, before: unrouted, by: active)
             var earlier = EarlierTasks(before: later, by: book)
             if let firstPlace = batch.first.map({ place(of: $0, by: active) }), firstPlace < .max {
-                earlier.reload = { [surroundings] () async throws(StoreError) in
-                    let unrouted = try await surroundings.store.unrouted(limit: Self.mostEvents)
+                earlier.reload = { [context] () async throws(StoreError) in
+                    let unrouted = try await context.store.unrouted(limit: Self.maxEvents)
                     return EarlierTasks(before: unrouted.filter { $0.sequence > firstPlace }, by: book)
                 }
             }
             // Facts cannot be read ahead while the rules must see tasks in an earlier state.
             let next = earlier.isEmpty ? firstBatch(of: Array(ready.dropFirst(batch.count)), before: [], by: active).timers : []
-            let (routing, isStored) = try await surroundings.route(
+            let (routing, isStored) = try await context.route(
                 book.match(batch), by: book, on: shelf, earlier: earlier, next: next.isEmpty ? nil : book.match(next))
             guard isStored else { continue }
-            for event in routing.events where event.type == .scheduleDue { surroundings.report(event) }
-            if !routing.timers.isEmpty { surroundings.bells.timers.ring() }
+            for event in routing.events where event.type == .scheduleDue { context.report(event) }
+            if !routing.timers.isEmpty { context.bells.timers.ring() }
             reportMissingPolls(batch, by: book, at: now)
             fired += routing.fired.count
         }
@@ -176,7 +176,7 @@ public struct TimerLoop: Sendable {
 
     /// Whether a timer waits for the first poll of the sources whose tasks its rule reads, or for the first good poll of its own source.
     private func isKeptBack(_ timer: RuleTimer, by book: RuleBook, at now: Timestamp) -> Bool {
-        if now < started + InitialPolls.patience, initialPolls.isMissing(book.scopesRead(by: timer.id.rule)) { return true }
+        if now < started + InitialPolls.timeout, initialPolls.isMissing(book.scopesRead(by: timer.id.rule)) { return true }
         return scopesEvaluated(by: timer, of: book).contains { initialPolls.mustWait(for: $0.scope, at: now) }
     }
 
@@ -196,7 +196,7 @@ public struct TimerLoop: Sendable {
                 let text =
                     "Source \(source) has had no good poll for 15 minutes. Rules that waited for it now use the stored tasks; "
                     + "see `bellhop status`."
-                surroundings.signals.emit(.notice(source: source, text: text))
+                context.signals.emit(.notice(source: source, text: text))
             }
         }
     }
@@ -207,11 +207,11 @@ public struct TimerLoop: Sendable {
         of timers: [RuleTimer], before unrouted: [StoredEvent], by active: RuleShelf.ActiveRules
     ) -> (timers: [RuleTimer], later: [StoredEvent]) {
         func place(of timer: RuleTimer) -> Int64 { self.place(of: timer, by: active) }
-        guard let first = timers.first, !unrouted.isEmpty else { return (Array(timers.prefix(surroundings.timersAtOnce)), []) }
+        guard let first = timers.first, !unrouted.isEmpty else { return (Array(timers.prefix(context.timersAtOnce)), []) }
         let firstPlace = place(of: first)
         let later = unrouted.filter { $0.sequence > firstPlace }
         let end = later.first?.event.time ?? .distantFuture
-        let batch = timers.prefix(surroundings.timersAtOnce).prefix {
+        let batch = timers.prefix(context.timersAtOnce).prefix {
             $0.due <= max(end, first.due) && place(of: $0) == firstPlace
                 && $0.id.kind.reevaluatesCondition == first.id.kind.reevaluatesCondition
         }
@@ -227,12 +227,12 @@ public struct TimerLoop: Sendable {
 
     /// Routes those of these events that come before the first timer; false if there are none.
     private func route(_ events: [StoredEvent], before timers: [RuleTimer]) async throws(StoreError) -> Bool {
-        guard let timer = timers.first, let active = try await shelf.current(in: surroundings) else { return false }
+        guard let timer = timers.first, let active = try await shelf.current(in: context) else { return false }
         // A timer that came due before the sources were polled comes after the events of their polls.
         let isLate = timer.id.kind.reevaluatesCondition && !isOnTime(timer, by: active.book)
         let earlier = isLate ? events : Array(events.prefix { $0.event.time < timer.due })
         if earlier.isEmpty { return false }
         guard let next = try await next(of: earlier, in: events, by: active.book) else { return true }
-        return try await Router(surroundings, shelf: shelf).route(next, by: active) > 0
+        return try await Router(context, shelf: shelf).route(next, by: active) > 0
     }
 }

@@ -58,7 +58,7 @@ final class UnstoredEvents: Sendable {
     }
 }
 
-extension Surroundings {
+extension EngineContext {
     /// Stores the waiting events and then these, either all or none of them, and reports them. A successful login wakes the
     /// deliveries that wait for its connection.
     func storeEvents(_ new: [Event] = []) async throws(StoreError) {
@@ -105,15 +105,15 @@ extension Surroundings {
 
 /// Stores events on the bus: all events except those of polls.
 public struct Intake: EventSink {
-    private let surroundings: Surroundings
+    private let context: EngineContext
 
-    public init(_ surroundings: Surroundings) { self.surroundings = surroundings }
+    public init(_ context: EngineContext) { self.context = context }
 
     /// Cancelling the task has no effect, because the store completes each write.
-    public func emit(_ events: [Event]) async throws(StoreError) { try await surroundings.storeEvents(events) }
+    public func emit(_ events: [Event]) async throws(StoreError) { try await context.storeEvents(events) }
 
     public func retry(_ events: [Event], after error: StoreError) {
-        surroundings.report(error, doing: "storing an event")
-        surroundings.storeEventsLater(events)
+        context.report(error, doing: "storing an event")
+        context.storeEventsLater(events)
     }
 }

@@ -9,17 +9,17 @@ public struct BackTest: Sendable {
     private var moment: [StoredEvent] = []
     /// The ids of the latest deliveries that were created dead. The `delivery_dead` events about them follow soon, and the trial
     /// emits its own.
-    private var dead = RecentSet<String>(most: Self.mostDead)
+    private var dead = RecentSet<String>(most: Self.maxDead)
     /// The messages that quiet times hold.
     private var held: Set<Delivery.ID> = []
     private(set) var events = 0
     /// Counts the steps that made a delivery.
     private let coverage: CoverageRecord?
 
-    static let mostDead = 2000
+    static let maxDead = 2000
 
     /// Above this number, messages that are no longer held are forgotten.
-    private static let mostHeld = 10_000
+    private static let maxHeld = 10_000
 
     /// The distance between the places of two stored events. It leaves places for the events that rules emit.
     private static let placesApart: Int64 = 1 << 20
@@ -31,10 +31,10 @@ public struct BackTest: Sendable {
     ///     from the start.
     ///   - silences: the silences of the period.
     ///   - coverage: the record that the rules were loaded with, to see which parts of them run.
-    ///   - mostFirings: the most timers that come due.
+    ///   - maxFirings: the most timers that come due.
     public init(
         _ book: RuleBook, counting rules: Set<String>? = nil, from start: Timestamp, known: [String: Timestamp]? = nil,
-        silences: [SilenceRecord] = [], coverage: CoverageRecord? = nil, mostFirings: Int = .max
+        silences: [SilenceRecord] = [], coverage: CoverageRecord? = nil, maxFirings: Int = .max
     ) {
         self.book = book
         self.coverage = coverage
@@ -45,9 +45,9 @@ public struct BackTest: Sendable {
         }
         trial = Trial(
             book, at: start, known: known, silences: silences.filter { $0.ends > start }, observer: BackTestTally(rules: rules),
-            mostFirings: mostFirings)
+            maxFirings: maxFirings)
         trial.forgetBeginnings(before: start)
-        trial.observer.zone = book.surroundings.timeZone
+        trial.observer.zone = book.context.timeZone
     }
 
     /// How many events, tasks, pieces of state and timers are kept.
@@ -124,7 +124,7 @@ public struct BackTest: Sendable {
             if isReleased { made.released.append(delivery) } else { made.deliveries.append(delivery) }
         }
         // Messages that were coalesced are not released one by one, so they are removed here.
-        if held.count > Self.mostHeld { held.formIntersection(trial.heldMessages) }
+        if held.count > Self.maxHeld { held.formIntersection(trial.heldMessages) }
         trial.tidy()
         return made
     }

@@ -33,7 +33,7 @@ public struct BackTestTally: TrialObserver {
     public private(set) var tasks: [String: Int] = [:]
 
     /// The most receivers, groups and tasks that are kept.
-    static let mostCounted = 20_000
+    static let maxCounted = 20_000
 
     public init(rules: Set<String>?) { counted = rules }
 
@@ -92,8 +92,8 @@ public struct BackTestTally: TrialObserver {
     /// Counts one more. If there are too many names, the half with the highest counts is kept.
     private static func count(_ name: String, in counts: inout [String: Int]) {
         counts[name, default: 0] += 1
-        guard counts.count > mostCounted else { return }
-        let most = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(mostCounted / 2)
+        guard counts.count > maxCounted else { return }
+        let most = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(maxCounted / 2)
         counts = Dictionary(uniqueKeysWithValues: most.map { ($0.key, $0.value) })
     }
 }

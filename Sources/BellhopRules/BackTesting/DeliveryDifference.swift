@@ -34,12 +34,12 @@ public struct DeliveryDifference: Sendable {
     /// The number of equal deliveries of both.
     public private(set) var same = 0
     /// The most deliveries that are kept until the other back-test makes them.
-    private let mostSingles: Int
+    private let maxSingles: Int
 
     /// - Parameter most: the most deliveries of each kind that are kept.
-    public init(most: Int = 100_000, mostSingles: Int = 100_000) {
+    public init(most: Int = 100_000, maxSingles: Int = 100_000) {
         (gone, come, changed) = (DeliveryOutlines(most: most), DeliveryOutlines(most: most), DeliveryOutlines(most: most))
-        self.mostSingles = mostSingles
+        self.maxSingles = maxSingles
     }
 
     /// Reads the form of ``json``. Deliveries cannot be added to the result.
@@ -47,7 +47,7 @@ public struct DeliveryDifference: Sendable {
         guard let same = json["same"]?.asInt else { return nil }
         func list(_ name: String) -> DeliveryOutlines { DeliveryOutlines(json: json[name], count: json["counts"]?[name]) }
         (gone, come, changed) = (list("goes"), list("comes"), list("changes"))
-        (self.same, mostSingles) = (Int(same), 0)
+        (self.same, maxSingles) = (Int(same), 0)
     }
 
     public var isEmpty: Bool { before.isEmpty && after.isEmpty && come.count + gone.count + changed.count == 0 }
@@ -77,8 +77,8 @@ public struct DeliveryDifference: Sendable {
             let key = Key(single.outline)
             if let other = before.removeValue(forKey: key) { compare(other, single) } else { after[key] = single }
         }
-        if before.count > mostSingles { Self.settle(&before, into: &gone) }
-        if after.count > mostSingles { Self.settle(&after, into: &come) }
+        if before.count > maxSingles { Self.settle(&before, into: &gone) }
+        if after.count > maxSingles { Self.settle(&after, into: &come) }
     }
 
     /// Stops comparing the older half, which the other back-test is unlikely to make any more.

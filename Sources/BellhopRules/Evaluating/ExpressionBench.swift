@@ -16,30 +16,30 @@ public struct ExpressionBench: Sendable {
     /// The file that diagnostics name.
     public static let file = "<expression>"
 
-    private let surroundings: RuleSurroundings
+    private let context: RuleContext
     private let subject: Subject
     private let names: RuleNames
     private let groups: [String: TaskGroup]
 
-    public init(_ surroundings: RuleSurroundings, subject: Subject = .nothing) {
-        self.surroundings = surroundings
+    public init(_ context: RuleContext, subject: Subject = .nothing) {
+        self.context = context
         self.subject = subject
-        let cache = SharedNameCache(surroundings, hasEvent: subject != .nothing)
-        let shared = cache.names(for: Self.sources(of: subject, in: surroundings))
+        let cache = SharedNameCache(context, hasEvent: subject != .nothing)
+        let shared = cache.names(for: Self.sources(of: subject, in: context))
         let events =
-            subject.type.map { [surroundings.events[$0] ?? EventDefinition($0, "", from: .outside, [], isOpen: true)] } ?? []
-        names = RuleNames(shared, events: events, zone: surroundings.timeZoneName)
+            subject.type.map { [context.events[$0] ?? EventDefinition($0, "", from: .outside, [], isOpen: true)] } ?? []
+        names = RuleNames(shared, events: events, zone: context.timeZoneName)
         groups = cache.groups
     }
 
     /// The subject's source, or all sources if it has none.
     private static func sources(
-        of subject: Subject, in surroundings: RuleSurroundings
-    ) -> [RuleSurroundings.SourceFacts] {
+        of subject: Subject, in context: RuleContext
+    ) -> [RuleContext.SourceFacts] {
         let name = subject.source
-        if surroundings.isOpen { return [surroundings.assumedSource(name ?? "")] }
-        let its = surroundings.taskSources.filter { $0.name == name }
-        return its.isEmpty ? surroundings.taskSources : its
+        if context.isOpen { return [context.assumedSource(name ?? "")] }
+        let its = context.taskSources.filter { $0.name == name }
+        return its.isEmpty ? context.taskSources : its
     }
 
     /// Compiles an expression; reports all its problems at once, in the file `<expression>`.
@@ -59,7 +59,7 @@ public struct ExpressionBench: Sendable {
                 let slots = names.environment.slots
                 return BenchExpression(
                     expression: expression, needs: names.needs(of: expression), source: source, event: event,
-                    facts: RunFacts(surroundings, slots: slots, groups: groups), slots: slots, zone: surroundings.timeZone)
+                    facts: RunFacts(context, slots: slots, groups: groups), slots: slots, zone: context.timeZone)
             }
         } catch {
             issues = error.all

@@ -7,7 +7,7 @@ struct CaseDraft {
     var deliveries: [ExplainedDelivery]
     /// When the case ends, if something was done after the last event.
     var end: Timestamp
-    let surroundings: RuleSurroundings
+    let context: RuleContext
     var silences: [Silence] = []
     /// The only rules that run in the case; empty for all rules of the files.
     var only: [String] = []
@@ -21,7 +21,7 @@ struct CaseDraft {
     /// The candidates for these events, the shortest first.
     static func candidates(
         of subjects: [StoredEvent], until end: Timestamp, in facts: ExplanationFacts, testing names: Set<String>,
-        by book: RuleBook, _ surroundings: RuleSurroundings
+        by book: RuleBook, _ context: RuleContext
     ) -> [CaseDraft] {
         let rules = book.compiled.filter { names.contains($0.name) }
         let dropped = Set(facts.decisions.filter { $0.verdict == .quiet && $0.detail["dropped"] == true }.map(\.step))
@@ -30,7 +30,7 @@ struct CaseDraft {
         let emits = rules.contains { rule in rule.allSteps.contains { $0.action.kind == "emit" } }
         let ids = Set(facts.events.map(\.event.id))
         let events = facts.events.filter { event in
-            guard surroundings.canBeGiven(event.event), event.event.time <= end || subjects.contains(event) else { return false }
+            guard context.canBeGiven(event.event), event.event.time <= end || subjects.contains(event) else { return false }
             // The rules emit it again.
             if emits, let cause = event.event.cause, ids.contains(cause) { return false }
             return tasks.contains(event.event.subject)
@@ -47,7 +47,7 @@ struct CaseDraft {
                 name: "\(last.event.type.name) of \(what)", events: given,
                 deliveries: deliveries.filter { delivery in
                     (delivery.occasion.isDirect || delivery.created <= end) && happened.contains { delivery.occasion.isFor($0) }
-                }, end: end, surroundings: surroundings)
+                }, end: end, context: context)
         }
     }
 
@@ -145,7 +145,7 @@ struct CaseDraft {
     /// The members of an event in the form of a test: the members of the task that are not empty, and the differences of its
     /// earlier state.
     private func members(of event: Event) -> JSON {
-        guard let definition = surroundings.events[event.type] else { return [:] }
+        guard let definition = context.events[event.type] else { return [:] }
         let names = Set(definition.members.map(\.name))
         var data = JSON.Object(event.data.filter { names.contains($0.key) }.map { ($0.key, $0.value) })
         guard definition.hasTask, case .object(var task)? = data[.task] else { return .object(data) }
@@ -184,13 +184,13 @@ struct CaseDraft {
         guard case .object(let fields)? = task["fields"] else { return [:] }
         let schema = schema(of: source)
         return JSON.Object(
-            fields.filter { surroundings.isOpen || schema[$0.key] != nil || $0.key == Snapshot.created }.map {
+            fields.filter { context.isOpen || schema[$0.key] != nil || $0.key == Snapshot.created }.map {
                 ($0.key, $0.value)
             })
     }
 
     private func schema(of source: String) -> TaskSchema {
-        (surroundings.sources.first { $0.name == source } ?? surroundings.assumedSource(source)).schema
+        (context.sources.first { $0.name == source } ?? context.assumedSource(source)).schema
     }
 
     /// The deliveries by action. All deliveries of a step in one run are one action.
@@ -223,7 +223,7 @@ struct CaseDraft {
     }
 }
 
-extension RuleSurroundings {
+extension RuleContext {
     /// Whether a test can give the event.
     func canBeGiven(_ event: Event) -> Bool {
         guard event.type != .scheduleDue, let definition = events[event.type] else { return false }

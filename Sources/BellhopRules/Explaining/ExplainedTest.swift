@@ -10,7 +10,7 @@ public struct ExplainedTest: Sendable {
     public var problems: [Diagnostic]
 
     /// The most texts that are tried one by one.
-    private static let mostTexts = 50
+    private static let maxTexts = 50
 
     /// - Parameters:
     ///   - event: the event that the case is about; nil for all events of the first of `facts`.
@@ -22,10 +22,10 @@ public struct ExplainedTest: Sendable {
     /// - Throws: every problem of the files, or that no test can give such an event.
     public init(
         of event: StoredEvent?, in facts: [ExplanationFacts], rule: String? = nil, expectsNothing: Bool = false,
-        by book: RuleBook, files: [RuleFile], surroundings: RuleSurroundings
+        by book: RuleBook, files: [RuleFile], context: RuleContext
     ) throws(Diagnostics) {
         let subjects = event.map { [$0] } ?? facts.first?.events ?? []
-        for event in subjects where !surroundings.canBeGiven(event.event) {
+        for event in subjects where !context.canBeGiven(event.event) {
             throw Diagnostics(
                 code: "no-test", "a test cannot give `\(event.event.type.name)`",
                 help: "write `wait:` or `at:`: schedules fire as time passes")
@@ -52,7 +52,7 @@ public struct ExplainedTest: Sendable {
         let candidates = choices.flatMap { names in
             let end = CaseDraft.end(of: subjects, in: facts, testing: names)
             var drafts = facts.flatMap {
-                CaseDraft.candidates(of: subjects, until: end, in: $0, testing: names, by: book, surroundings)
+                CaseDraft.candidates(of: subjects, until: end, in: $0, testing: names, by: book, context)
             }
             for place in drafts.indices {
                 drafts[place].only = names == all ? [] : names.sorted()
@@ -62,7 +62,7 @@ public struct ExplainedTest: Sendable {
         }
         func run(_ draft: CaseDraft) throws(Diagnostics) -> [Diagnostic] {
             let file = RuleFile(path: CaseDraft.path(tested), bytes: Array(draft.text(of: tested).utf8))
-            return try RuleTests.run([file], rules: tested, surroundings: surroundings).flatMap(\.problems)
+            return try RuleTests.run([file], rules: tested, context: context).flatMap(\.problems)
         }
         var found: (draft: CaseDraft, problems: [Diagnostic])?
         search: for hidesTexts in [false, true] {
@@ -74,7 +74,7 @@ public struct ExplainedTest: Sendable {
             }
         }
         // Only texts that differ in the test are left out.
-        for place in found?.draft.hiddenTexts.sorted().prefix(Self.mostTexts) ?? [] where found?.problems.isEmpty ?? false {
+        for place in found?.draft.hiddenTexts.sorted().prefix(Self.maxTexts) ?? [] where found?.problems.isEmpty ?? false {
             guard var draft = found?.draft else { break }
             draft.hiddenTexts.remove(place)
             if try run(draft).isEmpty { found?.draft = draft }

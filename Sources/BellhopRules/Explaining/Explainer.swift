@@ -213,7 +213,7 @@ struct Explainer {
         if timer.isRecomputed { return "waits; its end is computed again, because a calendar has changed" }
         let due = time(timer.due, timer.id.rule)
         guard timer.due <= now else { return "waits until \(due)" }
-        let source = book?.surroundings.sources.first { $0.name == timer.source }
+        let source = book?.context.sources.first { $0.name == timer.source }
         let isPolled = book == nil || source.map { $0.shows != .events } ?? false
         let coming = RuleTimer.coming(
             isPaused: facts.pause(of: timer.id.rule, at: now) != nil, isAfterPoll: timer.id.kind.reevaluatesCondition && isPolled)

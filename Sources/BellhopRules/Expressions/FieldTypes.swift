@@ -11,9 +11,9 @@ struct FieldTypes: Sendable {
     private var created: [String: String] = [:]
     private var assumedCreated: String?
 
-    init(_ surroundings: RuleSurroundings) {
-        for source in surroundings.sources { add(source.schema, of: source.name) }
-        guard let assumed = surroundings.assumed else { return }
+    init(_ context: RuleContext) {
+        for source in context.sources { add(source.schema, of: source.name) }
+        guard let assumed = context.assumed else { return }
         add(assumed, of: "")
         assumedCreated = assumed.roles.created
     }
@@ -63,7 +63,7 @@ extension TaskSchema {
     func isCustom(_ field: String) -> Bool { roles.customPrefixes.contains(where: field.hasPrefix) }
 }
 
-extension RuleSurroundings {
+extension RuleContext {
     /// The scope of a source that is assumed without a configuration.
     static func assumedScope(_ source: String) -> Scope.ID { Scope.ID(text: "assumed/" + source) }
 

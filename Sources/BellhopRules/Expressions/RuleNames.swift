@@ -6,11 +6,11 @@ import Synchronization
 struct RuleNames {
     var environment: Environment
     let types: TaskTypes
-    let sources: [RuleSurroundings.SourceFacts]
+    let sources: [RuleContext.SourceFacts]
     let snapshots: SnapshotFunction
     /// The types of events the rule is for.
     let events: [EventDefinition]
-    let queryHint: RuleSurroundings.QueryHint
+    let queryHint: RuleContext.QueryHint
     /// Whether the rule runs without an event.
     private(set) var hasNoEvent = false
     /// Whether the rule runs for each task of a list.
@@ -117,13 +117,13 @@ struct RuleNames {
 struct SharedNames: Sendable {
     let environment: Environment
     let types: TaskTypes
-    let sources: [RuleSurroundings.SourceFacts]
-    let queryHint: RuleSurroundings.QueryHint
+    let sources: [RuleContext.SourceFacts]
+    let queryHint: RuleContext.QueryHint
     let snapshots: SnapshotFunction
 
     /// - Parameter hasEvent: false if only the sources' tasks can be read.
     init(
-        _ sources: [RuleSurroundings.SourceFacts], isOpen: Bool, queryHint: @escaping RuleSurroundings.QueryHint,
+        _ sources: [RuleContext.SourceFacts], isOpen: Bool, queryHint: @escaping RuleContext.QueryHint,
         on base: Environment, snapshots: SnapshotFunction, hasEvent: Bool = true
     ) {
         self.sources = sources
@@ -140,13 +140,13 @@ struct SharedNames: Sendable {
     }
 
     /// Distinguishes the tasks of these sources from those of others.
-    static func scope(of sources: [RuleSurroundings.SourceFacts]) -> String { sources.map(\.name).joined(separator: ",") }
+    static func scope(of sources: [RuleContext.SourceFacts]) -> String { sources.map(\.name).joined(separator: ",") }
 
     /// The names available to every rule.
     static func base(
-        _ surroundings: RuleSurroundings, snapshots: SnapshotFunction, hasEvent: Bool = true
+        _ context: RuleContext, snapshots: SnapshotFunction, hasEvent: Bool = true
     ) -> Environment {
-        let zone = surroundings.zone
+        let zone = context.zone
         var limits = Limits()
         limits.memory = 64 << 20
         let host = Host(
@@ -159,7 +159,7 @@ struct SharedNames: Sendable {
             }, closest: { Suggestion.closest(to: $0, among: $1) })
         var environment = Environment(limits: limits, host: host)
         environment.declare("now", .timestamp)
-        for function in CalendarFunctions.all(surroundings.calendars) { environment.declare(function) }
+        for function in CalendarFunctions.all(context.calendars) { environment.declare(function) }
         environment.declare(snapshots.selector)
         guard hasEvent else { return environment }
         environment.declare("event", .object(EventObject.type))
@@ -178,7 +178,7 @@ final class SharedNameCache: Sendable {
     }
 
     let base: Environment
-    private let surroundings: RuleSurroundings
+    private let context: RuleContext
     private let hasEvent: Bool
     private let entries = Mutex(Entries())
     let snapshots: SnapshotFunction
@@ -187,19 +187,19 @@ final class SharedNameCache: Sendable {
     var groups: [String: TaskGroup] { entries.withLock(\.groups).merging(snapshots.groups) { own, _ in own } }
 
     /// - Parameter hasEvent: false if expressions have no event.
-    init(_ surroundings: RuleSurroundings, hasEvent: Bool = true) {
-        self.surroundings = surroundings
+    init(_ context: RuleContext, hasEvent: Bool = true) {
+        self.context = context
         self.hasEvent = hasEvent
-        snapshots = SnapshotFunction(surroundings)
-        base = SharedNames.base(surroundings, snapshots: snapshots, hasEvent: hasEvent)
+        snapshots = SnapshotFunction(context)
+        base = SharedNames.base(context, snapshots: snapshots, hasEvent: hasEvent)
     }
 
-    func names(for sources: [RuleSurroundings.SourceFacts]) -> SharedNames {
+    func names(for sources: [RuleContext.SourceFacts]) -> SharedNames {
         let scope = SharedNames.scope(of: sources)
         return entries.withLock { entries in
             if let names = entries.names[scope] { return names }
             let names = SharedNames(
-                sources, isOpen: surroundings.isOpen, queryHint: surroundings.queryHint, on: base,
+                sources, isOpen: context.isOpen, queryHint: context.queryHint, on: base,
                 snapshots: snapshots, hasEvent: hasEvent)
             entries.names[scope] = names
             entries.groups[scope] = TaskGroup(

@@ -262,27 +262,27 @@ struct RunFacts: Sendable {
     let anyTask = ObjectType("task", fields: [], otherFields: .dyn)
 
     /// - Parameter slots: the slots of all expressions that use the frame.
-    init(_ surroundings: RuleSurroundings, slots: SlotTable, groups: [String: TaskGroup]) {
-        let types = FieldTypes(surroundings)
+    init(_ context: RuleContext, slots: SlotTable, groups: [String: TaskGroup]) {
+        let types = FieldTypes(context)
         self.types = types
-        events = surroundings.events
-        actions = Dictionary(surroundings.actions.map { ($0.kind, $0) }) { first, _ in first }
+        events = context.events
+        actions = Dictionary(context.actions.map { ($0.kind, $0) }) { first, _ in first }
         readers = slots.all.map { SlotReader($0, types: types, groups: groups) }
-        users = Dictionary(surroundings.sources.map { ($0.name, $0.user) }) { first, _ in first }
-        connections = Dictionary(surroundings.sources.map { ($0.name, $0.connection) }) { first, _ in first }
-        readConnections = Set(surroundings.sources.map(\.connection))
-        pagers = Set(surroundings.connections.filter { $0.messages.resolves == .yes }.map(\.name))
-        largestDelivery = surroundings.largestDelivery
-        scopes = Dictionary(surroundings.sources.map { ($0.name, $0.scope) }) { first, _ in first }
-        sourcesInOrder = surroundings.sources.map { ($0.name, $0.scope) }
-        instances = Dictionary(surroundings.sources.map { ($0.name, $0.instance) }) { first, _ in first }
-        schemas = Dictionary(surroundings.sources.map { ($0.name, $0.schema) }) { first, _ in first }
-        assumed = surroundings.assumed
+        users = Dictionary(context.sources.map { ($0.name, $0.user) }) { first, _ in first }
+        connections = Dictionary(context.sources.map { ($0.name, $0.connection) }) { first, _ in first }
+        readConnections = Set(context.sources.map(\.connection))
+        pagers = Set(context.connections.filter { $0.messages.resolves == .yes }.map(\.name))
+        largestDelivery = context.largestDelivery
+        scopes = Dictionary(context.sources.map { ($0.name, $0.scope) }) { first, _ in first }
+        sourcesInOrder = context.sources.map { ($0.name, $0.scope) }
+        instances = Dictionary(context.sources.map { ($0.name, $0.instance) }) { first, _ in first }
+        schemas = Dictionary(context.sources.map { ($0.name, $0.schema) }) { first, _ in first }
+        assumed = context.assumed
     }
 
     /// The scope of a source; without a configuration, each has one.
     func scope(of source: String) -> Scope.ID? {
-        scopes[source] ?? (assumed == nil ? nil : RuleSurroundings.assumedScope(source))
+        scopes[source] ?? (assumed == nil ? nil : RuleContext.assumedScope(source))
     }
 
     /// Whether the receiver of a message may close what the message opened; without a configuration, any may.
@@ -291,7 +291,7 @@ struct RunFacts: Sendable {
     /// The sources of a rule, in their order.
     func sources(of rule: Rule) -> [(name: String, scope: Scope.ID)] {
         if assumed != nil {
-            return (rule.sources.isEmpty ? [""] : rule.sources).map { ($0, RuleSurroundings.assumedScope($0)) }
+            return (rule.sources.isEmpty ? [""] : rule.sources).map { ($0, RuleContext.assumedScope($0)) }
         }
         return sourcesInOrder.filter {
             rule.scopes.contains($0.scope) && (rule.sources.isEmpty || rule.sources.contains($0.name))

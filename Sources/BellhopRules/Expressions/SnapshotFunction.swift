@@ -8,13 +8,13 @@ import Synchronization
 final class SnapshotFunction: Sendable {
     static let name = "snapshot"
 
-    private let surroundings: RuleSurroundings
+    private let context: RuleContext
     private let named = Mutex<[String: TaskGroup]>([:])
 
-    init(_ surroundings: RuleSurroundings) { self.surroundings = surroundings }
+    init(_ context: RuleContext) { self.context = context }
 
     /// The names of the sources that have tasks.
-    var sources: [String] { surroundings.taskSources.map(\.name) }
+    var sources: [String] { context.taskSources.map(\.name) }
 
     /// The tasks of each source that an expression has named, by the scope of its variable.
     var groups: [String: TaskGroup] { named.withLock { $0 } }
@@ -26,14 +26,14 @@ final class SnapshotFunction: Sendable {
                     Overload.ArgumentProblem(
                         "`snapshot` takes the name of a source as a literal text", help: "such as `snapshot(\"changes\")`"))
             }
-            let found = surroundings.taskSources.first { $0.name == name }
-            guard let source = found ?? (surroundings.isOpen ? surroundings.assumedSource(name) : nil) else {
+            let found = context.taskSources.first { $0.name == name }
+            guard let source = found ?? (context.isOpen ? context.assumedSource(name) : nil) else {
                 return .failure(unknown(name))
             }
             let scope = Self.scopes + name
             let type = named.withLock { named in
                 if let group = named[scope] { return group.type }
-                let type = TaskTypes([source], isOpen: surroundings.isOpen).task
+                let type = TaskTypes([source], isOpen: context.isOpen).task
                 named[scope] = TaskGroup(sources: [(name, source.scope)], user: source.user, type: type)
                 return type
             }
@@ -42,7 +42,7 @@ final class SnapshotFunction: Sendable {
     }
 
     private func unknown(_ name: String) -> Overload.ArgumentProblem {
-        if let page = surroundings.sources.first(where: { $0.name == name }) {
+        if let page = context.sources.first(where: { $0.name == name }) {
             let reason = page.shows == .page ? "watches a page" : "shows no tasks"
             return Overload.ArgumentProblem("source `\(name)` \(reason): it has no tasks")
         }

@@ -14,7 +14,7 @@ struct TaskTypes: Sendable {
     private let schemas: [TaskSchema]
 
     /// - Parameter isOpen: without a configuration no fields are declared; custom fields are then allowed.
-    init(_ sources: [RuleSurroundings.SourceFacts], isOpen: Bool) {
+    init(_ sources: [RuleContext.SourceFacts], isOpen: Bool) {
         var declared = Self.common(sources.map(\.schema))
         let created = sources.compactMap(\.schema.created)
         if let first = created.first, created.count == sources.count, !declared.contains(where: { $0.name == Snapshot.created }) {

@@ -20,7 +20,7 @@ extension Value {
     ///
     /// - Parameter room: as for ``rendered(in:_:)``.
     func asJSON(in zone: TimeZoneTable, _ room: RenderRoom = .unlimited) -> JSON {
-        guard room.take(Self.leastBytes) else { return .null }
+        guard room.take(Self.minBytes) else { return .null }
         switch self {
         case .null, .optional(nil): return .null
         case .optional(let inner?): return inner.asJSON(in: zone, room)
@@ -50,7 +50,7 @@ extension Value {
     }
 
     /// Every value takes at least two bytes: itself and a comma.
-    private static let leastBytes = 2
+    private static let minBytes = 2
 
     /// The text of a key for `once` and `by`; nil for null, which is not a key.
     var keyText: String? {

@@ -63,8 +63,8 @@ extension RuleReader {
     }
 
     /// Warns if the sources report no comments, because comments then do not count as answers.
-    private mutating func warnOfComments(_ sources: [RuleSurroundings.SourceFacts], at node: YAML.Node) {
-        guard !surroundings.isOpen, !sources.isEmpty, sources.allSatisfy({ $0.comments != .yes }) else { return }
+    private mutating func warnOfComments(_ sources: [RuleContext.SourceFacts], at node: YAML.Node) {
+        guard !context.isOpen, !sources.isEmpty, sources.allSatisfy({ $0.comments != .yes }) else { return }
         let able = sources.lazy.compactMap { source in source.comments.missingLine.map { (source.name, $0) } }.first
         let names = sources.map(\.name).quotedList
         let silent = sources.count == 1 ? "source \(names) reports" : "sources \(names) report"
@@ -121,10 +121,10 @@ extension RuleReader {
 
     /// The rule of a text that an escalation was stored with; nil if it no longer fits the configuration.
     static func former(
-        _ text: String, name: String, version: String, in surroundings: RuleSurroundings, sharing cache: SharedNameCache
+        _ text: String, name: String, version: String, in context: RuleContext, sharing cache: SharedNameCache
     ) -> Rule? {
         guard let document = try? parse(SourceText(Array(text.utf8)), keys: RuleKeys.known).first else { return nil }
-        var reader = RuleReader(file: name, surroundings: surroundings, purpose: .routing)
+        var reader = RuleReader(file: name, context: context, purpose: .routing)
         return reader.read(document.root, name: name, sharing: cache, former: version)
     }
 }

@@ -21,12 +21,12 @@ struct EventReach {
         var isAlone = true
     }
 
-    private let surroundings: RuleSurroundings
+    private let context: RuleContext
     private let from: [String]
 
     /// - Parameter from: the names under `from`; empty for all.
-    init(_ surroundings: RuleSurroundings, from: [String]) {
-        self.surroundings = surroundings
+    init(_ context: RuleContext, from: [String]) {
+        self.context = context
         self.from = from
     }
 
@@ -49,17 +49,17 @@ struct EventReach {
     ///
     /// - Parameter types: all types the rule waits for: a rule with both kinds of login accepts whichever exists.
     func obstacle(to type: EventType, among types: [EventType]) -> Obstacle? {
-        guard !surroundings.isOpen, let event = surroundings.events[type] else { return nil }
+        guard !context.isOpen, let event = context.events[type] else { return nil }
         switch event.origin {
         case .connection: return connections.isEmpty && from.isEmpty ? nil : obstacle(toLogin: type, among: types)
         case .tasks, .page: break
         case .source, .rule, .delivery, .outside: return nil
         }
-        guard !surroundings.sources.isEmpty else { return nil }
+        guard !context.sources.isEmpty else { return nil }
         guard let first = sources.first else {
             return Obstacle(
                 code: "no-source", reason: "`from` names no source",
-                help: "add \(surroundings.sources.map(\.name).quotedList) to it")
+                help: "add \(context.sources.map(\.name).quotedList) to it")
         }
         if event.origin == .page { return sources.contains { $0.shows == .page } ? nil : noPage(first) }
         let tasks = sources.filter { $0.shows == .tasks }
@@ -78,21 +78,21 @@ struct EventReach {
 
     // MARK: Sources
 
-    private var sources: [RuleSurroundings.SourceFacts] {
-        from.isEmpty ? surroundings.sources : surroundings.sources.filter { from.contains($0.name) }
+    private var sources: [RuleContext.SourceFacts] {
+        from.isEmpty ? context.sources : context.sources.filter { from.contains($0.name) }
     }
 
-    private func noPage(_ first: RuleSurroundings.SourceFacts) -> Obstacle {
-        let pages = surroundings.sources.filter { $0.shows == .page }.map(\.name)
+    private func noPage(_ first: RuleContext.SourceFacts) -> Obstacle {
+        let pages = context.sources.filter { $0.shows == .page }.map(\.name)
         return Obstacle(
             code: "no-page", reason: sources.count == 1 ? "source `\(first.name)` watches tasks" : "no source watches a page",
             help: pages.isEmpty ? "write `task_changed`, or add a source that watches a page" : "write `from: \(pages[0])`",
             instead: pages.isEmpty ? .taskChanged : nil)
     }
 
-    private func noComments(_ tasks: [RuleSurroundings.SourceFacts]) -> Obstacle {
+    private func noComments(_ tasks: [RuleContext.SourceFacts]) -> Obstacle {
         let able = tasks.lazy.compactMap { source in source.comments.missingLine.map { (source.name, $0) } }
-        let others = surroundings.sources.filter { $0.comments == .yes && $0.shows == .tasks }.map(\.name)
+        let others = context.sources.filter { $0.comments == .yes && $0.shows == .tasks }.map(\.name)
         let help =
             able.first.map { "in bellhop.yaml add `\($1)` to source `\($0)`" } ?? others.first.map { "write `from: \($0)`" }
         return Obstacle(
@@ -102,14 +102,14 @@ struct EventReach {
 
     // MARK: Logins
 
-    private var connections: [RuleSurroundings.ConnectionFacts] {
-        from.isEmpty ? surroundings.connections : surroundings.connections.filter { from.contains($0.name) }
+    private var connections: [RuleContext.ConnectionFacts] {
+        from.isEmpty ? context.connections : context.connections.filter { from.contains($0.name) }
     }
 
     private func obstacle(toLogin type: EventType, among types: [EventType]) -> Obstacle? {
         let reporting = connections.filter { $0.logins != nil }
         guard let first = reporting.first else {
-            let able = surroundings.connections.filter { $0.logins != nil }.map(\.name)
+            let able = context.connections.filter { $0.logins != nil }.map(\.name)
             let reason =
                 connections.isEmpty
                 ? "`from` names no connection" : "logins of \(Self.connections(connections)) are not reported as events"
@@ -126,11 +126,11 @@ struct EventReach {
 
     // MARK: Words
 
-    private static func sources(_ sources: [RuleSurroundings.SourceFacts]) -> String {
+    private static func sources(_ sources: [RuleContext.SourceFacts]) -> String {
         (sources.count == 1 ? "source " : "sources ") + sources.map(\.name).quotedList
     }
 
-    private static func connections(_ connections: [RuleSurroundings.ConnectionFacts]) -> String {
+    private static func connections(_ connections: [RuleContext.ConnectionFacts]) -> String {
         (connections.count == 1 ? "connection " : "connections ") + connections.map(\.name).quotedList
     }
 }

@@ -60,6 +60,6 @@ public enum EventSuggestion {
 extension RuleBook {
     /// A sentence which says that there is no such type of event; nil if the rules know the type.
     public func complaint(aboutEventType name: String) -> String? {
-        EventSuggestion.complaint(about: name, among: surroundings.events.definitions.map(\.type.name))
+        EventSuggestion.complaint(about: name, among: context.events.definitions.map(\.type.name))
     }
 }

@@ -2,12 +2,12 @@ import BellhopCore
 
 /// Which of a rule's sources read labels, and which texts are labels of a field but never its values.
 struct LabelFacts {
-    let sources: [RuleSurroundings.SourceFacts]
+    let sources: [RuleContext.SourceFacts]
     /// Without a configuration any source may read labels.
     let isOpen: Bool
 
     /// The source to name when labels are missing: one that could read them, or else the first if no source reads any.
-    var without: RuleSurroundings.SourceFacts? {
+    var without: RuleContext.SourceFacts? {
         if isOpen { return nil }
         if let able = sources.first(where: { $0.labels.missingLine != nil }) { return able }
         return sources.contains { $0.labels == .yes } ? nil : sources.first
@@ -27,7 +27,7 @@ struct LabelFacts {
 
         var text: String
         var reason: Reason
-        var source: RuleSurroundings.SourceFacts
+        var source: RuleContext.SourceFacts
     }
 
     /// The first of these texts that the field never holds.
@@ -61,7 +61,7 @@ struct LabelFacts {
     }
 
     /// How to turn labels on, if a setting can.
-    static func setting(for source: RuleSurroundings.SourceFacts) -> String {
+    static func setting(for source: RuleContext.SourceFacts) -> String {
         source.labels.missingLine.map { "in bellhop.yaml set `\($0)` on source `\(source.name)`" }
             ?? "a source of kind `\(source.kind)` has no labels: compare the value"
     }

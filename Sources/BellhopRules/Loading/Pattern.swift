@@ -85,5 +85,5 @@ struct Pattern: Sendable {
     }
 
     /// The most events, or sequences under way, that wait for others under one key.
-    static let mostWaiting = 1000
+    static let maxWaiting = 1000
 }

@@ -21,7 +21,7 @@ struct PatternDraft {
 /// Reads the shape of `on: {all}`, `{sequence}` or `{none}`.
 struct PatternReader: ProblemCollector {
     let file: String
-    let surroundings: RuleSurroundings
+    let context: RuleContext
     var problems = Diagnostics()
 
     /// The first of the keys that make a mapping a pattern.
@@ -88,7 +88,7 @@ struct PatternReader: ProblemCollector {
     }
 
     private mutating func entry(_ node: Node) -> PatternDraft.Entry? {
-        var entry = PatternDraft.Entry(node: node, trigger: TriggerReader(file: file, surroundings: surroundings))
+        var entry = PatternDraft.Entry(node: node, trigger: TriggerReader(file: file, context: context))
         if let mapping = node.mapping, mapping["type"] != nil {
             let known = RuleKeys.patternEntry.map(\.name)
             for pair in mapping where !known.contains(pair.name) {

@@ -3,14 +3,14 @@ import YAML
 
 /// Reads rule files one by one, and makes a rule book of them or reports all their problems.
 struct RuleLoader: Sendable {
-    let surroundings: RuleSurroundings
+    let context: RuleContext
     private let purpose: ExpressionPurpose
     private let cache: SharedNameCache
 
-    init(_ surroundings: RuleSurroundings, purpose: ExpressionPurpose = .routing) {
-        self.surroundings = surroundings
+    init(_ context: RuleContext, purpose: ExpressionPurpose = .routing) {
+        self.context = context
         self.purpose = purpose
-        cache = SharedNameCache(surroundings)
+        cache = SharedNameCache(context)
     }
 
     func load(_ files: [RuleFile]) throws(Diagnostics) -> RuleBook { try book(of: files.map(read)) }
@@ -50,13 +50,13 @@ struct RuleLoader: Sendable {
             }
             problems.sort(from: before)
         }
-        let quiet = Self.quiet(surroundings, cache, &problems)
+        let quiet = Self.quiet(context, cache, &problems)
         if problems.hasErrors { throw problems }
-        return RuleBook(readings.flatMap(\.rules), surroundings, cache: cache, quiet: quiet, warnings: problems.all)
+        return RuleBook(readings.flatMap(\.rules), context, cache: cache, quiet: quiet, warnings: problems.all)
     }
 
     private func read(_ file: RuleFile) -> FileReading {
-        var reading = FileReading(file: file.path, surroundings: surroundings, purpose: purpose, cache: cache)
+        var reading = FileReading(file: file.path, context: context, purpose: purpose, cache: cache)
         if !file.isTest { reading.read(file.bytes) }
         return reading
     }
@@ -65,7 +65,7 @@ struct RuleLoader: Sendable {
 /// The rules and problems of one file.
 private struct FileReading: ProblemCollector, Sendable {
     let file: String
-    let surroundings: RuleSurroundings
+    let context: RuleContext
     let purpose: ExpressionPurpose
     let cache: SharedNameCache
     private(set) var rules: [Rule] = []
@@ -139,7 +139,7 @@ private struct FileReading: ProblemCollector, Sendable {
     }
 
     private mutating func readRule(_ node: Node) {
-        var reader = RuleReader(file: file, surroundings: surroundings, purpose: purpose)
+        var reader = RuleReader(file: file, context: context, purpose: purpose)
         defer { problems.report(reader.problems) }
         guard let name = reader.name(of: node) else {
             // Read it anyway, to report its other problems.

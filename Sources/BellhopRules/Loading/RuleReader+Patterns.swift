@@ -22,7 +22,7 @@ extension RuleReader {
     }
 
     private func events(of entry: PatternDraft.Entry) -> [EventDefinition] {
-        entry.trigger.triggers.compactMap { surroundings.events[$0.type] }
+        entry.trigger.triggers.compactMap { context.events[$0.type] }
     }
 
     /// - Parameter from: the rule's; nil if its events or sources have mistakes.
@@ -69,7 +69,7 @@ extension RuleReader {
     ) -> Pattern.Entry? {
         let events = events(of: draft)
         guard let from = draft.from == nil ? from : self.from(draft.from, events) else { return nil }
-        problems.all += EventReach(surroundings, from: from).warnings(draft.trigger.places, file: file)
+        problems.all += EventReach(context, from: from).warnings(draft.trigger.places, file: file)
         var entry = Pattern.Entry(triggers: draft.trigger.triggers, condition: nil, sources: from)
         guard let node = draft.condition else { return entry }
         entry.condition = with(names(events, from, rule: rule, cache), mapping, rule: "\(rule)/\(number)", &compiler) {
@@ -81,7 +81,7 @@ extension RuleReader {
     private func names(
         _ events: [EventDefinition], _ from: [String], rule: String, _ cache: SharedNameCache
     ) -> RuleNames {
-        RuleNames(cache.names(for: sources(from)), rule: rule, events: events, zone: surroundings.timeZoneName)
+        RuleNames(cache.names(for: sources(from)), rule: rule, events: events, zone: context.timeZoneName)
     }
 
     /// Reads an expression with other names than the rule's, and with the rule's values of `let`.
@@ -109,21 +109,21 @@ extension RuleReader {
         var names: [String] = []
         for entry in pattern.entries {
             let types = entry.triggers.map(\.type)
-            if surroundings.isOpen {
+            if context.isOpen {
                 names += entry.sources.isEmpty ? [""] : entry.sources
                 continue
             }
-            let all = surroundings.sources.map(\.name) + surroundings.connections.map(\.name)
+            let all = context.sources.map(\.name) + context.connections.map(\.name)
             names += (entry.sources.isEmpty ? all : entry.sources).filter { name in
                 types.contains { type in
-                    guard let origin = surroundings.events[type]?.origin else { return false }
+                    guard let origin = context.events[type]?.origin else { return false }
                     let isNamed: Bool
                     switch origin {
-                    case .connection: isNamed = surroundings.connections.contains { $0.name == name }
-                    case .tasks, .page, .source, .outside: isNamed = surroundings.sources.contains { $0.name == name }
+                    case .connection: isNamed = context.connections.contains { $0.name == name }
+                    case .tasks, .page, .source, .outside: isNamed = context.sources.contains { $0.name == name }
                     case .rule, .delivery: isNamed = false
                     }
-                    return isNamed && EventReach(surroundings, from: [name]).obstacle(to: type, among: types) == nil
+                    return isNamed && EventReach(context, from: [name]).obstacle(to: type, among: types) == nil
                 }
             }
         }

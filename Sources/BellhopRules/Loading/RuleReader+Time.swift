@@ -168,7 +168,7 @@ extension RuleReader {
         var span = Span(time: .microseconds(time))
         guard let name = tree["calendar"]?.json?.asString, let place = node["calendar"] else { return span }
         // Without a configuration, the names of calendars are unknown.
-        guard let calendars = surroundings.calendars else { return span }
+        guard let calendars = context.calendars else { return span }
         guard let calendar = calendars[name] else {
             problems.report(CalendarFunctions.unknown(name, among: calendars, at: Diagnostic.Place(place, file: file)))
             return nil

@@ -5,7 +5,7 @@ import YAML
 /// Reads one rule from its mapping.
 struct RuleReader: ProblemCollector {
     let file: String
-    let surroundings: RuleSurroundings
+    let context: RuleContext
     let purpose: ExpressionPurpose
     var problems = Diagnostics()
 
@@ -47,7 +47,7 @@ struct RuleReader: ProblemCollector {
         let settings = self.settings(node, as: simple, of: "a rule", besides: others)
         let mode = self.mode(settings, mapping["mode"]?.value)
 
-        var trigger = TriggerReader(file: file, surroundings: surroundings)
+        var trigger = TriggerReader(file: file, context: context)
         if let on = mapping["on"]?.value {
             if !misplaced.contains("on") { trigger.read(on) }
         } else if !meant.contains("on") {
@@ -59,25 +59,25 @@ struct RuleReader: ProblemCollector {
         // The events that a run may be for. The run of an absence that begins by itself has no event.
         let isForNoEvent = draft?.kind == Pattern.Kind.none && draft?.after.isEmpty == true
         let own = draft?.kind == Pattern.Kind.none ? draft?.after.flatMap(\.trigger.triggers).map(\.type) ?? [] : types
-        let events = own.compactMap { surroundings.events[$0] }
-        let from = self.from(mapping["from"]?.value, types.compactMap { surroundings.events[$0] })
+        let events = own.compactMap { context.events[$0] }
+        let from = self.from(mapping["from"]?.value, types.compactMap { context.events[$0] })
         let fromOfEntries = draft.flatMap { self.fromOfEntries($0, from) }
         // If the rule's events or sources are unknown, its expressions are checked with every field allowed, so that the other
         // errors are still reported.
         let isVague = types.isEmpty || from == nil
         let sources = self.sources(fromOfEntries ?? from ?? [])
-        if let from { problems.all += EventReach(surroundings, from: from).warnings(trigger.places, file: file) }
+        if let from { problems.all += EventReach(context, from: from).warnings(trigger.places, file: file) }
         let shared =
             isVague
             ? SharedNames(
-                sources, isOpen: true, queryHint: surroundings.queryHint, on: cache.base,
+                sources, isOpen: true, queryHint: context.queryHint, on: cache.base,
                 snapshots: cache.snapshots) : cache.names(for: sources)
         var names = RuleNames(
             shared, rule: name, events: events.isEmpty && !isForNoEvent ? [Self.anyEvent] : events,
-            zone: trigger.schedule?.zoneName ?? surroundings.timeZoneName, isForElement: mapping["each"] != nil)
+            zone: trigger.schedule?.zoneName ?? context.timeZoneName, isForElement: mapping["each"] != nil)
         if isForNoEvent { names.declareNoEvent() }
         check(trigger.fields, names.types)
-        if !isVague { check(trigger.ends, LabelFacts(sources: sources, isOpen: surroundings.isOpen)) }
+        if !isVague { check(trigger.ends, LabelFacts(sources: sources, isOpen: context.isOpen)) }
 
         var compiler = ExpressionCompiler(file: file, names: names, purpose: purpose)
         compiler.names.declare(Set(mapping.names + (draft.map { [$0.kind.rawValue] } ?? [])))
@@ -103,11 +103,11 @@ struct RuleReader: ProblemCollector {
         let throttle = mapping["throttle"].flatMap { misplaced.contains("throttle") ? nil : self.throttle($0.value, &compiler) }
         warnOfKeyBesideGroup(mapping, time.group)
         let quiet = mapping["quiet"].flatMap {
-            misplaced.contains("quiet") ? nil : self.quiet($0, zone: trigger.schedule?.zone ?? surroundings.timeZone, &compiler)
+            misplaced.contains("quiet") ? nil : self.quiet($0, zone: trigger.schedule?.zone ?? context.timeZone, &compiler)
         }
         problems.all += compiler.takeProblems()
         let writable = compiler.names.isAboutTask && !isVague ? sources : []
-        var steps = StepReader(surroundings: surroundings, rule: name, sources: writable, compiler: compiler)
+        var steps = StepReader(context: context, rule: name, sources: writable, compiler: compiler)
         let actions = mapping["do"].map { steps.read($0.value) } ?? []
         if mapping["do"] == nil, !meant.contains("do"), former == nil {
             report("missing-key", "rule `\(name)` has no `do`", at: node, help: "add `do:` and a list of actions")
@@ -125,7 +125,7 @@ struct RuleReader: ProblemCollector {
         let all = actions + (escalation?.steps.flatMap(\.actions) ?? [])
         if let limit = mapping["limit"], settings.record("limit") != nil,
             !all.contains(where: {
-                $0.action.effect == .writes || $0.mayWriteUnseen(to: Set(surroundings.sources.map(\.connection)))
+                $0.action.effect == .writes || $0.mayWriteUnseen(to: Set(context.sources.map(\.connection)))
             })
         {
             warn("unused-limit", "`limit` counts writes to tasks, but this rule writes to no task", at: limit.key)
@@ -144,7 +144,7 @@ struct RuleReader: ProblemCollector {
             snapshots: steps.compiler.snapshots.sorted { $0.text < $1.text }, condition: condition, time: time,
             waits: waits(mapping, condition, time, compiler.names), once: once, throttle: throttle,
             quiet: quiet, limit: Self.budget(settings), steps: actions, escalation: escalation,
-            zone: trigger.schedule?.zone ?? surroundings.timeZone)
+            zone: trigger.schedule?.zone ?? context.timeZone)
     }
 
     /// Used instead of the events of a rule whose `on` has mistakes.
@@ -162,7 +162,7 @@ struct RuleReader: ProblemCollector {
             if let word = RuleKeys.aliases[pair.name], mapping[word] == nil {
                 help = "write `\(word)`"
                 meant.insert(word)
-            } else if surroundings.actions.contains(where: { $0.kind == pair.name }) {
+            } else if context.actions.contains(where: { $0.kind == pair.name }) {
                 help = "actions belong in a list under `do`"
             } else if ["schedule", "every", "timezone", "missed"].contains(pair.name) {
                 help = "it belongs under `on`: `on: {schedule: …}`"
@@ -204,11 +204,11 @@ struct RuleReader: ProblemCollector {
         problems.report(reader.diagnostics)
         guard reader.diagnostics.all.isEmpty, let json = value?.json else { return nil }
         let names = Settings(["from": json]).texts("from")
-        guard !surroundings.isOpen else { return names }
+        guard !context.isOpen else { return names }
         let logins = events.contains(where: \.isLogin)
         let wantsSource = events.contains { !$0.isLogin } || events.isEmpty
-        let sources = wantsSource ? surroundings.sources.map(\.name) : []
-        let connections = logins ? surroundings.connections.map(\.name) : []
+        let sources = wantsSource ? context.sources.map(\.name) : []
+        let connections = logins ? context.connections.map(\.name) : []
         var isValid = true
         for (index, name) in names.enumerated() where !sources.contains(name) && !connections.contains(name) {
             report(
@@ -220,22 +220,22 @@ struct RuleReader: ProblemCollector {
     }
 
     /// The sources whose tasks the rule is about. Without a configuration: the named ones, or one unnamed source.
-    func sources(_ from: [String]) -> [RuleSurroundings.SourceFacts] {
-        guard surroundings.isOpen else {
-            return from.isEmpty ? surroundings.taskSources : surroundings.taskSources.filter { from.contains($0.name) }
+    func sources(_ from: [String]) -> [RuleContext.SourceFacts] {
+        guard context.isOpen else {
+            return from.isEmpty ? context.taskSources : context.taskSources.filter { from.contains($0.name) }
         }
-        return (from.isEmpty ? [""] : from).map(surroundings.assumedSource)
+        return (from.isEmpty ? [""] : from).map(context.assumedSource)
     }
 
     private mutating func report(
         unknown name: String, at node: YAML.Node, wantsSource: Bool, _ types: [EventType], among known: [String]
     ) {
-        let reading = surroundings.sources.filter { $0.connection == name }.map(\.name)
-        if wantsSource, surroundings.connections.contains(where: { $0.name == name }) {
+        let reading = context.sources.filter { $0.connection == name }.map(\.name)
+        if wantsSource, context.connections.contains(where: { $0.name == name }) {
             let help = reading.isEmpty ? nil : "it is read by " + reading.quotedList
             return report("unknown-source", "`\(name)` is a connection, but `from` names sources here", at: node, help: help)
         }
-        if !wantsSource, let source = surroundings.sources.first(where: { $0.name == name }) {
+        if !wantsSource, let source = context.sources.first(where: { $0.name == name }) {
             return report(
                 "unknown-connection", "`\(name)` is a source, but logins are events of connections", at: node,
                 help: loginHelp(source.connection, types))
@@ -249,7 +249,7 @@ struct RuleReader: ProblemCollector {
 
     /// The help that names the connection to write, and the type of login event to use with it.
     private func loginHelp(_ connection: String, _ types: [EventType]) -> String {
-        let reach = EventReach(surroundings, from: [connection])
+        let reach = EventReach(context, from: [connection])
         guard let type = types.first, let obstacle = reach.obstacle(to: type, among: types) else {
             return "write `\(connection)`"
         }

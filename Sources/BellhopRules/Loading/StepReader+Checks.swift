@@ -81,11 +81,11 @@ extension StepReader {
             reader.report(
                 code: "wrong-value", "this path does not name a file", at: place,
                 help: "write, for example, `\(path.filter { $0 != "\0" })bellhop.log`")
-        } else if let reason = surroundings.fileRefusal(path) {
+        } else if let reason = context.fileRefusal(path) {
             reader.report(
                 code: "wrong-file", "`\(shown)` is not a place for a log: \(reason)", at: place,
                 help: "write a path below the folder of bellhop.yaml, such as `logs/bellhop.log`")
-        } else if let reason = ends.lazy.compactMap(surroundings.fileRefusal).first {
+        } else if let reason = ends.lazy.compactMap(context.fileRefusal).first {
             reader.report(
                 code: "wrong-file", "a value can make this an invalid place for a log: \(reason)", at: place,
                 help: "write the end of the name in the rule, such as `.log`, or another folder")
@@ -95,7 +95,7 @@ extension StepReader {
     /// Warns about parts of a message that some receivers ignore.
     mutating func checkAbilities(_ node: YAML.Node, _ receivers: Step.Receivers?) {
         guard case .named(let names)? = receivers, let mapping = node.mapping else { return }
-        let named = surroundings.connections.filter { names.contains($0.name) }
+        let named = context.connections.filter { names.contains($0.name) }
         func warn(_ key: String, _ lacking: String, _ effect: String, unless isAble: (MessageAbilities) -> Bool) {
             guard let place = mapping[key] else { return }
             // One warning for each kind of connection, because the help depends on the kind.
@@ -124,7 +124,7 @@ extension StepReader {
     func settings(of action: ActionManifest, _ node: YAML.Node) -> [Setting] {
         var settings = RuleKeys.arguments(of: action)
         guard action.emitsEvent, let name = (node["type"] ?? node).scalarText,
-            let definition = surroundings.events[EventType(name)], definition.origin == .outside,
+            let definition = context.events[EventType(name)], definition.origin == .outside,
             let data = settings.firstIndex(where: { $0.name == "data" })
         else { return settings }
         settings[data].type = .record(definition.members)
@@ -142,9 +142,9 @@ extension StepReader {
         guard let place = node["type"] ?? (node.scalar == nil ? nil : node), let name = place.scalarText, !name.isEmpty else {
             return
         }
-        let definition = surroundings.events[EventType(name)]
+        let definition = context.events[EventType(name)]
         if definition?.origin == .outside { return }
-        let declared = surroundings.events.definitions.filter { $0.origin == .outside }.map(\.type.name)
+        let declared = context.events.definitions.filter { $0.origin == .outside }.map(\.type.name)
         let listing =
             declared.isEmpty
             ? "declare it under `events` in bellhop.yaml" : "use " + declared.quotedList
@@ -206,7 +206,7 @@ extension StepReader {
 
     /// Refuses an action that needs a permission which bellhop.yaml does not give.
     mutating func checkPermission(of action: ActionManifest, _ pair: Mapping.Pair) {
-        guard let setting = action.permission, !surroundings.isOpen, !surroundings.permissions.contains(setting) else { return }
+        guard let setting = action.permission, !context.isOpen, !context.permissions.contains(setting) else { return }
         compiler.report(
             code: "not-allowed", "`\(action.kind)` is off unless bellhop.yaml allows it", at: pair.key,
             help: "write `\(setting): true` in bellhop.yaml")
@@ -214,13 +214,13 @@ extension StepReader {
 
     /// Refuses an action that the connection of one of the rule's sources does not support.
     mutating func checkSources(of action: ActionManifest, _ pair: Mapping.Pair) {
-        guard action.receiver == .taskConnection, !surroundings.isOpen else { return }
+        guard action.receiver == .taskConnection, !context.isOpen else { return }
         for source in sources {
-            guard let connection = surroundings.connections.first(where: { $0.name == source.connection }),
+            guard let connection = context.connections.first(where: { $0.name == source.connection }),
                 !connection.actions.contains(action.kind)
             else { continue }
-            let able = surroundings.sources.filter { other in
-                surroundings.connections.contains { $0.name == other.connection && $0.actions.contains(action.kind) }
+            let able = context.sources.filter { other in
+                context.connections.contains { $0.name == other.connection && $0.actions.contains(action.kind) }
             }
             let names = able.map(\.name).quotedList
             return compiler.report(

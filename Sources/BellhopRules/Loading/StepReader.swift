@@ -4,10 +4,10 @@ import YAML
 
 /// Reads the steps under `do`.
 struct StepReader {
-    let surroundings: RuleSurroundings
+    let context: RuleContext
     let rule: String
     /// The sources whose tasks the rule is about; empty if unknown.
-    let sources: [RuleSurroundings.SourceFacts]
+    let sources: [RuleContext.SourceFacts]
     var compiler: ExpressionCompiler
     /// The names of the steps so far.
     var names: Set<String> = []
@@ -30,7 +30,7 @@ struct StepReader {
     /// The contents of `do`, written as a list.
     private func asList(_ node: YAML.Node) -> String? {
         guard node.mapping != nil else {
-            let isAction = surroundings.actions.contains { $0.kind == node.scalarText }
+            let isAction = context.actions.contains { $0.kind == node.scalarText }
             return "such as `do: [{\(isAction ? node.scalarText ?? "log" : "log"): a text}]`"
         }
         let text = node.source.text(in: node.range)
@@ -43,11 +43,11 @@ struct StepReader {
                 code: "wrong-type", "an action must be a mapping, not \(node.kind)", at: node, help: "such as `log: a text`")
             return nil
         }
-        let kinds = surroundings.actions.map(\.kind)
+        let kinds = context.actions.map(\.kind)
         let keys = RuleKeys.step.map(\.name)
         let actions = mapping.filter { kinds.contains($0.name) }
         for pair in actions {
-            let arguments = surroundings.actions.first { $0.kind == pair.name }.map(RuleKeys.arguments)?.map(\.name) ?? []
+            let arguments = context.actions.first { $0.kind == pair.name }.map(RuleKeys.arguments)?.map(\.name) ?? []
             let belongs = { (other: Mapping.Pair) in arguments.contains(other.name) || keys.contains(other.name) }
             if let outdented = Outdented(pair, in: mapping, belongs: belongs),
                 outdented.pairs.contains(where: { !keys.contains($0.name) })
@@ -73,7 +73,7 @@ struct StepReader {
                 code: "two-actions", "`\(pair.name)` and `\(actions[1].name)` are two actions", at: actions[1].key,
                 help: "begin each with `- `")
         }
-        guard let action = surroundings.actions.first(where: { $0.kind == pair.name }) else { return nil }
+        guard let action = context.actions.first(where: { $0.kind == pair.name }) else { return nil }
         return step(action, pair, node, mapping, path)
     }
 
@@ -120,7 +120,7 @@ struct StepReader {
     /// Whether the connections that a step names all allow private addresses.
     private func allowPrivate(_ receivers: Step.Receivers) -> Bool {
         guard case .named(let names) = receivers else { return false }
-        return names.allSatisfy { name in surroundings.connections.contains { $0.name == name && $0.allowsPrivate } }
+        return names.allSatisfy { name in context.connections.contains { $0.name == name && $0.allowsPrivate } }
     }
 
     private mutating func arguments(_ node: YAML.Node, of action: ActionManifest) -> ArgumentCompiler.Tree {
@@ -216,12 +216,12 @@ struct StepReader {
                 help: "write one step for each connection, and choose between them with `if`")
             return false
         }
-        guard !surroundings.isOpen else { return true }
-        let receivers = surroundings.connections.filter { $0.actions.contains(action.kind) }.map(\.name)
+        guard !context.isOpen else { return true }
+        let receivers = context.connections.filter { $0.actions.contains(action.kind) }.map(\.name)
         var isValid = true
         for name in names where !receivers.contains(name) {
             let place = node.items?.first { $0.scalarText == name } ?? node
-            let isOther = surroundings.connections.contains { $0.name == name }
+            let isOther = context.connections.contains { $0.name == name }
             let what = action.isMessage ? "messages" : "`\(action.kind)`"
             let message = isOther ? "connection `\(name)` takes no \(what)" : "there is no connection `\(name)`"
             let listing =

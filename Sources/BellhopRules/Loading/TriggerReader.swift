@@ -4,7 +4,7 @@ import YAML
 /// Reads `on`: types of events, changes of fields, a schedule, or several events.
 struct TriggerReader: ProblemCollector {
     let file: String
-    let surroundings: RuleSurroundings
+    let context: RuleContext
     private(set) var triggers: [Trigger] = []
     /// The types of events as written, with their places.
     private(set) var places: [EventReach.Place] = []
@@ -46,7 +46,7 @@ struct TriggerReader: ProblemCollector {
 
     private mutating func readType(_ text: String, _ node: Node) {
         let type = EventType(text)
-        let definition = surroundings.events[type]
+        let definition = context.events[type]
         if definition?.canBeNamed == false {
             report(
                 "wrong-value", "`schedule_due` needs a schedule in the rule", at: node,
@@ -61,7 +61,7 @@ struct TriggerReader: ProblemCollector {
         } else if text.isEmpty {
             report("wrong-type", "`on` names no event", at: node, help: listing)
         } else {
-            let names = surroundings.events.types.map(\.name)
+            let names = context.events.types.map(\.name)
             let times =
                 RuleKeys.schedulesInWords[Self.plainWord(text)]
                 ?? (["schedule", "cron"].contains(text) ? "30 8 * * MON-FRI" : nil)
@@ -76,7 +76,7 @@ struct TriggerReader: ProblemCollector {
     private static func plainWord(_ text: String) -> String { text.lowercased().replacing("@", with: "") }
 
     private var listing: String {
-        "use " + surroundings.events.nameable.map(\.type.name).quotedList
+        "use " + context.events.nameable.map(\.type.name).quotedList
     }
 
     private mutating func read(_ mapping: Mapping, _ node: Node) {
@@ -98,7 +98,7 @@ struct TriggerReader: ProblemCollector {
     }
 
     private mutating func readPattern(_ mapping: Mapping, _ node: Node) {
-        var reader = PatternReader(file: file, surroundings: surroundings)
+        var reader = PatternReader(file: file, context: context)
         pattern = reader.read(mapping, node)
         problems.report(reader.problems)
         for entry in (pattern?.entries ?? []) + (pattern?.after ?? []) {
@@ -112,7 +112,7 @@ struct TriggerReader: ProblemCollector {
 
     private mutating func readChanges(_ pair: Mapping.Pair, _ node: Node) {
         guard pair.name == EventType.taskChanged.name else {
-            if surroundings.events[EventType(pair.name)] != nil {
+            if context.events[EventType(pair.name)] != nil {
                 report(
                     "wrong-type", "only `task_changed` takes conditions here", at: pair.key,
                     help: "write `on: \(pair.name)` and `when: …`")
@@ -170,10 +170,10 @@ struct TriggerReader: ProblemCollector {
     private mutating func readSchedule(_ node: Node) {
         let settings = self.settings(node, as: RuleKeys.schedule, of: "a schedule")
         guard let text = settings.text("schedule"), let written = node["schedule"] else { return }
-        var zone = surroundings.timeZone
-        var zoneName = surroundings.timeZoneName
+        var zone = context.timeZone
+        var zoneName = context.timeZoneName
         if let name = settings.text("timezone"), let place = node["timezone"] {
-            if let found = surroundings.zone(name) {
+            if let found = context.zone(name) {
                 zone = found
                 zoneName = name
             } else {
@@ -204,7 +204,7 @@ struct TriggerReader: ProblemCollector {
         guard interval >= .seconds(1) else {
             return report("wrong-value", "a rule can run at most once a second", at: written)
         }
-        set(.every(interval), surroundings.timeZone, surroundings.timeZoneName, settings, node)
+        set(.every(interval), context.timeZone, context.timeZoneName, settings, node)
     }
 
     private mutating func set(

@@ -40,7 +40,7 @@ extension RuleBook {
         var release = MessageRelease([], at: now)
         for (number, message) in held.enumerated() {
             let delivery = message.delivery
-            frame.move(to: context(of: message, facts))
+            frame.move(to: runContext(of: message, facts))
             activation.begin(frame)
             activation.workLeft = Self.workPerRun
             var treatment = MessageRelease.Treatment.joined
@@ -67,7 +67,7 @@ extension RuleBook {
     }
 
     /// The run that a message was made in, with its task as it is now.
-    private func context(of message: HeldMessage, _ facts: ReleaseFacts) -> RunContext {
+    private func runContext(of message: HeldMessage, _ facts: ReleaseFacts) -> RunContext {
         let delivery = message.delivery
         var context = RunContext(
             occasion: .event(Event.ID(delivery.id.occasion.text)), source: delivery.task?.source ?? "",
@@ -111,7 +111,7 @@ extension RuleBook {
     }
 
     private func closesConversations(_ receiver: String) -> Bool {
-        surroundings.connections.first { $0.name == receiver }?.messages.resolves == .yes
+        context.connections.first { $0.name == receiver }?.messages.resolves == .yes
     }
 
     /// Makes one message of those that are left; a single one is sent as it is.
@@ -139,7 +139,7 @@ extension RuleBook {
     }
 
     /// The most fields that a line names.
-    private static let mostFields = 5
+    private static let maxFields = 5
 
     /// How the task of a message has changed meanwhile; nil if it has not, or if this is unknown.
     private func note(of delivery: Delivery, source: String, _ facts: ReleaseFacts) -> [Message.Inline]? {
@@ -155,8 +155,8 @@ extension RuleBook {
         guard let then = delivery.keptBack?.task,
             let changes = Change(from: then, to: now.snapshot, ignoring: ignored)?.fields
         else { return nil }
-        let names = changes.prefix(Self.mostFields).map(\.field).joined(separator: ", ")
-        let more = changes.count > Self.mostFields ? " and \(changes.count - Self.mostFields) more" : ""
+        let names = changes.prefix(Self.maxFields).map(\.field).joined(separator: ", ")
+        let more = changes.count > Self.maxFields ? " and \(changes.count - Self.maxFields) more" : ""
         return [.text(" – changed: "), .value(names + more)]
     }
 }

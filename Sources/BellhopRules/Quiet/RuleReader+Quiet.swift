@@ -13,7 +13,7 @@ extension RuleReader {
         }
         let tree = tree(pair.value, RuleKeys.quiet, of: "`quiet`")
         var reader = QuietReader(
-            file: file, zone: zone, zones: surroundings.zone, calendars: surroundings.calendars)
+            file: file, zone: zone, zones: context.zone, calendars: context.calendars)
         let except = tree.deferred("except").flatMap { node in
             compiler.compile(node, "`except`", expecting: .bool).map { (node, $0) }
         }
@@ -47,14 +47,14 @@ extension RuleReader {
 extension RuleLoader {
     /// The quiet times of the connections, by their names, compiled.
     static func quiet(
-        _ surroundings: RuleSurroundings, _ cache: SharedNameCache, _ problems: inout Diagnostics
+        _ context: RuleContext, _ cache: SharedNameCache, _ problems: inout Diagnostics
     ) -> [String: Quiet] {
         var quiet: [String: Quiet] = [:]
-        for connection in surroundings.connections {
+        for connection in context.connections {
             guard let entry = connection.quiet else { continue }
             quiet[connection.name] = Quiet(time: entry.time)
             guard let text = entry.except else { continue }
-            let names = SilenceBook.names(surroundings, cache)
+            let names = SilenceBook.names(context, cache)
             do throws(Diagnostics) {
                 quiet[connection.name]?.except = try SilenceBook.compile(text, names, "except", of: "a quiet time")
             } catch {

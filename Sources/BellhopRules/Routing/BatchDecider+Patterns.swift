@@ -124,10 +124,10 @@ extension BatchDecider {
 
     /// Drops the oldest of too many events that wait under one key.
     private mutating func bound(_ waiting: [Gathered], _ stateKey: StateKey, _ number: Int) {
-        guard waiting.count >= Pattern.mostWaiting, let oldest = waiting.first else { return }
+        guard waiting.count >= Pattern.maxWaiting, let oldest = waiting.first else { return }
         let name = oldest.part ?? oldest.name
         for one in waiting where one.name == name || one.part == name { memory.delete(stateKey.at(one.name)) }
-        count(error: "more than \(Pattern.mostWaiting) events wait for others under one key; the oldest is dropped", of: number)
+        count(error: "more than \(Pattern.maxWaiting) events wait for others under one key; the oldest is dropped", of: number)
     }
 
     /// Goes on with the rule's own condition, for all events of the complete pattern.

@@ -100,12 +100,12 @@ extension BatchDecider {
     private mutating func elements(_ each: RuleExpression, _ number: Int) -> [TaskObject]? {
         do throws(EvaluationError) {
             guard case .list(let list) = try each.program.evaluate(activation) else { return [] }
-            if list.count > Self.mostElements {
+            if list.count > Self.maxElements {
                 count(
-                    error: "`each` has \(list.count) tasks; the rule runs for the first \(Self.mostElements) of them", of: number)
+                    error: "`each` has \(list.count) tasks; the rule runs for the first \(Self.maxElements) of them", of: number)
             }
             var known: Set<String> = []
-            return (0..<min(list.count, Self.mostElements)).compactMap { place in
+            return (0..<min(list.count, Self.maxElements)).compactMap { place in
                 guard case .object(let object) = list[place], let task = object as? TaskObject, known.insert(task.name).inserted
                 else { return nil }
                 return task
@@ -116,7 +116,7 @@ extension BatchDecider {
         }
     }
 
-    private static let mostElements = 10_000
+    private static let maxElements = 10_000
 
     // MARK: for
 

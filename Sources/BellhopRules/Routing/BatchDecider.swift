@@ -153,11 +153,11 @@ struct BatchDecider {
 
     /// Whether one transaction is full; the rest of the batch comes with the next.
     private var isFull: Bool {
-        bytes >= Self.mostBytes || work >= RuleBook.workPerBatch || RuleBook.isCancelled(after: work)
+        bytes >= Self.maxBytes || work >= RuleBook.workPerBatch || RuleBook.isCancelled(after: work)
     }
 
     /// The bytes of deliveries and events in one transaction; the last event's rules may exceed it.
-    private static let mostBytes = 4 << 20
+    private static let maxBytes = 4 << 20
     /// The approximate sizes in bytes of a schedule's event, a decision record, and a gathered run.
     static let (eventBytes, recordBytes) = (256, 200)
     static let gatheredBytes = 300

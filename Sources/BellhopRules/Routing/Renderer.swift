@@ -17,7 +17,7 @@ struct Renderer {
     }
 
     /// The most lines of a list in a message, whatever the rule says.
-    static let mostItems = 1000
+    static let maxItems = 1000
 
     /// The value of an expression. A value computed from null is unknown and, like null, inserted as an empty text.
     private func evaluate(_ expression: RuleExpression) throws(RenderFailure) -> Value {
@@ -228,7 +228,7 @@ struct Renderer {
             activation.begin(frame)
         }
         var items: [[Message.Inline]] = []
-        for index in 0..<min(elements.count, list.most ?? Self.mostItems, Self.mostItems) {
+        for index in 0..<min(elements.count, list.most ?? Self.maxItems, Self.maxItems) {
             frame.element = elements[index]
             activation.begin(frame)
             items.append(list.item.markdown.filledInline(try texts(list.item.values)))

@@ -53,7 +53,7 @@ extension RuleBook {
         case .event(let event): return event
         case .task(let task, let source):
             let types: [EventType] = [.taskCreated, .taskChanged, .taskReturned, .taskRemoved]
-            let instance = surroundings.sources.first { $0.name == source }?.instance ?? ""
+            let instance = context.sources.first { $0.name == source }?.instance ?? ""
             let event = Event(
                 id: Event.ID("\(instance)/\(task.key.text)"),
                 type: types.first(where: rule.summary.types.contains) ?? .taskCreated,

@@ -25,7 +25,7 @@ struct RuleSchedule: Sendable, Hashable {
     /// A time this recent still counts as now: the agent was busy, not stopped.
     static let grace = Duration.seconds(60)
     /// The most missed times that are made up for one by one; older ones are only counted in the first event.
-    static let mostAtOnce = 1000
+    static let maxAtOnce = 1000
 
     /// The definition of a timer: if it changes, the timer starts anew.
     var text: String {
@@ -62,13 +62,13 @@ struct RuleSchedule: Sendable, Hashable {
         }
     }
 
-    /// The due times from one moment through another, oldest first; if over ``mostAtOnce``, the first counts the earlier ones.
+    /// The due times from one moment through another, oldest first; if over ``maxAtOnce``, the first counts the earlier ones.
     private func passed(from due: Timestamp, through now: Timestamp) -> [Occurrence] {
         guard due <= now else { return [] }
         switch recurrence {
         case .every(let interval):
             let count = Int((now - due) / interval) + 1
-            let kept = min(count, Self.mostAtOnce)
+            let kept = min(count, Self.maxAtOnce)
             let step = interval.wholeMicroseconds
             return (count - kept..<count).map { index in
                 let moment = Timestamp(microseconds: due.microseconds + Int64(index) * step)
@@ -81,12 +81,12 @@ struct RuleSchedule: Sendable, Hashable {
             while let next = cron.next(after: moment, in: zone), next <= now, next > moment {
                 kept.append(next)
                 moment = next
-                if kept.count >= 2 * Self.mostAtOnce {
-                    dropped += kept.count - Self.mostAtOnce
-                    kept.removeFirst(kept.count - Self.mostAtOnce)
+                if kept.count >= 2 * Self.maxAtOnce {
+                    dropped += kept.count - Self.maxAtOnce
+                    kept.removeFirst(kept.count - Self.maxAtOnce)
                 }
             }
-            let surplus = max(0, kept.count - Self.mostAtOnce)
+            let surplus = max(0, kept.count - Self.maxAtOnce)
             dropped += surplus
             return kept.dropFirst(surplus).enumerated().map { Occurrence(due: $1, missed: $0 == 0 ? dropped : 0) }
         }

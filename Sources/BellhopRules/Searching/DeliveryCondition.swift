@@ -7,9 +7,9 @@ public struct DeliveryCondition: Sendable {
     private let slots: SlotTable
 
     /// - Throws: the mistakes in the condition.
-    public init(_ when: String, surroundings: RuleSurroundings) throws(Diagnostics) {
-        let cache = SharedNameCache(surroundings, hasEvent: false)
-        var names = RuleNames(cache.names(for: []), events: [], zone: surroundings.timeZoneName)
+    public init(_ when: String, context: RuleContext) throws(Diagnostics) {
+        let cache = SharedNameCache(context, hasEvent: false)
+        var names = RuleNames(cache.names(for: []), events: [], zone: context.timeZoneName)
         names.environment.declare("delivery", .object(DeliveryObject.type))
         condition = try SilenceBook.compile(when, names, "where", of: "a search")
         slots = names.environment.slots
@@ -37,7 +37,7 @@ public struct DeliveryCondition: Sendable {
 extension RuleBook {
     /// A search among deliveries.
     public func deliveryCondition(_ when: String) throws(Diagnostics) -> DeliveryCondition {
-        try DeliveryCondition(when, surroundings: surroundings)
+        try DeliveryCondition(when, context: context)
     }
 }
 

@@ -7,14 +7,14 @@ public struct TaskCondition: Sendable {
     private let reading: SilenceBook.Reading
 
     /// - Throws: the mistakes in the condition.
-    public init(_ when: String, surroundings: RuleSurroundings) throws(Diagnostics) {
-        let cache = SharedNameCache(surroundings, hasEvent: false)
-        let sources = surroundings.isOpen ? [surroundings.assumedSource("")] : surroundings.taskSources
-        var names = RuleNames(cache.names(for: sources), events: [], zone: surroundings.timeZoneName)
+    public init(_ when: String, context: RuleContext) throws(Diagnostics) {
+        let cache = SharedNameCache(context, hasEvent: false)
+        let sources = context.isOpen ? [context.assumedSource("")] : context.taskSources
+        var names = RuleNames(cache.names(for: sources), events: [], zone: context.timeZoneName)
         names.environment.declare("task", .object(names.types.task))
         condition = try SilenceBook.compile(when, names, "where", of: "a search")
         let slots = names.environment.slots
-        reading = SilenceBook.Reading(facts: RunFacts(surroundings, slots: slots, groups: cache.groups), slots: slots)
+        reading = SilenceBook.Reading(facts: RunFacts(context, slots: slots, groups: cache.groups), slots: slots)
     }
 
     /// The places of the tasks for which the condition holds. One for which it fails or is unknown is left out.
@@ -41,6 +41,6 @@ public struct TaskCondition: Sendable {
 extension RuleBook {
     /// A search among tasks, against the sources of these rules.
     public func taskCondition(_ when: String) throws(Diagnostics) -> TaskCondition {
-        try TaskCondition(when, surroundings: surroundings)
+        try TaskCondition(when, context: context)
     }
 }

@@ -7,12 +7,12 @@ public struct EventFilter: Sendable {
     private let reading: SilenceBook.Reading
 
     /// - Throws: the mistakes in the condition.
-    public init(_ when: String, surroundings: RuleSurroundings) throws(Diagnostics) {
-        let cache = SharedNameCache(surroundings)
-        let names = SilenceBook.names(surroundings, cache)
+    public init(_ when: String, context: RuleContext) throws(Diagnostics) {
+        let cache = SharedNameCache(context)
+        let names = SilenceBook.names(context, cache)
         condition = try SilenceBook.compile(when, names, "where", of: "a search")
         let slots = names.environment.slots
-        reading = SilenceBook.Reading(facts: RunFacts(surroundings, slots: slots, groups: cache.groups), slots: slots)
+        reading = SilenceBook.Reading(facts: RunFacts(context, slots: slots, groups: cache.groups), slots: slots)
     }
 
     /// The places of the events for which the condition holds. One whose condition fails or is unknown is left out.
@@ -92,10 +92,10 @@ extension Program {
 
 extension RuleBook {
     /// A search against the sources of these rules.
-    public func filter(_ when: String) throws(Diagnostics) -> EventFilter { try EventFilter(when, surroundings: surroundings) }
+    public func filter(_ when: String) throws(Diagnostics) -> EventFilter { try EventFilter(when, context: context) }
 
     /// These rules from the same files, so that each part of a condition has its value: for ``judge(_:by:tasks:at:)``.
     public func explainable(_ files: [RuleFile]) throws(Diagnostics) -> RuleBook {
-        try Self.loadToExplain(files, surroundings: surroundings)
+        try Self.loadToExplain(files, context: context)
     }
 }

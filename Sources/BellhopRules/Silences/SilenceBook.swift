@@ -25,9 +25,9 @@ public struct SilenceBook: Sendable {
 
     private init() { (entries, reading, refused) = ([], nil, [:]) }
 
-    public init(_ silences: [Silence], surroundings: RuleSurroundings) {
-        let cache = SharedNameCache(surroundings)
-        let names = Self.names(surroundings, cache)
+    public init(_ silences: [Silence], context: RuleContext) {
+        let cache = SharedNameCache(context)
+        let names = Self.names(context, cache)
         var (entries, refused): ([Entry], [String: Diagnostics]) = ([], [:])
         for silence in silences {
             guard let when = silence.when else {
@@ -45,16 +45,16 @@ public struct SilenceBook: Sendable {
         let slots = names.environment.slots
         reading =
             entries.contains { $0.condition != nil }
-            ? Reading(facts: RunFacts(surroundings, slots: slots, groups: cache.groups), slots: slots) : nil
+            ? Reading(facts: RunFacts(context, slots: slots, groups: cache.groups), slots: slots) : nil
     }
 
     /// The problems of a silence's condition.
     /// - Parameter place: gives the place of a part of the condition in a file; nil if it is in no file.
     public static func problems(
-        of when: String, surroundings: RuleSurroundings, at place: Diagnostic.Place.InText? = nil
+        of when: String, context: RuleContext, at place: Diagnostic.Place.InText? = nil
     ) -> Diagnostics {
         do throws(Diagnostics) {
-            _ = try compile(when, names(surroundings, SharedNameCache(surroundings)), at: place)
+            _ = try compile(when, names(context, SharedNameCache(context)), at: place)
             return Diagnostics()
         } catch {
             return error
@@ -62,9 +62,9 @@ public struct SilenceBook: Sendable {
     }
 
     /// The names of a run for any event of any source.
-    static func names(_ surroundings: RuleSurroundings, _ cache: SharedNameCache) -> RuleNames {
-        let sources = surroundings.isOpen ? [surroundings.assumedSource("")] : surroundings.taskSources
-        return RuleNames(cache.names(for: sources), events: surroundings.events.definitions, zone: surroundings.timeZoneName)
+    static func names(_ context: RuleContext, _ cache: SharedNameCache) -> RuleNames {
+        let sources = context.isOpen ? [context.assumedSource("")] : context.taskSources
+        return RuleNames(cache.names(for: sources), events: context.events.definitions, zone: context.timeZoneName)
     }
 
     /// The most bytes of a condition of a search or a silence, so that an address holds it however it is encoded.
@@ -127,12 +127,12 @@ public struct SilenceBook: Sendable {
 extension RuleBook {
     /// - Throws: the mistakes in the condition of a silence.
     public func checkSilence(_ when: String) throws(Diagnostics) {
-        let problems = SilenceBook.problems(of: when, surroundings: surroundings)
+        let problems = SilenceBook.problems(of: when, context: context)
         if problems.hasErrors { throw problems }
     }
 
     /// Compiles the conditions of silences against the sources of these rules.
     public func silences(_ silences: [Silence]) -> SilenceBook {
-        silences.isEmpty ? .empty : SilenceBook(silences, surroundings: surroundings)
+        silences.isEmpty ? .empty : SilenceBook(silences, context: context)
     }
 }

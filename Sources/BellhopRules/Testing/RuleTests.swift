@@ -6,17 +6,17 @@ public enum RuleTests {
     ///
     /// - Throws: every problem of the files.
     public static func run(
-        _ files: [RuleFile], rules: [RuleFile], surroundings: RuleSurroundings
+        _ files: [RuleFile], rules: [RuleFile], context: RuleContext
     ) throws(Diagnostics) -> [RuleTestResult] {
-        try run(files, rules: rules, surroundings: surroundings, restarts: false)
+        try run(files, rules: rules, context: context, restarts: false)
     }
 
     /// - Parameter restarts: whether the agent restarts before each step, which must change nothing.
     static func run(
-        _ files: [RuleFile], rules: [RuleFile], surroundings: RuleSurroundings, restarts: Bool
+        _ files: [RuleFile], rules: [RuleFile], context: RuleContext, restarts: Bool
     ) throws(Diagnostics) -> [RuleTestResult] {
         let byPath = Dictionary(rules.map { (TestFileReader.normalised($0.path), $0) }) { first, _ in first }
-        return try run(files, surroundings: surroundings, restarts: restarts) { byPath[TestFileReader.normalised($0)] }
+        return try run(files, context: context, restarts: restarts) { byPath[TestFileReader.normalised($0)] }
     }
 
     /// Runs the tests of these files against the rules they name.
@@ -26,13 +26,13 @@ public enum RuleTests {
     ///   - coverage: records which parts of these rules the tests cover; rules that no test names count as uncovered.
     /// - Throws: every problem of the files.
     public static func run(
-        _ files: [RuleFile], surroundings: RuleSurroundings, coverage: CoverageRecord? = nil, rules: (_ path: String) -> RuleFile?
+        _ files: [RuleFile], context: RuleContext, coverage: CoverageRecord? = nil, rules: (_ path: String) -> RuleFile?
     ) throws(Diagnostics) -> [RuleTestResult] {
-        try run(files, surroundings: surroundings, restarts: false, coverage: coverage, rules: rules)
+        try run(files, context: context, restarts: false, coverage: coverage, rules: rules)
     }
 
     private static func run(
-        _ files: [RuleFile], surroundings: RuleSurroundings, restarts: Bool, coverage: CoverageRecord? = nil,
+        _ files: [RuleFile], context: RuleContext, restarts: Bool, coverage: CoverageRecord? = nil,
         rules: (_ path: String) -> RuleFile?
     ) throws(Diagnostics) -> [RuleTestResult] {
         var results: [RuleTestResult] = []
@@ -41,10 +41,10 @@ public enum RuleTests {
         for file in files {
             var reader = TestFileReader(file)
             if let root = reader.root() {
-                var surroundings = surroundings
+                var context = context
                 var own: [[String]: RuleBook?] = [:]
-                let calendars = reader.calendars(root, in: surroundings) { rules($0)?.bytes }
-                if calendars != nil { surroundings.calendars = reader.problems.hasErrors ? nil : calendars }
+                let calendars = reader.calendars(root, in: context) { rules($0)?.bytes }
+                if calendars != nil { context.calendars = reader.problems.hasErrors ? nil : calendars }
                 var found: [RuleFile] = []
                 let paths = reader.rulePaths(root)
                 for (path, node) in paths {
@@ -60,10 +60,10 @@ public enum RuleTests {
                     found.count < paths.count
                     ? nil
                     : calendars == nil
-                        ? book(of: found, surroundings, coverage, &shared, &problems)
-                        : book(of: found, surroundings, coverage, &own, &problems)
+                        ? book(of: found, context, coverage, &shared, &problems)
+                        : book(of: found, context, coverage, &own, &problems)
                 if let book {
-                    let tests = reader.tests(root, of: book, in: surroundings)
+                    let tests = reader.tests(root, of: book, in: context)
                     if !reader.problems.hasErrors { results += tests.map { run($0, file: file.path, restarts, coverage) } }
                 }
             }
@@ -79,19 +79,19 @@ public enum RuleTests {
     ///
     /// - Throws: every problem of the files.
     public static func addUntested(
-        _ files: [RuleFile], to coverage: CoverageRecord, surroundings: RuleSurroundings
+        _ files: [RuleFile], to coverage: CoverageRecord, context: RuleContext
     ) throws(Diagnostics) {
-        _ = try RuleBook.explainable(files, surroundings: surroundings, coverage: coverage)
+        _ = try RuleBook.explainable(files, context: context, coverage: coverage)
     }
 
     private static func book(
-        of files: [RuleFile], _ surroundings: RuleSurroundings, _ coverage: CoverageRecord?, _ books: inout [[String]: RuleBook?],
+        of files: [RuleFile], _ context: RuleContext, _ coverage: CoverageRecord?, _ books: inout [[String]: RuleBook?],
         _ problems: inout Diagnostics
     ) -> RuleBook? {
         let key = files.map(\.path)
         if let book = books[key] { return book }
         do throws(Diagnostics) {
-            let book = try RuleBook.explainable(files, surroundings: surroundings, coverage: coverage)
+            let book = try RuleBook.explainable(files, context: context, coverage: coverage)
             books[key] = book
             return book
         } catch {

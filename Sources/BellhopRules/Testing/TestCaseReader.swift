@@ -6,15 +6,15 @@ struct TestCaseReader: ProblemCollector {
     let file: String
     /// The rules that run in the test.
     private(set) var book: RuleBook
-    let surroundings: RuleSurroundings
+    let context: RuleContext
     var problems = Diagnostics()
     /// The time of the test at this point; nil if unknown.
     private var present: Timestamp?
 
-    init(file: String, book: RuleBook, surroundings: RuleSurroundings) {
+    init(file: String, book: RuleBook, context: RuleContext) {
         self.file = file
         self.book = book
-        self.surroundings = surroundings
+        self.context = context
     }
 
     mutating func read(_ node: Node) -> TestCase? {
@@ -108,21 +108,21 @@ struct TestCaseReader: ProblemCollector {
 
     private mutating func event(_ pair: Mapping.Pair, source node: Node?) -> TestCase.Step? {
         let type = EventType(pair.name)
-        guard let definition = surroundings.events[type], definition.canBeNamed else {
-            let names = surroundings.events.nameable.map(\.type.name) + ["wait", "at", "tasks", "silence", "restart", "down"]
+        guard let definition = context.events[type], definition.canBeNamed else {
+            let names = context.events.nameable.map(\.type.name) + ["wait", "at", "tasks", "silence", "restart", "down"]
             let help =
                 type == .scheduleDue
                 ? "schedules fire by themselves as time passes" : EventSuggestion.help(for: pair.name, among: names)
             report("unknown-event", "there is no event `\(pair.name)` for a test", at: pair.key, help: help)
             return nil
         }
-        var facts = TestFacts(file: file, surroundings: surroundings)
+        var facts = TestFacts(file: file, context: context)
         defer { problems.report(facts.problems) }
         var data = facts.data(definition, pair.value)
         let rule = book.compiled.first { $0.summary.types.contains(type) } ?? book.compiled.first
         let fallback =
             definition.isLogin
-            ? data[.connection]?.asString ?? rule?.sources.first ?? "" : rule?.firstSource(surroundings) ?? ""
+            ? data[.connection]?.asString ?? rule?.sources.first ?? "" : rule?.firstSource(context) ?? ""
         let source = node?.scalarText ?? fallback
         var subject = source
         if definition.hasTask {
@@ -134,14 +134,14 @@ struct TestCaseReader: ProblemCollector {
 
     private mutating func tasks(_ node: Node) -> [Scope.ID: [Snapshot]]? {
         guard let items = list(node, "`tasks`") else { return nil }
-        var facts = TestFacts(file: file, surroundings: surroundings)
+        var facts = TestFacts(file: file, context: context)
         defer { problems.report(facts.problems) }
         var result: [Scope.ID: [Snapshot]] = [:]
         for rule in book.compiled { for scope in rule.scopes + rule.snapshots { result[scope] = [] } }
         for item in items {
-            let source = item["source"]?.scalarText ?? book.compiled.first?.firstSource(surroundings) ?? ""
-            if let place = item["source"], !surroundings.isOpen {
-                let names = surroundings.taskSources.map(\.name)
+            let source = item["source"]?.scalarText ?? book.compiled.first?.firstSource(context) ?? ""
+            if let place = item["source"], !context.isOpen {
+                let names = context.taskSources.map(\.name)
                 if !names.contains(source) {
                     report(
                         "unknown-source", "there is no source `\(source)`", at: place,
@@ -158,13 +158,13 @@ struct TestCaseReader: ProblemCollector {
     // MARK: Expectations
 
     mutating func expectation(_ node: Node) -> TestCase.Expectation? {
-        let kinds = surroundings.actions.map(\.kind)
+        let kinds = context.actions.map(\.kind)
         let keys = TestKeys.expectation.map(\.name)
         guard let mapping = node.mapping, let pair = mapping.first(where: { !keys.contains($0.name) }) else {
             report("wrong-type", "this is not an action", at: node, help: "such as `comment: {text: …}`")
             return nil
         }
-        guard let action = surroundings.actions.first(where: { $0.kind == pair.name }) else {
+        guard let action = context.actions.first(where: { $0.kind == pair.name }) else {
             report(
                 "unknown-action", "there is no action `\(pair.name)`", at: pair.key,
                 help: Suggestion.didYouMean(pair.name, among: kinds))
@@ -200,7 +200,7 @@ struct TestCaseReader: ProblemCollector {
 
 extension Rule {
     /// The default source of a test's events.
-    func firstSource(_ surroundings: RuleSurroundings) -> String { sources.first ?? surroundings.sources.first?.name ?? "" }
+    func firstSource(_ context: RuleContext) -> String { sources.first ?? context.sources.first?.name ?? "" }
 }
 
 /// The silences of a test.
@@ -235,7 +235,7 @@ extension TestCaseReader {
 
     private mutating func silence(_ values: Settings, _ node: Node, starts: Timestamp, ends: Timestamp) -> Silence? {
         if let when = values.text("when"), let place = node["when"] {
-            let found = SilenceBook.problems(of: when, surroundings: surroundings)
+            let found = SilenceBook.problems(of: when, context: context)
             for var problem in found.all {
                 problem.place = Diagnostic.Place(place, file: file)
                 problems.report(problem)

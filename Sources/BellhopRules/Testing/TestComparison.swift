@@ -44,7 +44,7 @@ struct TestComparison {
             problems.append(failed("`\(extra.kind)` happened but was not expected", test.expectPlace, help: extra.line))
         }
         if run.isCutShort {
-            problems.append(failed("the test was stopped after schedules fired \(TestRun.mostFirings) times", test.expectPlace))
+            problems.append(failed("the test was stopped after schedules fired \(TestRun.maxFirings) times", test.expectPlace))
         }
         for error in run.errors {
             problems.append(failed("rule `\(error.rule)` failed: \(error.message)", test.expectPlace))
@@ -70,7 +70,7 @@ struct TestComparison {
     }
 
     /// How many events to explain per rule.
-    private static let mostReasons = 3
+    private static let maxReasons = 3
 
     /// Why the rules that have the expected action did not perform it, for the last events of each rule. Events that a rule's `on` does
     /// not match are explained only if there are no others.
@@ -87,9 +87,9 @@ struct TestComparison {
             let notOfTrigger = all.filter { !$0.isOfTrigger }
             let shown = notOfTrigger.isEmpty ? all : notOfTrigger
             if shown.isEmpty { return run.refusals.isEmpty ? ["rule `\(rule.name)`: no event was given"] : [] }
-            let before = shown.count - mostReasons
+            let before = shown.count - maxReasons
             return (before > 0 ? ["rule `\(rule.name)`: \(before) earlier events were also stopped"] : [])
-                + shown.suffix(mostReasons).flatMap { $0.lines(in: run.book) }
+                + shown.suffix(maxReasons).flatMap { $0.lines(in: run.book) }
         }
     }
 
@@ -110,7 +110,7 @@ struct TestComparison {
                     ActualAction(
                         rule: delivery.id.rule, kind: delivery.action, receivers: [delivery.id.receiver], task: delivery.task,
                         arguments: delivery.arguments, failure: failure, isSilenced: isSilenced,
-                        isQuiet: isQuiet, isImplied: delivery.closesEscalation && run.book.surroundings.isOpen,
+                        isQuiet: isQuiet, isImplied: delivery.closesEscalation && run.book.context.isOpen,
                         at: delivery.createdAt))
             }
             last = delivery.id

@@ -4,11 +4,11 @@ import YAML
 /// Builds the data and tasks of events from a test.
 struct TestFacts: ProblemCollector {
     let file: String
-    let surroundings: RuleSurroundings
+    let context: RuleContext
     var problems = Diagnostics()
 
-    func facts(of source: String) -> RuleSurroundings.SourceFacts {
-        surroundings.sources.first { $0.name == source } ?? surroundings.assumedSource(source)
+    func facts(of source: String) -> RuleContext.SourceFacts {
+        context.sources.first { $0.name == source } ?? context.assumedSource(source)
     }
 
     /// Any YAML value as JSON.
@@ -64,7 +64,7 @@ struct TestFacts: ProblemCollector {
         guard let declared = schema[pair.name] ?? (pair.name == Snapshot.created ? schema.created : nil) else {
             let names = schema.fields.map(\.name) + Snapshot.ownNames
             let help = Suggestion.didYouMean(pair.name, among: names)
-            let isOwn = surroundings.isOpen && (help == nil || schema.isCustom(pair.name))
+            let isOwn = context.isOpen && (help == nil || schema.isCustom(pair.name))
             if !isOwn { report("unknown-field", "the source declares no field `\(pair.name)`", at: pair.key, help: help) }
             return json(pair.value) ?? .null
         }

@@ -43,7 +43,7 @@ struct TestFileReader: ProblemCollector {
     /// The calendars of the file; nil if it has none. Their mistakes are reported with those of the file.
     /// - Parameter bytes: reads a file of holidays.
     mutating func calendars(
-        _ root: Node, in surroundings: RuleSurroundings, bytes: (String) -> [UInt8]?
+        _ root: Node, in context: RuleContext, bytes: (String) -> [UInt8]?
     ) -> [String: WorkCalendar]? {
         guard let node = root["calendars"] else { return nil }
         var shape = SettingsReader<Never>(file: file)
@@ -54,8 +54,8 @@ struct TestFileReader: ProblemCollector {
         }
         var reader = SettingsReader<Never>(file: file)
         let folder = PathText.prefix(of: file)
-        let reading = CalendarReading(file: file, folder: folder, zone: surroundings.timeZone) { name, node, reader in
-            if let zone = surroundings.zone(name) { return zone }
+        let reading = CalendarReading(file: file, folder: folder, zone: context.timeZone) { name, node, reader in
+            if let zone = context.zone(name) { return zone }
             reader.report(code: "unknown-time-zone", "there is no time zone `\(name)`", at: node)
             return nil
         }
@@ -68,7 +68,7 @@ struct TestFileReader: ProblemCollector {
             problems.report(reader.diagnostics)
         } else {
             do throws(Diagnostics) {
-                calendars = try CalendarEntry.calendars(entries, at: latest, zones: surroundings.zone) { bytes($1) }
+                calendars = try CalendarEntry.calendars(entries, at: latest, zones: context.zone) { bytes($1) }
             } catch {
                 problems.report(error)
             }
@@ -77,7 +77,7 @@ struct TestFileReader: ProblemCollector {
     }
 
     /// The tests of the file, checked against the rules.
-    mutating func tests(_ root: Node, of book: RuleBook, in surroundings: RuleSurroundings) -> [TestCase] {
+    mutating func tests(_ root: Node, of book: RuleBook, in context: RuleContext) -> [TestCase] {
         var reader = SettingsReader<Never>(file: file)
         _ = reader.settings(root, as: TestKeys.file, of: "a test file")
         // Those of the calendars are reported already.
@@ -88,7 +88,7 @@ struct TestFileReader: ProblemCollector {
             return []
         }
         return items.compactMap { item in
-            var reader = TestCaseReader(file: file, book: book, surroundings: surroundings)
+            var reader = TestCaseReader(file: file, book: book, context: context)
             defer { problems.report(reader.problems) }
             return reader.read(item)
         }

@@ -18,10 +18,10 @@ struct TestRun {
     var isCutShort: Bool { trial.isCutShort }
 
     /// A test in which schedules are due more often than this is stopped.
-    static let mostFirings = 10_000
+    static let maxFirings = 10_000
 
     init(_ book: RuleBook, at start: Timestamp, silences: [Silence] = []) {
-        trial = Trial(book, at: start, silences: silences, observer: TestNotes(), mostFirings: Self.mostFirings)
+        trial = Trial(book, at: start, silences: silences, observer: TestNotes(), maxFirings: Self.maxFirings)
     }
 
     mutating func perform(_ step: TestCase.Step) {

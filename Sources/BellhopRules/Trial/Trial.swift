@@ -35,25 +35,25 @@ public struct Trial<Observer: TrialObserver>: Sendable {
     /// The observations of the trial.
     public var observer: Observer
     /// The most timers that may fire.
-    private let mostFirings: Int
+    private let maxFirings: Int
     private var firings = 0
-    public var isCutShort: Bool { firings >= mostFirings }
+    public var isCutShort: Bool { firings >= maxFirings }
 
     /// - Parameters:
     ///   - known: the time of each source's first known event. An absence of its events begins only then. Nil if every source is
     ///     known from the start.
-    ///   - mostFirings: a trial in which timers fire more often is stopped.
+    ///   - maxFirings: a trial in which timers fire more often is stopped.
     public init(
         _ book: RuleBook, at start: Timestamp, known: [String: Timestamp]? = nil, silences: [Silence] = [], observer: Observer,
-        mostFirings: Int = .max
+        maxFirings: Int = .max
     ) {
         self.book = book
         self.observer = observer
-        self.mostFirings = mostFirings
+        self.maxFirings = maxFirings
         self.silences = silences.map(\.identified)
         silenceBook = book.silences(self.silences)
         now = start
-        state = TrialState(most: book.surroundings.mostKeys, from: start)
+        state = TrialState(most: book.context.maxKeys, from: start)
         sequence = 0
         events = TrialEvents(book)
         var listed = Set(book.rules.flatMap { book.scopesRead(by: $0.name) })
@@ -144,7 +144,7 @@ public struct Trial<Observer: TrialObserver>: Sendable {
     /// Handles everything that is due until a moment, but only the timers that may fire. At one time silences begin and end
     /// first; then the timers fire by the place of their rule, then by when they were set.
     mutating func fire(until moment: Timestamp, _ mayFire: (RuleTimer) -> Bool = { _ in true }) {
-        while firings < mostFirings {
+        while firings < maxFirings {
             let timer = timers.first(where: mayFire)
             let next = timer?.due ?? .distantFuture
             if let edge = nextEdge, edge <= min(moment, next, holding.next ?? .distantFuture) {

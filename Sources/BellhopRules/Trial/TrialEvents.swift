@@ -22,11 +22,11 @@ struct TrialEvents: Sendable {
     mutating func keepForDigests(_ event: StoredEvent) {
         guard types.contains(event.event.type) else { return }
         forDigests.append(event)
-        if forDigests.count > 2 * Self.mostForDigests { forDigests.removeFirst(Self.mostForDigests) }
+        if forDigests.count > 2 * Self.maxForDigests { forDigests.removeFirst(Self.maxForDigests) }
     }
 
     /// At least this many of the latest events are kept for digests, and at most twice as many.
-    private static let mostForDigests = 50_000
+    private static let maxForDigests = 50_000
 
     func digest(_ query: DigestQuery) -> Digest {
         let all = forDigests.filter(query.contains)

@@ -5,9 +5,9 @@ struct TrialHolding {
     private(set) var messages: [HeldMessage] = []
     private var place: Int64 = 0
     /// The latest conversations that have begun, each with its receiver.
-    private(set) var conversations = RecentSet<[String]>(most: Self.mostConversations)
+    private(set) var conversations = RecentSet<[String]>(most: Self.maxConversations)
 
-    static let mostConversations = 10_000
+    static let maxConversations = 10_000
 
     /// When the next quiet time ends that holds a message.
     var next: Timestamp? { messages.map(\.delivery.runAt).min() }

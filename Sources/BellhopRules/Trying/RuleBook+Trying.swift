@@ -7,8 +7,8 @@ extension RuleBook {
     public func loading(
         _ files: [RuleFile], coverage: CoverageRecord? = nil
     ) throws(Diagnostics) -> RuleBook {
-        guard let coverage else { return try Self.load(files, surroundings: surroundings) }
-        return try Self.explainable(files, surroundings: surroundings, coverage: coverage)
+        guard let coverage else { return try Self.load(files, context: context) }
+        return try Self.explainable(files, context: context, coverage: coverage)
     }
 
     /// Runs tests against other files, with the sources and connections of these rules.
@@ -18,13 +18,13 @@ extension RuleBook {
         _ tests: [RuleFile], rules: [RuleFile], others: (_ path: String) -> RuleFile?
     ) throws(Diagnostics) -> [RuleTestResult] {
         let byPath = Dictionary(rules.map { (TestFileReader.normalised($0.path), $0) }) { first, _ in first }
-        return try RuleTests.run(tests, surroundings: surroundings) { byPath[TestFileReader.normalised($0)] ?? others($0) }
+        return try RuleTests.run(tests, context: context) { byPath[TestFileReader.normalised($0)] ?? others($0) }
     }
 
     /// A case for a file of tests: given the event, or the events of the first of `facts`, the rules do what they did.
     public func explainedTest(
         of event: StoredEvent?, in facts: [ExplanationFacts], files: [RuleFile]
     ) throws(Diagnostics) -> ExplainedTest {
-        try ExplainedTest(of: event, in: facts, by: self, files: files, surroundings: surroundings)
+        try ExplainedTest(of: event, in: facts, by: self, files: files, context: context)
     }
 }

@@ -35,9 +35,9 @@ public struct RuleCalendar: Sendable, Hashable {
     public private(set) var quiet: [Quiet] = []
 
     /// The most due times of one rule. A schedule with more is listed as frequent.
-    private static let mostDue = 30
+    private static let maxDue = 30
     /// The most quiet times of one owner.
-    private static let mostQuiet = 100
+    private static let maxQuiet = 100
 
     fileprivate init() {}
 
@@ -45,7 +45,7 @@ public struct RuleCalendar: Sendable, Hashable {
         var found: [Due] = []
         var moment = next ?? schedule.first(after: time.lowerBound)
         while let at = moment, at < time.upperBound {
-            if found.count == Self.mostDue { return frequent.append(Frequent(rule: rule, schedule: schedule.text)) }
+            if found.count == Self.maxDue { return frequent.append(Frequent(rule: rule, schedule: schedule.text)) }
             if at >= time.lowerBound { found.append(Due(rule: rule, at: at)) }
             moment = schedule.first(after: at)
         }
@@ -54,7 +54,7 @@ public struct RuleCalendar: Sendable, Hashable {
 
     fileprivate mutating func add(_ time: QuietTime, of owner: Quiet.Owner, _ span: Range<Timestamp>) {
         var moment = span.lowerBound
-        for _ in 0..<Self.mostQuiet where moment < span.upperBound {
+        for _ in 0..<Self.maxQuiet where moment < span.upperBound {
             if let end = time.end(at: moment), end > moment {
                 quiet.append(Quiet(owner: owner, from: moment, until: min(end, span.upperBound), drops: time.then == .drop))
                 moment = end

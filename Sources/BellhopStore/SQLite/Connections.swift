@@ -55,7 +55,7 @@ final class Connections: Sendable {
         case never
     }
 
-    private static let mostReaders = 2
+    private static let maxReaders = 2
 
     private let path: String
     private let writer: Connection
@@ -135,7 +135,7 @@ final class Connections: Sendable {
         readers.withLock { readers in
             if readers.isClosed { return .never }
             if let connection = readers.free.popLast() { return .now(connection) }
-            if readers.count < Self.mostReaders {
+            if readers.count < Self.maxReaders {
                 readers.count += 1
                 return .onNewConnection
             }

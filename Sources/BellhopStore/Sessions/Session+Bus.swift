@@ -51,7 +51,7 @@ extension Session {
         var events: [StoredEvent] = []
         var damaged: [Int64] = []
         var bytes = 0
-        while bytes < Self.mostUnrouted, try statement.next() {
+        while bytes < Self.maxUnrouted, try statement.next() {
             bytes += statement.size(7)
             do { events.append(try StoredEvent(statement)) } catch is DamagedValue { damaged.append(statement.int(0)) }
         }
@@ -59,7 +59,7 @@ extension Session {
     }
 
     /// The most bytes of events to take at once; at least one event is taken.
-    static let mostUnrouted = 8 << 20
+    static let maxUnrouted = 8 << 20
 
     /// Marks unreadable events as routed, and counts them.
     func skipUnreadable(_ sequences: [Int64]) throws {

@@ -5,10 +5,10 @@ extension Session {
     private typealias Waiting = (id: Int64, delivery: Delivery)
 
     /// The most deliveries that become one, so that no transaction lasts long.
-    private static let mostCombined = 1000
+    private static let maxCombined = 1000
 
     /// How many deliveries that cannot be combined are skipped in each rule.
-    private static let mostSkipped = 200
+    private static let maxSkipped = 200
 
     /// Replaces the due messages of a receiver by one if there are more than `above`: they become done, and the new delivery waits in
     /// their place. Returns how many it replaced.
@@ -47,7 +47,7 @@ extension Session {
                 try statement.bind(":receiver", receiver)
                 try statement.bind(":rule", rule)
                 try statement.bind(":now", now)
-                try statement.bind(":limit", above + 1 - count + Self.mostSkipped)
+                try statement.bind(":limit", above + 1 - count + Self.maxSkipped)
                 if try statement.next() { count += Int(statement.int(0)) }
                 if count > above { return true }
             }
@@ -67,18 +67,18 @@ extension Session {
     private func combinable(of receiver: String, at now: Timestamp) throws -> [Waiting] {
         var found: [Waiting] = []
         var rule = ""
-        while found.count < Self.mostCombined, let next = try waitingRule(of: receiver, head: 1, after: rule) {
+        while found.count < Self.maxCombined, let next = try waitingRule(of: receiver, head: 1, after: rule) {
             rule = next
             var statement = try prepare(SQL.Coalescing.heads)
             try statement.bind(":receiver", receiver)
             try statement.bind(":rule", rule)
             try statement.bind(":now", now)
-            try statement.bind(":limit", Self.mostCombined - found.count + Self.mostSkipped)
-            while found.count < Self.mostCombined, let head = try waiting(&statement) { found.append(head) }
+            try statement.bind(":limit", Self.maxCombined - found.count + Self.maxSkipped)
+            while found.count < Self.maxCombined, let head = try waiting(&statement) { found.append(head) }
         }
-        for head in found where found.count < Self.mostCombined {
+        for head in found where found.count < Self.maxCombined {
             var last = head
-            while found.count < Self.mostCombined, let next = try next(after: last, at: now) {
+            while found.count < Self.maxCombined, let next = try next(after: last, at: now) {
                 found.append(next)
                 last = next
             }

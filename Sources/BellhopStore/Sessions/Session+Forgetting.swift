@@ -2,7 +2,7 @@ import BellhopCore
 
 extension Session {
     /// The most tasks that are found for a name. A second one shows that the name is ambiguous.
-    private static let mostNamed = 2
+    private static let maxNamed = 2
 
     func tasks(named name: String) throws -> [NamedTask] {
         var found: [NamedTask] = []
@@ -32,7 +32,7 @@ extension Session {
     private static func collect(
         _ statement: inout Prepared, into found: inout [NamedTask], where isMeant: (NamedTask) -> Bool
     ) throws {
-        while found.count < mostNamed, try statement.next() {
+        while found.count < maxNamed, try statement.next() {
             guard let snapshot = Snapshot(json: try statement.json(1)) else { continue }
             let task = NamedTask(
                 subject: "\(statement.text(0))/\(snapshot.key.text)", key: snapshot.key, number: snapshot.number,

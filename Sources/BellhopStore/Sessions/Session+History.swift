@@ -65,7 +65,7 @@ extension Session {
         var last = events[...]
         while !last.isEmpty {
             let count = all.count
-            for event in last where all.count < HistoryQuery.mostCauses {
+            for event in last where all.count < HistoryQuery.maxCauses {
                 guard let cause = event.event.cause, known.insert(cause).inserted, let found = try self.event(cause) else {
                     continue
                 }
@@ -76,8 +76,8 @@ extension Session {
         last = all[...]
         while !last.isEmpty {
             let count = all.count
-            for event in last where all.count < HistoryQuery.mostCauses {
-                let found = try caused(by: event, limit: HistoryQuery.mostCauses - all.count)
+            for event in last where all.count < HistoryQuery.maxCauses {
+                let found = try caused(by: event, limit: HistoryQuery.maxCauses - all.count)
                 all += found.filter { known.insert($0.event.id).inserted }
             }
             last = all[count...]

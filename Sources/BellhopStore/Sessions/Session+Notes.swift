@@ -35,12 +35,12 @@ extension Session {
     /// The key of the note. Another restart soon after does not change the note.
     private static let downtimeKey = "downtime"
     /// A shorter time is an ordinary restart.
-    private static let leastDowntime = Duration.seconds(120)
+    private static let minDowntime = Duration.seconds(120)
 
     /// Stores the time since the last write in a note, if it is long.
     func noteDowntime(until now: Timestamp) throws {
         var statement = try prepare(SQL.Notes.latest)
-        guard try statement.next(), let latest = statement.optionalTime(0), latest + Self.leastDowntime <= now else { return }
+        guard try statement.next(), let latest = statement.optionalTime(0), latest + Self.minDowntime <= now else { return }
         statement.stop()
         try setNote(Self.downtimeKey, to: ["from": .int(latest.microseconds), "until": .int(now.microseconds)])
     }

@@ -32,7 +32,7 @@ extension Session {
         try Self.bind(query, to: &statement)
         var page = EventPage(events: [])
         var bytes = 0
-        while query.after == nil || bytes < Self.mostShown {
+        while query.after == nil || bytes < Self.maxShown {
             guard try statement.next() else {
                 if page.count + page.unreadable < query.limit { page.seen = last.map { max($0, page.end ?? 0) } }
                 break
@@ -60,7 +60,7 @@ extension Session {
         try statement.bind(":limit", DigestQuery.most)
         var digest = Digest(events: [])
         var bytes = 0
-        while bytes < Self.mostUnrouted, try statement.next() {
+        while bytes < Self.maxUnrouted, try statement.next() {
             bytes += statement.size(7)
             do { digest.events.append(try StoredEvent(statement)) } catch is DamagedValue { continue }
         }
@@ -109,7 +109,7 @@ extension Session {
         try Self.bind(query, to: &statement)
         var records: [DeliveryRecord] = []
         var bytes = 0
-        while query.after == nil || bytes < Self.mostShown, try statement.next() {
+        while query.after == nil || bytes < Self.maxShown, try statement.next() {
             bytes += statement.size(DeliveryRow.body)
             records.append(try record(statement))
         }
@@ -132,7 +132,7 @@ extension Session {
     }
 
     /// The most bytes of rows in a page after a place; a page has at least one row.
-    private static let mostShown = 4 << 20
+    private static let maxShown = 4 << 20
 
     private static func bind(_ query: EventQuery, to statement: inout Prepared) throws {
         try statement.bind(":types", text: list(query.types.map(\.name)))

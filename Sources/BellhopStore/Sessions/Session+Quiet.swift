@@ -3,7 +3,7 @@ import BellhopCore
 /// Messages that quiet times hold, and their release.
 extension Session {
     /// The most bytes of messages that are released together; at least one is.
-    private static let mostHeld = 32 << 20
+    private static let maxHeld = 32 << 20
 
     func nextRelease() throws -> Timestamp? {
         var statement = try prepare(SQL.Quiet.next)
@@ -20,7 +20,7 @@ extension Session {
         try statement.bind(":limit", HeldMessage.most)
         var messages: [HeldMessage] = []
         var bytes = 0
-        while bytes < Self.mostHeld, try statement.next() {
+        while bytes < Self.maxHeld, try statement.next() {
             bytes += statement.size(DeliveryRow.body)
             let delivery = DeliveryRow(statement).delivery
             let place = statement.int(DeliveryRow.width)

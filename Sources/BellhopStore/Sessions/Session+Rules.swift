@@ -87,7 +87,7 @@ extension Session {
         try statement.bind(":existing", rule.beginsByItself)
         try statement.bind(":off", rule.isOff)
         try statement.bind(":calendars", rule.calendars)
-        try statement.bind(":most", rule.mostKeys)
+        try statement.bind(":most", rule.maxKeys)
         try statement.run()
     }
 

@@ -3,7 +3,7 @@ import BellhopCore
 /// The waits of rules, for the status. Each statement reads a limited number of timers, however many there are.
 extension Session {
     /// The most timers that are listed, and the most keys of each rule's counts.
-    private static let (mostUpcoming, mostKeys) = (10, 3)
+    private static let (maxUpcoming, maxKeys) = (10, 3)
 
     func waits(at now: Timestamp) throws -> [StoreStatus.WaitStatus] {
         let most = StoreStatus.WaitStatus.most
@@ -51,7 +51,7 @@ extension Session {
         for rule in rules {
             for name in [rule, "shadow/\(rule)"] {
                 try statement.bind(":rule", name)
-                try statement.bind(":limit", Self.mostKeys)
+                try statement.bind(":limit", Self.maxKeys)
                 while try statement.next() {
                     counts.append(StoreStatus.CountStatus(rule: rule, key: statement.text(0), count: Int(statement.int(1))))
                 }
@@ -64,7 +64,7 @@ extension Session {
     /// The next timers, and how many more there are.
     func upcoming() throws -> ([StoreStatus.UpcomingStatus], later: Int) {
         var statement = try prepare(SQL.Queries.upcoming)
-        try statement.bind(":limit", Self.mostUpcoming)
+        try statement.bind(":limit", Self.maxUpcoming)
         var numbers = try prepare(SQL.Queries.number)
         var upcoming: [StoreStatus.UpcomingStatus] = []
         var shown = 0

@@ -7,7 +7,7 @@ public import Metrics
 /// takes no lock.
 public final class MetricsRegistry: MetricsFactory {
     /// The most series of an instrument, by default.
-    public static let mostSeries = 500
+    public static let maxSeries = 500
 
     private let families: [String: Family]
     private let most: Int
@@ -17,7 +17,7 @@ public final class MetricsRegistry: MetricsFactory {
     /// - Parameters:
     ///   - instruments: the instruments that are counted.
     ///   - most: the most series of an instrument: further names become ``Instrument/other``.
-    public init(_ instruments: [Instrument] = Instrument.counted, most: Int = mostSeries, clock: any AgentClock) {
+    public init(_ instruments: [Instrument] = Instrument.counted, most: Int = maxSeries, clock: any AgentClock) {
         self.most = most
         self.clock = clock
         started = clock.now

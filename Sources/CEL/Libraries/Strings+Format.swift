@@ -14,7 +14,7 @@ extension Strings {
             ])
     ]
 
-    private static let mostDigits = 1000
+    private static let maxDigits = 1000
 
     /// Replaces `%s`, `%d`, `%f`, `%.3f`, `%e`, `%b`, `%o`, `%x` and `%X` with values; `%%` is a percent sign.
     private static func format(_ text: String, _ values: Value.List, _ activation: Activation) throws(EvaluationError) -> String {
@@ -37,7 +37,7 @@ extension Strings {
             if first == "." {
                 let digits = rest.prefix { ("0"..."9").contains($0) }
                 rest = rest[digits.endIndex...]
-                guard let number = Int(String(digits)), number <= mostDigits, let letter = rest.popFirst() else {
+                guard let number = Int(String(digits)), number <= maxDigits, let letter = rest.popFirst() else {
                     throw .invalid(Messages.badPrecision)
                 }
                 precision = number

@@ -50,7 +50,7 @@ extension SimulatedMail.Settings {
         }
         if form.has("cut") { cut = try form.choice("cut", SimulatedMail.Cut.self) }
         if let value = try form.int("delay") { delay = max(value, 0) }
-        if let value = try form.int("most_recipients") { mostRecipients = value }
+        if let value = try form.int("most_recipients") { maxRecipients = value }
         if let value = try form.int("largest") { largest = value }
     }
 
@@ -67,7 +67,7 @@ extension SimulatedMail.Settings {
             "accounts": .array(accounts.keys.sorted().map(JSON.string)), "mechanisms": .array(mechanisms.map(JSON.string)),
             "needs_tls": .bool(needsTLS),
             "recipients": .object(.init(recipients.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) })),
-            "cut": .optional(cut?.rawValue), "delay": .int(Int64(delay)), "most_recipients": .int(Int64(mostRecipients)),
+            "cut": .optional(cut?.rawValue), "delay": .int(Int64(delay)), "most_recipients": .int(Int64(maxRecipients)),
             "largest": .int(Int64(largest)),
         ]
         for (name, reply) in Self.replies { json[name] = .optional(self[keyPath: reply]) }

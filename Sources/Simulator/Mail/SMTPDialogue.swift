@@ -181,7 +181,7 @@ struct SMTPDialogue: Sendable {
             return [.say(["501 5.1.3 Bad recipient address syntax"])]
         }
         if let reply = settings.recipients[address] { return end([reply]) }
-        guard recipients.count < settings.mostRecipients else { return [.say(["452 4.5.3 Too many recipients"])] }
+        guard recipients.count < settings.maxRecipients else { return [.say(["452 4.5.3 Too many recipients"])] }
         recipients.append(address)
         return [.say(["250 2.1.5 Ok"])]
     }

@@ -29,7 +29,7 @@ public final class SimulatedMail: Sendable {
         /// How long it waits before each answer, in milliseconds.
         public var delay = 0
         /// The most recipients of one mail; further ones are deferred.
-        public var mostRecipients = 100
+        public var maxRecipients = 100
         /// The largest mail, in bytes.
         public var largest = 10 << 20
 

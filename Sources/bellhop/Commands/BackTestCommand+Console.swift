@@ -48,9 +48,9 @@ extension BackTestCommand {
             BackTestPage(report, zone: link.zone, rules: names).print()
         }
         // The page shows all rules and few deliveries, so only the limit of rules matters to it.
-        if json["cut"] == true, output.json || report.tally.rules.count >= BackTestReport.mostSent {
+        if json["cut"] == true, output.json || report.tally.rules.count >= BackTestReport.maxSent {
             Console.note(
-                "A console sends at most \(BackTestReport.mostSent) rules and deliveries of a kind: `count` and `counts` of --json count all deliveries."
+                "A console sends at most \(BackTestReport.maxSent) rules and deliveries of a kind: `count` and `counts` of --json count all deliveries."
             )
         }
     }

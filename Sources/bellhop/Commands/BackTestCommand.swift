@@ -103,7 +103,7 @@ struct BackTestCommand: DataCommand {
                 .problem, "The store does not say which rules are in force: no agent of this version has run here.")
         }
         do throws(Diagnostics) {
-            return try RuleBook.load(inForce.files, surroundings: workspace.surroundings)
+            return try RuleBook.load(inForce.files, context: workspace.context)
         } catch {
             throw CommandError(error)
         }

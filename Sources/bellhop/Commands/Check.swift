@@ -20,7 +20,7 @@ struct Check: DataCommand {
             paths.isEmpty ? workspace.rulePaths : paths, isImplicit: paths.isEmpty && workspace.hasDefaultRules)
         let loaded: RuleLoading.Loaded
         do throws(Diagnostics) {
-            loaded = try await RuleLoading.book(found, surroundings: workspace.surroundings)
+            loaded = try await RuleLoading.book(found, context: workspace.context)
         } catch {
             throw CommandError(error)
         }
@@ -28,7 +28,7 @@ struct Check: DataCommand {
             loaded, in: workspace.rulePaths,
             Diagnostics(
                 workspace.warnings.all + found.problems.all + loaded.book.warnings
-                    + (paths.isEmpty ? RuleLoading.silencesOfUnknownRules(workspace.surroundings, loaded.book) : [])))
+                    + (paths.isEmpty ? RuleLoading.silencesOfUnknownRules(workspace.context, loaded.book) : [])))
     }
 
     /// The workspace for checking the rules. If the configuration has mistakes, the error also lists the mistakes of the rules.
@@ -56,7 +56,7 @@ struct Check: DataCommand {
         let found = RuleFinder.find(paths.isEmpty ? loader.rulePlaces(config.config) : paths, isImplicit: true)
         let events = loader.events(declaredIn: config.config)
         do throws(Diagnostics) {
-            _ = try await RuleLoading.book(found, surroundings: RuleLoading.openSurroundings(events: events ?? .builtIn))
+            _ = try await RuleLoading.book(found, context: RuleLoading.openContext(events: events ?? .builtIn))
             return []
         } catch {
             // If the declared events cannot be read, no event counts as unknown.

@@ -49,7 +49,7 @@ struct Eval: DataCommand {
 
     func run() async throws {
         let workspace = try await Workspace.open(config, mayLackConfiguration: true, focus: .shape)
-        var session = EvalSession(config: config, surroundings: workspace.surroundings)
+        var session = EvalSession(config: config, context: workspace.context)
         if let event { try await session.look(atEvent: event) }
         if let task { try await session.look(atTask: task) }
         if let expression {

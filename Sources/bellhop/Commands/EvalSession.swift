@@ -5,7 +5,7 @@ import BellhopRules
 /// A session of `bellhop eval`: evaluates expressions for a chosen event or task.
 struct EvalSession: Sendable {
     private let subjects: StoredSubjects
-    private let surroundings: RuleSurroundings
+    private let context: RuleContext
     private var bench: ExpressionBench
     /// The current event or task, in a sentence.
     private(set) var about = "No event and no task is chosen."
@@ -13,10 +13,10 @@ struct EvalSession: Sendable {
     /// How to choose an event or a task, for an expression that needs one.
     var hint = "name it with --event ID or --task NUMBER"
 
-    init(config: ConfigOptions, surroundings: RuleSurroundings) {
-        subjects = StoredSubjects(config: config, surroundings: surroundings)
-        self.surroundings = surroundings
-        bench = ExpressionBench(surroundings)
+    init(config: ConfigOptions, context: RuleContext) {
+        subjects = StoredSubjects(config: config, context: context)
+        self.context = context
+        bench = ExpressionBench(context)
     }
 
     /// - Throws: with the expression's diagnostics, or when the tasks that it reads are not available.
@@ -28,13 +28,13 @@ struct EvalSession: Sendable {
 
     mutating func look(atEvent id: String) async throws(CommandError) {
         let event = try await subjects.event(id).event
-        bench = ExpressionBench(surroundings, subject: .event(event))
+        bench = ExpressionBench(context, subject: .event(event))
         about = "Looking at the \(event.type.name) \(event.id.text.prefix(12)) of \(event.source).".visible
     }
 
     mutating func look(atTask name: String) async throws(CommandError) {
         let (task, source) = try await subjects.task(name)
-        bench = ExpressionBench(surroundings, subject: .task(task, source: source))
+        bench = ExpressionBench(context, subject: .task(task, source: source))
         about = "Looking at \(task.number) of \(source), \(task.title).".visible
     }
 

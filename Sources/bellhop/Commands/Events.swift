@@ -118,7 +118,7 @@ struct Events: DataCommand {
         guard let condition else { return nil }
         let workspace = try await Workspace.open(config.files, mayLackConfiguration: true, focus: .shape)
         do throws(Diagnostics) {
-            return try EventFilter(condition, surroundings: workspace.surroundings)
+            return try EventFilter(condition, context: workspace.context)
         } catch {
             throw CommandError(error)
         }

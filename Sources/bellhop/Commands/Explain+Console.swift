@@ -4,7 +4,7 @@ import BellhopRules
 
 extension Explain {
     /// The most events that a console explains.
-    static let mostThroughConsole = 1000
+    static let maxThroughConsole = 1000
 
     /// Lets an agent on another machine explain, with its rules in force.
     ///

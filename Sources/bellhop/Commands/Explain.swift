@@ -39,15 +39,15 @@ struct Explain: DataCommand {
     var subject: String
 
     func validate() throws {
-        if !(1...HistoryQuery.mostEvents).contains(limit) {
-            throw ValidationError("--limit must be from 1 to \(HistoryQuery.mostEvents).")
+        if !(1...HistoryQuery.maxEvents).contains(limit) {
+            throw ValidationError("--limit must be from 1 to \(HistoryQuery.maxEvents).")
         }
         if tree, output.json || rule != nil { throw ValidationError("--tree cannot be combined with --json or --rule.") }
         if asTest, tree || output.json { throw ValidationError("--as-test cannot be combined with --json or --tree.") }
         if let expect, expect != "nothing" { throw ValidationError("--expect takes only `nothing`.") }
         if expect != nil, !asTest { throw ValidationError("--expect nothing needs --as-test.") }
-        if config.console != nil, !tree, limit > Self.mostThroughConsole {
-            throw ValidationError("With --console, --limit must be from 1 to \(Self.mostThroughConsole).")
+        if config.console != nil, !tree, limit > Self.maxThroughConsole {
+            throw ValidationError("With --console, --limit must be from 1 to \(Self.maxThroughConsole).")
         }
         if subject.isEmpty { throw ValidationError("Name a task or an event.") }
     }
@@ -74,7 +74,7 @@ struct Explain: DataCommand {
         }
         if tree { return printTree(facts, link) }
         if asTest { return try await printTest(facts, book, workspace, link) }
-        let subjects = StoredSubjects(config: config.files, surroundings: workspace.surroundings)
+        let subjects = StoredSubjects(config: config.files, context: workspace.context)
         show(
             Explanation(facts, by: book, rule: rule, tasks: try await subjects.tasks(), at: SystemClock().now),
             hasRules: book != nil, in: link.zone)
@@ -134,14 +134,14 @@ struct Explain: DataCommand {
         var known = [facts]
         if event != nil { known.append(try await link.history(HistoryQuery(task: last.event.subject, limit: limit))) }
         let place = known.flatMap(\.events).map(\.sequence).max() ?? last.sequence
-        known.append(try await link.history(HistoryQuery(through: place, limit: Self.mostNeighbours)))
+        known.append(try await link.history(HistoryQuery(through: place, limit: Self.maxNeighbours)))
         known[0].takeSilences(try await link.answer(.silences(ended: true)))
         let found = RuleFinder.find(workspace.rulePaths, isImplicit: workspace.hasDefaultRules)
         let test: ExplainedTest
         do throws(Diagnostics) {
             test = try ExplainedTest(
                 of: event, in: known, rule: rule, expectsNothing: expect != nil, by: book, files: found.rules,
-                surroundings: workspace.surroundings)
+                context: workspace.context)
         } catch {
             throw CommandError(error)
         }
@@ -152,7 +152,7 @@ struct Explain: DataCommand {
     }
 
     /// The most events of other tasks to include, for rules that count or group over tasks.
-    private static let mostNeighbours = 500
+    private static let maxNeighbours = 500
 
     /// Says which sources could have shown the task, and when they were polled last.
     func explainAbsence(_ link: StoreLink, _ reach: RuleReach?, hasRules: Bool) async throws(CommandError) {

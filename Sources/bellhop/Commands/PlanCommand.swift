@@ -36,9 +36,9 @@ struct PlanCommand: DataCommand {
             let store = link.hasRun ? try Stores.openForReading(link.store) : try Stores.inMemory()
             let inForce =
                 try await RulesInForce(in: store) ?? RulesInForce(at: now, files: [], connections: [], sources: [], secrets: [])
-            let before = try? RuleBook.load(inForce.files, surroundings: workspace.surroundings)
+            let before = try? RuleBook.load(inForce.files, context: workspace.context)
             let known = try await store.status(at: now).sources.filter(\.hasBaseline).map(\.scope.id)
-            let polled = workspace.surroundings.sources.filter { $0.shows != .events }
+            let polled = workspace.context.sources.filter { $0.shows != .events }
             plan = Plan(
                 inForce, files, before: before, after: book,
                 scopes: Dictionary(polled.map { ($0.name, $0.scope) }, uniquingKeysWith: { first, _ in first }),

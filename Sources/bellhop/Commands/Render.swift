@@ -36,7 +36,7 @@ struct Render: DataCommand {
         let book = try await workspace.book()
         let names = book.rules.map(\.name)
         guard names.contains(rule) else { throw CommandError(.problem, Suggestion.unknown("rule", rule, among: names.sorted())) }
-        let subjects = StoredSubjects(config: config, surroundings: workspace.surroundings)
+        let subjects = StoredSubjects(config: config, context: workspace.context)
         let subject: RuleBook.RenderingSubject
         if let event {
             subject = .event(try await subjects.event(event))

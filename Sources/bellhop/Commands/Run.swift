@@ -75,12 +75,12 @@ struct Run: AsyncParsableCommand {
         let after: StoreStatus
         let ended: Int
         do throws(StoreError) {
-            let store = assembly.surroundings.store
-            let started = assembly.surroundings.clock.now
+            let store = assembly.context.store
+            let started = assembly.context.clock.now
             try await assembly.engine.recover()
             before = try await store.status(at: started)
             pass = try await assembly.engine.runOnce()
-            after = try await store.status(at: assembly.surroundings.clock.now)
+            after = try await store.status(at: assembly.context.clock.now)
             ended = try await store.deliveries(DeliveryQuery(states: [.dead, .held], limit: .max))
                 .count { ($0.finishedAt ?? .distantPast) >= started }
         } catch {

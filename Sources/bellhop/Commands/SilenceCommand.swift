@@ -93,7 +93,7 @@ struct SilenceAdd: DataCommand {
         // A console checks the condition against its agent's own rules.
         if let when, link.console == nil {
             let workspace = try await Workspace.open(config.files, mayLackConfiguration: false, focus: .shape)
-            let problems = SilenceBook.problems(of: when, surroundings: workspace.surroundings)
+            let problems = SilenceBook.problems(of: when, context: workspace.context)
             if problems.hasErrors { throw CommandError(problems) }
         }
         let silence = Silence(

@@ -5,7 +5,7 @@ import BellhopRules
 /// Finds events and tasks that a person names, in the agent's store.
 struct StoredSubjects: Sendable {
     let config: ConfigOptions
-    let surroundings: RuleSurroundings
+    let context: RuleContext
 
     /// The event with this id, or the only one whose id begins with it.
     func event(_ id: String) async throws(CommandError) -> StoredEvent {
@@ -26,7 +26,7 @@ struct StoredSubjects: Sendable {
     /// A task that a source shows now, by its number or sys_id.
     /// - Parameter preferred: the sources to prefer, such as those of a rule.
     func task(_ name: String, preferred: [String] = []) async throws(CommandError) -> (task: Snapshot, source: String) {
-        let sources = surroundings.sources.filter { preferred.contains($0.name) } + surroundings.sources
+        let sources = context.sources.filter { preferred.contains($0.name) } + context.sources
         let found = try await shown(name)
         let first = sources.lazy.compactMap { source in found.first { $0.scope == source.scope } }.first ?? found.first
         guard let (scope, task) = first else {
@@ -39,7 +39,7 @@ struct StoredSubjects: Sendable {
 
     /// The tasks of all sources that were polled; empty without a configuration.
     func tasks() async throws(CommandError) -> [Scope.ID: [Snapshot]] {
-        guard !surroundings.isOpen else { return [:] }
+        guard !context.isOpen else { return [:] }
         var tasks: [Scope.ID: [Snapshot]] = [:]
         for source in try await config.storeLink().answer(.status)["sources"]?.asArray ?? []
         where source["baseline"] == .bool(true) {

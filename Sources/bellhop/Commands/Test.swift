@@ -45,11 +45,11 @@ struct Test: DataCommand {
         let results: [RuleTestResult]
         let record = coverage || minimum != nil ? CoverageRecord() : nil
         do throws(Diagnostics) {
-            results = try RuleTests.run(found.tests, surroundings: workspace.surroundings, coverage: record) {
+            results = try RuleTests.run(found.tests, context: workspace.context, coverage: record) {
                 RuleFinder.read($0)
             }
             if let record {
-                try RuleTests.addUntested(found.rules, to: record, surroundings: workspace.surroundings)
+                try RuleTests.addUntested(found.rules, to: record, context: workspace.context)
             }
         } catch {
             throw CommandError(error)

@@ -17,14 +17,14 @@ final class DemoPace: Sendable {
     }
 
     private let sources: [String]
-    private let patience: Int
+    private let maxRefusals: Int
     private let state = Mutex(State())
 
-    /// - Parameter patience: how often ``isReady`` may be false before the scenario continues without the agent. A broken agent then gets
+    /// - Parameter maxRefusals: how often ``isReady`` may be false before the scenario continues without the agent. A broken agent then gets
     ///   a bad verdict, and the morning still ends.
-    init(sources: [String], patience: Int = 1200) {
+    init(sources: [String], maxRefusals: Int = 1200) {
         self.sources = sources
-        self.patience = patience
+        self.maxRefusals = maxRefusals
     }
 
     /// Whether the digest was delivered, and each source was polled twice since the last change: the second poll began after the change.
@@ -33,7 +33,7 @@ final class DemoPace: Sendable {
             if state.isGivenUp { return true }
             if state.hasMessage, sources.allSatisfy({ state.polls[$0, default: 0] >= 2 }) { return true }
             state.refusals += 1
-            state.isGivenUp = state.refusals > patience
+            state.isGivenUp = state.refusals > maxRefusals
             return state.isGivenUp
         }
     }

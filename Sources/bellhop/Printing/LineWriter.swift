@@ -28,14 +28,14 @@ final class LineWriter: Sendable {
     private let file: Int32
     private let name: String
     /// How long a line waits for its turn and for the reader.
-    private let patience: Duration
+    private let timeout: Duration
     private let queue = DispatchQueue(label: "bellhop.lines")
     private let state = Mutex(State())
 
-    init(_ file: Int32, called name: String, patience: Duration = .seconds(5)) {
+    init(_ file: Int32, called name: String, timeout: Duration = .seconds(5)) {
         self.file = file
         self.name = name
-        self.patience = patience
+        self.timeout = timeout
     }
 
     /// Returns once the line is written. Throws immediately while the reader is stalled.
@@ -51,7 +51,7 @@ final class LineWriter: Sendable {
             group.addTask { await self.written(bytes, number) }
             group.addTask {
                 // Ends early if the line is written, or the agent ends.
-                try? await Task.sleep(for: self.patience)
+                try? await Task.sleep(for: self.timeout)
                 if !Task.isCancelled { self.abandon(number, isStalled: true) }
                 return nil
             }

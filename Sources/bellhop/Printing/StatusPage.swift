@@ -148,14 +148,14 @@ struct StatusPage {
 
     /// A sentence for each active silence, and each paused rule or pause of writes.
     private var paused: [String] {
-        let silences = (status["silences"]?.asArray ?? []).prefix(Self.mostPauses).map { silence in
+        let silences = (status["silences"]?.asArray ?? []).prefix(Self.maxPauses).map { silence in
             let why = silence["reason"]?.asString ?? ""
             let reason = why.isEmpty ? "" : ": \(why)"
             return "Silence \(silence["id"]?.asString ?? "") until \(silence["ends"].words(in: zone)), by "
                 + "\(silence["by"]?.asString ?? ""), has kept back \(silence["kept"]?.asInt ?? 0)\(reason)."
         }
         let pauses = status["paused"]?.asArray ?? []
-        let shown = pauses.prefix(Self.mostPauses).map { pause in
+        let shown = pauses.prefix(Self.maxPauses).map { pause in
             let since = pause["since"].words(in: zone)
             let rule = pause["rule"]?.asString
             let line =
@@ -187,7 +187,7 @@ struct StatusPage {
     }
 
     /// The most pauses that are listed.
-    private static let mostPauses = 10
+    private static let maxPauses = 10
 
     /// A sentence for each receiver that gets no deliveries now, truncated to one line in the short form.
     private func stopped(limit: Int) -> [String] {

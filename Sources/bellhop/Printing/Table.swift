@@ -23,9 +23,9 @@ struct Table {
     }
 
     /// The narrowest useful text column.
-    private static let leastText = 16
+    private static let minText = 16
     /// The widest text column on a screen; a command with the row's id shows longer texts.
-    private static let mostText = 60
+    private static let maxText = 60
 
     private let columns: [Column]
     private var rows: [Row] = []
@@ -63,12 +63,12 @@ struct Table {
         var shown = columns.indices.filter { !empty.contains($0) }
         var widths = naturalWidths
         if let width {
-            for column in shown where columns[column].isText { widths[column] = min(widths[column], Self.mostText) }
+            for column in shown where columns[column].isText { widths[column] = min(widths[column], Self.maxText) }
             while let excess = excess(shown, widths, over: width),
                 let least = shown.max(by: { columns[$0].rank < columns[$1].rank }),
                 columns[least].rank > 0
             {
-                if let text = shown.last(where: { columns[$0].isText }), widths[text] - excess >= Self.leastText {
+                if let text = shown.last(where: { columns[$0].isText }), widths[text] - excess >= Self.minText {
                     widths[text] -= excess
                 } else {
                     shown.removeAll { $0 == least }

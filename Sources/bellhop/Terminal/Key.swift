@@ -17,7 +17,7 @@ struct KeyReader {
     private var pending: [UInt8] = []
 
     /// How long a terminal may take between the bytes of one key.
-    static let patience = Duration.milliseconds(50)
+    static let escapeDelay = Duration.milliseconds(50)
 
     /// Whether the last byte was Esc: a key by itself, if no other byte follows.
     var mayBeEscape: Bool { pending == [0x1B] }

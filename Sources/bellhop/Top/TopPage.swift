@@ -35,7 +35,7 @@ struct TopPage {
                 + StatusPage.deliveryCounts(status))
         let needs = (status["needs"]?.asArray ?? []).compactMap(\.asString).filter { $0 != StatusNeeds.noAgent }
         // A low screen has room only for the table.
-        let shown = height < Self.lowScreen ? 0 : Self.mostNeeds
+        let shown = height < Self.lowScreen ? 0 : Self.maxNeeds
         for need in needs.prefix(shown) {
             lines.append(Paint.red("! " + need.singleLine.withLocalTimes(in: look.zone).cutBetweenWords(to: width - 2)))
         }
@@ -45,7 +45,7 @@ struct TopPage {
         return lines
     }
 
-    private static let mostNeeds = 2
+    private static let maxNeeds = 2
     private static let lowScreen = 14
 
     private var tabs: String {

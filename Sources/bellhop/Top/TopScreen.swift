@@ -32,7 +32,7 @@ struct TopScreen {
         while true {
             draw()
             var key: Key?
-            switch mode.read(within: keys.mayBeEscape ? KeyReader.patience : next - .now) {
+            switch mode.read(within: keys.mayBeEscape ? KeyReader.escapeDelay : next - .now) {
             case .byte(let byte):
                 key = keys.read(byte)
                 if key == nil { continue }

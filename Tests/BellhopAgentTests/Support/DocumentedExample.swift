@@ -58,14 +58,14 @@ enum DocumentedExample: Sendable {
     // MARK: Checking
 
     /// The diagnostics that `bellhop check` would print for it.
-    func problems(at place: String, in worlds: [RuleSurroundings]) async -> [String] {
+    func problems(at place: String, in worlds: [RuleContext]) async -> [String] {
         switch self {
         case .configuration(let text): await Self.problems(ofConfiguration: text, at: place)
         case .rules(let text):
             worlds.flatMap { world in
                 do throws(Diagnostics) {
                     let file = RuleFile(path: place, bytes: Array(text.utf8))
-                    return try RuleBook.load([file], surroundings: world).warnings.map { $0.rendered() }
+                    return try RuleBook.load([file], context: world).warnings.map { $0.rendered() }
                 } catch {
                     return error.all.map { $0.rendered() }
                 }
@@ -76,7 +76,7 @@ enum DocumentedExample: Sendable {
 
     private static func problems(ofConfiguration text: String, at place: String) async -> [String] {
         do throws(ConfigurationError) {
-            _ = try await surroundings(of: text, file: place)
+            _ = try await context(of: text, file: place)
             return []
         } catch {
             switch error {
@@ -88,7 +88,7 @@ enum DocumentedExample: Sendable {
     }
 
     /// The configuration that rules are checked against, with a value for each of its secrets in the keychain.
-    static func surroundings(of text: String, file: String) async throws(ConfigurationError) -> RuleSurroundings {
+    static func context(of text: String, file: String) async throws(ConfigurationError) -> RuleContext {
         let folder: TemporaryFolder
         let keychain: Keychain
         do {
@@ -129,8 +129,8 @@ enum DocumentedExample: Sendable {
         } catch {
             throw .diagnostics(error)
         }
-        let surroundings = RuleLoading.surroundings(configuration, sources: connectors.sources, calendars: calendars)
+        let context = RuleLoading.context(configuration, sources: connectors.sources, calendars: calendars)
         await connectors.shutdown()
-        return surroundings
+        return context
     }
 }

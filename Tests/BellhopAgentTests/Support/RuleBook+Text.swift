@@ -5,6 +5,6 @@ import BellhopRules
 extension RuleBook {
     /// The rules of a text, without a configuration.
     static func load(_ text: String) throws -> RuleBook {
-        try load([RuleFile(path: "rules/a.yaml", bytes: Array(text.utf8))], surroundings: RuleLoading.openSurroundings())
+        try load([RuleFile(path: "rules/a.yaml", bytes: Array(text.utf8))], context: RuleLoading.openContext())
     }
 }

@@ -32,10 +32,10 @@ import Testing
         let post = Post(limiter: limiter)
         let deliveries = (0..<count).map { Delivery.comment("\($0)", on: "t\($0)", occasion: "event/\($0)") }
         try await store.route(Routing(deliveries: deliveries))
-        let surroundings = Surroundings(
+        let context = EngineContext(
             store: store, clock: clock, signals: Signals())
         let dispatcher = Dispatcher(
-            surroundings, receivers: { _ in ReceiverLimits(rate: limiter.attempts(of: 1)) }, actions: { _ in post })
+            context, receivers: { _ in ReceiverLimits(rate: limiter.attempts(of: 1)) }, actions: { _ in post })
         try await body(dispatcher)
     }
 

@@ -90,7 +90,7 @@ struct TableHistory {
         let signals = Signals()
         let poller = Poller(
             source, plan: PollPlan(cadence: .every(.seconds(60))),
-            in: Surroundings(store: store, clock: clock, signals: signals, random: { 0.5 }))
+            in: EngineContext(store: store, clock: clock, signals: signals, random: { 0.5 }))
         return (source, poller)
     }
 

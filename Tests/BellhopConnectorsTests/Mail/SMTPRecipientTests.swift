@@ -47,7 +47,7 @@ struct SMTPRecipientTests: SMTPPractice {
     }
 
     @Test func `recipients beyond the server's limit get the mail with the next attempt`() async throws {
-        mail.settings.mostRecipients = 2
+        mail.settings.maxRecipients = 2
         #expect(try await failure(["to": Self.three]).remedy == .retry(after: nil))
         _ = try await MailServer(mail).serve { port in
             try await send(attempt: 2, over: try connection("smtp://127.0.0.1:\(port)", ["to": Self.three]))

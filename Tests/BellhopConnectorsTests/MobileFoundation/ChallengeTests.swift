@@ -23,7 +23,7 @@ import Testing
         #expect(token.text == "grant_type=client_credentials&scope=RegisteredClient")
     }
 
-    @Test func `missing scopes are learnt from the challenge and requested`() async throws {
+    @Test func `missing scopes are read from the challenge and requested`() async throws {
         practice.runtime.addAdapter("orders", .init(scopes: ["orders", "write"]) { _ in .init(body: "[]") })
         practice.runtime.addAdapter("other", .init { _ in .init(body: "[]") })
         try await practice.open { connection, _ in

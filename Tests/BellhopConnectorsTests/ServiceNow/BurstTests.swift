@@ -52,7 +52,7 @@ import Testing
             { signal in if signal.level >= .warning { warnings.withLock { $0 += 1 } } }
         ])
         let dispatcher = Dispatcher(
-            Surroundings(store: store, clock: practice.clock, signals: signals), receivers: { _ in connection.limits },
+            EngineContext(store: store, clock: practice.clock, signals: signals), receivers: { _ in connection.limits },
             actions: { _ in CommentAction(connection: connection) })
         let start = practice.clock.now
         #expect(try await dispatcher.dispatchPending() == count)

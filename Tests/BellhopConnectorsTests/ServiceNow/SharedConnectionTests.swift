@@ -67,9 +67,9 @@ import Testing
         return BoundSource(try TableSource(name: "incidents", settings: settings, connection: connection), connection: "snow")
     }
 
-    private func dispatcher(_ surroundings: Surroundings, _ connection: ServiceNowConnection) -> Dispatcher {
+    private func dispatcher(_ context: EngineContext, _ connection: ServiceNowConnection) -> Dispatcher {
         Dispatcher(
-            surroundings, receivers: { _ in connection.limits }, actions: { _ in CommentAction(connection: connection) })
+            context, receivers: { _ in connection.limits }, actions: { _ in CommentAction(connection: connection) })
     }
 
     // MARK: Rates
@@ -86,11 +86,11 @@ import Testing
             over: exchange)
         exchange.use(connection.http)
         let recorder = SignalRecorder()
-        let surroundings = Surroundings(store: store, clock: practice.clock, signals: recorder.signals)
-        let poller = Poller(try source(connection), plan: PollPlan(cadence: .every(.seconds(60))), in: surroundings)
+        let context = EngineContext(store: store, clock: practice.clock, signals: recorder.signals)
+        let poller = Poller(try source(connection), plan: PollPlan(cadence: .every(.seconds(60))), in: context)
         let attempts = Attempts()
         let dispatcher = Dispatcher(
-            surroundings, receivers: { _ in connection.limits },
+            context, receivers: { _ in connection.limits },
             actions: { _ in Watched(action: CommentAction(connection: connection), attempts: attempts) })
         let clock = practice.clock
         let loops = Task {
@@ -106,9 +106,9 @@ import Testing
         }
         for _ in 0..<480 {
             // Until the poll, the attempt and its time limit are all asleep.
-            var patience = 5_000
-            while clock.sleeperCount < (attempts.areUnderWay ? 3 : 2), patience > 0 {
-                patience -= 1
+            var turns = 5_000
+            while clock.sleeperCount < (attempts.areUnderWay ? 3 : 2), turns > 0 {
+                turns -= 1
                 await Task.yield()
             }
             await clock.advance(by: .seconds(5))
@@ -132,9 +132,9 @@ import Testing
     @Test(arguments: refusals)
     func `comments wait for the rest that a refused poll was given`(_ refusal: Fault) async throws {
         let connection = try practice.connection(over: InProcessExchange(practice.simulation))
-        let surroundings = Surroundings(store: store, clock: practice.clock, signals: SignalRecorder().signals)
-        var poller = Poller(try source(connection), plan: PollPlan(cadence: .every(.seconds(60))), in: surroundings)
-        let dispatcher = dispatcher(surroundings, connection)
+        let context = EngineContext(store: store, clock: practice.clock, signals: SignalRecorder().signals)
+        var poller = Poller(try source(connection), plan: PollPlan(cadence: .every(.seconds(60))), in: context)
+        let dispatcher = dispatcher(context, connection)
         _ = try await poller.pollOnce()
         let task = try await practice.addDueComments(1, to: store)[0]
         practice.simulation.faults.add(refusal, "GET", path: "/api/now/v2/table/incident", times: 1)
@@ -152,9 +152,9 @@ import Testing
 
     @Test func `polls wait for the rest that a refused comment was given`() async throws {
         let connection = try practice.connection(over: InProcessExchange(practice.simulation))
-        let surroundings = Surroundings(store: store, clock: practice.clock, signals: SignalRecorder().signals)
-        var poller = Poller(try source(connection), plan: PollPlan(cadence: .every(.seconds(60))), in: surroundings)
-        let dispatcher = dispatcher(surroundings, connection)
+        let context = EngineContext(store: store, clock: practice.clock, signals: SignalRecorder().signals)
+        var poller = Poller(try source(connection), plan: PollPlan(cadence: .every(.seconds(60))), in: context)
+        let dispatcher = dispatcher(context, connection)
         _ = try await poller.pollOnce()
         let task = try await practice.addDueComments(1, to: store)[0]
         practice.simulation.faults.add(.tooManyRequests(.seconds(90)), "POST", times: 1)

@@ -59,7 +59,7 @@ struct ConsoleFixture {
         path = try folder?.write("rules/a.yaml", rule, mode: 0o644) ?? "rules/a.yaml"
         try folder?.write("rules/a.test.yaml", Self.test)
         let file = RuleFile(path: path, bytes: Array(rule.utf8))
-        let book = try RuleBook.load([file], surroundings: RuleLoading.openSurroundings())
+        let book = try RuleBook.load([file], context: RuleLoading.openContext())
         _ = try await store.register(book.registrations(at: clock.now), at: clock.now)
         var configuration = ConsoleConfiguration()
         configuration.place = InboundServer.Address(host: "127.0.0.1", port: 0)

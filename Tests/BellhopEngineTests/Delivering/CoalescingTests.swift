@@ -13,7 +13,7 @@ import Testing
             return delivery
         }
         try await bench.store.route(Routing(deliveries: deliveries))
-        bench.surroundings.bells.dispatcher.ring()
+        bench.context.bells.dispatcher.ring()
     }
 
     @Test(arguments: [nil, 10]) func `messages that wait during a rest are coalesced if the connection allows it`(_ above: Int?)
@@ -27,8 +27,8 @@ import Testing
             return Receipt("done")
         }
         let limits: @Sendable (String) -> ReceiverLimits = { _ in ReceiverLimits(coalescesAbove: above) }
-        let (surroundings, start) = (bench.surroundings, bench.now)
-        let loop = Task { await Dispatcher(surroundings, receivers: limits, actions: { _ in action }).run() }
+        let (context, start) = (bench.context, bench.now)
+        let loop = Task { await Dispatcher(context, receivers: limits, actions: { _ in action }).run() }
         try await Self.enqueue(bench, 100..<102)
         await bench.run(until: start + .seconds(60))
         try await Self.enqueue(bench, 102..<202)
@@ -50,8 +50,8 @@ import Testing
             return Receipt("done")
         }
         let limits: @Sendable (String) -> ReceiverLimits = { _ in ReceiverLimits(concurrency: 1, coalescesAbove: 10) }
-        let surroundings = bench.surroundings
-        let loop = Task { await Dispatcher(surroundings, receivers: limits, actions: { _ in action }).run() }
+        let context = bench.context
+        let loop = Task { await Dispatcher(context, receivers: limits, actions: { _ in action }).run() }
         try await Self.enqueue(bench, 100..<101, lane: "one")
         await bench.run(until: bench.now + .seconds(1))
         try await Self.enqueue(bench, 101..<121, lane: "one")
@@ -75,8 +75,8 @@ import Testing
             throw Failure(.refused, .giveUp, "400")
         }
         let limits: @Sendable (String) -> ReceiverLimits = { _ in ReceiverLimits(coalescesAbove: 10) }
-        let surroundings = bench.surroundings
-        let loop = Task { await Dispatcher(surroundings, receivers: limits, actions: { _ in action }).run() }
+        let context = bench.context
+        let loop = Task { await Dispatcher(context, receivers: limits, actions: { _ in action }).run() }
         try await Self.enqueue(bench, 100..<101)
         await bench.run(until: bench.now + .seconds(60))
         try await Self.enqueue(bench, 101..<121)

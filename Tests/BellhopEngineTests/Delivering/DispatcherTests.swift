@@ -13,8 +13,8 @@ import Testing
         limits: Dispatcher.Limits = .init()
     ) async throws -> [Double] {
         try await bench.enqueue(deliveries)
-        let (surroundings, start) = (bench.surroundings, bench.now)
-        let loop = Task { await Dispatcher(surroundings, limits: limits, actions: { _ in action }).run() }
+        let (context, start) = (bench.context, bench.now)
+        let loop = Task { await Dispatcher(context, limits: limits, actions: { _ in action }).run() }
         await bench.run(until: start + time)
         await loop.stop()
         return action.performed.map { ($0.attempt.now - start) / .seconds(1) }
@@ -103,7 +103,7 @@ import Testing
         let bench = try Bench()
         let shelf = try await bench.shelf(logRule(on: "delivery_dead"))
         let action = ScriptedAction { _, _ throws(Failure) in throw Failure(.refused, .giveUp, "400") }
-        let engine = Engine(bench.surroundings, shelf: shelf, sources: [], actions: { _ in action })
+        let engine = Engine(bench.context, shelf: shelf, sources: [], actions: { _ in action })
         try await bench.enqueue([TestDelivery("a")])
         _ = try await engine.runOnce()
         #expect(try await bench.store.events(EventQuery(types: [.deliveryDead])).map(\.event.hop) == [1, 2, 3, 4, 5])
@@ -121,7 +121,7 @@ import Testing
     @Test func `a delivery without a receiver is dead and visible`() async throws {
         let bench = try Bench()
         try await bench.enqueue([TestDelivery("a")])
-        #expect(try await Dispatcher(bench.surroundings, actions: { _ in nil }).dispatchPending() == 1)
+        #expect(try await Dispatcher(bench.context, actions: { _ in nil }).dispatchPending() == 1)
         #expect(try await bench.deliveries(.dead).map(\.failure?.reason) == [.missingReceiver])
     }
 
@@ -203,8 +203,8 @@ import Testing
             let action = ScriptedAction()
             try await bench.enqueue([TestDelivery("a"), TestDelivery("b")])
             bench.fail(statement: count)
-            let surroundings = bench.surroundings
-            let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }
+            let context = bench.context
+            let loop = Task { await Dispatcher(context, actions: { _ in action }).run() }
             await bench.run(until: bench.now + .seconds(600))
             await loop.stop()
             #expect(action.count == 2, "statement \(count)")

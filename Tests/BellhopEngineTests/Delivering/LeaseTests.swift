@@ -19,11 +19,11 @@ import Testing
         let gate = Gate()
         let action = waiting(gate)
         try await bench.enqueue([TestDelivery("a")])
-        let dispatcher = Dispatcher(bench.surroundings, actions: { _ in action })
+        let dispatcher = Dispatcher(bench.context, actions: { _ in action })
         async let pending = dispatcher.dispatchPending()
         try await waitUntil { action.count != 0 }
         try await bench.store.start(.only, at: bench.now)  // another run of the agent
-        try await Dispatcher(bench.surroundings, actions: { _ in action }).dispatchPending()
+        try await Dispatcher(bench.context, actions: { _ in action }).dispatchPending()
         gate.open()
         _ = try await pending
         #expect(bench.recorder.count("delivery.lease_lost") == 1)
@@ -36,7 +36,7 @@ import Testing
         _ = try await bench.store.claim(limit: 1, excluding: [], until: bench.now + .seconds(300), at: bench.now)
         await bench.clock.advance(by: .seconds(10))
         let action = ScriptedAction()
-        let engine = Engine(bench.surroundings, shelf: RuleShelf(), sources: [], actions: { _ in action })
+        let engine = Engine(bench.context, shelf: RuleShelf(), sources: [], actions: { _ in action })
         try await engine.recover()
         _ = try await engine.runOnce()
         let uncertain = Dictionary(uniqueKeysWithValues: action.performed.map { ($0.delivery.text, $0.attempt.lastUncertain) })
@@ -48,13 +48,13 @@ import Testing
         let bench = try Bench()
         let action = waiting(Gate())
         try await bench.enqueue([TestDelivery("a")])
-        let surroundings = bench.surroundings
-        let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }
+        let context = bench.context
+        let loop = Task { await Dispatcher(context, actions: { _ in action }).run() }
         try await waitUntil { action.count != 0 }
         await loop.stop()
         #expect(try await bench.deliveries().map(\.state) == [.available])
         await bench.clock.advance(by: .seconds(5))
-        try await Dispatcher(surroundings, actions: { _ in action }).dispatchPending()
+        try await Dispatcher(context, actions: { _ in action }).dispatchPending()
         #expect(action.performed.map(\.attempt.lastUncertain) == [nil, TestClock().now])
         #expect(try await bench.deliveries().map(\.receipt) == [Receipt("second")])
     }
@@ -66,8 +66,8 @@ import Testing
             return Receipt("done")
         }
         try await bench.enqueue([TestDelivery("a")])
-        let surroundings = bench.surroundings
-        let task = Task { try await Dispatcher(surroundings, actions: { _ in action }).dispatchPending() }
+        let context = bench.context
+        let task = Task { try await Dispatcher(context, actions: { _ in action }).dispatchPending() }
         try await waitUntil { action.count != 0 }
         task.cancel()
         _ = try await task.value
@@ -81,7 +81,7 @@ import Testing
         }
         let action = ScriptedAction()
         try await bench.enqueue([TestDelivery("a")])
-        let engine = Engine(bench.surroundings, shelf: RuleShelf(), sources: [], actions: { _ in action })
+        let engine = Engine(bench.context, shelf: RuleShelf(), sources: [], actions: { _ in action })
         let running = Task { try await engine.run() }
         await bench.run(until: bench.now + .seconds(600))
         running.cancel()
@@ -96,7 +96,7 @@ import Testing
         let gate = Gate()
         let action = waiting(gate)
         try await bench.enqueue([TestDelivery("a")])
-        let engine = Engine(bench.surroundings, shelf: RuleShelf(), sources: [], actions: { _ in action })
+        let engine = Engine(bench.context, shelf: RuleShelf(), sources: [], actions: { _ in action })
         let running = Task { try await engine.run() }
         try await waitUntil { action.count != 0 }
         wall.set(by: .days(1))

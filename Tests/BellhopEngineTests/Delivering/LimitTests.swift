@@ -16,8 +16,8 @@ import Testing
             ["x", "y"].map { (lane: String) in TestDelivery("\(lane)\(number)", lane: lane) }
         }
         try await bench.enqueue(deliveries)
-        let surroundings = bench.surroundings
-        let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }
+        let context = bench.context
+        let loop = Task { await Dispatcher(context, actions: { _ in action }).run() }
         await bench.run(until: bench.now + .seconds(600))
         await loop.stop()
         for lane in ["x", "y"] {
@@ -36,17 +36,17 @@ import Testing
         }
         try await bench.enqueue(
             (0..<40).map { TestDelivery("s\($0)", receiver: "slow") } + (0..<40).map { TestDelivery("f\($0)", receiver: "fast") })
-        let surroundings = bench.surroundings
+        let context = bench.context
         let limits = Dispatcher.Limits(inFlight: 64, perReceiver: 8)
-        let loop = Task { await Dispatcher(surroundings, limits: limits, actions: { _ in action }).run() }
+        let loop = Task { await Dispatcher(context, limits: limits, actions: { _ in action }).run() }
         try await waitUntil { try await bench.deliveries(.done).count >= 41 }
-        #expect(action.mostAtOnce["slow", default: 0] <= 8)
+        #expect(action.maxAtOnce["slow", default: 0] <= 8)
         #expect((4...9).contains(action.performed.count { $0.delivery.id.receiver == "slow" }))
         gate.open()
         try await waitUntil { try await bench.deliveries(.done).count >= 80 }
         await loop.stop()
         #expect(action.count == 80)
-        #expect(action.mostAtOnce.values.allSatisfy { $0 <= 8 })
+        #expect(action.maxAtOnce.values.allSatisfy { $0 <= 8 })
     }
 
     @Test(arguments: [(1, 1), (3, 1), (1, 3), (5, 4), (256, 64)])
@@ -58,14 +58,14 @@ import Testing
         }
         try await bench.enqueue((0..<60).map { TestDelivery("\($0)", receiver: "r\($0 % 3)") })
         let dispatcher = Dispatcher(
-            bench.surroundings, limits: .init(inFlight: inFlight, perReceiver: perReceiver), actions: { _ in action })
+            bench.context, limits: .init(inFlight: inFlight, perReceiver: perReceiver), actions: { _ in action })
         let loop = Task { await dispatcher.run() }
         while try await bench.deliveries(.done).count < 60 {
             #expect(dispatcher.inFlight <= inFlight)
             await Task.yield()
         }
         await loop.stop()
-        #expect(action.mostAtOnce.values.allSatisfy { $0 <= perReceiver })
+        #expect(action.maxAtOnce.values.allSatisfy { $0 <= perReceiver })
         #expect(action.count == 60)
         #expect(dispatcher.inFlight == 0)
     }
@@ -82,9 +82,9 @@ import Testing
             (0..<9).map { TestDelivery("s\($0)", receiver: "slow") } + [
                 TestDelivery("later", receiver: "fast", runAt: start + .seconds(20))
             ])
-        let surroundings = bench.surroundings
+        let context = bench.context
         let loop = Task {
-            await Dispatcher(surroundings, limits: .init(perReceiver: 4), actions: { _ in action }).run()
+            await Dispatcher(context, limits: .init(perReceiver: 4), actions: { _ in action }).run()
         }
         await bench.run(until: start + .seconds(60))
         let later = action.performed.first { $0.delivery.text == "later" }
@@ -97,7 +97,7 @@ import Testing
         let action = ScriptedAction()
         let shelf = try await bench.shelf(logRule(on: "task_created"))
         let source = bench.source(tasks(0..<2))
-        let engine = Engine(bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { _ in action })
+        let engine = Engine(bench.context, shelf: shelf, sources: [(source, .minutely)], actions: { _ in action })
         let running = Task { try await engine.run() }
         try await waitUntil { bench.recorder.count("source.baseline") != 0 }
         source.put(task("new"))

@@ -18,7 +18,7 @@ import Testing
         }
         try await bench.enqueue((0..<20).map { TestDelivery("\(100 + $0)", retry: Self.once) })
         let limits: @Sendable (String) -> ReceiverLimits = { ReceiverLimits(onPaused: $0 == "chat" ? "pager" : nil) }
-        try await Dispatcher(bench.surroundings, receivers: limits, actions: { _ in action }).dispatchPending()
+        try await Dispatcher(bench.context, receivers: limits, actions: { _ in action }).dispatchPending()
         let met = action.performed.count { $0.delivery.id.receiver == "chat" }
         #expect(met >= 1 && met <= 3)
         #expect(try await bench.deliveries(.available).allSatisfy { $0.attempts == 0 && $0.delivery.id.receiver == "chat" })
@@ -45,8 +45,8 @@ import Testing
             TestDelivery("1"), TestDelivery("2", expires: bench.now + .seconds(60)), TestDelivery("3"),
             TestDelivery("4", receiver: "other"),
         ])
-        let engine = Engine(bench.surroundings, shelf: RuleShelf(), sources: [], actions: { _ in action })
-        let dispatcher = Dispatcher(bench.surroundings, actions: { _ in action })
+        let engine = Engine(bench.context, shelf: RuleShelf(), sources: [], actions: { _ in action })
+        let dispatcher = Dispatcher(bench.context, actions: { _ in action })
         #expect(try await dispatcher.dispatchPending() == 1)
         await bench.clock.advance(by: .days(2))
         #expect(try await dispatcher.dispatchPending() == 0)
@@ -65,9 +65,9 @@ import Testing
             return Receipt("done")
         }
         try await bench.enqueue((0..<10).map { TestDelivery("\($0)") })
-        let surroundings = bench.surroundings
-        let engine = Engine(surroundings, shelf: RuleShelf(), sources: [], actions: { _ in action })
-        let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }
+        let context = bench.context
+        let engine = Engine(context, shelf: RuleShelf(), sources: [], actions: { _ in action })
+        let loop = Task { await Dispatcher(context, actions: { _ in action }).run() }
         try await waitUntil { action.count == 3 }
         engine.pause(ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, why: "holiday"))
         gate.open()
@@ -89,9 +89,9 @@ import Testing
             return Receipt("done")
         }
         try await bench.enqueue((0..<3).map { TestDelivery("\($0)", retry: Self.once) })
-        let surroundings = bench.surroundings
-        let engine = Engine(surroundings, shelf: RuleShelf(), sources: [], actions: { _ in action })
-        let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }
+        let context = bench.context
+        let engine = Engine(context, shelf: RuleShelf(), sources: [], actions: { _ in action })
+        let loop = Task { await Dispatcher(context, actions: { _ in action }).run() }
         try await waitUntil { action.count == 3 }
         let stop = ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, why: "repair")
         #expect(try await bench.store.pause(ReceiverPause(stop)))
@@ -112,8 +112,8 @@ import Testing
         let stop = ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, why: "repair")
         #expect(try await bench.store.pause(ReceiverPause(stop)))
         try await bench.enqueue([TestDelivery("1")])
-        let engine = Engine(bench.surroundings, shelf: RuleShelf(), sources: [], actions: { _ in action })
-        let dispatcher = Dispatcher(bench.surroundings, actions: { _ in action })
+        let engine = Engine(bench.context, shelf: RuleShelf(), sources: [], actions: { _ in action })
+        let dispatcher = Dispatcher(bench.context, actions: { _ in action })
         #expect(try await dispatcher.dispatchPending() == 0)
         bench.fail(statement: 1)
         await #expect(throws: StoreError.self) { _ = try await engine.resume("chat") }
@@ -129,7 +129,7 @@ import Testing
         let action = ScriptedAction { _, _ throws(Failure) in throw Self.gone }
         try await bench.enqueue([TestDelivery("1", retry: Self.once)])
         bench.fail(statement: 8)
-        _ = try? await Dispatcher(bench.surroundings, actions: { _ in action }).dispatchPending()
+        _ = try? await Dispatcher(bench.context, actions: { _ in action }).dispatchPending()
         bench.stopFailing()
         // Another run, which finds the delivery running.
         try await bench.store.start(.only, at: bench.now)

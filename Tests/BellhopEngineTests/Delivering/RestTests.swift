@@ -39,8 +39,8 @@ import Testing
         let clock = bench.clock
         let action = ScriptedAction { delivery, _ throws(Failure) in try chat.post(delivery.text, at: clock.now) }
         try await bench.enqueue((0..<count).map { TestDelivery("\(1000 + $0)") })
-        let (surroundings, start) = (bench.surroundings, bench.now)
-        let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }
+        let (context, start) = (bench.context, bench.now)
+        let loop = Task { await Dispatcher(context, actions: { _ in action }).run() }
         for round in 1...5 where chat.state.withLock({ $0.taken.count }) < count {
             await bench.run(until: start + .seconds(seconds * round))
         }
@@ -59,8 +59,8 @@ import Testing
         let action = ScriptedAction { _, _ throws(Failure) in throw Failure(.throttled, .rest(.seconds(600)), "429") }
         try await bench.enqueue(
             (0..<10).map { TestDelivery("\($0)", retry: RetryPolicy(attempts: 1, base: .seconds(1), cap: .seconds(1))) })
-        let surroundings = bench.surroundings
-        try await Dispatcher(surroundings, actions: { _ in action }).dispatchPending()
+        let context = bench.context
+        try await Dispatcher(context, actions: { _ in action }).dispatchPending()
         let refused = action.count
         #expect(refused <= 3)
         #expect(try await bench.store.stops().map(\.until) == [bench.now + .seconds(600)])
@@ -102,7 +102,7 @@ import Testing
         #expect(try await poller.pollOnce().isFailed)
         let action = ScriptedAction { _, _ in Receipt("done") }
         try await bench.enqueue([TestDelivery("1", receiver: "snow"), TestDelivery("2", receiver: "chat")])
-        let dispatcher = Dispatcher(isRestarted ? bench.restarted : bench.surroundings, actions: { _ in action })
+        let dispatcher = Dispatcher(isRestarted ? bench.restarted : bench.context, actions: { _ in action })
         #expect(try await dispatcher.dispatchPending() == 1)
         #expect(action.texts == ["2"])
         await bench.clock.advance(by: .seconds(590))
@@ -121,8 +121,8 @@ import Testing
         source.edit { $0.receiver = "snow" }
         let action = ScriptedAction { _, _ throws(Failure) in throw Failure(.throttled, .rest(.seconds(600)), "429") }
         try await bench.enqueue([TestDelivery("1", receiver: "snow")])
-        try await Dispatcher(bench.surroundings, actions: { _ in action }).dispatchPending()
-        var poller = Poller(source, plan: .minutely, in: isRestarted ? bench.restarted : bench.surroundings)
+        try await Dispatcher(bench.context, actions: { _ in action }).dispatchPending()
+        var poller = Poller(source, plan: .minutely, in: isRestarted ? bench.restarted : bench.context)
         #expect(try await poller.pollOnce().isFailed)
         #expect(source.requests.lists.isEmpty)
         await bench.clock.advance(by: .seconds(600))
@@ -139,7 +139,7 @@ import Testing
             return Receipt("done")
         }
         try await bench.enqueue((0..<20).map { TestDelivery("\($0)", receiver: $0 % 2 == 0 ? "busy" : "free") })
-        try await Dispatcher(bench.surroundings, actions: { _ in action }).dispatchPending()
+        try await Dispatcher(bench.context, actions: { _ in action }).dispatchPending()
         #expect(try await bench.deliveries(.done).count == 10)
         #expect(action.performed.count { $0.delivery.id.receiver == "busy" } <= 3)
     }
@@ -153,13 +153,13 @@ import Testing
         }
         try await bench.enqueue((0..<5).map { TestDelivery("\($0)") })
         let dispatcher = Dispatcher(
-            bench.surroundings, receivers: { _ in ReceiverLimits(concurrency: 1) }, actions: { _ in action })
+            bench.context, receivers: { _ in ReceiverLimits(concurrency: 1) }, actions: { _ in action })
         let stop = StopFlag()
-        let surroundings = bench.surroundings
+        let context = bench.context
         let loop = Task { await dispatcher.run(until: stop) }
         try await waitUntil { action.count != 0 }
         stop.raise()
-        surroundings.bells.dispatcher.ring()
+        context.bells.dispatcher.ring()
         gate.open()
         await loop.value
         #expect(action.count == 1)

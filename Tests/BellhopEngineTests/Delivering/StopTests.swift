@@ -23,8 +23,8 @@ import Testing
         let bench = try Bench()
         let shelf = try await bench.shelf(rule)
         try await bench.store.append([.created(1, at: bench.now)])
-        #expect(try await Router(bench.surroundings, shelf: shelf).routePending() == 1)
-        return (bench, Dispatcher(bench.surroundings, actions: { _ in action }))
+        #expect(try await Router(bench.context, shelf: shelf).routePending() == 1)
+        return (bench, Dispatcher(bench.context, actions: { _ in action }))
     }
 
     private func states(_ bench: Bench) async throws -> [DeliveryState] { try await bench.deliveries().map(\.state) }

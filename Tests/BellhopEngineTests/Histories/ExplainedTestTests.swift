@@ -84,7 +84,7 @@ import Testing
             #expect(all != nil || event?.event.type == .taskRemoved)
             let nothing = try generator.test(of: event, in: facts, rule: "r", expectsNothing: true)
             let file = RuleFile(path: "rules/nothing.test.yaml", bytes: Array(nothing.text.utf8))
-            let results = try RuleTests.run([file], rules: generator.rules, surroundings: generator.surroundings)
+            let results = try RuleTests.run([file], rules: generator.rules, context: generator.context)
             #expect(results.count == 1 && results[0].problems.isEmpty == test.text.contains("expect: []"), "\(nothing.text)")
             if !test.text.contains("expect: []") { acted += 1 }
         }
@@ -214,14 +214,14 @@ import Testing
 /// Generates tests by the rules of an agent, from its history.
 private struct TestGenerator {
     let rules: [RuleFile]
-    let surroundings: RuleSurroundings
+    let context: RuleContext
     private let book: RuleBook
     private let store: FaultyStore
 
     init(_ text: String, for agent: TestAgent) throws {
         rules = [RuleFile.test(text)]
-        surroundings = try RuleSurroundings.test(sources: [agent.source])
-        book = try RuleBook.loadToExplain(rules, surroundings: surroundings)
+        context = try RuleContext.test(sources: [agent.source])
+        book = try RuleBook.loadToExplain(rules, context: context)
         store = agent.bench.store
     }
 
@@ -234,6 +234,6 @@ private struct TestGenerator {
         of event: StoredEvent?, in facts: [ExplanationFacts], rule: String? = nil, expectsNothing: Bool = false
     ) throws -> ExplainedTest {
         try ExplainedTest(
-            of: event, in: facts, rule: rule, expectsNothing: expectsNothing, by: book, files: rules, surroundings: surroundings)
+            of: event, in: facts, rule: rule, expectsNothing: expectsNothing, by: book, files: rules, context: context)
     }
 }

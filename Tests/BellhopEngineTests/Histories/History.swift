@@ -23,7 +23,7 @@ struct History {
         source.edit { $0.reason = .closed }
         self.book = book
         poller = bench.poller(source)
-        try await shelf.install(book, in: bench.surroundings)
+        try await shelf.install(book, in: bench.context)
         for _ in 0..<Int.random(in: 0..<5, using: &random) { world.changeRandomTask(&random) }
     }
 
@@ -76,14 +76,14 @@ struct History {
         case 1: bench.store.failOnce(.route, random.oneIn(2) ? .before : .after)
         default: break
         }
-        let router = Router(bench.surroundings, shelf: shelf, batch: Int.random(in: 1...3, using: &random))
+        let router = Router(bench.context, shelf: shelf, batch: Int.random(in: 1...3, using: &random))
         do { try await router.routePending() } catch { /* the injected fault; the events are routed later */  }
         endFaults()
     }
 
     /// Performs deliveries; sometimes the process dies meanwhile, leaving attempts without a stored outcome.
     private mutating func dispatch() async throws {
-        let dispatcher = Dispatcher(bench.surroundings, actions: { [action] _ in action })
+        let dispatcher = Dispatcher(bench.context, actions: { [action] _ in action })
         guard random.oneIn(2) else {
             try await dispatcher.dispatchPending()
             return
@@ -104,7 +104,7 @@ struct History {
 
     private mutating func restart() async throws {
         poller = bench.poller(source)
-        try await shelf.install(book, in: bench.surroundings)
+        try await shelf.install(book, in: bench.context)
         try await bench.store.start(.only, at: bench.now)
     }
 
@@ -125,8 +125,8 @@ struct History {
             _ = try await poller.pollOnce()
             try await notePoll()
         }
-        try await Router(bench.surroundings, shelf: shelf).routePending()
-        try await Dispatcher(bench.surroundings, actions: { [action] _ in action }).dispatchPending()
+        try await Router(bench.context, shelf: shelf).routePending()
+        try await Dispatcher(bench.context, actions: { [action] _ in action }).dispatchPending()
     }
 
     /// The differences between the store and the model.

@@ -17,7 +17,7 @@ import Testing
         var random = SeededRandom(seed: RandomRuns.seed(seed))
         let most = Int.random(in: 2...6, using: &random)
         let (store, start) = (try Stores.inMemory(), Timestamp(seconds: 1_767_603_600))
-        let registrations = Self.rules.map { RuleRegistration(name: $0, revision: "1", waits: "w", mostKeys: most) }
+        let registrations = Self.rules.map { RuleRegistration(name: $0, revision: "1", waits: "w", maxKeys: most) }
         _ = try await store.register(registrations, at: start)
         var (trial, keys, stopped): (TrialState, Set<StateKey>, Set<String>) = (TrialState(most: most, from: start), [], [])
         var (dropped, now) = (0, start)

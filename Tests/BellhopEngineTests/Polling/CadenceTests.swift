@@ -18,7 +18,7 @@ import Testing
             try await story(source, clock, bell)
             try await clock.run(until: start + time, awaiting: 1)
         }
-        #expect(source.requests.mostPollsAtOnce == 1)
+        #expect(source.requests.maxPollsAtOnce == 1)
         return source.requests.lists.map { ($0 - start) / .seconds(1) }
     }
 

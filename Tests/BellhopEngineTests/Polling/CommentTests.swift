@@ -77,8 +77,8 @@ import Testing
               - comment: "Heard: ${{ comment.text }}"
             """, sources: [source])
         let action = ScriptedAction()
-        let router = Router(bench.surroundings, shelf: shelf)
-        let dispatcher = Dispatcher(bench.surroundings, actions: { _ in action })
+        let router = Router(bench.context, shelf: shelf)
+        let dispatcher = Dispatcher(bench.context, actions: { _ in action })
         var poller = bench.poller(source)
         _ = try await poller.pollOnce()
         source.edit { $0.comments = [comment("Hello", at: bench.now)] }

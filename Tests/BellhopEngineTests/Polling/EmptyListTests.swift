@@ -97,7 +97,7 @@ import Testing
 
     @Test func `the records of missing tasks are read in portions, each task once`() async throws {
         let bench = try Bench()
-        let source = ScriptedSource(clock: bench.clock, mostDepartures: 10)
+        let source = ScriptedSource(clock: bench.clock, maxDepartures: 10)
         source.set(tasks(0..<30))
         source.edit { $0.reason = .closed }
         var poller = bench.poller(source)

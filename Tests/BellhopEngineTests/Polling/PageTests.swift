@@ -28,7 +28,7 @@ import Testing
     @Test func `a page is reported only when its text changes, with the difference`() async throws {
         let bench = try Bench()
         let script = bench.source([page("Ada\nGrace")])
-        var poller = Poller(Board(script: script), plan: .minutely, in: bench.surroundings)
+        var poller = Poller(Board(script: script), plan: .minutely, in: bench.context)
         _ = try await poller.pollOnce()
         script.set([page("Ada\nGrace", title: "Another title")])
         _ = try await poller.pollOnce()
@@ -51,7 +51,7 @@ import Testing
     @Test func `a missing page makes the source fail and causes no page event`() async throws {
         let bench = try Bench()
         let script = bench.source([page("Ada")])
-        var poller = Poller(Board(script: script), plan: .minutely, in: bench.surroundings)
+        var poller = Poller(Board(script: script), plan: .minutely, in: bench.context)
         _ = try await poller.pollOnce()
         script.edit { $0.lists = [.failure(Failure(.goneOrHidden, .giveUp, "The page is gone."))] }
         _ = try await poller.pollOnce()

@@ -44,7 +44,7 @@ private struct PollHistory {
 
     init(seed: UInt64) {
         random = SeededRandom(seed: seed)
-        source = DeclaredSource(hidesChanges: random.oneIn(2), mostDepartures: random.oneIn(2) ? 7 : .max)
+        source = DeclaredSource(hidesChanges: random.oneIn(2), maxDepartures: random.oneIn(2) ? 7 : .max)
         machine = PollMachine(source, plan: .minutely)
         for number in 0..<random.number(60) { tasks[TaskKey("t\(number)")] = 0 }
     }

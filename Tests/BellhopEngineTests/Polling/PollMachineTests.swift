@@ -140,7 +140,7 @@ struct DeclaredSource: Source {
     let scope = Scope(instance: "https://acme.example", user: "ada", kind: "declared")
     let schema = TaskSchema([.init("priority", .int)])
     var hidesChanges = false
-    var mostDepartures = Int.max
+    var maxDepartures = Int.max
 
     func list(from lastPoll: LastPoll) async throws(Failure) -> Answer { preconditionFailure("a machine calls no source") }
 

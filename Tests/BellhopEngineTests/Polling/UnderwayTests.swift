@@ -15,7 +15,7 @@ import Testing
         let quick = bench.source(tasks(0..<2))
         let shelf = try await bench.shelf(logRule(on: "task_created"))
         let engine = Engine(
-            bench.surroundings, shelf: shelf, sources: [(preparing, .minutely), (polled, .minutely), (quick, .minutely)],
+            bench.context, shelf: shelf, sources: [(preparing, .minutely), (polled, .minutely), (quick, .minutely)],
             actions: { _ in ScriptedAction() })
         let (group, running) = runAsService(engine)
         try await waitUntil { bench.recorder.count("source.baseline") != 0 }
@@ -36,7 +36,7 @@ import Testing
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         let shelf = try await bench.shelf(logRule(on: "task_created"))
-        let engine = Engine(bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { _ in ScriptedAction() })
+        let engine = Engine(bench.context, shelf: shelf, sources: [(source, .minutely)], actions: { _ in ScriptedAction() })
         let (group, running) = runAsService(engine)
         await bench.run(until: bench.now + .seconds(301))
         let last = try #require(source.requests.lists.last)
@@ -50,7 +50,7 @@ import Testing
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         let shelf = try await bench.shelf(logRule(on: "task_created"))
-        let engine = Engine(bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { _ in ScriptedAction() })
+        let engine = Engine(bench.context, shelf: shelf, sources: [(source, .minutely)], actions: { _ in ScriptedAction() })
         _ = try await engine.runOnce()
         await bench.clock.advance(by: .seconds(90))
         _ = try await engine.runOnce()

@@ -38,7 +38,7 @@ import Testing
         let bench = try Bench()
         let shelf = try await bench.shelf(Self.rules)
         try await bench.store.append(created(0..<2))
-        try await Router(bench.surroundings, shelf: shelf).routePending()
+        try await Router(bench.context, shelf: shelf).routePending()
         let pings = try await pings(bench)
         #expect(pings.map(\.cause) == created(0..<2).map(\.id))
         #expect(pings.map(\.hop) == [1, 1])
@@ -54,7 +54,7 @@ import Testing
             let bench = try Bench()
             let shelf = try await bench.shelf(Self.rules)
             try await bench.store.append(created(0..<3))
-            let router = Router(bench.surroundings, shelf: shelf)
+            let router = Router(bench.context, shelf: shelf)
             bench.fail(statement: count)
             do {
                 try await router.routePending()
@@ -82,7 +82,7 @@ import Testing
         let shelf = try await bench.shelf(rules)
         try await bench.store.append(created(0..<3))
         bench.store.failOnce(call, moment)
-        await #expect(throws: StoreError.self) { try await Router(bench.surroundings, shelf: shelf).routePending() }
+        await #expect(throws: StoreError.self) { try await Router(bench.context, shelf: shelf).routePending() }
         try await Router(bench.restarted, shelf: try await bench.shelf(rules)).routePending()
         #expect(try await pings(bench).count == 3)
         #expect(try await heard(bench).count == 3)
@@ -95,9 +95,9 @@ import Testing
         let bench = try Bench()
         let shelf = try await bench.shelf(Self.behindAStep)
         try await bench.store.append(created(0..<1))
-        try await Router(bench.surroundings, shelf: shelf).routePending()
+        try await Router(bench.context, shelf: shelf).routePending()
         #expect(try await pings(bench).isEmpty)
-        let intake = Intake(bench.surroundings)
+        let intake = Intake(bench.context)
         let action = ScriptedAction { delivery, attempt throws(Failure) in
             guard delivery.action == "emit", let event = delivery.emittedEvent(at: attempt.now) else { return Receipt("done") }
             do throws(StoreError) {
@@ -109,11 +109,11 @@ import Testing
             return Delivery.receipt(for: event)
         }
         bench.store.failOnce(call, moment)
-        let surroundings = bench.surroundings
-        let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }
+        let context = bench.context
+        let loop = Task { await Dispatcher(context, actions: { _ in action }).run() }
         await bench.run(until: bench.now + .seconds(3600))
         await loop.stop()
-        try await Router(bench.surroundings, shelf: shelf).routePending()
+        try await Router(bench.context, shelf: shelf).routePending()
         #expect(try await pings(bench).count == 1)
         #expect(try await heard(bench) == ["t0 from tell"])
         #expect(try await bench.deliveries().filter { $0.delivery.action == "emit" }.map(\.state) == [.done])

@@ -174,8 +174,8 @@ extension `Escalations` {
                 _ = try await poller.pollOnce()
                 for isFaulty in [true, false] {
                     if isFaulty { bench.fail(statement: statement) }
-                    let timers = TimerLoop(bench.surroundings, shelf: shelf)
-                    _ = try? await Router(bench.surroundings, shelf: shelf, timers: timers).routePending()
+                    let timers = TimerLoop(bench.context, shelf: shelf)
+                    _ = try? await Router(bench.context, shelf: shelf, timers: timers).routePending()
                     _ = try? await timers.fireDue()
                     if isFaulty { failed = bench.stopFailing() || failed }
                 }

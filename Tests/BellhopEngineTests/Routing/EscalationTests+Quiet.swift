@@ -62,7 +62,7 @@ extension `Escalations` {
         let agent = try await TestAgent(rule)
         func create(_ id: String) async throws {
             agent.source.put(task(id, "x", ["priority": 1]))
-            try await agent.runOnce(with: rule, mostKeys: 2)
+            try await agent.runOnce(with: rule, maxKeys: 2)
         }
         for id in ["a", "b"] { try await create(id) }
         agent.source.remove("a")

@@ -315,11 +315,11 @@ import Testing
             await bench.clock.advance(by: .seconds(3600))
             let polls = InitialPolls([agent.source.scope.id], started: bench.now)
             let shelf = try await bench.shelf(Self.rule(), sources: [agent.source])
-            let timers = TimerLoop(bench.surroundings, shelf: shelf, after: polls)
-            polls.markPolled(agent.source.scope.id, isGood: false, in: bench.surroundings)
+            let timers = TimerLoop(bench.context, shelf: shelf, after: polls)
+            polls.markPolled(agent.source.scope.id, isGood: false, in: bench.context)
             #expect(try await timers.fireDue() == 0)
             if isGood {
-                polls.markPolled(agent.source.scope.id, isGood: true, in: bench.surroundings)
+                polls.markPolled(agent.source.scope.id, isGood: true, in: bench.context)
             } else {
                 await bench.clock.advance(by: .seconds(15 * 60 - 1))
                 #expect(try await timers.fireDue() == 0)

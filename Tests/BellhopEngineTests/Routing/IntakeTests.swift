@@ -13,17 +13,17 @@ import Testing
 
     @Test func `a login that is emitted again is stored and reported as one event`() async throws {
         let bench = try Bench()
-        for _ in 0..<2 { try await Intake(bench.surroundings).emit([login(false, at: bench.now)]) }
+        for _ in 0..<2 { try await Intake(bench.context).emit([login(false, at: bench.now)]) }
         #expect(try await bench.eventLines() == ["login_event connection/snow "])
         #expect(bench.recorder.count("event") == 1)
     }
 
     @Test func `a login is stored even if its task is cancelled`() async throws {
         let bench = try Bench()
-        let (surroundings, event) = (bench.surroundings, login(false, at: bench.now))
+        let (context, event) = (bench.context, login(false, at: bench.now))
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
-            try await Intake(surroundings).emit([event])
+            try await Intake(context).emit([event])
         }
         try await task.value
         #expect(try await bench.eventLines().count == 1)
@@ -32,7 +32,7 @@ import Testing
     @Test func `emitting an event that cannot be stored throws`() async throws {
         let bench = try Bench()
         bench.store.failOnce(.append)
-        await #expect(throws: StoreError.self) { try await Intake(bench.surroundings).emit([login(true, at: bench.now)]) }
+        await #expect(throws: StoreError.self) { try await Intake(bench.context).emit([login(true, at: bench.now)]) }
         #expect(bench.recorder.names == [])
         #expect(try await bench.eventLines() == [])
     }
@@ -43,9 +43,9 @@ import Testing
     {
         let bench = try Bench()
         bench.store.failOnce(.append, moment)
-        try await report(login(true, at: bench.now), to: Intake(bench.surroundings))
+        try await report(login(true, at: bench.now), to: Intake(bench.context))
         #expect(bench.recorder.names == ["store.failed"])
-        try await report(login(false, at: bench.now + .seconds(1)), to: Intake(bench.surroundings))
+        try await report(login(false, at: bench.now + .seconds(1)), to: Intake(bench.context))
         #expect(try await bench.eventLines().count == 2)
         #expect(bench.recorder.names == ["store.failed", "event", "event"])
     }
@@ -54,9 +54,9 @@ import Testing
         let bench = try Bench()
         let shelf = try await bench.shelf("rule: tell\non: login_event\ndo: [{log: hello}]")
         bench.store.fail { $0 == .append ? .before : nil }
-        let surroundings = bench.surroundings
-        let loop = Task { await Router(surroundings, shelf: shelf).run() }
-        try await report(login(true, at: bench.now), to: Intake(surroundings))
+        let context = bench.context
+        let loop = Task { await Router(context, shelf: shelf).run() }
+        try await report(login(true, at: bench.now), to: Intake(context))
         await bench.run(until: bench.now + .seconds(10))
         #expect(try await bench.eventLines() == [])
         bench.store.stopFailing()
@@ -69,12 +69,12 @@ import Testing
     @Test func `if more than a thousand events wait, the oldest are dropped and reported`() async throws {
         let bench = try Bench()
         let events = (0..<1002).map { login(true, at: bench.now + .seconds($0)) }
-        Intake(bench.surroundings).retry(events, after: StoreError(.full, "The disk is full."))
+        Intake(bench.context).retry(events, after: StoreError(.full, "The disk is full."))
         let dropped = bench.recorder.all.compactMap { signal in
             if case .eventDropped(let event) = signal { event.id } else { nil }
         }
         #expect(dropped == events.prefix(2).map(\.id))
-        try await Intake(bench.surroundings).emit([])
+        try await Intake(bench.context).emit([])
         #expect(try await bench.eventLines().count == 1000)
     }
 
@@ -82,10 +82,10 @@ import Testing
     func `an engine that stops stores the waiting events, or reports that it drops them`(_ works: Bool) async throws {
         let bench = try Bench()
         let engine = Engine(
-            bench.surroundings, shelf: try await bench.shelf("rule: r\non: login_event\ndo: [{log: x}]"), sources: []
+            bench.context, shelf: try await bench.shelf("rule: r\non: login_event\ndo: [{log: x}]"), sources: []
         ) { _ in nil }
         if !works { bench.store.fail { $0 == .append ? .before : nil } }
-        Intake(bench.surroundings).retry([login(true, at: bench.now)], after: StoreError(.full, "The disk is full."))
+        Intake(bench.context).retry([login(true, at: bench.now)], after: StoreError(.full, "The disk is full."))
         _ = try await engine.runOnce()
         #expect(bench.recorder.count("event") == (works ? 1 : 0))
         #expect(bench.recorder.count("event.dropped") == (works ? 0 : 1))
@@ -99,7 +99,7 @@ import Testing
     @Test func `a login is stored even if its waiting deliveries cannot be woken`() async throws {
         let bench = try Bench()
         bench.store.failOnce(.wake)
-        try await Intake(bench.surroundings).emit([login(true, at: bench.now)])
+        try await Intake(bench.context).emit([login(true, at: bench.now)])
         #expect(bench.recorder.names == ["event", "store.failed"])
         #expect(try await bench.eventLines().count == 1)
     }
@@ -115,12 +115,12 @@ import Testing
             return Receipt("done")
         }
         try await bench.enqueue([.init("a", receiver: "snow")])
-        let surroundings = bench.surroundings
-        let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }
+        let context = bench.context
+        let loop = Task { await Dispatcher(context, actions: { _ in action }).run() }
         try await waitUntil { bench.recorder.count("delivery.paused") != 0 }
         try await bench.clock.waitForSleepers(1)
         await bench.clock.advance(by: .seconds(10))
-        try await Intake(surroundings).emit([login(ok, at: bench.now)])
+        try await Intake(context).emit([login(ok, at: bench.now)])
         if ok {
             try await waitUntil { bench.recorder.count("delivery.done") != 0 }
             #expect(action.performed.map(\.attempt.number) == [1, 1])

@@ -15,8 +15,8 @@ import Testing
             bench = try Bench()
             source = bench.source()
             let shelf = try await bench.shelf(rules, sources: [source])
-            let timers = TimerLoop(bench.surroundings, shelf: shelf)
-            let router = Router(bench.surroundings, shelf: shelf, timers: timers)
+            let timers = TimerLoop(bench.context, shelf: shelf)
+            let router = Router(bench.context, shelf: shelf, timers: timers)
             running = Task {
                 await withDiscardingTaskGroup { group in
                     group.addTask { await timers.run() }
@@ -82,8 +82,8 @@ import Testing
         let bench = try Bench()
         let source = bench.source()
         let shelf = try await bench.shelf(
-            "rule: r\non: task_created\nonce: task.id\ndo: [{log: \"${{ task.id }}\"}]", sources: [source], mostKeys: 1)
-        let router = Router(bench.surroundings, shelf: shelf)
+            "rule: r\non: task_created\nonce: task.id\ndo: [{log: \"${{ task.id }}\"}]", sources: [source], maxKeys: 1)
+        let router = Router(bench.context, shelf: shelf)
         func create(_ id: String) async throws {
             try await bench.store.append([
                 Event(

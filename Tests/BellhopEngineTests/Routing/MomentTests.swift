@@ -73,13 +73,13 @@ import Testing
         await bench.clock.advance(by: .days(3))
         agent.source.remove("t0")
         let shelf = try await bench.shelf(rules, sources: agent.sources)
-        let timers = TimerLoop(bench.surroundings, shelf: shelf)
+        let timers = TimerLoop(bench.context, shelf: shelf)
         var poller = bench.poller(agent.source)
         _ = try await poller.pollOnce()
         // The router is slow: the schedule fires before it has seen the events of the poll.
         try await timers.fireDue()
         #expect(try await bench.store.unrouted(limit: 10).map(\.event.type) == [.taskRemoved, .scheduleDue])
-        try await Router(bench.surroundings, shelf: shelf, timers: timers).routePending()
+        try await Router(bench.context, shelf: shelf, timers: timers).routePending()
         try await agent.runOnce()
         #expect(agent.texts.sorted() == ["2 open", "gone"])
     }
@@ -98,8 +98,8 @@ import Testing
             """
         let source = bench.source([task("old")])
         let shelf = try await bench.shelf(rules, sources: [source])
-        let timers = TimerLoop(bench.surroundings, shelf: shelf)
-        let router = Router(bench.surroundings, shelf: shelf, timers: timers)
+        let timers = TimerLoop(bench.context, shelf: shelf)
+        let router = Router(bench.context, shelf: shelf, timers: timers)
         var poller = bench.poller(source)
         _ = try await poller.pollOnce()
         source.set([task("old")] + (0..<6000).map { task("t\($0)") })
@@ -154,8 +154,8 @@ import Testing
         await bench.clock.advance(by: .seconds(60))
         // A running agent: the rule is loaded, and a poll of the same moment stores events before a timer fires.
         let shelf = try await bench.shelf(rules + other, sources: [agent.source])
-        let timers = TimerLoop(bench.surroundings, shelf: shelf)
-        let router = Router(bench.surroundings, shelf: shelf, timers: timers)
+        let timers = TimerLoop(bench.context, shelf: shelf)
+        let router = Router(bench.context, shelf: shelf, timers: timers)
         agent.source.put(task("a", "printer on fire", ["priority": 2]))
         agent.source.put(task("b", "x", ["priority": 1]))
         agent.source.put(task("d", "printer on fire", ["priority": 1]))

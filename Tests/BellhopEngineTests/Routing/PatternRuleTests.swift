@@ -401,7 +401,7 @@ import Testing
         let agent = try await TestAgent(rule, [task("z", "x")])
         for id in ["a", "b", "c"] {
             agent.source.put(task(id))
-            try await agent.runOnce(with: rule, mostKeys: 2)
+            try await agent.runOnce(with: rule, maxKeys: 2)
             await agent.bench.clock.advance(by: .seconds(1))
         }
         #expect(agent.bench.recorder.losses == [KeyLoss(rule: "r", dropped: 1, most: 2, isStopped: false)])
@@ -421,7 +421,7 @@ import Testing
         let agent = try await TestAgent(rule, ids.map { task($0, "x", ["priority": 1, "state": 0]) })
         for (state, id) in ["a", "b", "a", "c", "a", "b"].enumerated() {
             agent.source.put(task(id, "x", ["priority": 1, "state": .int(Int64(state + 1))]))
-            try await agent.runOnce(with: rule, mostKeys: 2)
+            try await agent.runOnce(with: rule, maxKeys: 2)
             await agent.bench.clock.advance(by: .seconds(1))
         }
         // The third key drops the one of `b`, which was not used for the longest time.
@@ -438,13 +438,13 @@ import Testing
         let agent = try await TestAgent(rule)
         for id in ["a", "b", "c", "d"] {
             agent.source.put(task(id))
-            try await agent.runOnce(with: rule, mostKeys: 2)
+            try await agent.runOnce(with: rule, maxKeys: 2)
         }
         #expect(agent.texts == ["a", "b", "c"])
         #expect(agent.bench.recorder.losses == [KeyLoss(rule: "r", dropped: 0, most: 2, isStopped: true)])
         #expect(try await agent.bench.store.resume(.rule("r"), at: agent.bench.now))
         agent.source.put(task("e"))
-        try await agent.runOnce(with: rule, mostKeys: 9)
+        try await agent.runOnce(with: rule, maxKeys: 9)
         #expect(agent.texts == ["a", "b", "c", "e"])
     }
 

@@ -15,13 +15,13 @@ import Testing
 
     private func shelf(_ bench: Bench, _ rules: String = rule, quiet: QuietEntry? = nil) async throws -> RuleShelf {
         let shelf = RuleShelf()
-        try await shelf.install(try RuleBook.test(rules, sources: [bench.source()], quiet: quiet), in: bench.surroundings)
+        try await shelf.install(try RuleBook.test(rules, sources: [bench.source()], quiet: quiet), in: bench.context)
         return shelf
     }
 
     private func route(_ numbers: ClosedRange<Int>, _ bench: Bench, _ shelf: RuleShelf) async throws {
         try await bench.store.append(numbers.map { .created($0, at: bench.now) })
-        try await Router(bench.surroundings, shelf: shelf).routePending()
+        try await Router(bench.context, shelf: shelf).routePending()
     }
 
     /// The titles of the available messages; a coalesced message has those of its list.
@@ -36,7 +36,7 @@ import Testing
         let bench = try Bench()
         let shelf = try await shelf(bench)
         try await route(1...3, bench, shelf)
-        let loop = Task { await TimerLoop(bench.surroundings, shelf: shelf).run() }
+        let loop = Task { await TimerLoop(bench.context, shelf: shelf).run() }
         await bench.run(until: bench.now + .seconds(8 * 3600 - 1))
         #expect(try await available(bench) == [])
         await loop.stop()
@@ -49,7 +49,7 @@ import Testing
     @Test func `a sleeping loop wakes for the release of a message that was held meanwhile`() async throws {
         let bench = try Bench()
         let shelf = try await shelf(bench)
-        let loop = Task { await TimerLoop(bench.surroundings, shelf: shelf).run() }
+        let loop = Task { await TimerLoop(bench.context, shelf: shelf).run() }
         await bench.settle()
         try await route(1...1, bench, shelf)
         await bench.run(until: bench.now + .seconds(8 * 3600))
@@ -64,10 +64,10 @@ import Testing
         try await route(1...1, bench, shelf)
         await bench.clock.advance(by: .seconds(8 * 3600))
         try await bench.store.append([.created(2, at: bench.now)])
-        try await Router(bench.surroundings, shelf: shelf).routePending()
+        try await Router(bench.context, shelf: shelf).routePending()
         #expect(try await available(bench) == ["t1", "t2"])
-        try await TimerLoop(bench.surroundings, shelf: shelf).fireDue()
-        try await Router(bench.surroundings, shelf: shelf).routePending()
+        try await TimerLoop(bench.context, shelf: shelf).fireDue()
+        try await Router(bench.context, shelf: shelf).routePending()
         #expect(try await available(bench) == ["t1", "t2", "digest"])
     }
 
@@ -77,7 +77,7 @@ import Testing
         let shelf = try await shelf(
             bench, quiet: QuietEntry(QuietTime(.during(WorkCalendar(zone: .utc, hours: hours)))))
         try await route(1...2, bench, shelf)
-        let timers = TimerLoop(bench.surroundings, shelf: shelf)
+        let timers = TimerLoop(bench.context, shelf: shelf)
         await bench.clock.advance(by: .seconds(8 * 3600))
         try await timers.fireDue()
         #expect(try await available(bench) == [])
@@ -96,7 +96,7 @@ import Testing
         ).identified
         try await bench.store.add(silence, at: bench.now)
         await bench.clock.advance(by: .seconds(7 * 3600))
-        let timers = TimerLoop(bench.surroundings, shelf: shelf)
+        let timers = TimerLoop(bench.context, shelf: shelf)
         try await timers.fireDue()
         // Ended by another program: the engine does not know it.
         _ = try await bench.store.endSilence(silence.id, at: bench.now)

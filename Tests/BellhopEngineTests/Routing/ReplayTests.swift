@@ -21,7 +21,7 @@ import Testing
     ) async throws -> (bench: Bench, shelf: RuleShelf, router: Router, event: StoredEvent) {
         let bench = try Bench()
         let shelf = try await bench.shelf(rules, sources: [bench.source()])
-        let router = Router(bench.surroundings, shelf: shelf, timers: TimerLoop(bench.surroundings, shelf: shelf))
+        let router = Router(bench.context, shelf: shelf, timers: TimerLoop(bench.context, shelf: shelf))
         try await bench.store.append([.created(1, at: bench.now)])
         try await router.routePending()
         await bench.clock.advance(by: waiting)
@@ -61,7 +61,7 @@ import Testing
               - {rule: grouped, on: task_created, group: {by: source, wait: 1m}, do: [{log: grouped}]}
               - {rule: counted, on: task_created, count: {at_least: 2, within: 5m}, do: [{log: counted}]}
             """, waiting: .seconds(3600))
-        let timers = TimerLoop(bench.surroundings, shelf: shelf)
+        let timers = TimerLoop(bench.context, shelf: shelf)
         try await timers.fireDue()
         #expect(try await bench.deliveries().count == 1)
         for count in 2...3 {
@@ -90,7 +90,7 @@ import Testing
         try await router.routePending()
         #expect(try await Self.replayed(bench) == ["throttled"])
         try await bench.store.pause(Pause(.rule("all"), since: bench.now, why: "x"))
-        if let book = shelf.book { try await shelf.install(book, in: bench.surroundings) }
+        if let book = shelf.book { try await shelf.install(book, in: bench.context) }
         await bench.clock.advance(by: .seconds(1))
         try await bench.store.replay([event], rule: "all", isForced: true, at: bench.now)
         try await router.routePending()
@@ -102,7 +102,7 @@ import Testing
         let (bench, shelf, router, event) = try await Self.routed()
         let later = "rule: later\non: task_created\ndo: [{comment: later}]"
         let book = try await bench.shelf(later, sources: [bench.source()]).book
-        try await shelf.install(try #require(book), in: bench.surroundings)
+        try await shelf.install(try #require(book), in: bench.context)
         try await bench.store.replay([event], rule: nil, isForced: false, at: bench.now)
         try await router.routePending()
         #expect(try await Self.replayed(bench) == ["later"])
@@ -129,7 +129,7 @@ import Testing
         let before = try await bench.deliveries().count
         let replay = Replay(id: 0, event: event, at: bench.now)
         let book = try #require(shelf.book)
-        let preview = try await bench.surroundings.preview([replay], by: book)[0]
+        let preview = try await bench.context.preview([replay], by: book)[0]
         #expect(try await bench.deliveries().count == before)
         #expect(try await bench.store.replays(limit: 9).isEmpty)
         try await bench.store.replay([event], rule: nil, isForced: false, at: bench.now)
@@ -148,7 +148,7 @@ import Testing
         let (bench, shelf, router, event) = try await Self.routed("rule: r\n\(rule)\ndo: [{comment: waited}]")
         let book = try #require(shelf.book)
         let due = try #require(try await bench.store.nextTimer())
-        let preview = try await bench.surroundings.preview([Replay(id: 0, event: event, at: bench.now)], by: book)[0]
+        let preview = try await bench.context.preview([Replay(id: 0, event: event, at: bench.now)], by: book)[0]
         try await bench.store.replay([event], rule: nil, isForced: false, at: bench.now)
         try await router.routePending()
         let made = try await bench.store.decisions(DecisionQuery(rule: "r")).filter { $0.occasion.isReplay }
@@ -165,9 +165,9 @@ import Testing
         try await router.routePending()
         let events = Array(try await bench.store.events(EventQuery(limit: 9))).filter { $0.event.type == .taskCreated }
         let book = try #require(try await bench.shelf(rules, sources: [bench.source()]).book)
-        try await shelf.install(book, in: bench.surroundings)
+        try await shelf.install(book, in: bench.context)
         let replays = events.map { Replay(id: 0, event: $0, at: bench.now) }
-        let previews = try await bench.surroundings.preview(replays, by: book)
+        let previews = try await bench.context.preview(replays, by: book)
         #expect(previews.map(\.deliveries.count) == [1] + Array(repeating: 0, count: events.count - 1))
         try await bench.store.replay(events, rule: nil, isForced: false, at: bench.now)
         try await router.routePending()

@@ -22,9 +22,9 @@ import Testing
         let bench = try Bench()
         let shelf = try await bench.shelf(two)
         try await bench.store.append(created(0..<7))
-        #expect(try await Router(bench.surroundings, shelf: shelf, batch: 2).routePending() == 7)
+        #expect(try await Router(bench.context, shelf: shelf, batch: 2).routePending() == 7)
         #expect(try await texts(bench) == expected(0..<7, "one", "two"))
-        #expect(try await Router(bench.surroundings, shelf: shelf).routePending() == 0)
+        #expect(try await Router(bench.context, shelf: shelf).routePending() == 0)
         #expect(try await texts(bench).count == 14)
     }
 
@@ -32,7 +32,7 @@ import Testing
         let bench = try Bench()
         let shelf = try await bench.shelf(logRule(on: "task_created"))
         try await bench.store.append(created(0..<1))
-        try await Router(bench.surroundings, shelf: shelf).routePending()
+        try await Router(bench.context, shelf: shelf).routePending()
         #expect(try await texts(bench) == ["tell: task_created t0"])
     }
 
@@ -41,7 +41,7 @@ import Testing
             let bench = try Bench()
             let shelf = try await bench.shelf(two)
             try await bench.store.append(created(0..<3))
-            let router = Router(bench.surroundings, shelf: shelf)
+            let router = Router(bench.context, shelf: shelf)
             bench.fail(statement: count)
             do {
                 try await router.routePending()
@@ -68,9 +68,9 @@ import Testing
         let shelf = try await bench.shelf(rules)
         try await bench.store.append(created(0..<3))
         bench.store.failOnce(call, moment)
-        await #expect(throws: StoreError.self) { try await Router(bench.surroundings, shelf: shelf).routePending() }
+        await #expect(throws: StoreError.self) { try await Router(bench.context, shelf: shelf).routePending() }
         let again = try await bench.shelf(rules)
-        try await Router(bench.surroundings, shelf: again).routePending()
+        try await Router(bench.context, shelf: again).routePending()
         #expect(try await texts(bench) == expected(0..<3, "one", "two", "three"))
     }
 
@@ -78,10 +78,10 @@ import Testing
         let bench = try Bench()
         let shelf = try await bench.shelf(two)
         bench.store.fail { $0 == .route ? .before : nil }
-        let surroundings = bench.surroundings
-        let routing = Task { await Router(surroundings, shelf: shelf).run() }
+        let context = bench.context
+        let routing = Task { await Router(context, shelf: shelf).run() }
         try await bench.store.append(created(0..<3))
-        surroundings.bells.router.ring()
+        context.bells.router.ring()
         try await bench.clock.waitForSleepers(1)
         await bench.clock.advance(by: .seconds(5))
         #expect(try await texts(bench) == [])
@@ -100,7 +100,7 @@ import Testing
         shelf = try await bench.shelf(two)
         try await bench.store.append(created(2..<4))
         shelf = try await bench.shelf(two)
-        try await Router(bench.surroundings, shelf: shelf).routePending()
+        try await Router(bench.context, shelf: shelf).routePending()
         #expect(try await texts(bench) == expected(0..<2, "one") + expected(2..<4, "one", "two"))
     }
 
@@ -108,17 +108,17 @@ import Testing
         let bench = try Bench()
         let shelf = try await bench.shelf(logRule(on: "task_created", as: "one"))
         try await bench.store.append(created(0..<2))
-        try await Router(bench.surroundings, shelf: shelf).routePending()
-        try await shelf.install(try RuleBook.test(logRule(on: "task_created", as: "two")), in: bench.surroundings)
+        try await Router(bench.context, shelf: shelf).routePending()
+        try await shelf.install(try RuleBook.test(logRule(on: "task_created", as: "two")), in: bench.context)
         try await bench.store.append(created(2..<4))
-        try await Router(bench.surroundings, shelf: shelf).routePending()
+        try await Router(bench.context, shelf: shelf).routePending()
         #expect(try await texts(bench) == expected(0..<2, "one") + expected(2..<4, "two"))
     }
 
     @Test func `without rules no event is marked as routed`() async throws {
         let bench = try Bench()
         try await bench.store.append(created(0..<2))
-        #expect(try await Router(bench.surroundings, shelf: RuleShelf()).routePending() == 0)
+        #expect(try await Router(bench.context, shelf: RuleShelf()).routePending() == 0)
         #expect(try await bench.store.unrouted(limit: 9).count == 2)
     }
 
@@ -127,7 +127,7 @@ import Testing
         let shelf = try await bench.shelf(logRule(on: "task_created", as: "one"))
         bench.store.failOnce(.register)
         await #expect(throws: StoreError.self) {
-            try await shelf.install(try RuleBook.test(logRule(on: "task_created", as: "two")), in: bench.surroundings)
+            try await shelf.install(try RuleBook.test(logRule(on: "task_created", as: "two")), in: bench.context)
         }
         #expect(shelf.book?.rules.map(\.name) == ["one"])
     }
@@ -148,7 +148,7 @@ import Testing
         for event in first {
             let shelf = try await bench.shelf(rules, sources: [bench.source()])
             try await bench.store.append([event])
-            try await Router(bench.surroundings, shelf: shelf).routePending()
+            try await Router(bench.context, shelf: shelf).routePending()
         }
         let made = try await bench.deliveries()
         #expect(
@@ -159,7 +159,7 @@ import Testing
         await bench.clock.advance(by: .seconds(3601))
         let shelf = try await bench.shelf(rules, sources: [bench.source()])
         try await bench.store.append(created(5..<6))
-        try await Router(bench.surroundings, shelf: shelf).routePending()
+        try await Router(bench.context, shelf: shelf).routePending()
         #expect(try await bench.deliveries().count { $0.delivery.id.rule == "throttled" } == 2)
         #expect(try await bench.deliveries().count { $0.delivery.id.rule == "once" } == 1)
     }
@@ -173,7 +173,7 @@ import Testing
         bench.store.storeBeforeNextRouting([
             Routing(state: [StateWrite(StateKey(rule: "one", kind: .once, key: "x"), .set(true, expires: nil))])
         ])
-        #expect(try await Router(bench.surroundings, shelf: shelf).routePending() == 1)
+        #expect(try await Router(bench.context, shelf: shelf).routePending() == 1)
         #expect(try await texts(bench) == expected(0..<1, "two"))
         #expect(bench.recorder.count("router.routed") == 1)
     }
@@ -184,7 +184,7 @@ import Testing
         try await bench.store.append(created(0..<1))
         let key = StateKey(rule: "one", kind: .throttle, key: "")
         bench.store.storeBeforeNextRouting((1...5).map { Routing(state: [StateWrite(key, .set(.int($0), expires: nil))]) })
-        let router = Router(bench.surroundings, shelf: shelf)
+        let router = Router(bench.context, shelf: shelf)
         let error = await #expect(throws: StoreError.self) { try await router.routePending() }
         #expect(
             error?.message
@@ -205,14 +205,14 @@ import Testing
         // Each comment changes the task, as with an unfortunate business rule on the instance.
         var poller = bench.poller(source)
         _ = try await poller.pollOnce()
-        let dispatcher = Dispatcher(bench.surroundings, actions: { _ in action })
+        let dispatcher = Dispatcher(bench.context, actions: { _ in action })
         for turn in 0..<9 {
             await bench.clock.advance(by: .seconds(60))
             let count = min(turn, action.count)
             source.put(seen("title \(count)", by: "ada", count + 1))
             if turn == 0 { source.put(seen("the world's own change", by: "bob", 1)) }
             _ = try await poller.pollOnce()
-            try await Router(bench.surroundings, shelf: shelf).routePending()
+            try await Router(bench.context, shelf: shelf).routePending()
             try await dispatcher.dispatchPending()
         }
         #expect(action.count == 5)

@@ -34,7 +34,7 @@ import Testing
         let shelf = try await bench.shelf(Self.rule, sources: [bench.source()])
         try await bench.store.add(silence(bench, from: 60, to: 120), at: bench.now)
         let (timers, router) = (
-            TimerLoop(bench.surroundings, shelf: shelf), Router(bench.surroundings, shelf: shelf)
+            TimerLoop(bench.context, shelf: shelf), Router(bench.context, shelf: shelf)
         )
         for (number, second) in [0, 59, 60, 119, 120, 180].enumerated() {
             await bench.clock.advance(to: TestClock().now + .seconds(second))
@@ -50,7 +50,7 @@ import Testing
         let bench = try Bench()
         let shelf = try await bench.shelf(Self.rule, sources: [bench.source()])
         try await bench.store.add(silence(bench, from: 60, to: 7200), at: bench.now)
-        let loop = Task { await TimerLoop(bench.surroundings, shelf: shelf).run() }
+        let loop = Task { await TimerLoop(bench.context, shelf: shelf).run() }
         await bench.run(until: bench.now + .seconds(90))
         #expect(try await silenceEvents(bench) == ["silence_started 60"])
         await loop.stop()
@@ -67,7 +67,7 @@ import Testing
         let shelf = try await bench.shelf(rules, sources: [bench.source()])
         try await bench.store.add(silence(bench, from: 0, to: 1800), at: bench.now)
         await bench.clock.advance(by: .seconds(1800))
-        try await TimerLoop(bench.surroundings, shelf: shelf).fireDue()
+        try await TimerLoop(bench.context, shelf: shelf).fireDue()
         #expect(
             try await bench.store.events(EventQuery()).map(\.event.type) == [.silenceStarted, .silenceEnded, .scheduleDue])
     }
@@ -77,7 +77,7 @@ import Testing
         let shelf = try await bench.shelf(Self.rule, sources: [bench.source()])
         let silence = silence(bench, from: 0, to: 600)
         try await bench.store.add(silence, at: bench.now)
-        let router = Router(bench.surroundings, shelf: shelf)
+        let router = Router(bench.context, shelf: shelf)
         try await bench.store.append([.created(1, at: bench.now)])
         try await router.routePending()
         // Ended by another program: the engine does not know it.
@@ -100,10 +100,10 @@ import Testing
             for second in [10, 10, 20, 20] {
                 await bench.clock.advance(to: TestClock().now + .seconds(second))
                 // As after a crash: the next run knows only the store.
-                let surroundings = bench.restarted
+                let context = bench.restarted
                 do throws(StoreError) {
-                    try await TimerLoop(surroundings, shelf: shelf).fireDue()
-                    try await Router(surroundings, shelf: shelf).routePending()
+                    try await TimerLoop(context, shelf: shelf).fireDue()
+                    try await Router(context, shelf: shelf).routePending()
                 } catch {
                     hasFailed = true
                 }
@@ -130,19 +130,19 @@ import Testing
         var shelf = try await bench.shelf(rules, sources: [bench.source()])
         func route(_ number: Int) async throws {
             try await bench.store.append([.created(number, at: bench.now)])
-            try await Router(bench.surroundings, shelf: shelf).routePending()
+            try await Router(bench.context, shelf: shelf).routePending()
         }
         try await route(1)
         try await bench.store.pause(Pause(.rule("thank"), since: bench.now, why: ""))
         // Applied as a command applies it, and then as a restart does.
-        try await shelf.install(try #require(shelf.book), in: bench.surroundings)
+        try await shelf.install(try #require(shelf.book), in: bench.context)
         try await route(2)
         shelf = try await bench.shelf(rules, sources: [bench.source()])
         try await route(3)
         try await bench.store.append([.created(4, at: bench.now)])
         _ = try await bench.store.resume(.rule("thank"), at: bench.now)
-        try await shelf.install(try #require(shelf.book), in: bench.surroundings)
-        try await Router(bench.surroundings, shelf: shelf).routePending()
+        try await shelf.install(try #require(shelf.book), in: bench.context)
+        try await Router(bench.context, shelf: shelf).routePending()
         try await route(5)
         let made = try await bench.deliveries().map { "\($0.delivery.id.rule) \($0.delivery.task?.key.text ?? "")" }
         #expect(made.filter { $0.hasPrefix("thank") } == ["thank t1", "thank t5"])
@@ -153,7 +153,7 @@ import Testing
         let bench = try Bench()
         let shelf = try await bench.shelf("rule: digest\non: {every: 1h}\ndo: [{log: x}]")
         try await bench.store.pause(Pause(.rule("digest"), since: bench.now, why: ""))
-        let timers = TimerLoop(bench.surroundings, shelf: shelf)
+        let timers = TimerLoop(bench.context, shelf: shelf)
         for _ in 1...5 {
             await bench.clock.advance(by: .seconds(3600))
             #expect(try await timers.fireDue() == 0)

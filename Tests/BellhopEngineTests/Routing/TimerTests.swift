@@ -20,9 +20,9 @@ import Testing
 
     /// Runs the timers for a while, after the same time without them.
     private func run(_ bench: Bench, _ shelf: RuleShelf, for time: Duration) async throws {
-        let surroundings = bench.surroundings
+        let context = bench.context
         let end = bench.now + time
-        let loop = Task { await TimerLoop(surroundings, shelf: shelf).run() }
+        let loop = Task { await TimerLoop(context, shelf: shelf).run() }
         try await bench.clock.run(until: end, awaiting: 1)
         try await bench.clock.waitForSleepers(1)
         await loop.stop()
@@ -57,7 +57,7 @@ import Testing
         _ = try await bench.shelf(rules)
         await bench.clock.advance(by: .days(3) + .seconds(7200))
         let shelf = try await bench.shelf(rules)
-        for _ in 0..<3 { try await TimerLoop(bench.surroundings, shelf: shelf).fireDue() }
+        for _ in 0..<3 { try await TimerLoop(bench.context, shelf: shelf).fireDue() }
         #expect(try await dueTimes(bench) == expected)
         try await run(bench, shelf, for: .days(1))
         #expect(try await dueTimes(bench) == expected + ["2026-01-09T09:30 0"])
@@ -70,7 +70,7 @@ import Testing
         await bench.clock.advance(by: .days(3) + .seconds(7200))
         let shelf = try await bench.shelf(rules)
         let action = ScriptedAction()
-        let engine = Engine(bench.surroundings, shelf: shelf, sources: [], actions: { _ in action })
+        let engine = Engine(bench.context, shelf: shelf, sources: [], actions: { _ in action })
         for _ in 0..<3 { _ = try await engine.runOnce() }
         #expect(action.texts == ["2026-01-08T09:30:00.000000Z 3"])
     }
@@ -102,8 +102,8 @@ import Testing
         let wall = WallClock()
         let bench = try Bench(clock: wall.steady, wall: wall)
         let shelf = try await bench.shelf(digest("schedule: \"30 9 * * *\""))
-        let surroundings = bench.surroundings
-        let loop = Task { await TimerLoop(surroundings, shelf: shelf).run() }
+        let context = bench.context
+        let loop = Task { await TimerLoop(context, shelf: shelf).run() }
         await bench.run(until: bench.now + .seconds(3600))
         wall.set(by: .days(-3))
         try await wall.steady.run(until: bench.now + .days(1), awaiting: 1)
@@ -115,10 +115,10 @@ import Testing
     @Test func `removing a rule ends its timer`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(digest("every: 2h") + "\n---\n" + digest("every: 5h", name: "other"))
-        let surroundings = bench.surroundings
-        let loop = Task { await TimerLoop(surroundings, shelf: shelf).run() }
+        let context = bench.context
+        let loop = Task { await TimerLoop(context, shelf: shelf).run() }
         try await bench.clock.waitForSleepers(1)
-        try await shelf.install(try RuleBook.test(digest("every: 5h", name: "other")), in: surroundings)
+        try await shelf.install(try RuleBook.test(digest("every: 5h", name: "other")), in: context)
         try await waitUntil { try await bench.store.nextTimer() == bench.now + .seconds(5 * 3600) }
         try await bench.clock.run(until: bench.now + .seconds(6 * 3600), awaiting: 1)
         // The removed rule would have been due first.
@@ -131,10 +131,10 @@ import Testing
     @Test func `loading a rule wakes the sleeping loop`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(digest("every: 1d"))
-        let surroundings = bench.surroundings
-        let loop = Task { await TimerLoop(surroundings, shelf: shelf).run() }
+        let context = bench.context
+        let loop = Task { await TimerLoop(context, shelf: shelf).run() }
         try await bench.clock.waitForSleepers(1)
-        try await shelf.install(try RuleBook.test(digest("every: 10m", name: "soon")), in: surroundings)
+        try await shelf.install(try RuleBook.test(digest("every: 10m", name: "soon")), in: context)
         try await waitUntil { try await bench.store.nextTimer() == bench.now + .seconds(600) }
         await bench.settle()
         try await bench.clock.run(until: bench.now + .seconds(660), awaiting: 1)
@@ -147,7 +147,7 @@ import Testing
         let shelf = try await bench.shelf(digest("every: 1d"))
         _ = try await bench.store.register(
             [RuleRegistration(name: "soon", revision: "1", schedule: .init(text: "every 10m", next: bench.now))], at: bench.now)
-        #expect(try await TimerLoop(bench.surroundings, shelf: shelf).fireDue() == 0)
+        #expect(try await TimerLoop(bench.context, shelf: shelf).fireDue() == 0)
         #expect(try await bench.store.nextTimer() == bench.now)
     }
 
@@ -167,9 +167,9 @@ import Testing
                 timers: (0..<900).map {
                     .set(RuleTimer(.init(rule: "soon", kind: .schedule, key: "\($0)"), due: bench.now - .seconds(5000)))
                 }))
-        #expect(try await TimerLoop(bench.surroundings, shelf: shelf).fireDue() == 1700)
+        #expect(try await TimerLoop(bench.context, shelf: shelf).fireDue() == 1700)
         #expect(try await dueTimes(bench).count == 1700)
-        #expect(try await TimerLoop(bench.surroundings, shelf: shelf).fireDue() == 0)
+        #expect(try await TimerLoop(bench.context, shelf: shelf).fireDue() == 0)
     }
 
     @Test func `a timer that moves while it is decided is decided again from fresh state`() async throws {
@@ -178,7 +178,7 @@ import Testing
         await bench.clock.advance(by: .seconds(3600))
         let id = RuleTimer.ID(rule: "digest", kind: .schedule)
         bench.store.storeBeforeNextRouting([Routing(timers: [.set(RuleTimer(id, due: bench.now - .seconds(60)))])])
-        #expect(try await TimerLoop(bench.surroundings, shelf: shelf).fireDue() == 1)
+        #expect(try await TimerLoop(bench.context, shelf: shelf).fireDue() == 1)
         #expect(try await dueTimes(bench) == ["2026-01-05T09:59 0"])
     }
 

@@ -70,8 +70,8 @@ import Testing
         // A running agent: events of the moment at which the wait is over are on the bus before the timer has fired.
         let bench = agent.bench
         let shelf = try await bench.shelf(rule("when: task.priority == 1\nfor: 10m"), sources: [agent.source])
-        let timers = TimerLoop(bench.surroundings, shelf: shelf)
-        let router = Router(bench.surroundings, shelf: shelf, timers: timers)
+        let timers = TimerLoop(bench.context, shelf: shelf)
+        let router = Router(bench.context, shelf: shelf, timers: timers)
         await bench.clock.advance(by: .seconds(600))
         agent.source.put(task("a", "printer on fire", ["priority": 2]))
         var poller = bench.poller(agent.source)

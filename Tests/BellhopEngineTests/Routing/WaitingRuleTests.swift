@@ -57,10 +57,10 @@ import Testing
         let shelf = try await bench.shelf(Self.urgent, sources: agent.sources)
         bench.store.interrupt(.remembered) {
             source.put(task("a", "changed", ["priority": 2]))
-            var poller = Poller(source, plan: .minutely, in: bench.surroundings)
+            var poller = Poller(source, plan: .minutely, in: bench.context)
             _ = try? await poller.pollOnce()
         }
-        #expect(try await TimerLoop(bench.surroundings, shelf: shelf).fireDue() == 1)
+        #expect(try await TimerLoop(bench.context, shelf: shelf).fireDue() == 1)
         #expect(try await bench.store.events(EventQuery(limit: 10)).last?.event.type == .taskChanged)
         let made = try await bench.deliveries().map(\.delivery.arguments)
         #expect(made.count == 1 && !"\(made)".contains("changed 2026"))
@@ -83,7 +83,7 @@ import Testing
             store.interrupt(.route) { _ = try? await store.route(Routing(state: [changed])) }
         }
         let shelf = try await bench.shelf(Self.urgent, sources: agent.sources)
-        #expect(try await TimerLoop(bench.surroundings, shelf: shelf).fireDue() == 2)
+        #expect(try await TimerLoop(bench.context, shelf: shelf).fireDue() == 2)
         #expect(try await bench.deliveries().count == 2)
     }
 

@@ -22,6 +22,6 @@ extension Bench {
             lane: "task/\(key.text)", createdAt: now, hop: hop)
         try await store.route(Routing(deliveries: [delivery]))
         let action = ScriptedAction()
-        try await Dispatcher(surroundings, actions: { _ in action }).dispatchPending()
+        try await Dispatcher(context, actions: { _ in action }).dispatchPending()
     }
 }

@@ -8,13 +8,13 @@ import ServiceLifecycle
 
 @testable import BellhopStore
 
-/// A new store and the surroundings of an engine, in virtual time.
+/// A new store and the context of an engine, in virtual time.
 struct Bench: Sendable {
     let store: FaultyStore
     private let faults: StatementFaults
     let clock: TestClock
     let recorder = Recorder()
-    let surroundings: Surroundings
+    let context: EngineContext
 
     /// - Parameters:
     ///   - wall: the engine's clock; the bench's own by default.
@@ -26,15 +26,15 @@ struct Bench: Sendable {
         faults = StatementFaults()
         store = FaultyStore(try Stores.inMemory(faults: faults))
         self.clock = clock
-        var surroundings = Surroundings(store: store, clock: wall ?? clock, signals: recorder.signals, random: { random })
-        surroundings.timersAtOnce = timersAtOnce
-        self.surroundings = surroundings
+        var context = EngineContext(store: store, clock: wall ?? clock, signals: recorder.signals, random: { random })
+        context.timersAtOnce = timersAtOnce
+        self.context = context
     }
 
     var now: Timestamp { clock.now }
 
-    /// The surroundings of a new run of the agent, which knows only the store.
-    var restarted: Surroundings { Surroundings(store: store, clock: clock, signals: recorder.signals, random: { 0.5 }) }
+    /// The context of a new run of the agent, which knows only the store.
+    var restarted: EngineContext { EngineContext(store: store, clock: clock, signals: recorder.signals, random: { 0.5 }) }
 
     /// Makes the n-th writing statement from now fail, once.
     func fail(statement count: Int) { faults.fail(statement: count) }
@@ -68,22 +68,22 @@ struct Bench: Sendable {
     }
 
     func source(_ tasks: [Snapshot] = []) -> ScriptedSource {
-        let source = ScriptedSource(clock: surroundings.clock)
+        let source = ScriptedSource(clock: context.clock)
         source.set(tasks)
         return source
     }
 
     func poller(_ source: ScriptedSource, _ plan: PollPlan = .minutely) -> Poller {
-        Poller(source, plan: plan, in: surroundings)
+        Poller(source, plan: plan, in: context)
     }
 
     /// Polls a source in a loop while the work is done.
     func whilePolling(
         _ source: ScriptedSource, _ plan: PollPlan = .minutely, bell: PollBell = PollBell(), _ work: () async throws -> Void
     ) async throws {
-        let surroundings = surroundings
+        let context = context
         let polling = Task {
-            var poller = Poller(source, plan: plan, in: surroundings, bell: bell)
+            var poller = Poller(source, plan: plan, in: context, bell: bell)
             await poller.run()
         }
         try await work()
@@ -93,11 +93,11 @@ struct Bench: Sendable {
     /// Installs rules.
     func shelf(
         _ rules: String, sources: [ScriptedSource] = [], hours: String = "08:00-17:00",
-        mostKeys: Int = RuleRegistration.mostKeys
+        maxKeys: Int = RuleRegistration.maxKeys
     ) async throws -> RuleShelf {
         let shelf = RuleShelf()
-        let book = try RuleBook.test(rules, sources: sources, hours: hours, mostKeys: mostKeys)
-        try await shelf.install(book, in: surroundings)
+        let book = try RuleBook.test(rules, sources: sources, hours: hours, maxKeys: maxKeys)
+        try await shelf.install(book, in: context)
         return shelf
     }
 

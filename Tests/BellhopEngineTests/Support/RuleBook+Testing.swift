@@ -5,15 +5,15 @@ extension RuleBook {
     /// These rules for these sources.
     /// - Parameters:
     ///   - hours: those of the calendar `office`.
-    ///   - mostKeys: how many keys each rule may remember.
+    ///   - maxKeys: how many keys each rule may remember.
     ///   - quiet: when messages to `chat` are kept back.
     static func test(
         _ rules: String, sources: [ScriptedSource] = [], hours: String = "08:00-17:00",
-        mostKeys: Int = RuleRegistration.mostKeys, quiet: QuietEntry? = nil
+        maxKeys: Int = RuleRegistration.maxKeys, quiet: QuietEntry? = nil
     ) throws -> RuleBook {
-        var surroundings = try RuleSurroundings.test(sources: sources, hours: hours, quiet: quiet)
-        surroundings.mostKeys = mostKeys
-        return try load([RuleFile.test(rules)], surroundings: surroundings)
+        var context = try RuleContext.test(sources: sources, hours: hours, quiet: quiet)
+        context.maxKeys = maxKeys
+        return try load([RuleFile.test(rules)], context: context)
     }
 }
 
@@ -21,16 +21,16 @@ extension RuleFile {
     static func test(_ rules: String) -> RuleFile { RuleFile(path: "rules/test.yaml", bytes: Array(rules.utf8)) }
 }
 
-extension RuleSurroundings {
+extension RuleContext {
     /// These sources, with the actions `log`, `notify` (to `chat` and `pager`), `emit` (of the type `ping`) and `comment` (which writes
     /// to tasks).
     static func test(
         sources: [ScriptedSource], hours: String = "08:00-17:00", quiet: QuietEntry? = nil
-    ) throws -> RuleSurroundings {
-        var chat = RuleSurroundings.ConnectionFacts(
+    ) throws -> RuleContext {
+        var chat = RuleContext.ConnectionFacts(
             name: "chat", kind: "slack", actions: ["notify"], messages: .init(threads: .yes))
         chat.quiet = quiet
-        return RuleSurroundings(
+        return RuleContext(
             sources: sources.map {
                 .init(
                     name: $0.name, kind: "scripted", connection: "snow", schema: $0.schema, scope: $0.scope.id,

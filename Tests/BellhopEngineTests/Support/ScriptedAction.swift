@@ -8,7 +8,7 @@ final class ScriptedAction: Action {
     private struct State {
         var performed: [(delivery: Delivery, attempt: Attempt)] = []
         var atOnce: [String: Int] = [:]
-        var mostAtOnce: [String: Int] = [:]
+        var maxAtOnce: [String: Int] = [:]
         var script: Script
     }
 
@@ -20,7 +20,7 @@ final class ScriptedAction: Action {
     var performed: [(delivery: Delivery, attempt: Attempt)] { state.withLock { $0.performed } }
     var count: Int { state.withLock { $0.performed.count } }
     /// The most concurrent attempts for each receiver.
-    var mostAtOnce: [String: Int] { state.withLock { $0.mostAtOnce } }
+    var maxAtOnce: [String: Int] { state.withLock { $0.maxAtOnce } }
     /// The texts of deliveries, in the order in which their attempts began.
     var texts: [String] { performed.map(\.delivery.text) }
 
@@ -32,7 +32,7 @@ final class ScriptedAction: Action {
             state.performed.append((delivery, attempt))
             let count = state.atOnce[receiver, default: 0] + 1
             state.atOnce[receiver] = count
-            state.mostAtOnce[receiver] = max(state.mostAtOnce[receiver] ?? 0, count)
+            state.maxAtOnce[receiver] = max(state.maxAtOnce[receiver] ?? 0, count)
             return state.script
         }
         defer { state.withLock { $0.atOnce[receiver, default: 1] -= 1 } }

@@ -33,7 +33,7 @@ final class ScriptedSource: Source {
                 bookkeeping: ["sys_updated_on", "sys_updated_by", "sys_mod_count"], created: "created",
                 updatedBy: "sys_updated_by", updates: "sys_mod_count"))
         /// The schema after preparing; nil if preparing does not change it.
-        var learntSchema: TaskSchema?
+        var discoveredSchema: TaskSchema?
     }
 
     /// The reply to a list.
@@ -49,7 +49,7 @@ final class ScriptedSource: Source {
         var details: [[TaskKey]] = []
         var cursors: [Cursor?] = []
         var pollsAtOnce = 0
-        var mostPollsAtOnce = 0
+        var maxPollsAtOnce = 0
     }
 
     let name: String
@@ -63,13 +63,13 @@ final class ScriptedSource: Source {
     private let delay: Duration
     /// The time that preparing takes.
     private let preparation: Duration
-    let mostDepartures: Int
+    let maxDepartures: Int
 
     init(
         _ name: String = "my-work", instance: String = "https://acme.example", clock: any AgentClock, delay: Duration = .zero,
-        preparation: Duration = .zero, mostDepartures: Int = .max
+        preparation: Duration = .zero, maxDepartures: Int = .max
     ) {
-        self.mostDepartures = mostDepartures
+        self.maxDepartures = maxDepartures
         self.name = name
         scope = Scope(instance: instance, user: "ada", kind: "scripted", query: "")
         self.clock = clock
@@ -80,7 +80,7 @@ final class ScriptedSource: Source {
     func prepare(offline: Bool) async {
         if offline { return }
         if preparation > .zero { try? await clock.sleep(for: preparation) }
-        edit { state in if let schema = state.learntSchema { state.schema = schema } }
+        edit { state in if let schema = state.discoveredSchema { state.schema = schema } }
     }
 
     var requests: Log { log.withLock { $0 } }
@@ -113,7 +113,7 @@ final class ScriptedSource: Source {
             log.lists.append(clock.now)
             log.cursors.append(lastPoll.cursor)
             log.pollsAtOnce += 1
-            log.mostPollsAtOnce = max(log.mostPollsAtOnce, log.pollsAtOnce)
+            log.maxPollsAtOnce = max(log.maxPollsAtOnce, log.pollsAtOnce)
         }
         defer { log.withLock { $0.pollsAtOnce -= 1 } }
         if delay > .zero {

@@ -31,17 +31,17 @@ struct TestAgent {
 
     /// Polls, routes, fires due timers and delivers: as a new run of the agent, or as a pass of a running one.
     func runOnce(
-        with rules: String? = nil, hours: String = "08:00-17:00", mostKeys: Int = RuleRegistration.mostKeys
+        with rules: String? = nil, hours: String = "08:00-17:00", maxKeys: Int = RuleRegistration.maxKeys
     ) async throws {
-        let shelf = try await bench.shelf(rules ?? self.rules, sources: sources, hours: hours, mostKeys: mostKeys)
+        let shelf = try await bench.shelf(rules ?? self.rules, sources: sources, hours: hours, maxKeys: maxKeys)
         if isRunning {
             for source in sources {
-                var poller = Poller(source, plan: .minutely, in: bench.surroundings)
+                var poller = Poller(source, plan: .minutely, in: bench.context)
                 _ = try await poller.pollOnce()
             }
         }
         _ = try await Engine(
-            bench.surroundings, shelf: shelf, sources: isRunning ? [] : sources.map { ($0, .minutely) },
+            bench.context, shelf: shelf, sources: isRunning ? [] : sources.map { ($0, .minutely) },
             actions: { [action] _ in action }
         )
         .runOnce()

@@ -45,6 +45,6 @@ struct TestDelivery {
 extension Bench {
     func enqueue(_ deliveries: [TestDelivery]) async throws {
         try await store.route(Routing(deliveries: deliveries.map { $0.delivery(at: now) }))
-        surroundings.bells.dispatcher.ring()
+        context.bells.dispatcher.ring()
     }
 }

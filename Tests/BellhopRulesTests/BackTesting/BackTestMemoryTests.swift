@@ -47,10 +47,10 @@ import Testing
     }
 
     @Test func `a back-test keeps as few keys of a rule as the store, and pauses a rule with too many keys of once`() throws {
-        var surroundings = Fixture.surroundings()
-        surroundings.mostKeys = 50
+        var context = Fixture.context()
+        context.maxKeys = 50
         let rules = Self.rules + "\n---\nrule: often\non: task_created\nthrottle: {every: 1d, by: task.id}\ndo: [{log: often}]"
-        let book = try Fixture.book(rules, in: surroundings)
+        let book = try Fixture.book(rules, in: context)
         var test = BackTest(book, from: Fixture.start)
         var (state, timers) = (0, 0)
         for page in 0..<20 {
@@ -93,7 +93,7 @@ import Testing
             most = max(most, test.names)
         }
         #expect(test.tally.rules["dead"]?.deliveries == ["dead": 24_999])
-        #expect(most <= 2 * BackTest.mostDead + 2 * TrialHolding.mostConversations && most > BackTest.mostDead, "\(most)")
-        #expect(test.tally.groups.count <= BackTestTally.mostCounted && test.tally.tasks.count <= BackTestTally.mostCounted)
+        #expect(most <= 2 * BackTest.maxDead + 2 * TrialHolding.maxConversations && most > BackTest.maxDead, "\(most)")
+        #expect(test.tally.groups.count <= BackTestTally.maxCounted && test.tally.tasks.count <= BackTestTally.maxCounted)
     }
 }

@@ -11,7 +11,7 @@ import Testing
         _ text: String, of subject: ExpressionBench.Subject = .task(task, source: "my-work"), isOpen: Bool = false,
         tasks: [Scope.ID: [Snapshot]] = [:]
     ) throws -> Evaluation {
-        try ExpressionBench(Fixture.surroundings(isOpen: isOpen), subject: subject).compile(text).evaluate(
+        try ExpressionBench(Fixture.context(isOpen: isOpen), subject: subject).compile(text).evaluate(
             at: Fixture.start, tasks: tasks)
     }
 
@@ -153,7 +153,7 @@ import Testing
     }
 
     @Test func `an expression needs the tasks only if it reads them`() throws {
-        let bench = ExpressionBench(Fixture.surroundings())
+        let bench = ExpressionBench(Fixture.context())
         #expect(try bench.compile("size(tasks) > 0").needsTasks)
         #expect(try !bench.compile("now > timestamp('2026-01-01T00:00:00Z')").needsTasks)
     }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct ExpressionCompletionTests {
     private let bench = ExpressionBench(
-        Fixture.surroundings(), subject: .event(Fixture.event(data: ["user": "eve", "detail": ["code": 1]])))
+        Fixture.context(), subject: .event(Fixture.event(data: ["user": "eve", "detail": ["code": 1]])))
 
     @Test(arguments: [
         ("ta", ["task", "tasks"]), ("task.pri", ["priority"]), ("1 + task.nu", ["number"]), ("event.ty", ["type"]),
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test func `without an event, completions contain no parts of events`() {
-        let bench = ExpressionBench(Fixture.surroundings())
+        let bench = ExpressionBench(Fixture.context())
         #expect(bench.completion(before: "ta").names == ["tasks"])
         #expect(bench.completion(before: "eve").names == [])
         #expect(bench.completion(before: "chan").names == [])

@@ -6,7 +6,7 @@ import Testing
 /// The explanation of an event by `bellhop explain`, from records, deliveries and the rules' text.
 @Suite struct ExplanationTests {
     private func book(_ rules: String) throws -> RuleBook {
-        try RuleBook.loadToExplain([RuleFile("rules/test.yaml", rules)], surroundings: Fixture.surroundings())
+        try RuleBook.loadToExplain([RuleFile("rules/test.yaml", rules)], context: Fixture.context())
     }
 
     /// The explanation of a rule for one event that it has seen.

@@ -34,8 +34,8 @@ enum Fixture {
         .init("number", .text), .init("priority", .int), .init("state", .int), .init("assigned_to", .text), .init("cost", .text),
     ])
 
-    static func surroundings(isOpen: Bool = false) -> RuleSurroundings {
-        RuleSurroundings(
+    static func context(isOpen: Bool = false) -> RuleContext {
+        RuleContext(
             sources: isOpen
                 ? []
                 : [
@@ -137,19 +137,19 @@ enum Fixture {
     ])
 
     static func book(_ text: String, isOpen: Bool = false) throws(Diagnostics) -> RuleBook {
-        try book(text, in: surroundings(isOpen: isOpen))
+        try book(text, in: context(isOpen: isOpen))
     }
 
-    static func book(_ text: String, in surroundings: RuleSurroundings) throws(Diagnostics) -> RuleBook {
-        try RuleBook.load([RuleFile("rules/test.yaml", text)], surroundings: surroundings)
+    static func book(_ text: String, in context: RuleContext) throws(Diagnostics) -> RuleBook {
+        try RuleBook.load([RuleFile("rules/test.yaml", text)], context: context)
     }
 
     /// The results of a file of tests for a file of rules.
     static func results(
-        _ tests: String, of rules: String, in surroundings: RuleSurroundings = Fixture.surroundings()
+        _ tests: String, of rules: String, in context: RuleContext = Fixture.context()
     ) throws(Diagnostics) -> [RuleTestResult] {
         try RuleTests.run(
-            [RuleFile("rules/r.test.yaml", tests)], rules: [RuleFile("rules/r.yaml", rules)], surroundings: surroundings)
+            [RuleFile("rules/r.test.yaml", tests)], rules: [RuleFile("rules/r.yaml", rules)], context: context)
     }
 
     /// The messages of failed tests; if the files have mistakes, the codes and messages of these.

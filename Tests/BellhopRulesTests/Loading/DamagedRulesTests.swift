@@ -55,7 +55,7 @@ import Testing
             }
             let file = RuleFile(path: "rules/damaged.yaml", bytes: bytes)
             do throws(Diagnostics) {
-                let book = try RuleBook.load([file], surroundings: Fixture.surroundings())
+                let book = try RuleBook.load([file], context: Fixture.context())
                 _ = book.route([Fixture.event(.taskCreated, Fixture.task(fields: ["priority": 1]))])
             } catch {
                 #expect(error.hasErrors)

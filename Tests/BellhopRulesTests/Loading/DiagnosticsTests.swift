@@ -24,7 +24,7 @@ import Testing
             let file = RuleFile("rules/ack.test.yaml", page.cases[index].question)
             var answer: String
             do throws(Diagnostics) {
-                let results = try RuleTests.run([file], rules: rules, surroundings: Fixture.surroundings())
+                let results = try RuleTests.run([file], rules: rules, context: Fixture.context())
                 answer = results.flatMap(\.problems).map { $0.rendered() }.joined(separator: "\n")
             } catch {
                 answer = error.all.map { $0.rendered() }.joined(separator: "\n")

@@ -6,14 +6,14 @@ import Testing
 /// Warnings about escalations that depend on the configuration, and the stored text of escalations.
 @Suite struct EscalationLoadingTests {
     private static func warnings(_ until: String, sources: [Ability]) throws -> [String] {
-        var surroundings = Fixture.surroundings()
-        surroundings.sources = sources.enumerated().map { number, comments in
+        var context = Fixture.context()
+        context.sources = sources.enumerated().map { number, comments in
             .init(
                 name: "s\(number)", kind: "table", connection: "snow", schema: Fixture.schema, scope: Fixture.scope,
                 user: "john.doe", comments: comments)
         }
         let rule = "rule: r\non: task_created\ndo: [{log: x}]\n\(until)\nescalate: [{after: 5m, do: [{log: y}]}]"
-        return try Fixture.book(rule, in: surroundings).warnings.map { "\($0.message); \($0.help ?? "")" }
+        return try Fixture.book(rule, in: context).warnings.map { "\($0.message); \($0.help ?? "")" }
     }
 
     @Test func `counting comments as answers is a warning if the source reports no comments`() throws {
@@ -55,8 +55,8 @@ import Testing
         let escalation = try #require(rule.escalation)
         let former = try #require(
             RuleReader.former(
-                escalation.text, name: "r", version: escalation.version, in: Fixture.surroundings(),
-                sharing: SharedNameCache(Fixture.surroundings())))
+                escalation.text, name: "r", version: escalation.version, in: Fixture.context(),
+                sharing: SharedNameCache(Fixture.context())))
         #expect(former.escalation?.version == escalation.version)
         #expect(former.escalation?.text == escalation.text)
         #expect(former.escalation?.steps.map(\.actions.count) == [2])

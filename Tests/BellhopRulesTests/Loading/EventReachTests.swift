@@ -8,7 +8,7 @@ import Testing
     private static func source(
         _ name: String, _ kind: String = "tracker", shows: RecordKind = .tasks,
         comments: Ability = .setting("journal", values: ["comments"], line: "journal: [comments]")
-    ) -> RuleSurroundings.SourceFacts {
+    ) -> RuleContext.SourceFacts {
         .init(
             name: name, kind: kind, connection: "snow", schema: Fixture.schema, scope: Fixture.scope, user: "john.doe",
             shows: shows, comments: comments)
@@ -16,15 +16,15 @@ import Testing
 
     private static func code(
         _ type: EventType, among types: [EventType]? = nil, from: [String] = [],
-        sources: [RuleSurroundings.SourceFacts] = [source("my-work")], logins: [String: EventType?] = [:], isOpen: Bool = false
+        sources: [RuleContext.SourceFacts] = [source("my-work")], logins: [String: EventType?] = [:], isOpen: Bool = false
     ) -> String? {
-        let surroundings = RuleSurroundings(
+        let context = RuleContext(
             sources: sources,
             connections: logins.sorted { $0.key < $1.key }.map {
                 .init(name: $0.key, kind: "servicenow", actions: [], logins: $0.value)
             },
             actions: [], timeZone: .utc, timeZoneName: "UTC", zone: { _ in nil }, assumed: isOpen ? Fixture.assumed : nil)
-        return EventReach(surroundings, from: from).obstacle(to: type, among: types ?? [type])?.code
+        return EventReach(context, from: from).obstacle(to: type, among: types ?? [type])?.code
     }
 
     @Test func `a login's event type follows the type of its credentials, and a rule may name both types`() {

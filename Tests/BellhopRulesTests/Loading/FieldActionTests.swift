@@ -19,19 +19,18 @@ import Testing
             Setting("fields", .map(.scalar), required: true, "With what."), Setting("correlation", .text, "The key."),
         ], effect: .makes)
 
-    static func surroundings(isOpen: Bool = false, taking actions: [String] = ["comment", "update", "create"]) -> RuleSurroundings
-    {
-        var surroundings = Fixture.surroundings(isOpen: isOpen)
-        surroundings.actions += [update, create]
-        for place in surroundings.connections.indices where surroundings.connections[place].name == "snow" {
-            surroundings.connections[place].actions = actions
+    static func context(isOpen: Bool = false, taking actions: [String] = ["comment", "update", "create"]) -> RuleContext {
+        var context = Fixture.context(isOpen: isOpen)
+        context.actions += [update, create]
+        for place in context.connections.indices where context.connections[place].name == "snow" {
+            context.connections[place].actions = actions
         }
-        return surroundings
+        return context
     }
 
     private func book(_ step: String, taking actions: [String] = ["update", "create"]) throws(Diagnostics) -> RuleBook {
         try Fixture.book(
-            "rule: r\non: task_created\nfrom: my-work\ndo:\n  - \(step)\n", in: Self.surroundings(taking: actions))
+            "rule: r\non: task_created\nfrom: my-work\ndo:\n  - \(step)\n", in: Self.context(taking: actions))
     }
 
     private func problems(_ step: String, taking actions: [String] = ["update", "create"]) -> [String] {
@@ -128,7 +127,7 @@ import Testing
                 given: [{task_created: {task: {id: a1, title: T}}}]
                 expect: [{update: {state: 3}}]
             """
-        let results = try Fixture.results(tests, of: rules, in: Self.surroundings(isOpen: isOpen))
+        let results = try Fixture.results(tests, of: rules, in: Self.context(isOpen: isOpen))
         #expect(results.map(\.problems.isEmpty) == [true, true, false])
     }
 

@@ -15,7 +15,7 @@ import Testing
     /// Labels that are off, and the setting that turns them on.
     private static let off = Ability.setting("display", values: ["both"], line: "display: both")
 
-    private static func source(_ name: String, kind: String = "table", labels: Ability) -> RuleSurroundings.SourceFacts {
+    private static func source(_ name: String, kind: String = "table", labels: Ability) -> RuleContext.SourceFacts {
         .init(
             name: name, kind: kind, connection: "snow", schema: schema, scope: Scope.ID(text: name), user: "john.doe",
             labels: labels)
@@ -23,18 +23,18 @@ import Testing
 
     /// The warnings or errors of `check` for a rule on these sources, as codes and helps.
     private static func findings(
-        _ rule: String, _ sources: [RuleSurroundings.SourceFacts] = [source("incidents", labels: off)]
+        _ rule: String, _ sources: [RuleContext.SourceFacts] = [source("incidents", labels: off)]
     ) throws -> [String] {
-        var surroundings = Fixture.surroundings()
-        surroundings.sources = sources
+        var context = Fixture.context()
+        context.sources = sources
         do throws(Diagnostics) {
-            return try Fixture.book("rule: r\n\(rule)\n", in: surroundings).warnings.map { "\($0.code): \($0.help ?? "")" }
+            return try Fixture.book("rule: r\n\(rule)\n", in: context).warnings.map { "\($0.code): \($0.help ?? "")" }
         } catch {
             return error.all.map { "\($0.code): \($0.help ?? "")" }
         }
     }
 
-    private static func findings(when condition: String, _ sources: RuleSurroundings.SourceFacts...) throws -> [String] {
+    private static func findings(when condition: String, _ sources: RuleContext.SourceFacts...) throws -> [String] {
         let sources = sources.isEmpty ? [source("incidents", labels: off)] : sources
         return try findings("on: task_changed\nwhen: '\(condition)'\ndo: [{log: x}]", sources)
     }

@@ -51,11 +51,11 @@ import Testing
             RuleFile(
                 "rules/\(number).yaml", "rule: \(name ?? "r\(number)")\non: task_created\nwhen: \(when)\ndo: [{log: x}]\n")
         }
-        let surroundings = Fixture.surroundings()
+        let context = Fixture.context()
         let fine = (0..<200).map { file($0, when: $0 % 7 == 0 ? "task.priority != 4" : "task.priority == \($0)") }
         let (book, other) = (
-            try RuleBook.load(fine, surroundings: surroundings),
-            try await RuleBook.loadInParallel(fine, surroundings: surroundings)
+            try RuleBook.load(fine, context: context),
+            try await RuleBook.loadInParallel(fine, context: context)
         )
         #expect(book.rules == other.rules)
         #expect(book.warnings == other.warnings)
@@ -65,9 +65,9 @@ import Testing
         }
 
         let wrong = (0..<200).map { file($0, when: $0 % 3 == 0 ? "task.pririty == 1" : "true", name: $0 % 50 == 49 ? "r0" : nil) }
-        let problems = #expect(throws: Diagnostics.self) { try RuleBook.load(wrong, surroundings: surroundings) }
+        let problems = #expect(throws: Diagnostics.self) { try RuleBook.load(wrong, context: context) }
         let others = await #expect(throws: Diagnostics.self) {
-            try await RuleBook.loadInParallel(wrong, surroundings: surroundings)
+            try await RuleBook.loadInParallel(wrong, context: context)
         }
         #expect(problems?.errorCount == 71)
         #expect(problems == others)

@@ -15,12 +15,12 @@ import Testing
     }
 
     private static func book(_ rest: String, ops: QuietEntry? = nil, resolves: Bool = false) throws -> RuleBook {
-        var surroundings = Fixture.surroundings()
-        for place in surroundings.connections.indices where surroundings.connections[place].name == "ops" {
-            surroundings.connections[place].quiet = ops
-            if resolves { surroundings.connections[place].messages = .init(threads: .yes, resolves: .yes) }
+        var context = Fixture.context()
+        for place in context.connections.indices where context.connections[place].name == "ops" {
+            context.connections[place].quiet = ops
+            if resolves { context.connections[place].messages = .init(threads: .yes, resolves: .yes) }
         }
-        return try Fixture.book("rule: r\non: task_created\n\(rest)", in: surroundings)
+        return try Fixture.book("rule: r\non: task_created\n\(rest)", in: context)
     }
 
     private static let notify = "do: [{notify: {to: ops, title: \"${{ task.number }}\"}}]"

@@ -7,16 +7,16 @@ import Testing
     private static let outage = EventType("outage")
 
     /// The fixture with the action and two declared types.
-    private static let surroundings: RuleSurroundings = {
-        var surroundings = Fixture.surroundings()
-        surroundings.actions.append(
+    private static let context: RuleContext = {
+        var context = Fixture.context()
+        context.actions.append(
             ActionManifest(
                 kind: "emit", summary: "Emits an event.", receiver: .local(nil), shorthand: "type",
                 arguments: [
                     Setting("type", .name, required: true, "The type."), Setting("subject", .text, "What it is about."),
                     Setting("data", .map(.json), "Its members."),
                 ], emitsEvent: true))
-        surroundings.events = EventCatalogue(
+        context.events = EventCatalogue(
             EventCatalogue.builtIn.definitions + [
                 EventDefinition(
                     outage, "something is down", from: .outside,
@@ -26,10 +26,10 @@ import Testing
                     ]),
                 EventDefinition(EventType("ping"), "nothing more", from: .outside, []),
             ])
-        return surroundings
+        return context
     }()
 
-    private static func book(_ text: String) throws(Diagnostics) -> RuleBook { try Fixture.book(text, in: surroundings) }
+    private static func book(_ text: String) throws(Diagnostics) -> RuleBook { try Fixture.book(text, in: context) }
 
     private static func diagnostics(_ action: String) -> [String] {
         do throws(Diagnostics) {
@@ -197,7 +197,7 @@ import Testing
                 given: [{outage: {name: No mail, level: 1}}]
                 expect: [{log: "No mail from my-work"}]
             """
-        let results = try Fixture.results(test, of: rules, in: Self.surroundings)
+        let results = try Fixture.results(test, of: rules, in: Self.context)
         #expect(results.count == 2)
         #expect(results.flatMap(\.problems).map { $0.rendered() } == [])
     }

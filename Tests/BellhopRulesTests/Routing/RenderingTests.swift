@@ -77,9 +77,9 @@ import Testing
     }
 
     @Test func `a value in the path of an API is one segment, and a value that is the whole path keeps its slashes`() throws {
-        var surroundings = Fixture.surroundings()
-        surroundings.connections.append(.init(name: "api", kind: "http", actions: ["rest"]))
-        surroundings.actions.append(
+        var context = Fixture.context()
+        context.connections.append(.init(name: "api", kind: "http", actions: ["rest"]))
+        context.actions.append(
             ActionManifest(
                 kind: "rest", summary: "Sends a request.", receiver: .named,
                 arguments: [
@@ -88,7 +88,7 @@ import Testing
                 ]))
         func path(_ path: String, _ title: String) throws -> String {
             let rule = "rule: r\non: task_created\nfrom: my-work\ndo: [{rest: {to: api, path: \(path)}}]"
-            let book = try Fixture.book(rule, in: surroundings)
+            let book = try Fixture.book(rule, in: context)
             let event = Fixture.event(.taskCreated, Fixture.task(title: title))
             return Self.shown("path", of: try #require(book.route([event]).deliveries.first))
         }

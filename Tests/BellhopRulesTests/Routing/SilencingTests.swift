@@ -68,7 +68,7 @@ import Testing
         #expect(silences.refused["s1"]?.all.map(\.code) == ["unknown-field"])
         #expect(silences.entries.isEmpty)
         for (when, code) in [("tasks.size() > 3", "not-known-yet"), ("", "empty-expression"), ("1 + 1", "wrong-type")] {
-            #expect(SilenceBook.problems(of: when, surroundings: Fixture.surroundings()).all.first?.code == code, "\(when)")
+            #expect(SilenceBook.problems(of: when, context: Fixture.context()).all.first?.code == code, "\(when)")
         }
     }
 

@@ -95,7 +95,7 @@ import Testing
                 expect: [{log: INC1 has a parent}]
             """
         for isOpen in [false, true] {
-            let results = try Fixture.results(test, of: Self.rule, in: Fixture.surroundings(isOpen: isOpen))
+            let results = try Fixture.results(test, of: Self.rule, in: Fixture.context(isOpen: isOpen))
             #expect(results.count == 2)
             #expect(results.flatMap(\.problems).map { $0.rendered() } == [])
         }

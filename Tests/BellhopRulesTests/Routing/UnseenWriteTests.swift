@@ -12,18 +12,18 @@ import Testing
                 Setting("method", .oneOf(["GET", "HEAD", "POST", "PATCH"]), default: "POST", "The method."),
                 Setting("path", .text, required: true, "Where it goes."),
             ])
-        func source(_ name: String, _ kind: String, _ connection: String) -> RuleSurroundings.SourceFacts {
+        func source(_ name: String, _ kind: String, _ connection: String) -> RuleContext.SourceFacts {
             .init(
                 name: name, kind: kind, connection: connection, schema: Fixture.schema, scope: Scope.ID(text: name), user: "ada")
         }
-        let surroundings = RuleSurroundings(
+        let context = RuleContext(
             sources: [source("issues", "rest", "api"), source("board", "page", "api"), source("my-work", "tracker", "snow")],
             connections: [
                 .init(name: "api", kind: "http", actions: ["rest"]), .init(name: "other", kind: "http", actions: ["rest"]),
                 .init(name: "snow", kind: "servicenow", actions: ["comment"]),
             ],
             actions: Fixture.actions + [rest], timeZone: .utc, timeZoneName: "UTC", zone: { Fixture.zones[$0] })
-        return try Fixture.book(rules, in: surroundings)
+        return try Fixture.book(rules, in: context)
     }
 
     private func events(_ count: Int, source: String = "issues") -> [Event] {

@@ -16,10 +16,10 @@ import Testing
         let tests = given.enumerated().map { number, given in "  - name: t\(number)\n    given:\n\(given)\n    expect: []" }
         let test = RuleFile("rules/r.test.yaml", "tests:\n" + tests.joined(separator: "\n"))
         let record = CoverageRecord()
-        _ = try RuleTests.run([test], surroundings: Fixture.surroundings(), coverage: record) { path in
+        _ = try RuleTests.run([test], context: Fixture.context(), coverage: record) { path in
             files.first { $0.path == path }
         }
-        try RuleTests.addUntested(files + untested, to: record, surroundings: Fixture.surroundings())
+        try RuleTests.addUntested(files + untested, to: record, context: Fixture.context())
         return record.coverage
     }
 
@@ -99,7 +99,7 @@ import Testing
     @Test func `the tests of the shipped rules cover at least 98% of them, and still pass`() throws {
         let files = try ShippedRulesTests.files()
         let record = CoverageRecord()
-        let results = try RuleTests.run(files.filter(\.isTest), surroundings: Fixture.surroundings(), coverage: record) { path in
+        let results = try RuleTests.run(files.filter(\.isTest), context: Fixture.context(), coverage: record) { path in
             files.first { $0.path == path }
         }
         #expect(results.flatMap(\.problems).map { $0.rendered() } == [])

@@ -106,7 +106,7 @@ import Testing
                     expect: [log: a]
                 """
             let test = RuleFile("rules/x.test.yaml", text)
-            return try RuleTests.run([test], rules: files, surroundings: Fixture.surroundings()).flatMap(\.problems).map(
+            return try RuleTests.run([test], rules: files, context: Fixture.context()).flatMap(\.problems).map(
                 \.message)
         }
         #expect(try problems("a") == [])

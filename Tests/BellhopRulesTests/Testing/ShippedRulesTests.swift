@@ -13,7 +13,7 @@ import Testing
 
     @Test func `the shipped rules load with and without a configuration`() throws {
         for isOpen in [true, false] {
-            let book = try RuleBook.load(try Self.files(), surroundings: Fixture.surroundings(isOpen: isOpen))
+            let book = try RuleBook.load(try Self.files(), context: Fixture.context(isOpen: isOpen))
             #expect(book.warnings == [])
             #expect(
                 book.rules.map(\.name) == [
@@ -29,7 +29,7 @@ import Testing
         let files = try Self.files()
         for isOpen in [true, false] {
             let results = try RuleTests.run(
-                files.filter(\.isTest), rules: files, surroundings: Fixture.surroundings(isOpen: isOpen))
+                files.filter(\.isTest), rules: files, context: Fixture.context(isOpen: isOpen))
             #expect(results.count == 32)
             #expect(results.flatMap(\.problems).map { $0.rendered() } == [])
         }
@@ -38,7 +38,7 @@ import Testing
     @Test func `the shipped rules do the same if the agent restarts between any two steps of their tests`() throws {
         let files = try Self.files()
         let results = try RuleTests.run(
-            files.filter(\.isTest), rules: files, surroundings: Fixture.surroundings(), restarts: true)
+            files.filter(\.isTest), rules: files, context: Fixture.context(), restarts: true)
         #expect(results.count == 32)
         #expect(results.flatMap(\.problems).map { $0.rendered() } == [])
     }

@@ -114,7 +114,7 @@ import Testing
         }
         try await bench.store.append((7...400).map { event($0, after: $0 - 1) })
         let long = try await bench.store.history(HistoryQuery(event: Sample.event(300).id.text, withCauses: true))
-        #expect(long.events.count == HistoryQuery.mostCauses)
+        #expect(long.events.count == HistoryQuery.maxCauses)
     }
 
     @Test(arguments: StoreUnderTest.allCases)

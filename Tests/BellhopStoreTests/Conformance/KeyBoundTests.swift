@@ -5,7 +5,7 @@ import Testing
 /// The limit on the keys of each rule.
 @Suite struct `The keys of rules` {
     private func rule(_ most: Int, calendars: String? = nil) -> RuleRegistration {
-        RuleRegistration(name: "r", revision: "1", waits: "w", calendars: calendars, mostKeys: most)
+        RuleRegistration(name: "r", revision: "1", waits: "w", calendars: calendars, maxKeys: most)
     }
 
     private func set(_ kind: StateKey.Kind, _ key: String, _ element: String = "", value: JSON = 1) -> StateWrite {

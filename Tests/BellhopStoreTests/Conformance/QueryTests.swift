@@ -57,7 +57,7 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `the status does not count expired events that are not pruned yet`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        _ = try await bench.store.register([RuleRegistration(name: "r", revision: "1", waits: "w", mostKeys: 9)], at: bench.now)
+        _ = try await bench.store.register([RuleRegistration(name: "r", revision: "1", waits: "w", maxKeys: 9)], at: bench.now)
         let writes = [StateKey.Kind.count, .match].flatMap { kind in
             [60, 120].map {
                 StateWrite(StateKey(rule: "r", kind: kind, key: "k", element: "\($0)"), .set(1, expires: bench.after($0)))

@@ -31,7 +31,7 @@ struct Client {
     var headers: [String: String] = [:]
     var cookies: [String: String] = [:]
     var setCookies: [String] = []
-    var patience = Duration.seconds(20)
+    var timeout = Duration.seconds(20)
 
     init(_ base: String, user: String? = "john.doe", password: String = "secret") {
         self.base = base
@@ -53,7 +53,7 @@ struct Client {
         }
         for (name, value) in self.headers { request.headers.replaceOrAdd(name: name, value: value) }
         for (name, value) in headers { request.headers.replaceOrAdd(name: name, value: value) }
-        let response = try await Client.http.execute(request, timeout: TimeAmount(patience))
+        let response = try await Client.http.execute(request, timeout: TimeAmount(timeout))
         let buffer = try await response.body.collect(upTo: 64 * 1024 * 1024)
         setCookies = response.headers["Set-Cookie"]
         for cookie in setCookies {

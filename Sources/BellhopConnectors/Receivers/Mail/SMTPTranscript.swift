@@ -36,7 +36,7 @@ struct SMTPTranscript: Sendable, Hashable {
 
     /// The limits on a server's text.
     private static let longestLine = 2000
-    private static let mostLines = 100
+    private static let maxLines = 100
 
     mutating func sent(_ command: some Collection<UInt8>) {
         // A line of the login dialogue can look like any command.
@@ -77,7 +77,7 @@ struct SMTPTranscript: Sendable, Hashable {
     private mutating func take(_ line: String) {
         let line = line.last == "\r" ? line.dropLast() : Substring(line)
         guard let code = Int(line.prefix(3)), 100...599 ~= code else { return }
-        if lines.count < Self.mostLines { lines.append(String(line.dropFirst(4))) }
+        if lines.count < Self.maxLines { lines.append(String(line.dropFirst(4))) }
         // A hyphen after the code means that more lines follow.
         guard line.dropFirst(3).first != "-" else { return }
         let place = exchanges.firstIndex { $0.reply == nil } ?? exchanges.indices.last ?? 0

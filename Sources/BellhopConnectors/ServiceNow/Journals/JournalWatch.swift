@@ -19,7 +19,7 @@ struct JournalWatch: Sendable {
     private let access = Journal.Access()
 
     /// With at most this many tasks, the query names them; with more, it reads the entries of all tasks.
-    private static let mostNamed = 40
+    private static let maxNamed = 40
     /// Without new entries, the watermark advances only after this time.
     private static let idle = Duration.seconds(600)
 
@@ -47,7 +47,7 @@ struct JournalWatch: Sendable {
         let deep = min(cursor.reread, cursor.watermark) - times.reconcile - times.overlap
         var entries: [TaskComment]? = []
         if known.count + tasks.count > 0 {
-            let keys = known.count + tasks.count <= Self.mostNamed ? known.map(\.key) + tasks.sorted() : nil
+            let keys = known.count + tasks.count <= Self.maxNamed ? known.map(\.key) + tasks.sorted() : nil
             let walk = Walk.window(
                 field: "sys_created_on", from: max(isDue ? deep : cursor.watermark - times.overlap, cursor.floor),
                 through: max(end, cursor.watermark))

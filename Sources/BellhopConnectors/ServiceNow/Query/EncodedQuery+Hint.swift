@@ -2,7 +2,7 @@ import BellhopCore
 
 extension EncodedQuery {
     /// Recognizes an encoded query, such as `active=true^priorityIN1,2`, where a rule expects an expression.
-    static let hint: RuleSurroundings.QueryHint = { text, type in
+    static let hint: RuleContext.QueryHint = { text, type in
         guard let query = try? EncodedQuery(parsing: text), query.isUnlikeAnExpression else { return nil }
         return (
             "this is an encoded query, which belongs in the `query` of a source",

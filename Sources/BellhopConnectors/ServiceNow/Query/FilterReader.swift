@@ -9,7 +9,7 @@ struct FilterReader {
     private(set) var complaints: [SettingComplaint] = []
 
     /// The largest number of terms that alternatives may expand to, because a server refuses very long queries.
-    private static let mostTerms = 128
+    private static let maxTerms = 128
 
     mutating func filter(_ json: JSON, _ path: Path) -> Filter? {
         guard let members = json.asObject else {
@@ -85,9 +85,9 @@ struct FilterReader {
         var product = [Term(alternatives: [])]
         for element in elements(json, "any", Array(path.dropLast())) {
             let terms = self.terms(element.json, element.path)
-            if product.count * max(terms.count, 1) > Self.mostTerms {
+            if product.count * max(terms.count, 1) > Self.maxTerms {
                 complain(
-                    "too-complex", "these alternatives multiply to more than \(Self.mostTerms) conditions", at: path,
+                    "too-complex", "these alternatives multiply to more than \(Self.maxTerms) conditions", at: path,
                     help: "put them at the top, under one `any`")
                 return []
             }

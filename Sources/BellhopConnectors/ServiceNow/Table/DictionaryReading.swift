@@ -138,12 +138,12 @@ struct DictionaryReading: Sendable {
         for (name, choices) in choices {
             let isNumber = choices.allSatisfy { Int64($0.value).map(String.init) == $0.value }
             if isNumber, ["choice", "string"].contains(columns[name]?.type ?? "") { columns[name]?.type = "integer" }
-            if choices.count <= Self.mostChoices { columns[name]?.choices = choices.filter { !$0.label.isEmpty } }
+            if choices.count <= Self.maxChoices { columns[name]?.choices = choices.filter { !$0.label.isEmpty } }
         }
     }
 
     /// Longer lists of choices are dropped.
-    private static let mostChoices = 500
+    private static let maxChoices = 500
 
     /// The rows of a query; empty if the account may not read them.
     private func rows(_ table: String, _ query: EncodedQuery, _ paths: [String]) async throws(Failure) -> [JSON] {

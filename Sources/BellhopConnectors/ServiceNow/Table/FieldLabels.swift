@@ -20,7 +20,7 @@ actor FieldLabels {
     private static let life = Duration.seconds(3600)
 
     /// The maximal number of values; when it is reached, all are dropped.
-    private static let mostFound = 10_000
+    private static let maxFound = 10_000
 
     /// Longer texts are not kept.
     private static let longestFound = 200
@@ -43,7 +43,7 @@ actor FieldLabels {
         let key = "\(table).\(path)=\(text)"
         if let value = found[key] { return value }
         let value = try await lookUp(text, path, table, session)
-        if found.count >= Self.mostFound { found = [:] }
+        if found.count >= Self.maxFound { found = [:] }
         if text.utf8.count <= Self.longestFound { found[key] = value }
         return value
     }

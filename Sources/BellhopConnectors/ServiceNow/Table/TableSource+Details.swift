@@ -78,7 +78,9 @@ extension TableSource {
         }
         if lastPoll.known.isEmpty {
             let since = state.hidesRows(at: connection.clock.now)
-            guard lastPoll.cursor != nil || connection.clock.now - since >= StormGuard.patience else { throw hiding(rows) }
+            guard lastPoll.cursor != nil || connection.clock.now - since >= StormGuard.confirmationDelay else {
+                throw hiding(rows)
+            }
             return true
         }
         let some = Array(lastPoll.known.prefix(Self.batch).map(\.key))

@@ -15,7 +15,7 @@ public struct TableSource: Source {
     let journal: JournalWatch?
 
     public var hidesChanges: Bool { false }
-    public var mostDepartures: Int { TaskTable.mostDepartures }
+    public var maxDepartures: Int { TaskTable.maxDepartures }
     public var schema: TaskSchema { columns.schema }
 
     /// - Parameter settings: checked against ``manifest``.

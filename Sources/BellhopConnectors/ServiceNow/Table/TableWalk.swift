@@ -41,9 +41,9 @@ struct TableWalk: Sendable {
     /// The known tasks: an unchanged row needs no check.
     var known: KnownTasks
 
-    private static let mostRestarts = 5
+    private static let maxRestarts = 5
     /// This many consecutive empty pages end a walk.
-    static let mostEmptyPages = 100
+    static let maxEmptyPages = 100
 
     func run() async throws(Failure) -> Rows {
         var position = PagePosition()
@@ -131,7 +131,7 @@ struct TableWalk: Sendable {
     func allHidden(_ total: Int?, _ limit: Int) -> Failure {
         Failure(
             .tooLarge, .giveUp,
-            "\(reader.session.base.place) counts \(total.map { "\($0) more rows" } ?? "more rows") of \(reader.table), and \(Self.mostEmptyPages) pages of "
+            "\(reader.session.base.place) counts \(total.map { "\($0) more rows" } ?? "more rows") of \(reader.table), and \(Self.maxEmptyPages) pages of "
                 + "\(limit) rows in sequence showed none of them: access rules hide them from this account. Narrow the query to rows that the "
                 + "account may see, or set a larger `page`.")
     }
@@ -153,7 +153,7 @@ extension TableWalk {
         /// The position for reading the pages since the place again: if rows before the offset have gone, the others moved up and
         /// some may have been skipped. Nil if that is not the case.
         func restarted(_ total: Int?) -> PagePosition? {
-            guard offset > 0, let total, let left, total < left, restarts < mostRestarts else { return nil }
+            guard offset > 0, let total, let left, total < left, restarts < maxRestarts else { return nil }
             var position = self
             (position.offset, position.left) = (0, nil)
             position.restarts += 1
@@ -177,7 +177,7 @@ extension TableWalk {
         func next(_ last: Walk.Place?, _ page: Page, _ walk: TableWalk) throws(Failure) -> PagePosition {
             var position = self
             position.empty = page.listing?.entries.isEmpty == true ? empty + 1 : 0
-            guard position.empty < TableWalk.mostEmptyPages else { throw walk.allHidden(page.reply.total, page.limit) }
+            guard position.empty < TableWalk.maxEmptyPages else { throw walk.allHidden(page.reply.total, page.limit) }
             if let last, last != place {
                 position.promised = (left ?? 0) - offset - page.limit
                 (position.place, position.offset, position.left, position.wasReadAgain) = (last, 0, nil, false)

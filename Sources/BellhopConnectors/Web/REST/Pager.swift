@@ -71,9 +71,9 @@ struct Pager: Sendable {
         }
         // An empty page that marks the end does not count.
         let counted = total == nil && more == nil && (paging.way == .page || paging.way == .offset) ? pages - 1 : pages
-        guard counted < paging.mostPages else {
+        guard counted < paging.maxPages else {
             throw Problem(
-                message: "there are more than \(paging.mostPages) pages: ask for larger ones (`size`) or allow more (`max_pages`)"
+                message: "there are more than \(paging.maxPages) pages: ask for larger ones (`size`) or allow more (`max_pages`)"
             )
         }
         return turn

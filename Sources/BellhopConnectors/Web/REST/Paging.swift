@@ -29,7 +29,7 @@ struct Paging: Sendable, Hashable {
     var total: JSON.Path?
     /// Whether parameters go into the JSON body rather than the query.
     var inBody: Bool
-    var mostPages: Int
+    var maxPages: Int
     /// The size limit of all pages together, in bytes.
     var largestList: Int
     /// Whether the page after the last one is missing (404) rather than empty.
@@ -91,7 +91,7 @@ struct Paging: Sendable, Hashable {
         more = try path("more")
         total = try path("total")
         inBody = record.text("in") == "body"
-        mostPages = record.integer("max_pages") ?? 100
+        maxPages = record.integer("max_pages") ?? 100
         largestList = record.integer("max_total") ?? 128 << 20
         endsWith404 = record.text("end") == "not_found"
         if endsWith404, way != .page, way != .offset {

@@ -96,7 +96,7 @@ extension RESTSource {
     }
 
     /// The limit of passes to find missing items.
-    private static let mostPasses = 3
+    private static let maxPasses = 3
 
     /// Reads the pages again if known items are missing, and adds those that it finds. If an item is removed while pages are
     /// read, later items move up, and one of them can move to a page that was already read. If the new pass lacks an item of the
@@ -106,7 +106,7 @@ extension RESTSource {
         var listing = listing
         var missing = Set(known.compare(with: listing).gone)
         var before: Set<TaskKey>?
-        for _ in 1..<Self.mostPasses where !missing.isEmpty {
+        for _ in 1..<Self.maxPasses where !missing.isEmpty {
             let latest = before ?? Set(listing.entries.lazy.map(\.key))
             let again = try await pages(adding: [], validators: Validators(), keeping: missing)
             if !again.all.isEmpty {

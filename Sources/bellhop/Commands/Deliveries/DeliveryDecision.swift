@@ -40,9 +40,9 @@ struct DeliveryDecision: ParsableArguments {
     var ids: [String] = []
 
     /// The most deliveries listed before the question.
-    private static let mostShown = 20
+    private static let maxShown = 20
     /// The most deliveries in one transaction, so that the agent's transactions do not wait long.
-    static let mostAtOnce = 1000
+    static let maxAtOnce = 1000
 
     func validate() throws {
         if (all || !filter.isEmpty) != ids.isEmpty {
@@ -76,7 +76,7 @@ struct DeliveryDecision: ParsableArguments {
 
     /// Retries or drops deliveries in batches, until the first error. Its message says how many deliveries were not changed.
     static func decide(
-        _ ids: [String], atOnce most: Int = mostAtOnce, _ apply: ([String]) async throws(CommandError) -> JSON
+        _ ids: [String], atOnce most: Int = maxAtOnce, _ apply: ([String]) async throws(CommandError) -> JSON
     ) async -> (changed: Int64, decided: [JSON], error: CommandError?) {
         var changed: Int64 = 0
         var decided: [JSON] = []
@@ -127,7 +127,7 @@ struct DeliveryDecision: ParsableArguments {
                 return
             }
             ids.append(delivery["id"]?.asString ?? "")
-            guard ids.count <= Self.mostShown else { return }
+            guard ids.count <= Self.maxShown else { return }
             let row = DeliveryList.row(delivery, in: link.zone)
             table.add(row.cells, paints: row.paints)
         }
@@ -151,7 +151,7 @@ struct DeliveryDecision: ParsableArguments {
         let what = counted(ids.count, "delivery", "deliveries")
         let verb = command == .retry ? "retry" : "drop"
         for line in table.lines(width: Screen.noteWidth) { Console.note(line) }
-        if ids.count > Self.mostShown { Console.note("and \(ids.count - Self.mostShown) more") }
+        if ids.count > Self.maxShown { Console.note("and \(ids.count - Self.maxShown) more") }
         guard Console.isInteractive else {
             throw CommandError(.usage, "This would \(verb) \(what): add --yes, because there is no terminal at which to ask.")
         }

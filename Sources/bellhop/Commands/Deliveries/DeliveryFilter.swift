@@ -47,7 +47,7 @@ struct DeliveryFilter: ParsableArguments {
         guard let condition else { return nil }
         let workspace = try await Workspace.open(config.files, mayLackConfiguration: true, focus: .shape)
         do throws(Diagnostics) {
-            return try DeliveryCondition(condition, surroundings: workspace.surroundings)
+            return try DeliveryCondition(condition, context: workspace.context)
         } catch {
             throw CommandError(error)
         }

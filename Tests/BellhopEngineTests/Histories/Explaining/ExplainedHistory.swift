@@ -112,8 +112,8 @@ struct ExplainedHistory<Model: ExplanationModel> {
     private func compare() async throws {
         let store = agent.bench.store
         let history = try await store.history(HistoryQuery(through: .max / 2, limit: .max / 2))
-        let surroundings = try RuleSurroundings.test(sources: agent.sources)
-        let book = try RuleBook.loadToExplain([.test(Model.rules(version))], surroundings: surroundings)
+        let context = try RuleContext.test(sources: agent.sources)
+        let book = try RuleBook.loadToExplain([.test(Model.rules(version))], context: context)
         let explanation = Explanation(ExplanationFacts(history), by: book, at: agent.bench.now)
         let accounts = explanation.events.filter(\.event.isOfSource)
         var own = explanation.events.filter { $0.event.event.type == Model.own }

@@ -14,13 +14,13 @@ enum LatencyRun {
         let address = try await receiver.start()
         let clock = SystemClock()
         let store = try Stores.open(bench.folder + "/latency.db")
-        let surroundings = Surroundings(store: store, clock: clock, signals: Signals())
+        let context = EngineContext(store: store, clock: clock, signals: Signals())
         let shelf = RuleShelf()
-        try await shelf.install(try rules(address), in: surroundings)
+        try await shelf.install(try rules(address), in: context)
         let http = try HTTPConnection(.init(name: "local"), clock: clock)
         let action = WebhookAction(over: http, guarded: http)
-        let dispatcher = Dispatcher(surroundings) { _ in action }
-        let router = Router(surroundings, shelf: shelf)
+        let dispatcher = Dispatcher(context) { _ in action }
+        let router = Router(context, shelf: shelf)
         try await fill(store, bench.size(20_000), at: clock.now)
         try await router.routePending()
         let source = GrowingSource(tasks: 1000)
@@ -29,7 +29,7 @@ enum LatencyRun {
         let stop = StopFlag()
         async let dispatching: Void = dispatcher.run(until: stop)
         let routing = Task { await router.run() }
-        var poller = Poller(source, plan: PollPlan(cadence: .every(.seconds(60))), in: surroundings)
+        var poller = Poller(source, plan: PollPlan(cadence: .every(.seconds(60))), in: context)
         _ = try await poller.pollOnce()
         for round in 0..<rounds + 5 {
             if round % 20 == 0 { syncs.append(try Machine.syncTime(in: bench.folder, count: 20)) }
@@ -43,7 +43,7 @@ enum LatencyRun {
             while dispatcher.inFlight > 0 { try await Task.sleep(for: .milliseconds(1)) }
         }
         stop.raise()
-        surroundings.bells.dispatcher.ring()
+        context.bells.dispatcher.ring()
         routing.cancel()
         await dispatching
         await routing.value

@@ -57,8 +57,8 @@ enum TroubledReceivers {
                 }
             }
         ])
-        let surroundings = Surroundings(store: store, clock: clock, bells: bells, signals: signals)
-        let dispatcher = Dispatcher(surroundings) { _ in action }
+        let context = EngineContext(store: store, clock: clock, bells: bells, signals: signals)
+        let dispatcher = Dispatcher(context) { _ in action }
         let began = ContinuousClock.now
         async let running: Void = dispatcher.run(until: stop)
         while !stop.isRaised { try await Task.sleep(for: .milliseconds(1)) }

@@ -67,9 +67,9 @@ enum WebhookBenchmarks {
                 bells.dispatcher.ring()
             }
         }
-        let surroundings = Surroundings(store: store, clock: clock, bells: bells, signals: Signals([report]))
+        let context = EngineContext(store: store, clock: clock, bells: bells, signals: Signals([report]))
         let limits = Dispatcher.Limits(inFlight: inFlight, perReceiver: inFlight)
-        let dispatcher = Dispatcher(surroundings, limits: limits) { _ in action }
+        let dispatcher = Dispatcher(context, limits: limits) { _ in action }
         let time = await Stopwatch.seconds { await dispatcher.run(until: stop) }
         try await http.shutdown()
         try await store.close()

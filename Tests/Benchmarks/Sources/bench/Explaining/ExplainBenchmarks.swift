@@ -25,12 +25,12 @@ enum ExplainBenchmarks {
             return event
         }
         let store = try Stores.open("\(bench.folder)/explain.db")
-        let surroundings = Surroundings(store: store, clock: SystemClock(), signals: Signals())
+        let context = EngineContext(store: store, clock: SystemClock(), signals: Signals())
         let shelf = RuleShelf()
-        try await shelf.install(try rules.book(), in: surroundings)
+        try await shelf.install(try rules.book(), in: context)
         try await store.append(events)
-        _ = try await Router(surroundings, shelf: shelf, batch: 1000).routePending()
-        let book = try RuleBook.loadToExplain(rules.files, surroundings: RuleSet.surroundings)
+        _ = try await Router(context, shelf: shelf, batch: 1000).routePending()
+        let book = try RuleBook.loadToExplain(rules.files, context: RuleSet.context)
         var measurements: [Measurement] = []
         for (name, limit) in [("explain.task", 50), ("explain.long-story", 1000)] {
             var times: [Double] = []

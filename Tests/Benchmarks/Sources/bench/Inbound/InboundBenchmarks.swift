@@ -50,8 +50,8 @@ enum InboundBenchmarks {
     /// The seconds that the agent's own server takes, with a store on disk.
     private static func measure(_ count: Int, store path: String) async throws -> Double {
         let store = try Stores.open(path)
-        let surroundings = Surroundings(store: store, clock: SystemClock(), signals: Signals([]))
-        let intake = Intake(surroundings)
+        let context = EngineContext(store: store, clock: SystemClock(), signals: Signals([]))
+        let intake = Intake(context)
         let definition = EventDefinition(
             EventType("deploy_finished"), "", from: .outside,
             [Setting("service", .text, ""), Setting("ok", .boolean, ""), Setting("log", .text, "")])
@@ -59,7 +59,7 @@ enum InboundBenchmarks {
             path: "/hook", key: .bearer(["token"]),
             purpose: .events(EventReading(source: "deploys", definition: definition)), rate: (100_000_000, .seconds(60)))
         let handler = InboundHandler(
-            [endpoint], clock: surroundings.clock,
+            [endpoint], clock: context.clock,
             storeEvents: { events throws(StoreError) in try await intake.emit(events) },
             storeTasks: { _, _ in }, poll: { _ in },
             unique: { "\(UInt64.random(in: .min ... .max))" })

@@ -69,11 +69,11 @@ struct RuleSet: Sendable {
         (0..<count).map { RuleFile(path: "rules/team-\($0).yaml", bytes: Array(text($0).utf8)) }
     }
 
-    func book() throws -> RuleBook { try RuleBook.load(files, surroundings: Self.surroundings) }
+    func book() throws -> RuleBook { try RuleBook.load(files, context: Self.context) }
 
     /// The rules of a text.
     static func book(_ text: String) throws -> RuleBook {
-        try RuleBook.load([RuleFile(path: "rules/bench.yaml", bytes: Array(text.utf8))], surroundings: surroundings)
+        try RuleBook.load([RuleFile(path: "rules/bench.yaml", bytes: Array(text.utf8))], context: context)
     }
 
     /// Events about tasks: one in ten matches one rule, four in ten match a rule except for their priority, five match no rule.
@@ -94,8 +94,8 @@ struct RuleSet: Sendable {
         }
     }
 
-    static var surroundings: RuleSurroundings {
-        RuleSurroundings(
+    static var context: RuleContext {
+        RuleContext(
             sources: [
                 .init(
                     name: Tasks.source, kind: "tracker", connection: "snow", schema: Tasks.schema, scope: Tasks.scope.id,

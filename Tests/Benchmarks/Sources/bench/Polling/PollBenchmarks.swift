@@ -17,11 +17,11 @@ enum PollBenchmarks {
         let path = bench.folder + "/poll.db"
         try await remember(source, in: path)
         let store = try Stores.open(path)
-        let surroundings = Surroundings(store: store, clock: SystemClock(), signals: Signals())
+        let context = EngineContext(store: store, clock: SystemClock(), signals: Signals())
         Machine.giveBackMemory()
         try Machine.resetPeak()
         let before = Machine.memory("VmRSS") ?? 0
-        var poller = Poller(source, plan: PollPlan(cadence: .every(.seconds(60))), in: surroundings)
+        var poller = Poller(source, plan: PollPlan(cadence: .every(.seconds(60))), in: context)
         let first = try await Stopwatch.seconds { try await poll(&poller) }
         let opening = (Machine.memory("VmHWM") ?? 0) - before
         try Machine.resetPeak()

@@ -45,8 +45,8 @@ enum TableBenchmarks {
         let store = try Stores.open(path)
         let connection = try connection(to: address, notebook: store)
         let source = try source(connection)
-        let surroundings = Surroundings(store: store, clock: SystemClock(), signals: Signals())
-        var poller = Poller(source, plan: PollPlan(cadence: .every(.seconds(60))), in: surroundings)
+        let context = EngineContext(store: store, clock: SystemClock(), signals: Signals())
+        var poller = Poller(source, plan: PollPlan(cadence: .every(.seconds(60))), in: context)
         let time = try await Stopwatch.seconds {
             let outcome = try await poller.pollOnce()
             guard case .baseline(answer.count) = outcome else { throw BenchError("the first sync ended as \(outcome)") }

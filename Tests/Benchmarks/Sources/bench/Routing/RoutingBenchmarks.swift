@@ -47,11 +47,11 @@ enum RoutingBenchmarks {
         time: Double, processor: Double
     ) {
         let store = try Stores.open(path)
-        let surroundings = Surroundings(store: store, clock: SystemClock(), signals: Signals())
+        let context = EngineContext(store: store, clock: SystemClock(), signals: Signals())
         let shelf = RuleShelf()
-        try await shelf.install(book, in: surroundings)
+        try await shelf.install(book, in: context)
         try await store.append(events, inBatchesOf: 10_000)
-        let router = Router(surroundings, shelf: shelf, batch: batch)
+        let router = Router(context, shelf: shelf, batch: batch)
         let before = Machine.processorTime
         let time = try await Stopwatch.seconds {
             let routed = try await router.routePending()

@@ -91,9 +91,9 @@ enum WaitingBenchmarks {
     }
 
     private static func route(_ events: [Event], _ book: RuleBook, _ path: String) async throws -> Double {
-        let (store, surroundings, shelf) = try await openStore(book, path)
+        let (store, context, shelf) = try await openStore(book, path)
         try await store.append(events, inBatchesOf: 10_000)
-        let router = Router(surroundings, shelf: shelf, timers: TimerLoop(surroundings, shelf: shelf), batch: batch)
+        let router = Router(context, shelf: shelf, timers: TimerLoop(context, shelf: shelf), batch: batch)
         let time = try await Stopwatch.seconds {
             let routed = try await router.routePending()
             guard routed == events.count else { throw BenchError("\(routed) of \(events.count) events were routed") }
@@ -102,17 +102,17 @@ enum WaitingBenchmarks {
         return time
     }
 
-    private static func openStore(_ book: RuleBook, _ path: String) async throws -> (any Store, Surroundings, RuleShelf) {
+    private static func openStore(_ book: RuleBook, _ path: String) async throws -> (any Store, EngineContext, RuleShelf) {
         let store = try Stores.open(path)
-        let surroundings = Surroundings(store: store, clock: SystemClock(), signals: Signals())
+        let context = EngineContext(store: store, clock: SystemClock(), signals: Signals())
         let shelf = RuleShelf()
-        try await shelf.install(book, in: surroundings)
-        return (store, surroundings, shelf)
+        try await shelf.install(book, in: context)
+        return (store, context, shelf)
     }
 
     // MARK: Timers
 
-    private static let patience = Duration.seconds(10 * 60)
+    private static let wait = Duration.seconds(10 * 60)
     private static let patient = """
         rule: patient
         on: task_created
@@ -140,22 +140,22 @@ enum WaitingBenchmarks {
         let count = bench.size(100_000)
         let keys = Tasks.keys(count, seed: 7)
         let snapshots = keys.enumerated().map { Tasks.snapshot($0, key: $1, priority: 1) }
-        let (store, surroundings, shelf) = try await openStore(try book(), "\(bench.folder)/due.db")
+        let (store, context, shelf) = try await openStore(try book(), "\(bench.folder)/due.db")
         let turn = try await store.open(Tasks.scope, source: Tasks.source, at: SystemClock().now).turn
         guard case .committed = try await store.commit(Tasks.poll(snapshots, turn: turn, at: SystemClock().now)) else {
             throw BenchError("the poll was not stored")
         }
-        let timers = TimerLoop(surroundings, shelf: shelf)
+        let timers = TimerLoop(context, shelf: shelf)
         // All waits end as soon as they have begun.
-        let began = SystemClock().now - patience
+        let began = SystemClock().now - wait
         try await store.append(snapshots.map { Tasks.event(.taskCreated, $0, at: began) }, inBatchesOf: 10_000)
-        _ = try await Router(surroundings, shelf: shelf, batch: batch).routePending()
+        _ = try await Router(context, shelf: shelf, batch: batch).routePending()
         Machine.giveBackMemory()
         try Machine.resetPeak()
         let memory = Machine.memory("VmRSS") ?? 0
-        let router = Router(surroundings, shelf: shelf, timers: timers, batch: batch)
+        let router = Router(context, shelf: shelf, timers: timers, batch: batch)
         let (time, others) = try await withThrowingTaskGroup(of: [Double?].self) { group in
-            group.addTask { try await routeOthers(in: surroundings, by: router) }
+            group.addTask { try await routeOthers(in: context, by: router) }
             let time = try await Stopwatch.seconds {
                 let fired = try await timers.fireDue()
                 guard fired == count else { throw BenchError("\(fired) of \(count) timers fired") }
@@ -192,7 +192,7 @@ enum WaitingBenchmarks {
 
     /// Until it is cancelled, stores an event that concerns no timer, routes it, and pauses. Returns the seconds of each; nil if the
     /// cancellation interrupted it.
-    private static func routeOthers(in surroundings: Surroundings, by router: Router) async throws -> [Double?] {
+    private static func routeOthers(in context: EngineContext, by router: Router) async throws -> [Double?] {
         var times: [Double?] = []
         while !Task.isCancelled {
             let now = SystemClock().now
@@ -200,7 +200,7 @@ enum WaitingBenchmarks {
                 id: Event.ID(type: .sessionExpired, facts: "\(times.count)"), type: .sessionExpired, source: Tasks.source,
                 subject: Tasks.source, time: now, data: [:])
             let time = try await Stopwatch.seconds {
-                try await surroundings.store.append([event])
+                try await context.store.append([event])
                 // The loop of the timers may route it, too.
                 _ = try await router.routePending()
             }
@@ -239,8 +239,8 @@ enum WaitingBenchmarks {
             for _ in 0..<bench.repetitions {
                 own.append(
                     try await Stopwatch.seconds {
-                        let (store, surroundings, shelf) = try await openStore(try book(), path)
-                        _ = try await TimerLoop(surroundings, shelf: shelf).fireDue()
+                        let (store, context, shelf) = try await openStore(try book(), path)
+                        _ = try await TimerLoop(context, shelf: shelf).fireDue()
                         _ = try await store.nextTimer()
                         try await store.close()
                     })
@@ -268,8 +268,8 @@ enum WaitingBenchmarks {
     private static func tasks(_ bench: Bench) async throws -> [Measurement] {
         let count = bench.size(100_000)
         var snapshots = Tasks.keys(count, seed: 9).enumerated().map { Tasks.snapshot($0, key: $1) }
-        let (store, surroundings, shelf) = try await openStore(try RuleSet.book(reader), "\(bench.folder)/tasks.db")
-        let router = Router(surroundings, shelf: shelf, batch: batch)
+        let (store, context, shelf) = try await openStore(try RuleSet.book(reader), "\(bench.folder)/tasks.db")
+        let router = Router(context, shelf: shelf, batch: batch)
         let clock = SystemClock()
         var turn = try await store.open(Tasks.scope, source: Tasks.source, at: clock.now).turn
         func poll(_ snapshots: [Snapshot], _ events: [Event]) async throws {

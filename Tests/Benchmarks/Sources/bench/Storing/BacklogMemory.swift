@@ -43,8 +43,8 @@ enum BacklogMemory {
                 bells.dispatcher.ring()
             }
         ])
-        let surroundings = Surroundings(store: store, clock: clock, bells: bells, signals: signals)
-        let dispatcher = Dispatcher(surroundings) { Receiver(answers: $0.id.receiver == "free") }
+        let context = EngineContext(store: store, clock: clock, bells: bells, signals: signals)
+        let dispatcher = Dispatcher(context) { Receiver(answers: $0.id.receiver == "free") }
         var after = before
         let deadline = ContinuousClock.now + .seconds(300)
         try await withThrowingTaskGroup { group in

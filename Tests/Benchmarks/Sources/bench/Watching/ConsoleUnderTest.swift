@@ -23,17 +23,17 @@ struct ConsoleUnderTest: Sendable {
 
     /// Serves during the body.
     static func serving<Value: Sendable>(
-        _ surroundings: Surroundings, _ book: RuleBook, _ body: (ConsoleUnderTest) async throws -> Value
+        _ context: EngineContext, _ book: RuleBook, _ body: (ConsoleUnderTest) async throws -> Value
     ) async throws -> Value {
         var configuration = ConsoleConfiguration()
         configuration.place = InboundServer.Address(host: "127.0.0.1", port: 0)
         configuration.users = [.init(name: "bench", role: .viewer, token: token)]
-        let eventBell = surroundings.bells.router
+        let eventBell = context.bells.router
         let agent = Inquirer.Agent(
             facts: { [:] }, wake: {}, book: { book }, events: eventBell, applyKeychainChange: { _, _ in [] })
-        let inquirer = Inquirer(store: surroundings.store, clock: surroundings.clock, agent: agent)
+        let inquirer = Inquirer(store: context.store, clock: context.clock, agent: agent)
         let view = AgentView(
-            inquirer: inquirer, clock: surroundings.clock, configuration: configuration, book: { book }, eventBell: eventBell)
+            inquirer: inquirer, clock: context.clock, configuration: configuration, book: { book }, eventBell: eventBell)
         let (ports, port) = AsyncStream<Int>.makeStream()
         let logger = Logger(label: "bench") { _ in SwiftLogNoOpLogHandler() }
         let server = ConsoleServer(view, logger: logger) { port.yield($0) }

@@ -15,10 +15,10 @@ enum PageBenchmarks {
         let rules = RuleSet(count: 100)
         let book = try rules.book()
         let store = try Stores.open("\(bench.folder)/pages.db")
-        let surroundings = Surroundings(store: store, clock: SystemClock(), signals: Signals([]))
+        let context = EngineContext(store: store, clock: SystemClock(), signals: Signals([]))
         let shelf = RuleShelf()
-        try await shelf.install(book, in: surroundings)
-        let router = Router(surroundings, shelf: shelf, batch: 1000)
+        try await shelf.install(book, in: context)
+        let router = Router(context, shelf: shelf, batch: 1000)
         let start = SystemClock().now - .seconds(7 * 86_400)
         bench.say("\(count) events are stored and routed")
         for first in stride(from: 0, to: count, by: 10_000) {
@@ -31,7 +31,7 @@ enum PageBenchmarks {
             _ = try await router.routePending()
         }
         let event = try await store.events(EventQuery(through: Int64(count / 2), limit: 1)).events.last
-        let measured = try await ConsoleUnderTest.serving(surroundings, book) { console in
+        let measured = try await ConsoleUnderTest.serving(context, book) { console in
             let cookie = try await console.logIn()
             let rounds = 4 * bench.repetitions + 1
             func times(_ path: String, status: UInt = 200, shows: String = "") async throws -> Double {

@@ -16,10 +16,10 @@ enum ViewerBenchmarks {
         let rules = RuleSet(count: 100)
         let book = try rules.book()
         let store = try Stores.open("\(bench.folder)/viewers.db")
-        let surroundings = Surroundings(store: store, clock: SystemClock(), signals: Signals([]))
+        let context = EngineContext(store: store, clock: SystemClock(), signals: Signals([]))
         let shelf = RuleShelf()
-        try await shelf.install(book, in: surroundings)
-        let router = Router(surroundings, shelf: shelf, batch: 1000)
+        try await shelf.install(book, in: context)
+        let router = Router(context, shelf: shelf, batch: 1000)
         var seed: UInt64 = 100
         /// The seconds for new events, from storing them until they are routed.
         func route(_ count: Int) async throws -> Double {
@@ -28,12 +28,12 @@ enum ViewerBenchmarks {
             return try await Stopwatch.seconds {
                 for start in stride(from: 0, to: count, by: 1000) {
                     try await store.append(Array(events[start..<min(start + 1000, count)]))
-                    surroundings.bells.router.ring()
+                    context.bells.router.ring()
                     _ = try await router.routePending()
                 }
             }
         }
-        let measured = try await ConsoleUnderTest.serving(surroundings, book) { console in
+        let measured = try await ConsoleUnderTest.serving(context, book) { console in
             /// Connects viewers, and shows by an event for each that all watch.
             func connected() async throws -> Viewers {
                 let viewers = try Viewers(people, port: console.port)

@@ -28,11 +28,11 @@ final class ReadAhead: Sendable {
     }
 }
 
-extension Surroundings {
+extension EngineContext {
     /// The most times that one batch is decided while the state of its rules keeps changing.
-    private static let mostDecisions = 5
+    private static let maxDecisions = 5
     /// The most reads of the store for one decision: state, gathered events, their tasks, and the state of the next part.
-    private static let mostReads = 20
+    private static let maxReads = 20
 
     /// Loads the facts that a batch needs, decides it, and stores the result (T2); decides it again if the state of its rules has
     /// changed meanwhile. The result is not stored if the batch was routed already, or if its timer or its events have changed.
@@ -63,7 +63,7 @@ extension Surroundings {
         _ matches: Matches, by book: RuleBook, on shelf: RuleShelf, earlier: EarlierTasks, ahead: RoutingFacts?, next: Matches?
     ) async throws(StoreError) -> (routing: Routing, isStored: Bool) {
         var ahead = ahead
-        for _ in 1...Self.mostDecisions {
+        for _ in 1...Self.maxDecisions {
             let routing = try await decide(matches, by: book, earlier: earlier, ahead)
             ahead = nil
             checkpoint(.beforeRoute)
@@ -93,7 +93,7 @@ extension Surroundings {
         }
         throw StoreError(
             .other,
-            "A batch of events was decided \(Self.mostDecisions) times, and each time the state of its rules had changed meanwhile."
+            "A batch of events was decided \(Self.maxDecisions) times, and each time the state of its rules had changed meanwhile."
         )
     }
 
@@ -158,13 +158,13 @@ extension Surroundings {
         if ahead == nil {
             try await read(matches.needs, book.waits(endedBy: matches), earlier: earlier, after: writes, into: &facts)
         }
-        for _ in 1..<Self.mostReads {
+        for _ in 1..<Self.maxReads {
             switch book.decide(matches, facts, silences: silenced, at: clock.now) {
             case .routing(let routing): return routing
             case .needs(let more): try await read(more, [], earlier: earlier, after: writes, into: &facts)
             }
         }
-        throw StoreError(.other, "A batch of events needed more than \(Self.mostReads) reads of the store to be decided.")
+        throw StoreError(.other, "A batch of events needed more than \(Self.maxReads) reads of the store to be decided.")
     }
 
     /// - Parameter writes: changes of the state that a preview has decided and not stored.

@@ -3,7 +3,7 @@ public import BellhopTelemetry
 import Synchronization
 
 /// The things that every loop of the engine needs from outside: store, clock, bells, signals.
-public struct Surroundings: Sendable {
+public struct EngineContext: Sendable {
     public var store: any Store
     /// The name of this agent; several agents may share the store.
     public var node: NodeID

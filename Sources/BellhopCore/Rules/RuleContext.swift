@@ -1,5 +1,5 @@
 /// The context that rules are checked against: the sources and connections, and the available actions.
-public struct RuleSurroundings: Sendable {
+public struct RuleContext: Sendable {
     public struct SourceFacts: Sendable, Hashable {
         public var name: String
         public var kind: String
@@ -93,7 +93,7 @@ public struct RuleSurroundings: Sendable {
         @Sendable (_ text: String, _ type: (String) -> FieldType?) -> (message: String, help: String)?
 
     /// The most keys that each rule remembers.
-    public var mostKeys = RuleRegistration.mostKeys
+    public var maxKeys = RuleRegistration.maxKeys
 
     /// The default.
     public static let largestDelivery = 256_000
@@ -104,7 +104,7 @@ public struct RuleSurroundings: Sendable {
         fileRefusal: @escaping @Sendable (String) -> String? = { _ in nil }, assumed: TaskSchema? = nil,
         queryHint: @escaping QueryHint = { _, _ in nil }, events: EventCatalogue = .builtIn,
         calendars: [String: WorkCalendar]? = [:], permissions: Set<String> = [],
-        largestDelivery: Int = RuleSurroundings.largestDelivery
+        largestDelivery: Int = RuleContext.largestDelivery
     ) {
         self.sources = sources
         self.connections = connections
