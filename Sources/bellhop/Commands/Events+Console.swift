@@ -14,7 +14,7 @@ extension Events {
         // Read the end first: the stream then has every later event that the list lacks.
         let end = follow ? try await link.rows(.events(EventQuery(limit: 1))).last?["sequence"]?.asInt ?? 0 : 0
         let found = try await console.search(
-            "events", parameters + (since.map { [("since", $0)] } ?? []), limit: limit, lookingAtMost: FilteredEvents.maxSeen)
+            "events", parameters + (since.map { [("since", $0)] } ?? []), limit: limit, lookingAtMost: SearchPage.maxSeen)
         report(found, in: link.zone)
         if found.rows.isEmpty, condition == nil { try await explain(link) }
         guard follow else { return }

@@ -46,7 +46,7 @@ struct DeliveryList: DataCommand {
     private func each(
         of query: DeliveryQuery, _ link: StoreLink, _ show: (JSON) -> Void
     ) async throws {
-        if let found = try await filter.remoteMatches(query, link, lookingAtMost: FilteredDeliveries.maxSeen) {
+        if let found = try await filter.remoteMatches(query, link, lookingAtMost: SearchPage.maxSeen) {
             return report(found, show)
         }
         guard let condition = try await filter.checkedCondition(config) else {
