@@ -1,4 +1,4 @@
-import BellhopCore
+public import BellhopCore
 import Synchronization
 
 /// One path of the server, and the purpose of requests to it.
@@ -17,7 +17,7 @@ public struct InboundEndpoint: Sendable {
     /// In bytes.
     public var largestBody: Int
     /// The maximum rate of requests.
-    public var rate: (count: Int, per: Duration)
+    public var rate: Rate
 
     /// The name of the source that its requests concern.
     public var source: String {
@@ -32,7 +32,7 @@ public struct InboundEndpoint: Sendable {
     public static let defaultLargestBody = 1_000_000
 
     public init(
-        path: String, key: InboundKey, purpose: Purpose, largestBody: Int = defaultLargestBody, rate: (count: Int, per: Duration)
+        path: String, key: InboundKey, purpose: Purpose, largestBody: Int = defaultLargestBody, rate: Rate
     ) {
         self.path = path
         self.key = key
@@ -56,7 +56,8 @@ final class InboundKeys: Sendable {
     func replace(_ path: String, with key: InboundKey?) { keys.withLock { $0[path] = key } }
 }
 
-/// A token bucket: it holds at most the rate's count of requests and refills evenly.
+/// A token bucket: it holds at most the rate's count of requests and refills evenly. Unlike the one of connections, it does not remember
+/// each request, whose number strangers choose.
 ///
 /// A class with a mutex, because all connections share it.
 final class RequestBudget: Sendable {
@@ -69,9 +70,9 @@ final class RequestBudget: Sendable {
     private let perSecond: Double
     private let state: Mutex<State>
 
-    init(_ rate: (count: Int, per: Duration), at now: Timestamp) {
-        count = Double(max(rate.count, 1))
-        perSecond = count / max(rate.per.seconds, 1e-6)
+    init(_ rate: Rate, at now: Timestamp) {
+        count = Double(rate.count)
+        perSecond = count / max(rate.period.seconds, 1e-6)
         state = Mutex(State(tokens: count, at: now))
     }
 

@@ -28,7 +28,7 @@ public struct InboundHandler: Sendable {
     ///   - poll: starts a poll of a source.
     ///   - unique: makes a unique text.
     public init(
-        _ endpoints: [InboundEndpoint], unknownSenders: (count: Int, per: Duration) = (600, .seconds(60)), clock: any AgentClock,
+        _ endpoints: [InboundEndpoint], unknownSenders: Rate = Rate(count: 600, per: .seconds(60)), clock: any AgentClock,
         storeEvents: @escaping EventStorage, storeTasks: @escaping TaskStorage, poll: @escaping @Sendable (String) -> Void,
         unique: @escaping @Sendable () -> String
     ) {

@@ -210,11 +210,10 @@ public enum InboundSettings {
         else {
             throw complaint(code: "wrong-path", "a path begins with `/`, such as `/in/alerts`", at: [.key("path")])
         }
-        let rate = settings.record("rate")
         return InboundEndpoint(
             path: path, key: try key(settings.record("auth") ?? Settings()), purpose: purpose,
             largestBody: settings.integer("max_body") ?? InboundEndpoint.defaultLargestBody,
-            rate: (rate?.integer("count") ?? 100_000, .microseconds(rate?.integer("microseconds") ?? 60_000_000)))
+            rate: settings.record("rate").flatMap(Rate.init) ?? Rate(count: 100_000, per: .seconds(60)))
     }
 
     private static func complaint(

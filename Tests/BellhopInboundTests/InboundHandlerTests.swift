@@ -25,7 +25,7 @@ final class DeskRecorder: Sendable {
     func fail(with error: StoreError?) { state.withLock { $0.error = error } }
 
     func handler(
-        _ endpoints: InboundEndpoint..., unknownSenders: (count: Int, per: Duration) = (600, .seconds(60)),
+        _ endpoints: InboundEndpoint..., unknownSenders: Rate = Rate(count: 600, per: .seconds(60)),
         clock: TestClock = TestClock()
     ) -> InboundHandler {
         InboundHandler(
@@ -73,11 +73,12 @@ extension InboundEndpoint {
                     source: "deploys", definition: definition, items: items.flatMap { JSON.Path(text: $0) },
                     fields: fields.compactMapValues { JSON.Path(text: $0) }, id: id.flatMap { JSON.Path(text: $0) },
                     dedupKey: dedupKey)),
-            largestBody: largestBody, rate: (rate, .seconds(60)))
+            largestBody: largestBody, rate: Rate(count: rate, per: .seconds(60)))
     }
 
     static let push = InboundEndpoint(
-        path: "/in/snow", key: .bearer(["token"]), purpose: .push(source: "my-work"), largestBody: 100, rate: (5, .seconds(5)))
+        path: "/in/snow", key: .bearer(["token"]), purpose: .push(source: "my-work"), largestBody: 100,
+        rate: Rate(count: 5, per: .seconds(5)))
 }
 
 @Suite struct `Inbound requests` {
@@ -143,8 +144,8 @@ extension InboundEndpoint {
         let check = SignatureCheck(keys: [[1, 2, 3]], header: "X-Signature")
         let signed = InboundEndpoint(
             path: "/in/snow", key: .signature(check), purpose: .push(source: "my-work"), largestBody: 10,
-            rate: (1000, .seconds(60)))
-        let handler = recorder.handler(signed, .events(), unknownSenders: (2, .seconds(60)))
+            rate: Rate(count: 1000, per: .seconds(60)))
+        let handler = recorder.handler(signed, .events(), unknownSenders: Rate(count: 2, per: .seconds(60)))
         let code = Hexadecimal.text(
             Array(HMAC<SHA256>.authenticationCode(for: Array("x".utf8), using: SymmetricKey(data: [1, 2, 3] as [UInt8]))))
         for _ in 0..<20 {
@@ -298,7 +299,7 @@ extension InboundEndpoint {
             InboundEndpoint(
                 path: "/in/deploys", key: .bearer(["token"]),
                 purpose: .tasks(TaskReading(source: "tickets", items: items.flatMap { JSON.Path(text: $0) })),
-                rate: (100, .seconds(1)))
+                rate: Rate(count: 100, per: .seconds(1)))
         }
         #expect(await answer(recorder.handler(endpoint(nil)), #"{"id": 1}"#).status == 202)
         let handler = recorder.handler(endpoint("data"))
@@ -373,7 +374,7 @@ extension InboundEndpoint {
     @Test func `requests with wrong signatures do not count against the rate of a known sender`() async throws {
         let check = SignatureCheck(keys: [[1, 2, 3]], header: "X-Signature")
         let endpoint = InboundEndpoint(
-            path: "/in/snow", key: .signature(check), purpose: .push(source: "my-work"), rate: (2, .seconds(60)))
+            path: "/in/snow", key: .signature(check), purpose: .push(source: "my-work"), rate: Rate(count: 2, per: .seconds(60)))
         let handler = recorder.handler(endpoint)
         func status(_ code: [UInt8]) async -> Int {
             let headers = [("X-Signature", Hexadecimal.text(code))]
@@ -394,7 +395,8 @@ extension InboundEndpoint {
             (.standardWebhooks([[1]]), ("webhook-signature", "webhook-timestamp", "webhook-id")),
         ] {
             let handler = recorder.handler(
-                InboundEndpoint(path: "/in/snow", key: key, purpose: .push(source: "my-work"), rate: (5, .seconds(5))),
+                InboundEndpoint(
+                    path: "/in/snow", key: key, purpose: .push(source: "my-work"), rate: Rate(count: 5, per: .seconds(5))),
                 clock: clock)
             let now = clock.now.microseconds / 1_000_000
             #expect(refusal(handler)?.status == 401)
@@ -406,7 +408,7 @@ extension InboundEndpoint {
 
     @Test func `requests of unknown senders are limited for the whole server, and do not affect known senders`() async throws {
         let clock = TestClock()
-        let handler = recorder.handler(.push, .events(), unknownSenders: (3, .seconds(3)), clock: clock)
+        let handler = recorder.handler(.push, .events(), unknownSenders: Rate(count: 3, per: .seconds(3)), clock: clock)
         #expect(refusal(handler, token: "no")?.status == 401)
         #expect(refusal(handler, "POST", "/nothing")?.status == 404)
         #expect(await answer(handler, "{}", token: "no").status == 401)

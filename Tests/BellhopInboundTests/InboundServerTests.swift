@@ -120,7 +120,7 @@ extension DeskRecorder {
         let key = Array("secret".utf8)
         let endpoint = InboundEndpoint(
             path: "/in/snow", key: .signature(SignatureCheck(keys: [key], header: "X-Signature")),
-            purpose: .push(source: "my-work"), largestBody: largest, rate: (1000, .seconds(60)))
+            purpose: .push(source: "my-work"), largestBody: largest, rate: Rate(count: 1000, per: .seconds(60)))
         let handler = recorder.handler(endpoint)
         try await recorder.serve(handler) { port in
             let address = "http://127.0.0.1:\(port)"

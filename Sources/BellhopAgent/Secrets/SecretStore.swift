@@ -44,7 +44,8 @@ public enum SecretStore: Sendable, Hashable {
         }
     }
 
-    /// Only the command's first word is shown: the others may contain a token.
+    /// Unlike the program of a step, it has the agent's environment, and its standard output alone is the result. Only the command's first
+    /// word is shown: the others may contain a token.
     private static func output(of words: [String], _ name: String, timeout: Duration) async throws(SecretError) -> Answer {
         guard let program = words.first else { return .absent }
         var options = PlatformOptions()

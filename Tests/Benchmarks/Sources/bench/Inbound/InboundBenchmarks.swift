@@ -57,7 +57,8 @@ enum InboundBenchmarks {
             [Setting("service", .text, ""), Setting("ok", .boolean, ""), Setting("log", .text, "")])
         let endpoint = InboundEndpoint(
             path: "/hook", key: .bearer(["token"]),
-            purpose: .events(EventReading(source: "deploys", definition: definition)), rate: (100_000_000, .seconds(60)))
+            purpose: .events(EventReading(source: "deploys", definition: definition)),
+            rate: Rate(count: 100_000_000, per: .seconds(60)))
         let handler = InboundHandler(
             [endpoint], clock: context.clock,
             storeEvents: { events throws(StoreError) in try await intake.emit(events) },
