@@ -94,6 +94,7 @@ import Testing
     @Test func `pages of events show each event once, even while others arrive`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen((0..<25).map { "Task \($0)" })
+        var later = 100
         for path in ["/events", "/events?where=true"] {
             var (ids, before): ([String], Int64?) = ([], nil)
             let join = path.contains("?") ? "&" : "?"
@@ -101,7 +102,8 @@ import Testing
                 let page = await fixture.api("GET", "\(path)\(join)limit=7" + (before.map { "&before=\($0)" } ?? "")).json
                 ids += (page["events"]?.asArray ?? []).compactMap { $0["data"]?["task"]?["number"]?.asString }
                 before = page["next"]?.asInt
-                _ = try await fixture.happen(["Later"], from: Int.random(in: 100..<1_000_000))
+                _ = try await fixture.happen(["Later"], from: later)
+                later += 1
             } while before != nil
             #expect(ids.filter { Int($0.dropFirst(3))! < 1100 } == (0..<25).reversed().map { "INC\(1000 + $0)" })
         }

@@ -132,7 +132,7 @@ import Testing
             var viewer = try #require(feed.viewer(after: 0) { _, _ in true })
             _ = try await viewer.next()
             _ = try await viewer.next()
-            _ = try await fixture.happen(["Another"], from: Int.random(in: 10...1_000_000))
+            _ = try await fixture.happen(["Another"], from: 10 * viewers)
             let start = fixture.clock.now
             let waiting = Task { [viewer] in
                 var viewer = viewer

@@ -46,8 +46,10 @@ struct `Invalid cron schedules` {
 
     @Test func `random schedule texts never cause a trap`() {
         let pieces = ["*", "/", "-", ",", "0", "7", "59", "999999999999999999999", "MON", "JAN", " ", " ", "@", "é", "?", "\t"]
+        var random = SeededRandom(seed: 10)
         for _ in 0..<30_000 {
-            let text = (0..<Int.random(in: 0...12)).map { _ in pieces.randomElement() ?? "" }.joined()
+            let count = Int.random(in: 0...12, using: &random)
+            let text = (0..<count).map { _ in pieces.randomElement(using: &random) ?? "" }.joined()
             if let schedule = try? CronSchedule(text) {
                 #expect(schedule.next(after: .epoch, in: .utc) != nil, "\(text)")
             }
