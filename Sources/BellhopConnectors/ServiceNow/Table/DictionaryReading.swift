@@ -4,7 +4,6 @@ import BellhopCore
 struct DictionaryReading: Sendable {
     var session: ServiceNowSession
     var timeout: Duration?
-    var longest: Int
 
     /// How many references of a path are followed.
     private static let depth = 3
@@ -148,7 +147,7 @@ struct DictionaryReading: Sendable {
     /// The rows of a query; empty if the account may not read them.
     private func rows(_ table: String, _ query: EncodedQuery, _ paths: [String]) async throws(Failure) -> [JSON] {
         do throws(Failure) {
-            let reader = TableReader(session: session, table: table, paths: paths, longest: longest, timeout: timeout)
+            let reader = TableReader(session: session, table: table, paths: paths, timeout: timeout)
             return try await reader.page(query, limit: 10_000).list
         } catch  where [.forbidden, .goneOrHidden, .refused].contains(error.reason) {
             return []

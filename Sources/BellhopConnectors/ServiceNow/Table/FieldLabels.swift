@@ -29,7 +29,7 @@ actor FieldLabels {
     init(at place: String) { self.place = place }
 
     private static func reading(_ session: ServiceNowSession) -> DictionaryReading {
-        DictionaryReading(session: session, timeout: nil, longest: 2048)
+        DictionaryReading(session: session, timeout: nil)
     }
 
     /// The value that a text stands for. If the field holds choices or references, the text may be a label or a name; otherwise it is

@@ -69,7 +69,7 @@ final class TableColumns: Sendable {
     private func readDictionary() async throws(Failure) -> TableDictionary? {
         let paths = queryFields + schema.fields.map(\.path)
         let dictionary = try await DictionaryReading(
-            session: connection.reading, timeout: settings.timeout, longest: settings.longest
+            session: connection.reading, timeout: settings.timeout
         ).read(settings.table, for: paths)
         state.withLock { $0.isRead = true }
         return dictionary
@@ -164,7 +164,7 @@ final class TableColumns: Sendable {
 
     private func reader(_ paths: [String]) -> TableReader {
         TableReader(
-            session: connection.reading, table: settings.table, paths: paths, longest: settings.longest, timeout: settings.timeout
+            session: connection.reading, table: settings.table, paths: paths, timeout: settings.timeout
         )
     }
 

@@ -9,9 +9,10 @@ struct TableReader: Sendable {
     var display = Display.values
     /// The index or read replica to use; nil for the server's choice.
     var category: String?
-    /// A read whose address is longer than this is sent in a batch.
-    var longest = 2048
     var timeout: Duration?
+
+    /// A read whose address is longer than this is sent in a batch at once; servers and proxies with a lower limit answer 414.
+    private static let longestAddress = 2048
 
     /// Where the rows and their ids are. With display values, a sys_id too is an object with both values.
     var shape: ListingShape {
@@ -29,7 +30,7 @@ struct TableReader: Sendable {
         if let category { parameters.append(("sysparm_query_category", category)) }
         var call = ServiceNowCall.table(table, parameters, expecting: .listing)
         call.timeout = timeout
-        call.longest = longest
+        call.longest = Self.longestAddress
         do throws(Failure) {
             return try await session.send(call)
         } catch  where error.reason == .forbidden {
@@ -46,7 +47,7 @@ struct TableReader: Sendable {
         var call = ServiceNowCall(
             target: "/api/now/v1/stats/\(table)?sysparm_count=true&sysparm_query=\(text)", expecting: .record)
         call.timeout = timeout
-        call.longest = longest
+        call.longest = Self.longestAddress
         do throws(Failure) {
             return FieldValue(try await session.send(call).record["stats"]?["count"]).flatMap { Int($0.raw) }
         } catch  where [.forbidden, .goneOrHidden, .refused, .apiMissing].contains(error.reason) {

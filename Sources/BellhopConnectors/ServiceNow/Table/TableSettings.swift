@@ -12,7 +12,6 @@ struct TableSettings: Sendable {
     var page: Int
     /// The column with a row's time.
     var timeField: String
-    var longest: Int
     var timeout: Duration?
     /// The journals to watch.
     var journal: [String]
@@ -40,7 +39,6 @@ struct TableSettings: Sendable {
         page = settings.integer("page") ?? 1000
         timeField = settings.text("updated") ?? "sys_updated_on"
         guard EncodedQuery.isName(timeField) else { throw problem("updated", "`\(timeField)` is not a field name.") }
-        longest = settings.integer("longest_address") ?? 2048
         timeout = settings.duration("timeout")
         journal = TaskFields.journals.filter(settings.texts("journal").contains)
         fields = settings.values["fields"]

@@ -54,7 +54,7 @@ public struct TableSource: Source {
     func reader(_ paths: [String]) -> TableReader {
         TableReader(
             session: connection.reading, table: settings.table, paths: paths, display: settings.display,
-            category: settings.question.category, longest: settings.longest, timeout: settings.timeout)
+            category: settings.question.category, timeout: settings.timeout)
     }
 
     // MARK: - Polling
@@ -174,9 +174,6 @@ extension TableSource {
             Setting("lag", .duration, default: "5s", "How far a poll stays behind the server's clock."),
             Setting("updated", .name, default: "sys_updated_on", "The field with the time of a row's last update."),
             Setting("page", .integer(10...10_000), default: "1000", "The number of rows per request."),
-            Setting(
-                "longest_address", .integer(256...65_536), default: "2048",
-                "The longest address of a request; a longer one is sent in the body of a batch."),
             .timeout,
         ])
 
