@@ -57,7 +57,7 @@ struct TestRun {
         var events: [Event] = []
         for step in steps {
             switch step {
-            case .tasks(let given): for (scope, list) in given { trial.set(list, of: scope) }
+            case .tasks(let given): for (scope, list) in given { trial.tasks.set(list, of: scope) }
             case .event(let type, let source, let subject, let data, let place):
                 shown += 1
                 let event = Event(

@@ -6,16 +6,7 @@ public struct Trial<Observer: TrialObserver>: Sendable {
     public let book: RuleBook
     public internal(set) var now: Timestamp
     var state: TrialState
-    var tasks: [Scope.ID: [Snapshot]] = [:]
-    /// A number for each task in ``tasks``, which has only the scopes whose tasks rules read. It stays the same when other tasks
-    /// leave.
-    private var slots: [Scope.ID: [TaskKey: Int]] = [:]
-    /// The numbers of the tasks of each list, in its order.
-    private var taken: [Scope.ID: [Int]] = [:]
-    private let listed: Set<Scope.ID>
-    /// The tasks of all scopes by their keys.
-    private var present: [Scope.ID: [TaskKey: Snapshot]] = [:]
-    private var departed: [Scope.ID: TrialDepartures] = [:]
+    var tasks: TrialTasks
     var timers = TrialTimers()
     private(set) var sequence: Int64
     private var events: TrialEvents
@@ -26,11 +17,7 @@ public struct Trial<Observer: TrialObserver>: Sendable {
     private var nextTidying = Self.eventsBetweenTidying
     private var shown = 0
     private var holding = TrialHolding()
-    private var silences: [Silence]
-    private var silenceBook: SilenceBook
-    /// The silences whose begin and end the rules have seen, and how many deliveries each kept back.
-    private var (begun, ended): (Set<String>, Set<String>) = ([], [])
-    private var kept: [String: Int] = [:]
+    private var silences: TrialSilences
     public private(set) var deliveries: [Delivery] = []
     /// The observations of the trial.
     public var observer: Observer
@@ -50,16 +37,14 @@ public struct Trial<Observer: TrialObserver>: Sendable {
         self.book = book
         self.observer = observer
         self.maxFirings = maxFirings
-        self.silences = silences.map(\.identified)
-        silenceBook = book.silences(self.silences)
+        self.silences = TrialSilences(silences, of: book)
         now = start
         state = TrialState(most: book.context.maxKeys, from: start)
         sequence = 0
         events = TrialEvents(book)
         var listed = Set(book.rules.flatMap { book.scopesRead(by: $0.name) })
         for case .tasks(let group) in book.facts.readers { listed.formUnion(group.sources.map(\.scope)) }
-        self.listed = listed
-        for scope in listed { tasks[scope] = [] }
+        tasks = TrialTasks(listed: listed)
         for rule in book.registrations(at: start) {
             if let next = rule.schedule?.next { set(RuleTimer(.init(rule: rule.name, kind: .schedule), due: next)) }
             guard rule.beginsByItself else { continue }
@@ -69,7 +54,7 @@ public struct Trial<Observer: TrialObserver>: Sendable {
         }
     }
 
-    private var moment: TrialMoment { TrialMoment(book: book, now: now, tasks: tasks) }
+    private var moment: TrialMoment { TrialMoment(book: book, now: now, tasks: tasks.lists) }
 
     /// The messages that quiet times hold now.
     var heldMessages: [Delivery.ID] { holding.messages.map(\.delivery.id) }
@@ -110,7 +95,7 @@ public struct Trial<Observer: TrialObserver>: Sendable {
     }
 
     /// A task as a source shows it.
-    public func task(_ key: TaskKey, of source: String) -> Snapshot? { book.scope(of: source).flatMap { present[$0]?[key] } }
+    public func task(_ key: TaskKey, of source: String) -> Snapshot? { book.scope(of: source).flatMap { tasks[$0, key] } }
 
     /// Lets time pass. Timers that come due meanwhile fire at their own times.
     public mutating func advance(to moment: Timestamp) {
@@ -120,20 +105,10 @@ public struct Trial<Observer: TrialObserver>: Sendable {
 
     /// Emits no events for the beginnings of silences before a moment.
     mutating func forgetBeginnings(before moment: Timestamp) {
-        begun.formUnion(silences.filter { $0.starts < moment }.map(\.id))
+        silences.forgetBeginnings(before: moment)
     }
 
-    mutating func silence(_ silence: Silence) {
-        silences.append(silence.identified)
-        silenceBook = book.silences(silences)
-    }
-
-    mutating func set(_ list: [Snapshot], of scope: Scope.ID) {
-        tasks[scope] = list
-        slots[scope] = Dictionary(list.enumerated().map { ($1.key, $0) }) { first, _ in first }
-        taken[scope] = Array(list.indices)
-        present[scope] = Dictionary(list.map { ($0.key, $0) }) { first, _ in first }
-    }
+    mutating func silence(_ silence: Silence) { silences.add(silence, of: book) }
 
     /// Sets a timer; the timers of a rule that is stopped never fire.
     mutating func set(_ timer: RuleTimer) {
@@ -147,9 +122,9 @@ public struct Trial<Observer: TrialObserver>: Sendable {
         while firings < maxFirings {
             let timer = timers.first(where: mayFire)
             let next = timer?.due ?? .distantFuture
-            if let edge = nextEdge, edge <= min(moment, next, holding.next ?? .distantFuture) {
+            if let edge = silences.nextEdge, edge <= min(moment, next, holding.next ?? .distantFuture) {
                 now = max(now, edge)
-                beginAndEndSilences()
+                route(made: silences.beginAndEnd(at: now))
                 continue
             }
             if let end = holding.next, end <= min(moment, next) {
@@ -169,38 +144,14 @@ public struct Trial<Observer: TrialObserver>: Sendable {
         }
     }
 
-    /// When the next silence begins or ends.
-    private var nextEdge: Timestamp? {
-        let begins = silences.filter { !begun.contains($0.id) }.map(\.starts)
-        return (begins + silences.filter { begun.contains($0.id) && !ended.contains($0.id) }.map(\.ends)).min()
-    }
-
-    /// Emits the events of silences that have begun or ended.
-    private mutating func beginAndEndSilences() {
-        var events: [Event] = []
-        for silence in silences where silence.starts <= now {
-            if begun.insert(silence.id).inserted { events.append(.silenceStarted(silence, at: now)) }
-            guard silence.ends <= now, ended.insert(silence.id).inserted else { continue }
-            events.append(.silenceEnded(SilenceRecord(silence, kept: kept[silence.id] ?? 0, ended: now), at: now))
-        }
-        route(made: events)
-    }
-
     /// Releases what quiet times no longer hold.
     private mutating func release(until end: Timestamp) {
         now = max(now, end)
         var facts = ReleaseFacts(events: events.byPlace)
         for (scope, keys) in book.needs(of: holding.messages).tasks {
-            for key in keys {
-                if let task = present[scope]?[key] {
-                    facts.tasks[scope, default: [:]][key] = RememberedTask(snapshot: task, generation: 0)
-                } else if let departure = departed[scope]?[key] {
-                    facts.tasks[scope, default: [:]][key] = RememberedTask(
-                        snapshot: departure.task, generation: 0, removed: now, reason: departure.reason)
-                }
-            }
+            for key in keys { facts.tasks[scope, default: [:]][key] = tasks.remembered(key, in: scope, at: now) }
         }
-        add(holding.release(until: end, by: book, facts, silences: silenceBook, at: now))
+        add(holding.release(until: end, by: book, facts, silences: silences.book, at: now))
     }
 
     /// Decides a batch, and reads the facts that turn out to be needed.
@@ -210,7 +161,7 @@ public struct Trial<Observer: TrialObserver>: Sendable {
         needs.state.formUnion(book.waits(endedBy: matches))
         while true {
             add(needs, to: &facts)
-            switch book.decide(matches, facts, silences: silenceBook, at: now) {
+            switch book.decide(matches, facts, silences: silences.book, at: now) {
             case .routing(let routing): return routing
             case .needs(let more): needs = more
             }
@@ -219,21 +170,12 @@ public struct Trial<Observer: TrialObserver>: Sendable {
 
     private func add(_ needs: RoutingNeeds, to facts: inout RoutingFacts) {
         if needs.isEmpty { return }
-        var (now, left): ([Scope.ID: [TaskKey: Snapshot]], [Scope.ID: [TaskKey: Snapshot]]) = ([:], [:])
-        for (scope, keys) in needs.tasks {
-            for key in keys {
-                if let task = present[scope]?[key] {
-                    now[scope, default: [:]][key] = task
-                } else if let departure = departed[scope]?[key] {
-                    left[scope, default: [:]][key] = departure.task
-                }
-            }
-        }
+        let (present, departed) = tasks.find(needs.tasks)
         var digests: [DigestQuery: Digest] = [:]
         for query in needs.digests { digests[query] = events.digest(query) }
         facts.add(
-            needs, state: state.values.values(for: needs.state), tasks: tasks.filter { needs.scopes.contains($0.key) },
-            events: needs.events.compactMap { events[$0] }, present: now, departed: left, digests: digests)
+            needs, state: state.values.values(for: needs.state), tasks: tasks.lists.filter { needs.scopes.contains($0.key) },
+            events: needs.events.compactMap { events[$0] }, present: present, departed: departed, digests: digests)
     }
 
     private mutating func keep(_ routing: Routing) {
@@ -261,7 +203,7 @@ public struct Trial<Observer: TrialObserver>: Sendable {
 
     private mutating func add(_ made: [Delivery]) {
         deliveries += made
-        for case .silenced(let silence) in made.map(\.initial) { kept[silence, default: 0] += 1 }
+        for case .silenced(let silence) in made.map(\.initial) { silences.count(keptBy: silence) }
     }
 
     /// The events that are emitted once earlier steps are done, which succeed in tests.
@@ -304,24 +246,9 @@ public struct Trial<Observer: TrialObserver>: Sendable {
         guard book.facts.events[event.type]?.hasTask == true, let task = event.task else { return }
         for scope in book.scopes(of: event.source) {
             if event.type == .taskRemoved {
-                let reason = event.data[.reason]?.asString.flatMap(RemovalReason.init)
-                departed[scope, default: TrialDepartures()].add(task, reason)
-                present[scope]?[task.key] = nil
-                if let slot = slots[scope]?.removeValue(forKey: task.key), let place = taken[scope]?.place(of: slot) {
-                    taken[scope]?.remove(at: place)
-                    tasks[scope]?.remove(at: place)
-                }
-                continue
-            }
-            if present[scope, default: [:]].updateValue(task, forKey: task.key) == nil { departed[scope]?.remove(task.key) }
-            guard listed.contains(scope) else { continue }
-            if let slot = slots[scope]?[task.key], let place = taken[scope]?.place(of: slot) {
-                tasks[scope]?[place] = task
+                tasks.remove(task, event.data[.reason]?.asString.flatMap(RemovalReason.init), from: scope)
             } else {
-                let slot = (taken[scope]?.last ?? -1) + 1
-                slots[scope, default: [:]][task.key] = slot
-                taken[scope, default: []].append(slot)
-                tasks[scope, default: []].append(task)
+                tasks.add(task, to: scope)
             }
         }
     }
@@ -347,9 +274,7 @@ public struct Trial<Observer: TrialObserver>: Sendable {
             if let task = message.delivery.task { keys.insert(task.key) }
         }
         events.forget(except: places, state.values)
-        for scope in Array(present.keys) where !listed.contains(scope) {
-            present[scope] = present[scope]?.filter { keys.contains($0.key) }
-        }
+        tasks.forget(except: keys)
     }
 
     /// Whether it is a wait that has run. Then only this fact is still needed, unless `when` reads several events.
@@ -360,7 +285,7 @@ public struct Trial<Observer: TrialObserver>: Sendable {
 
     /// How many events, tasks, pieces of state and timers are kept.
     var remembered: (events: Int, tasks: Int, state: Int, timers: Int) {
-        (events.byPlace.count, present.values.map(\.count).reduce(0, +), state.count, timers.all.count)
+        (events.byPlace.count, tasks.count, state.count, timers.all.count)
     }
 }
 
@@ -381,13 +306,5 @@ extension RuleBook {
         let sources = known.filter { pattern.watched.contains($0.key) }.mapValues { max(start, $0) }
         if pattern.isBySource { return sources }
         return sources.values.min().map { ["": $0] } ?? [:]
-    }
-}
-
-extension [Int] {
-    /// The index of a number in this ascending list; nil if it is not in the list.
-    fileprivate func place(of number: Int) -> Int? {
-        let index = partitioningIndex { $0 >= number }
-        return index < count && self[index] == number ? index : nil
     }
 }

@@ -40,29 +40,3 @@ struct TrialEvents: Sendable {
         forDigests.removeAll { $0.sequence <= delivered }
     }
 }
-
-/// The tasks that left a scope in a trial, at least the latest of them.
-struct TrialDepartures {
-    /// At least this many of the latest departures are kept, and at most twice as many.
-    private let most: Int
-    private var (recent, older): ([TaskKey: Departure], [TaskKey: Departure]) = ([:], [:])
-
-    struct Departure {
-        var task: Snapshot
-        var reason: RemovalReason?
-    }
-
-    init(most: Int = 50_000) { self.most = most }
-
-    subscript(key: TaskKey) -> Departure? { recent[key] ?? older[key] }
-
-    mutating func add(_ task: Snapshot, _ reason: RemovalReason?) {
-        recent[task.key] = Departure(task: task, reason: reason)
-        if recent.count > most { (recent, older) = ([:], recent) }
-    }
-
-    mutating func remove(_ key: TaskKey) {
-        recent[key] = nil
-        older[key] = nil
-    }
-}

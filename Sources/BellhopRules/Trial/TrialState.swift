@@ -127,8 +127,8 @@ extension Trial {
     /// Restarts the agent: reads the stored facts again, in their stored form, and loads the rules again.
     mutating func reload() {
         state.reread(Self.stored)
-        for (scope, list) in tasks {
-            set(list.compactMap { Snapshot(json: Self.stored($0.json(source: "")) ?? .null) }, of: scope)
+        for (scope, list) in tasks.lists {
+            tasks.set(list.compactMap { Snapshot(json: Self.stored($0.json(source: "")) ?? .null) }, of: scope)
         }
         for timer in timers.all {
             timers.replace(RuleTimer(timer.id, due: timer.due, payload: Self.stored(.object(timer.payload))?.asObject ?? [:]))
