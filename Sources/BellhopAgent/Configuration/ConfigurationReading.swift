@@ -6,16 +6,16 @@ import YAML
 
 /// One reading of bellhop.yaml: builds the configuration and collects the problems.
 struct ConfigurationReading {
-    private let file: String
+    let file: String
     private let folder: String
     private let resolver: SecretResolver
     private let lines: ShownLines
-    private var reader: SettingsReader<Never>
+    var reader: SettingsReader<Never>
     /// The values of all `${{ secret.NAME }}` in the file.
-    private let secrets: [String]
-    private var inbound: InboundReading
+    let secrets: [String]
+    var inbound: InboundReading
     /// The file's time zone, read before the sources.
-    private var zoneName = "UTC"
+    private(set) var zoneName = "UTC"
 
     init(
         file: String, folder: String, values: SecretResolver.Found, resolver: SecretResolver, lines: ShownLines,
@@ -103,7 +103,7 @@ struct ConfigurationReading {
     }
 
     /// The references in a text, for messages; nil if it has none.
-    private static func references(in text: String) -> String? {
+    static func references(in text: String) -> String? {
         let names = Interpolation.parts(of: text).compactMap { part in
             if case .reference(let reference, _) = part { "${{ \(reference.space.rawValue).\(reference.name) }}" } else { nil }
         }
@@ -111,7 +111,7 @@ struct ConfigurationReading {
     }
 
     /// A value as messages may show it. If the file has references such as `${{ secret.NAME }}`, shows these and not their values.
-    private static func shown(_ value: String, of node: Node) -> String {
+    static func shown(_ value: String, of node: Node) -> String {
         guard let written = node.scalarText, references(in: written) != nil else { return "`\(value)`" }
         return "`\(written)`"
     }
@@ -133,7 +133,7 @@ struct ConfigurationReading {
     }
 
     /// Reports names with nothing under them, followed by the settings that belong under them.
-    private mutating func outdented(in mapping: Mapping, of settings: [Setting]) -> Set<String> {
+    mutating func outdented(in mapping: Mapping, of settings: [Setting]) -> Set<String> {
         let names = settings.map(\.name)
         return mapping.reduce(into: []) { reported, pair in
             let belongs = { (other: Mapping.Pair) in names.contains(other.name) && other.value["kind"] == nil }
@@ -165,184 +165,4 @@ struct ConfigurationReading {
         }
         return nil
     }
-
-    // MARK: - Connections
-
-    private mutating func connections(_ node: Node?) -> [Configuration.ConnectionEntry] {
-        let manifests = Catalogue.connections
-        let allSettings = ConfigurationManifest.connection + manifests.flatMap(\.settings)
-        let found = entries(node, key: "connections", settings: allSettings).compactMap {
-            name, node -> (entry: Configuration.ConnectionEntry, node: Node)? in
-            guard
-                let manifest = manifest(
-                    of: node, subject: "connection `\(name)`", kinds: manifests.map(\.kind))
-            else { return nil }
-            let declared = ConfigurationManifest.connection + manifests[manifest].settings
-            var settings = reader.settings(node, as: declared, of: "connection `\(name)`")
-            settings.secrets = secrets
-            return (Configuration.ConnectionEntry(name: name, kind: manifests[manifest].kind, settings: settings), node)
-        }
-        // If the connection exists but has mistakes, only these mistakes are reported.
-        let names = node?.mapping?.names ?? []
-        for (entry, node) in found { checkOnPaused(entry, node, among: found.map(\.entry), named: names) }
-        return found.map(\.entry)
-    }
-
-    /// Checks that the connection for messages about a pause exists, takes messages, and is not the paused one.
-    private mutating func checkOnPaused(
-        _ entry: Configuration.ConnectionEntry, _ node: Node, among all: [Configuration.ConnectionEntry], named names: [String]
-    ) {
-        guard let other = entry.settings.text("on_paused"), let place = node["on_paused"] else { return }
-        let candidates = all.filter { other in
-            Catalogue.connections.contains { $0.kind == other.kind && $0.messages != nil } && other.name != entry.name
-        }
-        let help = candidates.isEmpty ? nil : "use \(candidates.map(\.name).alternatives)"
-        if other == entry.name {
-            reader.report(
-                code: "wrong-connection", "`on_paused` names `\(other)` itself, which sends nothing while it is paused",
-                at: place,
-                help: help ?? "add another connection that takes messages, and name that one")
-        } else if let found = all.first(where: { $0.name == other }) {
-            if candidates.contains(where: { $0.name == other }) { return }
-            reader.report(
-                code: "wrong-connection", "a connection of kind `\(found.kind)` takes no messages", at: place, help: help)
-        } else if !names.contains(other) {
-            reader.report(
-                code: "unknown-connection", "there is no connection \(Self.shown(other, of: place))", at: place,
-                help: Suggestion.didYouMean(other, among: candidates.map(\.name)) ?? help)
-        }
-    }
-
-    /// The pairs of a mapping of names.
-    private mutating func entries(_ node: Node?, key: String, settings: [Setting]) -> [(String, Node)] {
-        guard let node, !node.isNull else { return [] }
-        guard let mapping = node.mapping else {
-            reader.report(code: "wrong-type", "`\(key)` must be a mapping of names", at: node)
-            return []
-        }
-        let reported = outdented(in: mapping, of: settings)
-        for pair in mapping where !Interpolation.isName(pair.name) {
-            reader.report(
-                code: "bad-name", "`\(reader.shown(pair.name))` cannot be a name", at: pair.key,
-                help: "use letters, digits, `-` and `_`")
-        }
-        return mapping.filter { !reported.contains($0.name) }.map { ($0.name, $0.value) }
-    }
-
-    /// The index in `kinds` of the kind that a node names.
-    private mutating func manifest(of node: Node, subject: String, kinds: [String]) -> Int? {
-        guard let mapping = node.mapping else {
-            reader.report(
-                code: "wrong-type", "\(subject) must be a mapping", at: node, help: "write `\(subject.quoted): {kind: …}`")
-            return nil
-        }
-        guard let kind = mapping["kind"]?.value, let name = kind.scalarText else {
-            reader.report(code: "missing-key", "\(subject) needs `kind`", at: node, help: "use \(kinds.alternatives)")
-            return nil
-        }
-        if let index = kinds.firstIndex(of: name) { return index }
-        reader.report(
-            code: "unknown-kind", "there is no kind `\(name)`", at: kind,
-            help: Suggestion.didYouMean(name, among: kinds) ?? "use \(kinds.alternatives)")
-        return nil
-    }
-
-    // MARK: - Sources
-
-    private mutating func sources(
-        _ node: Node?, connections: [Configuration.ConnectionEntry], named names: [String]
-    ) -> [Configuration.SourceEntry] {
-        let manifests = Catalogue.sources
-        let allSettings = ConfigurationManifest.source + manifests.flatMap(\.settings)
-        return entries(node, key: "sources", settings: allSettings).compactMap { name, node in
-            guard
-                let index = manifest(
-                    of: node, subject: "source `\(name)`", kinds: manifests.map(\.kind) + [InboundReading.kind])
-            else { return nil }
-            if index == manifests.count {
-                inbound.webhook(name, node, &reader)
-                return nil
-            }
-            let manifest = manifests[index]
-            let errors = reader.diagnostics.errorCount
-            var settings = reader.settings(
-                node, as: ConfigurationManifest.source + manifest.settings, of: "source `\(name)`")
-            settings.secrets = secrets
-            for complaint in Catalogue.complaints(about: settings, ofSource: manifest.kind) {
-                reader.report(complaint, in: node, settings)
-            }
-            // Settings with mistakes are not reported again by `push`.
-            if reader.diagnostics.errorCount == errors { inbound.push(name, settings, node, &reader) }
-            let connection = settings.text("connection") ?? ""
-            check(connection, of: node, manifest, connections, named: names)
-            return Configuration.SourceEntry(
-                name: name, kind: manifest.kind, connection: connection, settings: settings,
-                plan: PollPlan(
-                    cadence: cadence(settings, node),
-                    spacing: settings.record("push")?.duration("spacing") ?? .seconds(5),
-                    refresh: RefreshPolicy(interval: settings.duration("refresh")),
-                    emitsInitial: settings.text("initial") == "emit",
-                    storms: StormGuard(mayHold: settings.text("storm") != "off")))
-        }
-    }
-
-    private mutating func check(
-        _ connection: String, of node: Node, _ manifest: SourceManifest, _ connections: [Configuration.ConnectionEntry],
-        named names: [String]
-    ) {
-        guard !connection.isEmpty, let place = node["connection"] else { return }
-        guard let entry = connections.first(where: { $0.name == connection }) else {
-            // If the connection exists but has mistakes, only these mistakes are reported.
-            if names.contains(connection) { return }
-            reader.report(
-                code: "unknown-connection", "there is no connection \(Self.shown(connection, of: place))", at: place,
-                help: Suggestion.didYouMean(connection, among: names) ?? (names.isEmpty ? nil : "use \(names.alternatives)"))
-            return
-        }
-        if !manifest.connections.contains(entry.kind) {
-            reader.report(
-                code: "wrong-connection",
-                "a source of kind `\(manifest.kind)` cannot read from a connection of kind `\(entry.kind)`",
-                at: place, help: "it reads from \(manifest.connections.listed)")
-        }
-    }
-
-    /// The shortest time between two polls, so that they do not overload the tracker.
-    private static let shortestInterval = Duration.seconds(1)
-
-    private mutating func cadence(_ settings: Settings, _ node: Node) -> Cadence {
-        if let text = settings.text("schedule"), let place = node["schedule"] {
-            if let every = node.mapping?["every"] {
-                reader.report(code: "both-given", "give either `every` or `schedule`", at: every.key)
-            }
-            do throws(TimeTextError) {
-                let zone = ZoneFiles.zone(zoneName) ?? .utc
-                return .cron(try CronSchedule(text), zone)
-            } catch {
-                if let name = Self.references(in: place.scalarText ?? "") {
-                    reader.report(code: "bad-schedule", "the value of \(name) is not a schedule", at: place)
-                } else {
-                    let place = Diagnostic.Place(place, utf8: error.offset..<error.offset + max(error.length, 1), file: file)
-                    reader.report(Diagnostic(code: "bad-schedule", error.message, at: place, help: error.help))
-                }
-            }
-        }
-        if let every = settings.record("every"), let busy = every.duration("busy"), let idle = every.duration("idle") {
-            return .busyIdle(busy: checked(busy, node), idle: checked(idle, node))
-        }
-        return .every(checked(settings.duration("every") ?? .seconds(60), node))
-    }
-
-    /// Reports an interval that is too short, and returns the shortest one instead.
-    private mutating func checked(_ interval: Duration, _ node: Node) -> Duration {
-        if interval < Self.shortestInterval, let place = node["every"] {
-            reader.report(code: "too-often", "a source is polled at most once a second", at: place, help: "write `1s` or more")
-        }
-        return max(interval, Self.shortestInterval)
-    }
-}
-
-extension String {
-    /// The name between the backticks of a subject.
-    fileprivate var quoted: String { split(separator: "`").dropFirst().first.map(String.init) ?? self }
 }
