@@ -1,0 +1,173 @@
+import BellhopCore
+import BellhopEngine
+import BellhopTesting
+import Testing
+
+/// `none`, with `after` and without.
+extension `Rules for several events` {
+    private static let unanswered = """
+        rule: r
+        on: {none: {type: task_changed, when: task.state == 2}, after: task_created, within: 4m, by: task.id}
+        when: task.priority == 1
+        do: [{log: "${{ event.type }} ${{ task.id }} ${{ task.title }} ${{ string(since) }} ${{ key }}"}]
+        """
+
+    @Test func `an absence runs its rule when no event came in time, with the task's state at that time`() async throws {
+        let agent = try await TestAgent(Self.unanswered, [task("z", "x")])
+        try await agent.put("a")
+        try await agent.put("b", priority: 3)
+        try await agent.wait(2)
+        try await agent.put("a", "renamed")
+        try await agent.wait(1)
+        #expect(agent.texts == [])
+        try await agent.wait(1)
+        #expect(agent.texts == ["task_created a renamed 2026-01-05T09:00:00Z a"])
+        try await agent.wait(30)
+        #expect(agent.texts.count == 1)
+    }
+
+    @Test func `an absence ends with its event, when its task leaves, or if its condition is false when due`()
+        async throws
+    {
+        let agent = try await TestAgent(Self.unanswered, [task("z", "x")])
+        for id in ["a", "b", "c"] { try await agent.put(id) }
+        try await agent.put("a", state: 2)
+        try await agent.remove("b")
+        try await agent.put("c", priority: 2)
+        try await agent.wait(20)
+        #expect(agent.texts == [])
+        #expect(try await agent.bench.store.nextTimer() == nil)
+        let decisions = try await agent.bench.store.decisions(DecisionQuery(limit: 99)).map(\.verdict)
+        #expect(decisions.filter { $0 == .cancelled }.count == 2)
+        #expect(decisions.filter { $0 == .notTrueWhenDue }.count == 1)
+    }
+
+    @Test func `another event of after has no effect during the wait, and begins a new wait after the run`() async throws {
+        let rule = """
+            rule: r
+            on: {none: task_removed, after: task_changed, within: 4m, by: task.state}
+            do: [{log: "${{ task.id }} ${{ event.data.task.title }}"}]
+            """
+        let agent = try await TestAgent(rule, [task("a", "x"), task("b", "x")])
+        try await agent.put("a", "one")
+        try await agent.wait(3)
+        try await agent.put("b", "two")
+        try await agent.wait(1)
+        #expect(agent.texts == ["a one"])
+        try await agent.put("b", "three")
+        try await agent.wait(4)
+        #expect(agent.texts == ["a one", "b three"])
+    }
+
+    @Test func `a task that leaves ends the absence that it began, even if its key has changed`() async throws {
+        let rule = """
+            rule: r
+            on: {none: {type: task_changed, when: task.priority == 9}, after: task_created, within: 4m, by: task.state}
+            do: [{log: "${{ task.id }}"}]
+            """
+        let agent = try await TestAgent(rule, [task("z", "x", ["priority": 3, "state": 5])])
+        try await agent.put("a", state: 1)
+        try await agent.put("a", state: 2)
+        try await agent.remove("a")
+        try await agent.wait(10)
+        #expect(agent.texts == [])
+        // The key is free again.
+        try await agent.put("b", state: 1)
+        try await agent.wait(4)
+        #expect(agent.texts == ["b"])
+    }
+
+    @Test func `without by, a task that leaves ends only the absence that it began`() async throws {
+        let rule = """
+            rule: r
+            on: {none: task_commented, after: task_created, within: 4m}
+            do: [{log: "${{ task.id }}"}]
+            """
+        let agent = try await TestAgent(rule, [task("z", "x")])
+        try await agent.put("a")
+        try await agent.put("b")
+        try await agent.remove("b")
+        try await agent.wait(1)
+        try await agent.remove("a")
+        try await agent.wait(10)
+        #expect(agent.texts == [])
+        try await agent.put("c")
+        try await agent.remove("z")
+        try await agent.wait(4)
+        #expect(agent.texts == ["c"])
+    }
+
+    @Test func `a replay ends no absence and does not restart a silence`() async throws {
+        func changed(_ state: Int) -> String { "{type: task_changed, when: task.state == \(state)}" }
+        let rule = """
+            rule: u
+            on: {none: \(changed(2)), after: \(changed(1)), within: 4m, by: task.id}
+            do: [{log: "unchanged ${{ task.id }}"}]
+            """
+        let agent = try await TestAgent(Self.silent + "\n---\n" + rule, [task("z", "x")])
+        for state in [3, 2, 1] { try await agent.put("a", state: state) }
+        let events = try await agent.bench.store.events(EventQuery(after: 0)).events
+        let end = try #require(events.first { $0.event.type == .taskChanged })
+        try await agent.wait(1)
+        try await agent.bench.store.replay([end], rule: nil, isForced: false, at: agent.bench.now)
+        try await agent.wait(3)
+        #expect(agent.texts == ["unchanged a"])
+        try await agent.wait(1)
+        #expect(agent.texts.last == "silent my-work true 2026-01-05T09:00:00Z my-work")
+        #expect(agent.texts.count == 2)
+    }
+
+    // MARK: none without after
+
+    private static let silent = """
+        rule: r
+        on: {none: [task_created, task_changed], within: 5m, by: source}
+        do: [{log: "silent ${{ source }} ${{ event == null }} ${{ string(since) }} ${{ key }}"}]
+        """
+
+    @Test func `without after, an absence begins with the rule and with each event, and runs once per silence`() async throws {
+        let agent = try await TestAgent(Self.silent, [task("z", "x")])
+        try await agent.wait(4)
+        try await agent.put("a")
+        try await agent.wait(4)
+        #expect(agent.texts == [])
+        try await agent.wait(1)
+        #expect(agent.texts == ["silent my-work true 2026-01-05T09:04:00Z my-work"])
+        try await agent.wait(20)
+        #expect(agent.texts.count == 1)
+        try await agent.put("b")
+        try await agent.wait(5)
+        #expect(agent.texts.count == 2)
+    }
+
+    @Test func `two silences for the same time both run after the clock was set back`() async throws {
+        let agent = try await TestAgent(Self.silent, [task("z", "x")])
+        for id in ["a", "b"] {
+            try await agent.put(id)
+            try await agent.wait(5)
+            await agent.bench.clock.jump(to: agent.bench.now - .seconds(300))
+        }
+        let text = "silent my-work true 2026-01-05T09:00:00Z my-work"
+        #expect(agent.texts == [text, text])
+    }
+
+    @Test func `the silence before the first event counts from when the rule was loaded, not from a restart`() async throws {
+        let agent = try await TestAgent(Self.silent, [task("z", "x")])
+        try await agent.wait(3)
+        try await agent.wait(2)
+        #expect(agent.texts == ["silent my-work true 2026-01-05T09:00:00Z my-work"])
+        // A changed rule begins anew, a changed `do` does not.
+        try await agent.wait(7, with: Self.silent.replacing("within: 5m", with: "within: 6m"))
+        #expect(agent.texts.count == 2)
+    }
+
+    @Test func `the first events after downtime restart a silence that would have ended during it`() async throws {
+        let agent = try await TestAgent(Self.silent, [task("z", "x")])
+        await agent.bench.clock.advance(by: .seconds(3600))
+        agent.source.put(task("a"))
+        try await agent.runOnce()
+        #expect(agent.texts == [])
+        try await agent.wait(5)
+        #expect(agent.texts.count == 1)
+    }
+}
