@@ -13,6 +13,7 @@ import Testing
         let edit = FormEdit(delivery: "ab", before: "a: 1\n", after: "a: \"\u{0}\"\n")
         let all = [
             Inquiry.deliveries(query), .form("ab"), .edit(edit), .apply(.drop, deliveries: ["a", "b"]), .forget(task: "INC1"),
+            .keepRefusal("refused-login/snow", nil), .keepRefusal("refused-login/snow", ["salt": "s"]),
         ]
         let person = Person(user: "ada", host: "desk", command: "deliveries edit")
         for inquiry in all {

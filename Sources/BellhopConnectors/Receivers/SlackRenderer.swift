@@ -163,8 +163,7 @@ struct SlackRenderer: Sendable {
             }
         }
         endProse()
-        if elements.isEmpty { return nil }  // `? nil :` would be JSON's null
-        return Self.richText(elements)
+        return elements.isEmpty ? nil : Self.richText(elements)
     }
 
     /// One line per field, its name in bold.
@@ -186,8 +185,7 @@ struct SlackRenderer: Sendable {
         if list.items.isEmpty, list.more == 0 {
             var section = SlackRichText(room: SlackLimits.item)
             section.add(list.empty)
-            if section.runs.isEmpty { return nil }  // `? nil :` would be JSON's null
-            return Self.richText([section.section])
+            return section.runs.isEmpty ? nil : Self.richText([section.section])
         }
         var left = room - 4 * SlackLimits.element
         var sections: [JSON] = []

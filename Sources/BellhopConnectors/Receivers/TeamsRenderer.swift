@@ -32,7 +32,7 @@ struct TeamsRenderer: Sendable {
         [
             "type": "message",
             "attachments": [
-                ["contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": nil, "content": card]
+                ["contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": .null, "content": card]
             ],
         ]
     }

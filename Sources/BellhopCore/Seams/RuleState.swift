@@ -112,7 +112,7 @@ public struct RuleState: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     /// Removes the values and windows of these keys.
     public mutating func forget(_ keys: some Sequence<StateKey>) {
         for key in keys {
-            values[key] = Optional.none  // a bare nil would be JSON's null
+            values[key] = nil
             windows[key] = nil
         }
     }
@@ -128,7 +128,7 @@ public struct RuleState: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         for write in writes {
             switch write.change {
             case .set(let value, _): self[write.key] = value
-            case .delete: self[write.key] = Optional.none  // a bare nil would be JSON's null
+            case .delete: self[write.key] = nil
             }
         }
     }

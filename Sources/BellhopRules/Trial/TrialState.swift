@@ -90,7 +90,7 @@ struct TrialState: Sendable {
     private mutating func remove(_ key: StateKey) {
         expiries[key] = nil
         guard values[key] != nil else { return }
-        values[key] = Optional.none  // a bare nil would be JSON's null
+        values[key] = nil
         if key.kind == .once { once[key.ruleName, default: 0] -= 1 }
         if key.kind == .escalation { escalations[key.ruleName]?.remove(key) }
         guard key.kind.isDropped else { return }

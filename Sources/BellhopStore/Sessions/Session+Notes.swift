@@ -4,7 +4,7 @@ extension Session {
     func note(_ key: String) throws -> JSON? {
         var statement = try prepare(SQL.Notes.value)
         try statement.bind(":key", key)
-        guard try statement.next() else { return Optional.none }  // a bare nil would be JSON's null
+        guard try statement.next() else { return nil }
         return try statement.json(0)
     }
 

@@ -174,9 +174,9 @@ import Testing
 
     @Test func `adapter requests read their arguments by the same rules as other requests`() throws {
         for (arguments, body) in [
-            (["json": nil, "text": "x"], "x"), (["text": nil, "json": [1]], "[1]"), (["data": "aG\n k="], "hi"),
-            (["form": nil], ""),
-            (["json": nil], ""),
+            (["json": .null, "text": "x"], "x"), (["text": .null, "json": [1]], "[1]"), (["data": "aG\n k="], "hi"),
+            (["form": .null], ""),
+            (["json": .null], ""),
         ] as [(JSON.Object, String)] {
             var arguments = arguments
             let parts = try RequestArguments(arguments, method: "POST")

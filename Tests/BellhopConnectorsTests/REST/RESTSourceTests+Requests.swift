@@ -13,7 +13,7 @@ extension RESTSourceTests {
         _ = add(1)
         api.quirks = [.sloppyQueries]
         _ = try await practice.titles([
-            "path": "/list?state=open", "query": ["a b": "c&d", "l": ["x", 1], "none": nil], "headers": ["X-One": "1"],
+            "path": "/list?state=open", "query": ["a b": "c&d", "l": ["x", 1], "none": .null], "headers": ["X-One": "1"],
         ])
         let request = try #require(practice.simulation.requests.all.last)
         #expect(request.query == "state=open&a%20b=c%26d&l=x&l=1")
@@ -275,7 +275,7 @@ extension RESTSourceTests {
                 connection: connection)
             let echoed = await failure { _ = try await source.list(from: LastPoll()) }
             let delivery = SampleDelivery.make(
-                "rest", .values(["path": "issues", "json": [:], "check": ["error": nil]]), to: "api")
+                "rest", .values(["path": "issues", "json": [:], "check": ["error": .null]]), to: "api")
             let checked = await failure {
                 _ = try await RESTAction(connection: connection).perform(delivery, attempt: SampleDelivery.first)
             }

@@ -17,7 +17,7 @@ struct WebhookCallTests {
     }
 
     @Test func `a JSON body keeps the types of its values`() throws {
-        let call = try call(["json": ["n": 1, "t": "<!channel> ${{ secret.x }} \"; DROP TABLE", "l": [true, nil]]])
+        let call = try call(["json": ["n": 1, "t": "<!channel> ${{ secret.x }} \"; DROP TABLE", "l": [true, .null]]])
         #expect(call.request.headers["Content-Type"] == "application/json")
         #expect(
             String(decoding: call.request.body ?? [], as: UTF8.self)
@@ -26,7 +26,7 @@ struct WebhookCallTests {
 
     @Test func `forms and queries are encoded`() throws {
         let call = try call(
-            ["form": ["a b": "c&d=é", "n": 3, "l": ["x", "y"], "none": nil], "query": ["q": "a/b?&"]],
+            ["form": ["a b": "c&d=é", "n": 3, "l": ["x", "y"], "none": .null], "query": ["q": "a/b?&"]],
             to: "https://x.example/h?k=1")
         #expect(String(decoding: call.request.body ?? [], as: UTF8.self) == "a%20b=c%26d%3D%C3%A9&n=3&l=x&l=y")
         #expect(call.request.headers["Content-Type"] == "application/x-www-form-urlencoded")

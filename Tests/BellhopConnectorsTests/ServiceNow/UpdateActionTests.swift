@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test func `an empty text or null clears a field`() async throws {
-        _ = try await practice.perform(update(["assigned_to": "", "urgency": nil]), practice.attempt(1))
+        _ = try await practice.perform(update(["assigned_to": "", "urgency": .null]), practice.attempt(1))
         #expect(try now.assignedTo == "")
         #expect(try now["urgency"] == "")
     }
@@ -83,7 +83,7 @@ import Testing
 
     @Test func `with unless_changed, a task that changed since the event is not written`() async throws {
         let seen: JSON = [
-            "short_description": "Printer", "priority": 3, "active": true, "due_date": nil, "assigned_to.name": "John Doe",
+            "short_description": "Printer", "priority": 3, "active": true, "due_date": .null, "assigned_to.name": "John Doe",
         ]
         let delivery = update(["state": 2], ["unless_changed": true, "seen": seen])
         instance.addNote("A note is no change", .workNotes, on: task.id, by: "john.doe")

@@ -14,6 +14,6 @@ struct JSONTapeTests {
             tape.find(try #require(JSON.Path(text: "result[0]"))).flatMap { tape.member("a\n", of: $0) }.map(tape.value(of:))
                 == "b\t")
         #expect(tape.element(0, of: tape.root) == nil)
-        #expect(tape.value(of: result) == [["a\n": "b\t", "c": nil], 7])
+        #expect(tape.value(of: result) == [["a\n": "b\t", "c": .null], 7])
     }
 }

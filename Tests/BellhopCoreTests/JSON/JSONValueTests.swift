@@ -3,8 +3,8 @@ import Testing
 
 struct JSONValueTests {
     @Test func `objects keep their order, which does not matter for equality`() {
-        let one: JSON = ["a": 1, "b": [2, nil]]
-        let other: JSON = ["b": [2, nil], "a": 1]
+        let one: JSON = ["a": 1, "b": [2, .null]]
+        let other: JSON = ["b": [2, .null], "a": 1]
         #expect(one == other)
         #expect(one.hashValue == other.hashValue)
         #expect(one.text != other.text)
@@ -68,7 +68,7 @@ struct JSONValueTests {
     private static let written: [(JSON, String)] = [
         (JSON.double(1), "1.0"), (.double(.infinity), "null"), (.double(.nan), "null"), (.double(1e300), "1e+300"),
         ("\u{1}\u{1f}\n\"\\/", #""\u0001\u001f\n\"\\/""#), ("a\u{2028}b\u{2029}", #""a\u2028b\u2029""#), ("€ é", "\"€ é\""),
-        ([], "[]"), ([:], "{}"), (["b": 1, "a": [nil, false]], #"{"b":1,"a":[null,false]}"#),
+        ([], "[]"), ([:], "{}"), (["b": 1, "a": [.null, false]], #"{"b":1,"a":[null,false]}"#),
     ]
 
     @Test(arguments: written)

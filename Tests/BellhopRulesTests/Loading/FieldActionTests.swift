@@ -50,9 +50,9 @@ import Testing
     }
 
     @Test func `a mapping of fields is the short form, and its values keep their types`() throws {
-        let event = Fixture.event(.taskCreated, Fixture.task(fields: ["priority": 2, "due_date": nil]))
+        let event = Fixture.event(.taskCreated, Fixture.task(fields: ["priority": 2, "due_date": .null]))
         let fields: JSON = [
-            "state": 2, "active": false, "urgency": 2, "due_date": nil, "short_description": "P2: My computer doesn't work",
+            "state": 2, "active": false, "urgency": 2, "due_date": .null, "short_description": "P2: My computer doesn't work",
         ]
         let written =
             "{state: 2, active: false, urgency: \"${{ task.priority }}\", due_date: \"${{ task.due_date }}\", short_description: \"P${{ task.priority }}: ${{ task.title }}\"}"

@@ -71,7 +71,7 @@ import YAML
             "name": "0123", "every": ["busy": 15_000_000, "idle": 120_000_000], "size": 64_000_000,
             "rate": ["count": 60, "microseconds": 60_000_000], "count": 3, "on": true, "kind": "b",
             "url": "https://x.example/y?z",
-            "list": ["a", "1", "true"], "map": ["x": 1], "any": ["a": [1, 1.5, nil, "text"]],
+            "list": ["a", "1", "true"], "map": ["x": 1], "any": ["a": [1, 1.5, .null, "text"]],
             "auth": ["user": "john", "password": "12"],
         ]
         #expect(settings.values == expected)

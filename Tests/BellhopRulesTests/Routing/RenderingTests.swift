@@ -45,10 +45,10 @@ import Testing
                 """,
                 fields: ["priority": 1, "active": true, "cost": 2.5, "due_date": "2026-07-01T10:00:00.000000Z"])["json"] ?? .null
         let expected: JSON = [
-            "int": 1, "text": "1!", "bool": true, "double": 2.5, "none": nil, "time": "2026-07-01T10:00:00Z",
-            "list": [1, "a", nil],
+            "int": 1, "text": "1!", "bool": true, "double": 2.5, "none": .null, "time": "2026-07-01T10:00:00Z",
+            "list": [1, "a", .null],
             "map": ["a": "INC0010021"], "nested": [["deep": 2]], "literal": "${{ task.number }}",
-            "plain": [1, 1.5, true, nil, "x"],
+            "plain": [1, 1.5, true, .null, "x"],
             "joined": "[1,2] {\"a\":1} 2026-07-01T10:00:00Z",
         ]
         #expect(json == expected)
