@@ -163,7 +163,7 @@ struct RuleMemory {
 }
 
 /// The run that `once` or `throttle` remembers under a key.
-private struct EarlierRun {
+struct EarlierRun {
     var at: Timestamp
     var occasion: Occasion.ID
 

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// The members of a delivery that no query searches, as one versioned JSON text.
+/// The members of a delivery that no query searches, as one JSON text.
 struct DeliveryBody: Hashable {
     var revision: String
     var name: String?
@@ -10,9 +10,6 @@ struct DeliveryBody: Hashable {
     var after: [Delivery.ID]
     var initial: Delivery.InitialState
     var edits: [Delivery.Edit]
-
-    /// The version that this program writes. It also reads all older ones.
-    static let version: Int64 = 1
 
     init(_ delivery: Delivery) {
         revision = delivery.revision
@@ -27,7 +24,7 @@ struct DeliveryBody: Hashable {
 
     var stored: JSON {
         var object: JSON.Object = [
-            "v": .int(Self.version), "revision": .string(revision),
+            "revision": .string(revision),
             "retry": [.int(Int64(retry.attempts)), .int(retry.base.wholeMicroseconds), .int(retry.cap.wholeMicroseconds)],
         ]
         switch arguments {
@@ -61,10 +58,7 @@ struct DeliveryBody: Hashable {
 
     init(stored json: JSON) throws(DamagedValue) {
         let object = try StoredObject(json, "a delivery")
-        let version = try object.int("v")
-        guard (1...Self.version).contains(version) else {
-            throw DamagedValue("it was written in form \(version), and this version of Bellhop reads forms up to \(Self.version)")
-        }
+        try StoredForm.delivery.check(json)
         revision = try object.text("revision")
         name = object.members["name"]?.asString
         let retry = try object.array("retry").compactMap(\.asInt)

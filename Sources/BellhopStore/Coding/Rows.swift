@@ -54,6 +54,9 @@ struct DeliveryRow {
 
     /// The failure of a delivery whose body cannot be read.
     static func failure(_ problem: DamagedValue) -> Failure {
-        Failure(.badArguments, .giveUp, "The content cannot be read from the store: \(problem.problem).")
+        Failure(
+            .badArguments, .giveUp,
+            "The content cannot be read from the store: \(problem.problem)."
+                + (problem.isNewer ? " Retry it with the newer Bellhop that wrote it." : ""))
     }
 }

@@ -1,7 +1,7 @@
 import BellhopCore
 
 /// The members of a stored JSON object. A missing required member throws ``DamagedValue``; unknown members are ignored, so that
-/// a format may gain members. A format whose members change their meaning needs a version, like ``DeliveryBody``.
+/// a form may gain members. A form whose members change their meaning gets a new version: see ``StoredForm``.
 struct StoredObject {
     let members: JSON.Object
     private let what: String
@@ -32,10 +32,38 @@ struct StoredObject {
     func missing(_ name: String) -> DamagedValue { DamagedValue("\(what) has no valid `\(name)`") }
 }
 
+/// The forms of the JSON that rules and the store itself keep. JSON of the first version states none; JSON of a later one states it as `v`.
+///
+/// Failures, health and decision records have no version, because a program of another version reads of them what it can. Events,
+/// cursors, notes and first messages belong to whoever has them stored.
+enum StoredForm: String, CaseIterable {
+    case delivery = "a delivery"
+    /// All kinds together: waits, windows, sequences, escalations, …
+    case ruleState = "a rule's state"
+    case silence = "a silence"
+    case task = "a task"
+    case timer = "a rule's timer"
+
+    /// The version that this program writes. It also reads all older ones.
+    var version: Int64 { 1 }
+
+    /// Throws ``DamagedValue`` if this program does not know the version.
+    func check(_ json: JSON) throws(DamagedValue) {
+        guard let member = json["v"] else { return }
+        guard let stated = member.asInt, stated > 0 else { throw DamagedValue("\(rawValue) has no valid `v`") }
+        if stated > version {
+            throw DamagedValue("\(rawValue) has form \(stated), and this version reads forms up to \(version)", isNewer: true)
+        }
+    }
+}
+
 /// A value in a row that this program cannot have written.
 struct DamagedValue: Error, Sendable, Hashable {
     var problem: String
-    init(_ problem: String) { self.problem = problem }
+    /// Whether a newer program wrote it.
+    var isNewer: Bool
+
+    init(_ problem: String, isNewer: Bool = false) { (self.problem, self.isNewer) = (problem, isNewer) }
 }
 
 extension Failure {

@@ -165,6 +165,13 @@ struct Prepared: ~Copyable {
         }
     }
 
+    /// JSON that rules or the store itself wrote.
+    borrowing func json(_ column: Int32, as form: StoredForm) throws -> JSON {
+        let json = try json(column)
+        try form.check(json)
+        return json
+    }
+
     borrowing func fingerprint(_ column: Int32) throws -> Fingerprint {
         let bytes = buffer(column)
         guard bytes.count == 16 else { throw DamagedValue("a fingerprint has \(bytes.count) bytes instead of 16") }

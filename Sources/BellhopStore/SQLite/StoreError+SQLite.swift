@@ -7,6 +7,8 @@ extension StoreError {
         switch error {
         case let error as StoreError:
             self = error
+        case let error as DamagedValue where error.isNewer:
+            self.init(.newer, "The store \(path) was written by a newer Bellhop (\(error.problem)): use that version.")
         case let error as DamagedValue:
             self.init(
                 .damaged,

@@ -33,7 +33,7 @@ extension Session {
         _ statement: inout Prepared, into found: inout [NamedTask], where isMeant: (NamedTask) -> Bool
     ) throws {
         while found.count < maxNamed, try statement.next() {
-            guard let snapshot = Snapshot(json: try statement.json(1)) else { continue }
+            guard let snapshot = Snapshot(json: try statement.json(1, as: .task)) else { continue }
             let task = NamedTask(
                 subject: "\(statement.text(0))/\(snapshot.key.text)", key: snapshot.key, number: snapshot.number,
                 title: snapshot.title)

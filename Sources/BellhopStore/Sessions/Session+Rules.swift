@@ -60,7 +60,9 @@ extension Session {
     func formerRules() throws -> [String: [String: JSON]] {
         var former: [String: [String: JSON]] = [:]
         var statement = try prepare(SQL.Rules.former)
-        while try statement.next() { former[statement.text(0), default: [:]][statement.text(1)] = try statement.json(2) }
+        while try statement.next() {
+            former[statement.text(0), default: [:]][statement.text(1)] = try statement.json(2, as: .ruleState)
+        }
         return former
     }
 

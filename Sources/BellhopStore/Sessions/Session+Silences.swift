@@ -70,7 +70,9 @@ extension Session {
 
     private func silenceRows() throws -> [SilenceRow] {
         try rows(SQL.Silences.all) { row in
-            guard var silence = Silence(json: try row.json(1)) else { throw DamagedValue("a silence cannot be read") }
+            guard var silence = Silence(json: try row.json(1, as: .silence)) else {
+                throw DamagedValue("a silence cannot be read")
+            }
             silence.entry = row.optionalText(0)
             (silence.starts, silence.ends) = (row.time(5), row.time(6))
             return SilenceRow(

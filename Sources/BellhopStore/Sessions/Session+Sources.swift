@@ -176,7 +176,7 @@ extension Session {
     }
 
     private func snapshot(_ row: borrowing Prepared, _ column: Int32) throws -> Snapshot {
-        guard let snapshot = Snapshot(json: try row.json(column)) else { throw DamagedValue("a task has no id") }
+        guard let snapshot = Snapshot(json: try row.json(column, as: .task)) else { throw DamagedValue("a task has no id") }
         return snapshot
     }
 

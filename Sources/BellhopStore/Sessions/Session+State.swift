@@ -8,7 +8,7 @@ extension Session {
             try statement.bind(":rule", key.rule)
             try statement.bind(":kind", key.kind.rawValue)
             try statement.bind(":key", key.key)
-            while try statement.next() { state[key.at(statement.text(0))] = try statement.json(1) }
+            while try statement.next() { state[key.at(statement.text(0))] = try statement.json(1, as: .ruleState) }
         }
         return state
     }

@@ -104,7 +104,8 @@ extension Session {
     static func timer(_ row: borrowing Prepared) throws -> RuleTimer? {
         guard let kind = RuleTimer.Kind(rawValue: row.text(1)) else { return nil }
         return RuleTimer(
-            .init(rule: row.text(0), kind: kind, key: row.text(2)), due: row.time(3), payload: try row.json(4).asObject ?? [:])
+            .init(rule: row.text(0), kind: kind, key: row.text(2)), due: row.time(3),
+            payload: try row.json(4, as: .timer).asObject ?? [:])
     }
 }
 

@@ -61,9 +61,29 @@ import Testing
         #expect(try await bench.claim().map(\.delivery.id) == [Sample.delivery(2).id])
     }
 
-    @Test func `the error for an unknown form names it`() throws {
-        let error = #expect(throws: DamagedValue.self) { try DeliveryBody(stored: ["v": 2]) }
-        #expect(error?.problem == "it was written in form 2, and this version of Bellhop reads forms up to 1")
+    @Test func `a delivery of a newer form is dead, and its failure says what to do`() throws {
+        let thrown = #expect(throws: DamagedValue.self) { try DeliveryBody(stored: ["v": 2]) }
+        let error = try #require(thrown)
+        #expect(
+            DeliveryRow.failure(error).message
+                == "The content cannot be read from the store: a delivery has form 2, and this version reads forms up to 1. "
+                + "Retry it with the newer Bellhop that wrote it.")
+    }
+
+    @Test(arguments: [
+        (StoredForm.ruleState, "rule_state SET value"), (.silence, "silence SET body"), (.task, "task SET snapshot"),
+        (.task, "departed SET snapshot"), (.timer, "timer SET payload"),
+    ])
+    func `any other newer form is refused, with what to do`(_ form: StoredForm, _ column: String) async throws {
+        let tested = try SQLiteUnderTest()
+        try await StoreContents.fill(tested.store)
+        try await tested.sqlite.write { session in try session.run("UPDATE \(column) = '{\"v\":\(form.version + 1)}'") }
+        let error = await #expect(throws: StoreError.self) { _ = try await StoreContents(of: tested.store) }
+        #expect(error?.kind == .newer)
+        #expect(
+            error?.message
+                == "The store in memory was written by a newer Bellhop (\(form.rawValue) has form \(form.version + 1), "
+                + "and this version reads forms up to \(form.version)): use that version.")
     }
 
     // The forms of schema 1, written out: they are read for ever, whatever is written later.
