@@ -54,7 +54,7 @@ extension Value {
     }
 }
 
-/// Base 64 with the standard alphabet (RFC 4648 §4).
+/// Base 64 with the standard alphabet (RFC 4648 §4): of this library alone, which depends on nothing of Bellhop, and Bellhop's core not on it.
 enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
