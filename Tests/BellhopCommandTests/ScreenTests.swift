@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test func `a delivery that joined others says what became of them, and waits for nobody by itself`() {
-        var delivery = Self.delivery("done").asObject ?? [:]
+        var delivery = Self.delivery("joined").asObject ?? [:]
         delivery["error"] = nil
         let joined = JoinedDelivery(id: "abcdef", state: .dead, error: "It says no.")
         delivery["receipt"] = .string(joined.summary)

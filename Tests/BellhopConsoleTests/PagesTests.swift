@@ -146,7 +146,10 @@ import Testing
         let joined = rows.filter { $0["joined"] != nil }
         let one = rows.first { $0["joined"] == nil }?["id"]?.asString ?? ""
         #expect(joined.count == 3 && joined.allSatisfy { $0["joined"] == ["delivery": .string(one), "state": "available"] })
-        #expect(joined.allSatisfy { $0["state"] == "done" && $0["receipt"] == .string("joined delivery \(one), which waits") })
+        #expect(joined.allSatisfy { $0["state"] == "joined" && $0["receipt"] == .string("joined delivery \(one), which waits") })
+        #expect(await fixture.api("GET", "/deliveries?state=joined").json["deliveries"]?.asArray == joined)
+        let page = await browser.get("/deliveries?state=joined").text
+        #expect(page.contains("<option value=\"joined\" selected>joined</option>") && !page.contains("\"/deliveries/\(one)\""))
         let id = joined.first?["id"]?.asString ?? ""
         #expect(
             await browser.get("/deliveries/\(id)").text.contains("<a href=\"/deliveries/\(one)\">joined \(one.prefix(12))</a>"))

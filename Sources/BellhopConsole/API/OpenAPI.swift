@@ -22,8 +22,9 @@ enum OpenAPI {
                 ("id", .text()), ("state", .word(DeliveryState.allCases.map(\.rawValue))), ("rule", .text()), ("step", .text()),
                 ("action", .text()), ("receiver", .text()), ("occasion", .text()), ("attempts", .integer()),
                 ("created", .time()), ("next", .time("The next attempt.")), ("finished", .nullable(.time())),
+                ("joined", .any("Of a joined one: the `delivery` that has its message as a line, and that one's `state`.")),
                 ("task", .any()), ("error", .any()), ("arguments", .any()), ("message", .any()), ("request", .any()),
-            ], optional: ["task", "error", "arguments", "message", "request"]),
+            ], optional: ["joined", "task", "error", "arguments", "message", "request"]),
         "Source": .object([
             ("source", .text()), ("kind", .text()), ("scope", .text()), ("instance", .text()), ("user", .text()),
             ("state", .word(SourceState.allCases.map(\.rawValue))), ("tasks", .integer()),

@@ -23,7 +23,7 @@ extension Pages {
         return page(context, t("Overview"), content)
     }
 
-    /// The results of the deliveries of each hour.
+    /// The results of the deliveries of each hour. A joined one counts as part of the delivery that has its message as a line.
     private static func results(_ byState: JSON?, _ t: Words) -> [BarChart.Series] {
         func hours(_ states: DeliveryState...) -> [JSON?] { states.map { byState?[$0.rawValue] } }
         return [

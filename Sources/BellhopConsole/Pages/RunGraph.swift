@@ -43,7 +43,7 @@ struct RunGraph {
             Node(
                 title: "\(delivery.action) → \(delivery.receiver)",
                 text:
-                    "\(t(delivery.joined == nil ? delivery.state.rawValue : "joined")) \(delivery.attempts.isEmpty ? "" : "(\(delivery.attempts.count)) ")\(delivery.content)",
+                    "\(t(delivery.state.rawValue)) \(delivery.attempts.isEmpty ? "" : "(\(delivery.attempts.count)) ")\(delivery.content)",
                 tone: PageContext.tone(delivery.joined.map { $0.state?.rawValue ?? "" } ?? delivery.state.rawValue), depth: 1)
         }
         leaves += event.caused.filter { $0.event.source == account.rule }.map { caused in

@@ -1,5 +1,4 @@
-/// The delivery of one message in the place of many, as those see it that it replaced: they are done in the store, but their
-/// messages are sent only with this one.
+/// The delivery of one message in the place of many, as those see it that it replaced: their messages are sent only with this one.
 public struct JoinedDelivery: Sendable, Hashable {
     public var id: String
     /// Nil if it is no longer stored.
@@ -23,7 +22,7 @@ public struct JoinedDelivery: Sendable, Hashable {
         case .dead?: "failed" + reason
         case .held?: "may or may not have been sent" + reason
         case .dropped?: "was dropped" + reason
-        case .shadow?, .silenced?: "was not sent"
+        case .shadow?, .silenced?, .joined?: "was not sent"
         case nil: "is no longer stored"
         }
     }

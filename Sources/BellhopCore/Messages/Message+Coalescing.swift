@@ -57,13 +57,6 @@ extension Message {
     }
 }
 
-extension Receipt {
-    fileprivate static func joining(_ delivery: String) -> Receipt { Receipt("joined delivery \(delivery)", reference: delivery) }
-
-    /// The id of the delivery that has the message as a line; nil if the message did not join others.
-    public var joined: String? { reference.flatMap { Self.joining($0) == self ? $0 : nil } }
-}
-
 extension Delivery {
     /// The name of the delivery that replaces this one and others.
     public static func coalescing(_ first: Delivery) -> ID {
@@ -72,8 +65,10 @@ extension Delivery {
         return id
     }
 
-    /// The receipt of a delivery whose message is a line of this one.
-    public static func receipt(joining delivery: ID) -> Receipt { .joining(delivery.text) }
+    /// The receipt of a delivery whose message is a line of this one, whose id is the reference.
+    public static func receipt(joining delivery: ID) -> Receipt {
+        Receipt("joined delivery \(delivery.text)", reference: delivery.text)
+    }
 
     /// The delivery of one message that replaces several.
     ///

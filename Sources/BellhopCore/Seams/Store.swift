@@ -84,7 +84,7 @@ public protocol Store: Notebook {
     /// that of `others`.
     func claim(_ request: ClaimRequest) async throws(StoreError) -> Claimed
     /// Coalesces the due messages of a receiver if they are more than `above`: messages that may be coalesced (``Delivery/coalesces``) and
-    /// were certainly not sent are done, and one new delivery has a line for each. Returns how many it replaced.
+    /// were certainly not sent are `joined` then, and one new delivery has a line for each. Returns how many it replaced.
     func coalesce(receiver: String, above: Int, at now: Timestamp) async throws(StoreError) -> Int
     /// T4: returns for each whether its lease still held. Deliveries waiting only for it become available if it is done, and are
     /// dropped if it died. The stops of its receiver are stored with it. A pause is stored, with its event and message, unless the

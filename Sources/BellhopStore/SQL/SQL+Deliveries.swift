@@ -133,9 +133,10 @@ extension SQL {
             SELECT \(attempt), receiver, rule, step, occasion FROM delivery WHERE id = :id AND state = 'running'
             """
 
+        /// Ends the delivery with success, as `done` or `joined`.
         static let done = """
             UPDATE delivery SET
-                state = 'done', head = 0, lease_until = NULL, finished = :at, receipt = :receipt, reference = :reference
+                state = :state, head = 0, lease_until = NULL, finished = :at, receipt = :receipt, reference = :reference
             WHERE id = :id
             """
 

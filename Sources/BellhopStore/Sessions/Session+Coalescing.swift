@@ -10,7 +10,7 @@ extension Session {
     /// How many deliveries that cannot be combined are skipped in each rule.
     private static let maxSkipped = 200
 
-    /// Replaces the due messages of a receiver by one if there are more than `above`: they become done, and the new delivery waits in
+    /// Replaces the due messages of a receiver by one if there are more than `above`: they become `joined`, and the new delivery waits in
     /// their place. Returns how many it replaced.
     func coalesce(receiver: String, above: Int, at now: Timestamp) throws -> Int {
         guard try hasMessages(for: receiver, moreThan: above, at: now) else { return 0 }
@@ -25,7 +25,7 @@ extension Session {
             }
             last.expires = last.expires.flatMap { one in delivery.expires.map { max($0, one) } }
             last.hop = max(last.hop, delivery.hop)
-            try done(id, receipt, at: now)
+            try done(id, receipt, as: .joined, at: now)
         }
         for lane in Set(replaced.map(\.delivery.lane)) { try promote(lane) }
         try insert([

@@ -141,8 +141,9 @@ extension Session {
         return Running(id: row.int(0), lease: row.int(1), lane: row.text(3), attempt: attempt)
     }
 
-    func done(_ id: Int64, _ receipt: Receipt, at now: Timestamp) throws {
+    func done(_ id: Int64, _ receipt: Receipt, as state: DeliveryState = .done, at now: Timestamp) throws {
         var statement = try prepare(SQL.Deliveries.done)
+        try statement.bind(":state", state.rawValue)
         try statement.bind(":at", now)
         try statement.bind(":receipt", receipt.summary)
         try statement.bind(":reference", receipt.reference)

@@ -85,7 +85,7 @@ extension Session {
                 switch state {
                 case .waiting: row.int(2) == 1 ? .waiting : .aside
                 case .dropped: .stopped
-                case .available, .running, .done, .dead, .held, .shadow, .silenced, .quiet: .free
+                case .available, .running, .done, .joined, .dead, .held, .shadow, .silenced, .quiet: .free
                 }
             return Follower(id: row.int(0), isQuiet: state == .quiet, readiness: readiness, lane: row.text(3))
         }
@@ -144,7 +144,7 @@ extension SQL {
             SELECT
                 coalesce(max(delivery.state IN ('dead', 'dropped')), 0),
                 coalesce(max(delivery.state = 'held' OR (delivery.state = 'waiting' AND delivery.bars = 0)), 0),
-                coalesce(max(delivery.state NOT IN ('done', 'shadow', 'silenced', 'quiet')), 0)
+                coalesce(max(delivery.state NOT IN ('done', 'joined', 'shadow', 'silenced', 'quiet')), 0)
             FROM delivery_wait CROSS JOIN delivery ON delivery.id = delivery_wait.after
             WHERE delivery_wait.delivery = :id
             """

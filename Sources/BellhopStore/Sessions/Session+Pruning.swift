@@ -165,7 +165,8 @@ extension SQL {
         /// A held delivery waits for a person, however long that takes.
         static let removeDeliveries = """
             DELETE FROM delivery
-            WHERE id > :after AND id <= :last AND finished < :before AND state IN ('done', 'dead', 'dropped', 'shadow', 'silenced')
+            WHERE id > :after AND id <= :last AND finished < :before
+                AND state IN ('done', 'joined', 'dead', 'dropped', 'shadow', 'silenced')
             """
 
         /// An id may be reused after its delivery is deleted, so no wait may refer to it.

@@ -210,7 +210,7 @@ extension Session {
             runAt: delivery.delivery.runAt, finishedAt: row.optionalTime(next + 2),
             receipt: row.optionalText(next + 3).map { Receipt($0, reference: row.optionalText(next + 4)) }, failure: failure,
             firstStarted: row.optionalTime(next + 7), lastStarted: row.optionalTime(next + 8), place: row.int(next + 6))
-        record.joined = try record.receipt?.joined.map(joined)
+        if record.state == .joined { record.joined = try record.receipt?.reference.map(joined) }
         return record
     }
 

@@ -47,7 +47,7 @@ extension Session {
             case .sent: try send(id, message.delivery.lane, at: release.at)
             case .joined:
                 guard let receipt else { throw ReleaseConflict() }
-                try done(id, receipt, at: release.at)
+                try done(id, receipt, as: .joined, at: release.at)
                 try forgetWaits(of: id)
             case .silenced(let silence):
                 var statement = try prepare(SQL.Quiet.silence)

@@ -12,7 +12,7 @@ struct DeliveryPage {
     }
 
     var lines: [String] {
-        let name = delivery["joined"] == nil ? text("state") : "joined"
+        let name = text("state")
         let head = Paint.bold("\(text("id"))") + "  " + (state?.needsPerson == true ? Paint.red(name) : name)
         return [head] + story.map { "  \($0.0.padded(to: 10))  \($0.1.singleLine.withLocalTimes(in: zone))" } + [""] + sent
     }
@@ -42,7 +42,7 @@ struct DeliveryPage {
         }
         if let error = delivery["error"] {
             add(
-                state == .done ? "past error" : "error",
+                state == .done || state == .joined ? "past error" : "error",
                 "\(error["message"]?.asString ?? "") [\(error["reason"]?.asString ?? "")]")
         }
         add("silence", delivery["silence"]?.asString)
@@ -67,7 +67,7 @@ struct DeliveryPage {
     }
 
     private var sent: [String] {
-        let verb = delivery["joined"] != nil ? "By itself it would send" : delivery["state"] == "done" ? "It sent" : "It sends"
+        let verb = state == .joined ? "By itself it would send" : state == .done ? "It sent" : "It sends"
         if let request = delivery["request"] {
             return ["\(verb) \(request["method"]?.asString ?? "") to \(request["to"]?.asString ?? ""):"]
                 + block((request["body"] ?? .null).text(.pretty))

@@ -81,8 +81,7 @@ struct ExplanationPage {
         let replay = delivery.occasion.replayed != nil ? "replayed: " : ""
         let head =
             "      \(replay)\(rule.map { "\($0.visible): " } ?? "")\(delivery.action.visible) to \(delivery.receiver.visible)\(content)"
-        let state = delivery.joined == nil ? delivery.state.rawValue : "joined"
-        return ["\(head): \(state)\(silence)\(next)\(answer) \(Paint.dim("(\(delivery.id.prefix(12)))"))"]
+        return ["\(head): \(delivery.state.rawValue)\(silence)\(next)\(answer) \(Paint.dim("(\(delivery.id.prefix(12)))"))"]
             + delivery.attempts.map { attempt in
                 "        attempt \(attempt.number) at \(zone.dateAndClock(attempt.at)): \(attempt.outcome): "
                     + attempt.detail.singleLine.visible

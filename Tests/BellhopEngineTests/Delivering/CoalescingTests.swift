@@ -37,7 +37,7 @@ import Testing
         let sent = action.performed.filter { $0.attempt.now >= end }
         #expect(sent.count == (above == nil ? 102 : 1))
         #expect(bench.recorder.count("delivery.coalesced") == (above == nil ? 0 : 1))
-        #expect(try await bench.deliveries(.done).count == (above == nil ? 102 : 103))
+        #expect(try await bench.deliveries(.done, .joined).count == (above == nil ? 102 : 103))
         #expect(try await bench.deliveries(.available, .running, .dead).isEmpty)
     }
 

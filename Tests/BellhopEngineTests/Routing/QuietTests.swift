@@ -123,7 +123,7 @@ import Testing
             }
             bench.stopFailing()
             #expect(try await available(bench) == ["t1 t2 t3"], "statement \(count)")
-            #expect(try await bench.deliveries(.done).count == 3)
+            #expect(try await bench.deliveries(.joined).count == 3)
             if !hasFailed { break }
             faults += 1
         }

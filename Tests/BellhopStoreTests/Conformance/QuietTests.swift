@@ -67,7 +67,7 @@ import Testing
                     ] as [MessageRelease.Treatment])), joined: joined, at: bench.now)
         #expect(try await bench.store.release(release))
         #expect(try await !bench.store.release(release))
-        #expect(try await bench.states() == [.done, .done, .silenced, .dropped, .quiet, .available])
+        #expect(try await bench.states() == [.joined, .joined, .silenced, .dropped, .quiet, .available])
         #expect(try await bench.store.nextRelease() == later)
         #expect(try await bench.store.silences().map(\.kept) == [1])
         let records = try await bench.store.deliveries(DeliveryQuery(limit: 99))

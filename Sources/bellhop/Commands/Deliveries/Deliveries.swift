@@ -11,6 +11,7 @@ struct Deliveries: AsyncParsableCommand {
               waiting    it waits for an earlier step with `on_error: stop`
               running    being done
               done       done
+              joined     a line of another delivery's message: retry or drop that one
               dead       it failed permanently: fix the cause, then retry or drop it
               held       perhaps done, not confirmed: check the task, then retry or drop it
               shadow     its rule is in shadow mode: recorded, not done

@@ -7,7 +7,7 @@ import BellhopRules
 struct DeliveryFilter: ParsableArguments {
     @Option(
         help:
-            "Only those in this state: available, waiting, running, done, dead, held, shadow, silenced, quiet or dropped. May be given several times."
+            "Only those in this state: available, waiting, running, done, joined, dead, held, shadow, silenced, quiet or dropped. May be given several times."
     )
     var state: [String] = []
 

@@ -78,8 +78,7 @@ struct DeliveryList: DataCommand {
         let state = DeliveryState(rawValue: delivery["state"]?.asString ?? "")
         let attempts = delivery["attempts"]?.asInt ?? 0
         let cells = [
-            String((delivery["id"]?.asString ?? "").prefix(12)), delivery["joined"] == nil ? state?.rawValue ?? "-" : "joined",
-            delivery["rule"].words(in: zone),
+            String((delivery["id"]?.asString ?? "").prefix(12)), state?.rawValue ?? "-", delivery["rule"].words(in: zone),
             (delivery["name"] ?? delivery["action"]).words(in: zone), delivery["receiver"].words(in: zone),
             delivery["task"]?["number"].words(in: zone) ?? "-", "\(attempts)", delivery["created"].minute(in: zone),
             nextTry(delivery, state, attempts: attempts, in: zone),
@@ -119,7 +118,7 @@ extension DeliveryState {
     var needsPerson: Bool {
         switch self {
         case .dead, .held: true
-        case .available, .waiting, .running, .done, .shadow, .silenced, .quiet, .dropped: false
+        case .available, .waiting, .running, .done, .joined, .shadow, .silenced, .quiet, .dropped: false
         }
     }
 
@@ -127,7 +126,7 @@ extension DeliveryState {
         switch self {
         case .dead, .held: .red
         case .available: attempts > 0 ? .yellow : nil
-        case .waiting, .running, .done, .shadow, .silenced, .quiet, .dropped: nil
+        case .waiting, .running, .done, .joined, .shadow, .silenced, .quiet, .dropped: nil
         }
     }
 }
