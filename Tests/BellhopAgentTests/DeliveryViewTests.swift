@@ -76,3 +76,36 @@ import Testing
         for delivery in [trigger, opsgenie, resolve, telegram, slack] { #expect(!delivery.text.contains("hunter2")) }
     }
 }
+
+/// `bellhop deliveries retry` and `drop`.
+@Suite struct `A decision on a joined delivery` {
+    @Test func `it is refused with the delivery that has the message, and what to do`() async throws {
+        let (store, clock) = (try Stores.inMemory(), TestClock())
+        let deliveries = (1...2).map { number in
+            Delivery(
+                id: Delivery.ID(
+                    occasion: Occasion.event(Event.ID("\(number)")).id, rule: "tell", step: StepPath("0"), receiver: "ops"),
+                revision: "1", action: "notify", arguments: .message(Message(title: [.text("New")])), task: nil,
+                lane: "\(number)", createdAt: clock.now)
+        }
+        try await store.route(Routing(deliveries: deliveries))
+        #expect(try await store.coalesce(receiver: "ops", above: 1, at: clock.now) == 2)
+        let inquirer = Inquirer(store: store, clock: clock)
+        let (id, whole) = (deliveries[0].id.text, Delivery.coalescing(deliveries[0]).text)
+        func refusal(_ command: DeliveryCommand) async throws -> String? {
+            await #expect(throws: StoreError.self) { try await inquirer.apply(command, to: [id]) }?.message
+        }
+        let fact = "Delivery \(id.prefix(12)) joined delivery \(whole), which"
+        let advice = "`bellhop deliveries drop \(whole.prefix(12))` drops that one, with all its messages."
+        #expect(try await refusal(.drop) == "\(fact) waits. \(advice)")
+        let claimed = try await store.claim(
+            limit: 1, quotas: ["ops": ClaimQuota(attempts: 1)], others: 0, by: .only, until: clock.now + .seconds(60),
+            at: clock.now)
+        let claim = try #require(claimed.claims.first)
+        #expect(try await refusal(.drop) == "\(fact) is being sent. There is nothing to drop.")
+        let failure = Failure(.refused, .giveUp, "ops says no.")
+        _ = try await store.finish([Finish(id: claim.delivery.id, lease: claim.lease, at: clock.now, next: .dead(failure))])
+        let retry = "`bellhop deliveries retry \(whole.prefix(12))` retries that one, with all its messages."
+        #expect(try await refusal(.retry) == "\(fact) failed: ops says no. \(retry)")
+    }
+}

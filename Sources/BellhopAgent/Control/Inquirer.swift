@@ -161,17 +161,31 @@ public struct Inquirer: Sendable {
     }
 
     /// Applies a command to deliveries; without ids to all dead and held ones. Changes nothing unless every id matches exactly one
-    /// delivery.
+    /// delivery, and none of them joined another.
     func apply(_ command: DeliveryCommand, to ids: [String]) async throws(StoreError) -> JSON {
         var records: [DeliveryRecord] = []
         if ids.isEmpty { records = try await store.deliveries(DeliveryQuery(states: [.dead, .held], limit: .max)) }
         for id in ids {
             let record = try await delivery(id)
+            if let joined = record.joined { throw Self.refusal(of: command, for: record.delivery.id, joined) }
             if !records.contains(where: { $0.delivery.id == record.delivery.id }) { records.append(record) }
         }
         let changed = try await store.apply(command, to: records.map(\.delivery.id), at: clock.now)
         if command == .retry, changed > 0 { agent?.wake() }
         return ["changed": .int(Int64(changed)), "deliveries": .array(records.map { .string($0.delivery.id.text) })]
+    }
+
+    /// Says which delivery to retry or drop in place of one that joined it.
+    private static func refusal(of command: DeliveryCommand, for id: Delivery.ID, _ joined: JoinedDelivery) -> StoreError {
+        let fact = "Delivery \(id.text.prefix(12)) \(joined.summary)"
+        let advice =
+            switch joined.state {
+            case .available?, .quiet?, .dead?, .held?:
+                "`bellhop deliveries \(command.rawValue) \(joined.id.prefix(12))` \(command == .retry ? "retries" : "drops") that one, with all its messages."
+            case .waiting?, .running?, .done?, .joined?, .shadow?, .silenced?, .dropped?, nil:
+                "There is nothing to \(command.rawValue)."
+            }
+        return StoreError(.other, "\(fact)\(fact.hasSuffix(".") ? "" : ".") \(advice)")
     }
 
     /// The delivery whose id begins with this text; throws if there are several.
