@@ -190,6 +190,14 @@ import Testing
         #expect(page.needsNoAction == (failing == 0))
     }
 
+    @Test func `the status counts joined deliveries by the state of those that they joined`() {
+        var status = Self.status(sources: 0, failing: 0, rules: 0).asObject ?? [:]
+        #expect(StatusPage.deliveryCounts(.object(status)) == "3 done, 2 dead")
+        status["deliveries"] = ["done": 3, "joined": 42, "dead": 2]
+        status["joined"] = ["done": 20, "dead": 21]
+        #expect(StatusPage.deliveryCounts(.object(status)) == "3 done, 42 joined (20 done, 21 dead), 2 dead")
+    }
+
     @Test func `a reason shared by several sources is shown once, and sources that work are not listed`() {
         let page = StatusPage(Self.status(sources: 5, failing: 3, rules: 2), zone: .utc, width: nil)
         let lines = page.failing

@@ -82,10 +82,11 @@ extension Delivery {
 extension StoreStatus {
     /// A summary of the store. Leaves out the sources, because a running agent knows more about them.
     var json: JSON {
-        [
-            "rules": .array(rules.map(\.json)),
-            "deliveries": .object(
-                DeliveryState.allCases.reduce(into: [:]) { $0[$1.rawValue] = .int(Int64(deliveries[$1] ?? 0)) }),
+        func json(_ counts: [DeliveryState: Int]) -> JSON {
+            .object(DeliveryState.allCases.reduce(into: [:]) { $0[$1.rawValue] = .int(Int64(counts[$1] ?? 0)) })
+        }
+        return [
+            "rules": .array(rules.map(\.json)), "deliveries": json(deliveries), "joined": json(joined),
             "undecided": .array(undecided.map(\.json)), "quiet": .array(quiet.map(\.json)),
             "events": .int(Int64(events)), "unrouted": .int(Int64(unrouted)), "damaged": .int(Int64(damaged)),
         ]

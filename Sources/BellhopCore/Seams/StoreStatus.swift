@@ -171,6 +171,8 @@ public struct StoreStatus: Sendable, Hashable {
     /// The messages that quiet times hold, by the ends of these, then by receiver.
     public var quiet: [QuietStatus] = []
     public var deliveries: [DeliveryState: Int]
+    /// The `joined` deliveries, by the state of the one that they joined, if that is still stored.
+    public var joined: [DeliveryState: Int] = [:]
     /// The dead and held deliveries, by state, then by receiver, those with the most first.
     public var undecided: [UndecidedStatus]
     public var events: Int

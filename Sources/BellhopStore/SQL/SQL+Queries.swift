@@ -100,6 +100,9 @@ extension SQL {
 
         static let openDeliveries = "SELECT state, count(*) FROM delivery WHERE state <> 'done' GROUP BY state"
 
+        /// How many deliveries joined each other one. Reads only the index.
+        static let joinedCounts = "SELECT reference, count(*) FROM delivery WHERE state = 'joined' GROUP BY reference"
+
         /// The dead and held deliveries, counted by state, receiver and reason.
         static let undecided = """
             SELECT state, receiver, json_extract(failure, '$.reason') AS reason, count(*) AS number FROM delivery

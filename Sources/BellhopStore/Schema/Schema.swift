@@ -135,6 +135,8 @@ enum Schema {
         CREATE INDEX delivery_write ON delivery (subject) WHERE effect = 'writes';
         CREATE INDEX delivery_made ON delivery (reference) WHERE effect = 'makes';
         CREATE INDEX delivery_making ON delivery (receiver, finished) WHERE effect = 'makes';
+        -- To count the deliveries that joined another, whose id is their reference.
+        CREATE INDEX delivery_joined ON delivery (reference, state) WHERE state = 'joined';
 
         -- Which deliveries wait for which, by id. Includes those dropped because one that they waited for was given up.
         CREATE TABLE delivery_wait (

@@ -89,15 +89,22 @@ struct StatusPage {
             ] + [DeliveryState.dead, .held].compactMap { undecided($0, limit: limit) })
     }
 
-    /// The numbers of deliveries by state: `3 done, 1 dead`.
+    /// The numbers of deliveries by state, and for joined ones also by the state of those that they joined:
+    /// `3 done, 40 joined (20 done, 20 dead), 1 dead`.
     static func deliveryCounts(_ status: JSON) -> String {
+        let joined = counts(status["joined"])
+        let all = counts(status["deliveries"]) { $0 == .joined && !joined.isEmpty ? " (\(joined))" : "" }
+        return all.isEmpty ? "none" : all
+    }
+
+    private static func counts(_ json: JSON?, note: (DeliveryState) -> String = { _ in "" }) -> String {
         let counts = DeliveryState.allCases.compactMap { state -> String? in
-            let count = status["deliveries"]?[state.rawValue]?.asInt ?? 0
+            let count = json?[state.rawValue]?.asInt ?? 0
             guard count > 0 else { return nil }
             let text = "\(count) \(state.rawValue)"
-            return state.needsPerson ? Paint.red(text) : text
+            return (state.needsPerson ? Paint.red(text) : text) + note(state)
         }
-        return counts.isEmpty ? "none" : counts.joined(separator: ", ")
+        return counts.joined(separator: ", ")
     }
 
     /// The receivers of the deliveries in a state that needs a person, and the reasons.

@@ -17,6 +17,7 @@ import Testing
         ("count of messages", SQL.Coalescing.count, "delivery_open (state=? AND head=? AND receiver=? AND rule=?"),
         ("next rule with messages", SQL.Coalescing.nextRule, "COVERING INDEX delivery_open"),
         ("next message of a lane", SQL.Coalescing.nextOfLane, "delivery_lane (lane_key=?"),
+        ("joined deliveries", SQL.Queries.joinedCounts, "USING COVERING INDEX delivery_joined"),
         ("first lease end", SQL.Deliveries.firstLeaseEnd, "delivery_open"),
         ("followers", SQL.Predecessors.followers, "PRIMARY KEY (after=?)"),
         ("readiness", SQL.Predecessors.readiness, "delivery_wait_delivery"),
