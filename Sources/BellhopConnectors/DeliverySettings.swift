@@ -52,7 +52,9 @@ extension ConnectionManifest {
                         Setting(
                             "above", .integer(1...100_000), required: true,
                             "The largest number of waiting messages that are sent one by one.")
-                    ]), "Sends waiting messages without `thread` as one message if there are more than a number."),
+                    ]),
+                    "Sends waiting messages without `thread` as one message if there are more than a number. It lists the titles of the first \(Message.Extent.short.lines) at most, and counts the others."
+                ),
                 Setting("quiet", .record(QuietTime.settings(except: .text)), "When messages to it are kept back."),
             ]
         }

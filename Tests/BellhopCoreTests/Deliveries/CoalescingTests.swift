@@ -12,6 +12,14 @@ import Testing
         #expect(one.text == [])
     }
 
+    @Test func `a coalesced message lists at most 20 titles, fewer if they are long, and counts the others`() {
+        let one = Message.coalesced((1...60).map(message), of: 60)
+        #expect(one.list?.items.map(\.plainText) == (1...20).map { "m\($0)" } && one.list?.more == 40)
+        let long = (1...60).map { Message(title: [.value("\($0) " + String(repeating: "long ", count: 30))]) }
+        let items = Message.coalesced(long, of: 60).list?.items.count ?? 0
+        #expect((1..<20).contains(items))
+    }
+
     @Test func `people beyond the limit of mentions are counted in the text`() {
         let one = Message.coalesced((1...30).map(message), of: 30, extent: .whole)
         #expect(one.mentions.count == 20)
