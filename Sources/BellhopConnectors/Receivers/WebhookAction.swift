@@ -68,7 +68,8 @@ public struct WebhookAction: Action {
         call.request.addTraceContext()
         do throws(Failure) {
             let response = try await hook.send(call.request, expecting: call.expected, at: attempt.now)
-            return Receipt("\(response.status) from \(hook.label)")
+            let receipt = Receipt("\(response.status) from \(hook.label)")
+            return isOwn ? receipt : receipt.ofAnotherHost
         } catch {
             throw isOwn ? error : error.ofAnotherHost
         }

@@ -14,11 +14,20 @@ public struct Receipt: Sendable, Hashable {
     public var reference: String?
     /// How the conversation of a message changed; nil if it did not.
     public var conversation: ConversationChange?
+    /// False if another host than the receiver's answered, so that the receipt says nothing about the receiver.
+    public var concernsReceiver = true
 
     public init(_ summary: String, reference: String? = nil, conversation: ConversationChange? = nil) {
         self.summary = summary
         self.reference = reference
         self.conversation = conversation
+    }
+
+    /// The receipt of another host than the receiver's: it does not close the receiver's circuit breaker.
+    public var ofAnotherHost: Receipt {
+        var receipt = self
+        receipt.concernsReceiver = false
+        return receipt
     }
 }
 

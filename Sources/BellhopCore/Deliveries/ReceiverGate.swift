@@ -195,7 +195,7 @@ extension Outcome {
     /// What the attempt shows about the receiver.
     fileprivate var evidence: Evidence {
         switch self {
-        case .delivered: .answer
+        case .delivered(let receipt): receipt.concernsReceiver ? .answer : .nothing
         case .interrupted: .nothing
         case .failed(let failure) where !failure.concernsReceiver: .nothing
         case .failed(let failure):

@@ -208,6 +208,26 @@ import Testing
         }
     }
 
+    @Test func `only an answer of the connection's own host says something about it`() async throws {
+        let simulation = Simulation { 0 }
+        try await simulation.serve { address in
+            let settings = Settings(["url": .string(address + "/webhook/own")])
+            let connectors = try await Connectors(
+                connections: [("hook", "webhook", settings)], sources: [], environment: .sample())
+            let other = "http://localhost:\(address.split(separator: ":").last ?? "")/webhook/other"
+            let concerned = try await connectors.inUse { connectors in
+                var concerned: [Bool] = []
+                for url in [address + "/webhook/path", other] {
+                    let delivery = SampleDelivery.webhook(["url": .string(url), "json": 1], to: "hook")
+                    let action = try #require(connectors.action(for: delivery))
+                    concerned.append(try await action.perform(delivery, attempt: SampleDelivery.first).concernsReceiver)
+                }
+                return concerned
+            }
+            #expect(concerned == [true, false])
+        }
+    }
+
     @Test func `a host in percent encoding is refused, because the client would decode it after the check`() {
         for host in ["%31%32%37.0.0.1", "127%2e0%2e0%2e1", "loc%61lhost", "[%3a%3a1]", "169.254.169.25%34"] {
             #expect(throws: HTTPAddress.Problem.self) { try HTTPAddress("https://\(host):8443/") }

@@ -101,6 +101,18 @@ import Testing
         #expect(room(&gate, 20).attempts > 1)
     }
 
+    @Test func `an answer of another host does not close the breaker, and does not interrupt the count of failures`() {
+        let other = Outcome.delivered(Receipt("200").ofAnotherHost)
+        var open = failing(5)
+        open.began(at: start + .seconds(10))
+        let change = open.ended(other, began: start + .seconds(10), at: start + .seconds(10))
+        #expect(change.closed == nil && open.isOnTrial(at: start + .seconds(10)))
+        var closed = failing(4)
+        _ = closed.ended(other, began: start, at: start)
+        let last = closed.ended(Self.timeout, began: start + .seconds(4), at: start + .seconds(4))
+        #expect(last.opened != nil)
+    }
+
     @Test func `repeated refusals pause a receiver once, until it is resumed`() {
         var gate = ReceiverGate("ops")
         let refusal = Outcome.failed(Failure(.goneOrHidden, .pauseReceiver, "404"))
