@@ -84,6 +84,11 @@ public enum Catalogue {
         Self.kind(kind)?.body?(message, delivery, settings)
     }
 
+    /// Whether messages to a kind of connection can have a mention, which otherwise is left out.
+    public static func canMention(_ mention: Message.Mention, kind: String) -> Bool {
+        Self.kind(kind)?.canMention(mention) ?? true
+    }
+
     /// The kinds of connection that support a kind of action.
     static func connections(taking action: String) -> [String] {
         connections.filter { $0.actions.contains(action) }.map(\.kind)

@@ -88,6 +88,8 @@ public struct ConnectionKind: Sendable {
     let logins: @Sendable (Settings) -> EventType?
     /// The request body for a message, without secrets; nil for a kind that does not take messages.
     let body: (@Sendable (Message, Delivery, Settings) -> JSON)?
+    /// Whether its messages can have a mention, which otherwise is left out.
+    let canMention: @Sendable (Message.Mention) -> Bool
 
     init(
         _ manifest: ConnectionManifest, login: @escaping @Sendable (Settings) -> LoginMethod,
@@ -109,12 +111,14 @@ public struct ConnectionKind: Sendable {
         logins: @escaping @Sendable (Settings) -> EventType? = { _ in nil },
         makeReportingAll make:
             @escaping @Sendable (String, Settings, ConnectorEnvironment) async throws(ConnectorErrors) -> any Connection,
-        body: (@Sendable (Message, Delivery, Settings) -> JSON)? = nil
+        body: (@Sendable (Message, Delivery, Settings) -> JSON)? = nil,
+        canMention: @escaping @Sendable (Message.Mention) -> Bool = { _ in true }
     ) {
         self.manifest = manifest.withDeliverySettings
         self.login = login
         self.make = make
         self.logins = logins
         self.body = body
+        self.canMention = canMention
     }
 }

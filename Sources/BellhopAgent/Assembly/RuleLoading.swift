@@ -93,6 +93,7 @@ public enum RuleLoading {
             largestDelivery: configuration.largestDelivery)
         context.silences = configuration.silences
         context.maxKeys = configuration.maxKeys
+        context.canMention = { Catalogue.canMention($0, kind: $1) }
         return context
     }
 

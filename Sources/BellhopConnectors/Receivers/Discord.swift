@@ -19,7 +19,8 @@ struct DiscordReceiver: HookReceiver {
         ServiceAddress("a Discord webhook", hosts: hosts, path: path, example: "https://discord.com/api/webhooks/…/…")
     }
     static let messages = MessageAbilities(
-        threads: .setting("channel", values: ["forum"], line: "channel: forum"), updates: .yes, mentions: .yes)
+        threads: .setting("channel", values: ["forum"], line: "channel: forum"), updates: .yes, mentions: .yes,
+        mentionForms: "write the number of a user or role, such as `user: 123456789012345678`, or `group:` with everyone or here")
 
     /// From `X-RateLimit-Limit` and `X-RateLimit-Reset-After` of a webhook's answers. Too many refusals lead to a ban.
     static let limits = DeliveryLimits(rate: Rate(count: 5, per: .seconds(2)))

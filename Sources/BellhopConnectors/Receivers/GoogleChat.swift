@@ -15,7 +15,9 @@ struct GoogleChatReceiver: HookReceiver {
             "a webhook of Google Chat", hosts: ["chat.googleapis.com"], path: "/v1/spaces/*/messages", query: ["key", "token"],
             example: "https://chat.googleapis.com/v1/spaces/…/messages?key=…&token=…")
     ]
-    static let messages = MessageAbilities(threads: .yes, mentions: .yes)
+    static let messages = MessageAbilities(
+        threads: .yes, mentions: .yes,
+        mentionForms: "write a user's number, such as `user: 123456789012345678901`, or `group: all`")
 
     /// The limit of a space for all apps together (Google Chat, *Usage limits*).
     static let limits = DeliveryLimits(rate: Rate(count: 60, per: .seconds(60)))

@@ -97,6 +97,13 @@ extension HookReceiver {
     var secrets: [String] { [] }
     func probes(of hook: Hook) -> [HookProbe] { [] }
     func action(_ kind: String, over hook: Hook) -> (any Action)? { nil }
+
+    /// Whether rendering keeps a mention: one that is not in the service's form is left out.
+    static func canMention(_ mention: Message.Mention) -> Bool {
+        let origin = MessageOrigin(delivery: "", rule: "", time: Timestamp(seconds: 0))
+        let messages = [[], [mention]].map { Message(title: [.text("Title")], mentions: $0) }
+        return render(messages[0], from: origin) != render(messages[1], from: origin)
+    }
 }
 
 /// The place of a message at its receiver. A conversation's first message is identified by the receiver's own reference
@@ -187,7 +194,7 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
             },
             body: { message, delivery, settings in
                 Receiver.body(Receiver.render(message, from: MessageOrigin(delivery)), message, delivery, settings)
-            })
+            }, canMention: { Receiver.canMention($0) })
     }
 
     private static var httpSettings: [Setting] {

@@ -20,7 +20,9 @@ struct MatrixReceiver: HookReceiver {
             "a homeserver of Matrix", hosts: ["matrix-client.matrix.org", "matrix.org"],
             example: "https://matrix-client.matrix.org")
     ]
-    static let messages = MessageAbilities(threads: .yes, updates: .yes, mentions: .yes)
+    static let messages = MessageAbilities(
+        threads: .yes, updates: .yes, mentions: .yes,
+        mentionForms: "write a user's whole id, such as `user: \"@ada:example.org\"`, or `group: room` for everybody")
 
     /// Synapse's default `rc_message`: 0.2 a second after a burst of 10.
     static let limits = DeliveryLimits(rate: Rate(count: 10, per: .seconds(50)))

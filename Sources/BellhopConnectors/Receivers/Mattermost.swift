@@ -15,7 +15,8 @@ struct MattermostReceiver: HookReceiver {
             "an incoming webhook of Mattermost", hosts: ["*.cloud.mattermost.com"], path: "/hooks/*",
             example: "https://….cloud.mattermost.com/hooks/…")
     ]
-    static let messages = MessageAbilities(mentions: .yes)
+    static let messages = MessageAbilities(
+        mentions: .yes, mentionForms: "write a name without spaces, such as `user: ada`; channel, here and all are groups")
 
     /// The default of `RateLimitSettings.PerSec` on servers that limit requests.
     static let limits = DeliveryLimits(rate: Rate(count: 10, per: .seconds(1)))

@@ -29,7 +29,9 @@ struct SlackReceiver: HookReceiver {
     static let messages = MessageAbilities(
         threads: .setting("token", values: nil, line: "token: xoxb-…"),
         updates: .setting("token", values: nil, line: "token: xoxb-…"),
-        mentions: .yes)
+        mentions: .yes,
+        mentionForms:
+            "write Slack's ids, such as `user: U0123456789` and `group: S0123456789`, or `group:` with here, channel or everyone")
 
     /// Slack accepts one message a second per channel and short bursts of undocumented length (Web API, *Rate limits*). A refusal
     /// says how long to wait.

@@ -27,7 +27,9 @@ struct TeamsReceiver: HookReceiver {
         This is the address of an Office 365 connector, which Microsoft has retired. In Teams, open the channel's Workflows, \
         choose "Send webhook alerts to a channel", and put the address of that workflow into `url`.
         """
-    static let messages = MessageAbilities(mentions: .yes)
+    static let messages = MessageAbilities(
+        mentions: .yes,
+        mentionForms: "write a user's address or Entra id, such as `user: ada@example.com`; groups cannot be mentioned")
 
     /// At most 4 requests in a second and 60 in 30 seconds (Microsoft, *Rate limiting for connectors*, which workflows share).
     static let limits = DeliveryLimits(rate: Rate(count: 4, per: .seconds(2)))

@@ -28,12 +28,18 @@ public struct MessageAbilities: Sendable, Hashable {
     public var resolves: Ability
     /// Whether it can notify people by name (`mentions`).
     public var mentions: Ability
+    /// How to write a mention, as an advice; nil if every user and group can be mentioned.
+    public var mentionForms: String?
 
-    public init(threads: Ability = .no, updates: Ability = .no, resolves: Ability = .no, mentions: Ability = .no) {
+    public init(
+        threads: Ability = .no, updates: Ability = .no, resolves: Ability = .no, mentions: Ability = .no,
+        mentionForms: String? = nil
+    ) {
         self.threads = threads
         self.updates = updates
         self.resolves = resolves
         self.mentions = mentions
+        self.mentionForms = mentionForms
     }
 
     /// The line of bellhop.yaml that would turn on the ability that this key of a message needs; nil if no setting can.
@@ -50,7 +56,7 @@ public struct MessageAbilities: Sendable, Hashable {
     public func with(_ settings: Settings) -> MessageAbilities {
         MessageAbilities(
             threads: threads.with(settings), updates: updates.with(settings), resolves: resolves.with(settings),
-            mentions: mentions.with(settings))
+            mentions: mentions.with(settings), mentionForms: mentionForms)
     }
 }
 

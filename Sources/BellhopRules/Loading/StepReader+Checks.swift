@@ -98,18 +98,14 @@ extension StepReader {
         let named = context.connections.filter { names.contains($0.name) }
         func warn(_ key: String, _ lacking: String, _ effect: String, unless isAble: (MessageAbilities) -> Bool) {
             guard let place = mapping[key] else { return }
-            // One warning for each kind of connection, because the help depends on the kind.
-            var reported: Set<String> = []
-            let unable = named.filter { !isAble($0.messages) }
-            for kind in unable.map(\.kind) where reported.insert(kind).inserted {
-                let alike = unable.filter { $0.kind == kind }
+            for alike in Self.byKind(named.filter { !isAble($0.messages) }) {
                 let line = alike[0].messages.line(for: key)
                 let reason = line.map { "support them only with `\($0)` in bellhop.yaml" } ?? "do not support them"
                 compiler.report(
                     Diagnostic(
                         .warning, code: "unused-\(key)",
                         "\(alike.map(\.name).listed) \(alike.count == 1 ? "has" : "have") no \(lacking): "
-                            + "connections of kind `\(kind)` \(reason)",
+                            + "connections of kind `\(alike[0].kind)` \(reason)",
                         at: Diagnostic.Place(place.key, file: compiler.file), help: effect))
             }
         }
@@ -118,6 +114,29 @@ extension StepReader {
         }
         warn("update", "updates of messages", "a new message is sent there") { $0.updates == .yes }
         warn("mentions", "mentions", "the message is sent there without them") { $0.mentions == .yes }
+        if let mentions = mapping["mentions"]?.value { checkMentions(mentions, named.filter { $0.messages.mentions == .yes }) }
+    }
+
+    /// Warns about written mentions that a receiver leaves out, because they are not in its own form.
+    private mutating func checkMentions(_ node: YAML.Node, _ receivers: [RuleContext.ConnectionFacts]) {
+        for pair in (node.items ?? [node]).flatMap({ $0.mapping?.pairs ?? [] }) {
+            guard let id = pair.value.scalarText, !id.isEmpty, !pair.value.isNull, !TemplateText.isTemplate(id),
+                let mention = ["user": Message.Mention.user(id), "group": .group(id)][pair.name]
+            else { continue }
+            for alike in Self.byKind(receivers.filter { !context.canMention(mention, $0.kind) }) {
+                compiler.report(
+                    Diagnostic(
+                        .warning, code: "unknown-mention",
+                        "\(alike.map(\.name).listed) cannot mention the \(pair.name) `\(id)`: "
+                            + "connections of kind `\(alike[0].kind)` need another form",
+                        at: Diagnostic.Place(pair.value, file: compiler.file), help: alike[0].messages.mentionForms))
+            }
+        }
+    }
+
+    /// The connections of each kind: they share one warning, because the help depends on the kind.
+    private static func byKind(_ connections: [RuleContext.ConnectionFacts]) -> [[RuleContext.ConnectionFacts]] {
+        connections.map(\.kind).unique().map { kind in connections.filter { $0.kind == kind } }
     }
 
     /// The arguments of an action; `data` of an event has the members that its type declares.

@@ -43,6 +43,32 @@ struct MentionTests {
         }
     }
 
+    @Test(
+        arguments: [
+            (
+                "slack", [Message.Mention.user("U0123456789"), .group("S0123456789"), .group("channel")],
+                [.user("@ada"), .group("ops")]
+            ),
+            ("teams", [.user("ada@example.com")], [.user("Ada Lovelace"), .group("ops")]),
+            (
+                "discord", [.user("123456789012345678"), .group("123456789012345678"), .group("here")],
+                [.user("ada"), .group("ops")]
+            ),
+            ("mattermost", [.user("ada"), .group("channel")], [.user("Ada Lovelace"), .user("all")]),
+            ("googlechat", [.user("123456789012345678901"), .group("all")], [.user("Ada Lovelace"), .group("ops")]),
+            ("telegram", [.user("ada_lovelace"), .user("123456789")], [.user("Ada Lovelace"), .group("ops")]),
+            ("matrix", [.user("@ada:example.org"), .group("room")], [.user("ada"), .group("ops")]),
+            ("opsgenie", [.user("ada@example.com"), .group("ops")], []), ("webhook", [.user("Ada Lovelace"), .group("ops")], []),
+        ] as [(String, [Message.Mention], [Message.Mention])])
+    func `a kind says which mentions it leaves out, and how to write them`(
+        _ kind: String, _ shown: [Message.Mention], _ leftOut: [Message.Mention]
+    ) {
+        #expect(shown.filter { !Catalogue.canMention($0, kind: kind) } == [])
+        #expect(leftOut.filter { Catalogue.canMention($0, kind: kind) } == [])
+        let messages = Catalogue.kind(kind)?.manifest.messages
+        #expect(messages?.mentions == .yes && (messages?.mentionForms == nil) == leftOut.isEmpty)
+    }
+
     @Test func `Discord may notify only the mentioned users`() {
         var message = SampleMessage.titled("Title")
         message.mentions = [.user("123456789012345678")]

@@ -35,7 +35,7 @@ enum Fixture {
     ])
 
     static func context(isOpen: Bool = false) -> RuleContext {
-        RuleContext(
+        var context = RuleContext(
             sources: isOpen
                 ? []
                 : [
@@ -52,7 +52,9 @@ enum Fixture {
                     .init(name: "chat", kind: "slack", actions: ["notify"]),
                     .init(
                         name: "forum", kind: "discord", actions: ["notify"],
-                        messages: .init(threads: .setting("channel", values: ["forum"], line: "channel: forum"))),
+                        messages: .init(
+                            threads: .setting("channel", values: ["forum"], line: "channel: forum"), mentions: .yes,
+                            mentionForms: "write the number of a user or role")),
                     .init(name: "hook", kind: "webhook", actions: ["webhook"]),
                     .init(name: "inner", kind: "webhook", actions: ["webhook"], allowsPrivate: true),
                     .init(name: "board", kind: "teams", actions: ["notify"]),
@@ -61,6 +63,8 @@ enum Fixture {
             actions: actions, timeZone: .utc, timeZoneName: "UTC", zone: { zones[$0] }, assumed: isOpen ? assumed : nil,
             queryHint: { text, _ in text.contains("^") ? ("this is a query", "write it elsewhere") : nil },
             calendars: isOpen ? nil : ["office": office])
+        context.canMention = { mention, kind in kind != "discord" || mention == .user("123456789012345678") }
+        return context
     }
 
     /// Mondays to Fridays from 8 to 12 and from 13 to 17:30 in UTC.
