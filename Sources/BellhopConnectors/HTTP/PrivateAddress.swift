@@ -2,7 +2,7 @@ import Glibc
 import NIOCore
 import NIOPosix
 
-/// Addresses outside the public internet: this machine, local networks, and the metadata services of clouds.
+/// Addresses outside the public internet: all of this machine's own, local networks, and the metadata services of clouds.
 enum PrivateAddress {
     /// The reason why an address is refused.
     enum Refused: Error, Sendable {
@@ -28,16 +28,32 @@ enum PrivateAddress {
     /// Throws if an address of a current or planned connection is private.
     static func check(_ address: SocketAddress?) throws(Refused) {
         guard let address else { throw .address("an unknown address") }
-        if isPrivate(address) { throw .address(address.ipAddress ?? "a socket of this machine") }
+        if isPrivate(address, own: ownAddresses()) { throw .address(address.ipAddress ?? "a socket of this machine") }
     }
 
-    static func isPrivate(_ address: SocketAddress) -> Bool {
+    /// - Parameter own: the addresses of this machine, which are private even if they are public on the internet: a service that
+    ///   listens there may be meant for this machine only.
+    static func isPrivate(_ address: SocketAddress, own: Set<[UInt8]> = []) -> Bool {
+        bytes(of: address).map { isPrivate($0, own) } ?? true
+    }
+
+    /// The 4 or 16 bytes of an address; nil for a socket of this machine.
+    static func bytes(of address: SocketAddress) -> [UInt8]? {
         switch address {
         // After the family and the port (ip(7)), and the flow label too (ipv6(7)).
-        case .v4(let address): withUnsafeBytes(of: address.address) { isPrivate(v4: Array($0[4..<8])) }
-        case .v6(let address): withUnsafeBytes(of: address.address) { isPrivate(v6: Array($0[8..<24])) }
-        case .unixDomainSocket: true
+        case .v4(let address): withUnsafeBytes(of: address.address) { Array($0[4..<8]) }
+        case .v6(let address): withUnsafeBytes(of: address.address) { Array($0[8..<24]) }
+        case .unixDomainSocket: nil
         }
+    }
+
+    /// The addresses of this machine's network interfaces, which may change at any time.
+    static func ownAddresses() -> Set<[UInt8]> {
+        Set(((try? System.enumerateDevices()) ?? []).compactMap { $0.address.flatMap(bytes) })
+    }
+
+    private static func isPrivate(_ bytes: [UInt8], _ own: Set<[UInt8]>) -> Bool {
+        own.contains(bytes) || (bytes.count == 4 ? isPrivate(v4: bytes) : isPrivate(v6: bytes, own))
     }
 
     private static func isPrivate(v4 bytes: [UInt8]) -> Bool {
@@ -54,18 +70,18 @@ enum PrivateAddress {
         }
     }
 
-    private static func isPrivate(v6 bytes: [UInt8]) -> Bool {
+    private static func isPrivate(v6 bytes: [UInt8], _ own: Set<[UInt8]>) -> Bool {
         let isZero = { (range: Range<Int>) in bytes[range].allSatisfy { $0 == 0 } }
         // IPv4 addresses embedded in IPv6: mapped, translated, compatible (with `::` and `::1`), NAT64, 6to4, Teredo.
-        if isZero(0..<10), bytes[10] == 0xff, bytes[11] == 0xff { return isPrivate(v4: Array(bytes[12...])) }
-        if isZero(0..<8), bytes[8] == 0xff, bytes[9] == 0xff, isZero(10..<12) { return isPrivate(v4: Array(bytes[12...])) }
+        if isZero(0..<10), bytes[10] == 0xff, bytes[11] == 0xff { return isPrivate(Array(bytes[12...]), own) }
+        if isZero(0..<8), bytes[8] == 0xff, bytes[9] == 0xff, isZero(10..<12) { return isPrivate(Array(bytes[12...]), own) }
         if isZero(0..<12) { return true }
         if bytes[0] == 0, bytes[1] == 0x64, bytes[2] == 0xff, bytes[3] == 0x9b {
-            return !isZero(4..<12) || isPrivate(v4: Array(bytes[12...]))
+            return !isZero(4..<12) || isPrivate(Array(bytes[12...]), own)
         }
         if bytes[0] == 0x20, bytes[1] == 0x01, bytes[2] < 0x02 { return true }  // protocol assignments, among them Teredo
         if bytes[0] == 0x01, isZero(1..<8) { return true }  // discarded
-        if bytes[0] == 0x20, bytes[1] == 0x02 { return isPrivate(v4: Array(bytes[2..<6])) }
+        if bytes[0] == 0x20, bytes[1] == 0x02 { return isPrivate(Array(bytes[2..<6]), own) }
         if bytes[0] & 0xfe == 0xfc || bytes[0] == 0xff { return true }  // unique local, multicast
         return bytes[0] == 0xfe && bytes[1] & 0x80 == 0x80  // link-local, and the former site-local
     }

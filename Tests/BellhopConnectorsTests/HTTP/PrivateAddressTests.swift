@@ -32,6 +32,18 @@ import Testing
         #expect(!PrivateAddress.isPrivate(try SocketAddress(ipAddress: text, port: 443)))
     }
 
+    @Test func `this machine's own addresses are private, also in IPv6, even if they are public on the internet`() throws {
+        let own = Set(
+            try ["8.8.4.4", "2a00::1"].compactMap { PrivateAddress.bytes(of: try SocketAddress(ipAddress: $0, port: 1)) })
+        for (text, isPrivate) in [
+            ("8.8.4.4", true), ("::ffff:8.8.4.4", true), ("64:ff9b::808:404", true), ("2002:808:404::", true), ("2a00::1", true),
+            ("8.8.8.8", false), ("2a00::2", false), ("10.0.0.1", true),
+        ] {
+            #expect(PrivateAddress.isPrivate(try SocketAddress(ipAddress: text, port: 443), own: own) == isPrivate, "\(text)")
+        }
+        #expect(PrivateAddress.ownAddresses().contains([127, 0, 0, 1]))
+    }
+
     private static func send(
         to address: String, _ connection: HTTPConnection
     ) async throws -> TransportError? {
