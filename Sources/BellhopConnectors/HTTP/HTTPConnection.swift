@@ -57,7 +57,8 @@ public final class HTTPConnection: HTTPExchange {
         settings.httpVersion = .http1Only
         settings.connectionPool.retryConnectionEstablishment = false
         settings.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
-        // Checked again here, because a name may resolve differently now. A proxy's own address may be private.
+        // Checked again here, because a name may resolve differently now: before any byte of http, and after the handshake of https,
+        // since AsyncHTTPClient 1.37.0 calls nothing between connecting and TLS. A proxy's own address may be private.
         let refusesPrivate = configuration.refusesPrivate && configuration.proxy == nil
         settings.http1_1ConnectionDebugInitializer = { channel in
             let checked = channel.eventLoop.makeCompletedFuture {
