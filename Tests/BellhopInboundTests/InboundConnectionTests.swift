@@ -97,6 +97,14 @@ private final class Collector: ChannelInboundHandler, Sendable {
         #expect(stranger.first?.hasPrefix("HTTP/1.1 401 ") == true, "\(stranger)")
     }
 
+    @Test func `a request of HTTP 1.0 that expects 100 Continue gets only its answer`() async throws {
+        let asking = Self.request.replacing("HTTP/1.1", with: "HTTP/1.0").replacing(
+            "Content-Length", with: "Expect: 100-continue\r\nConnection: close\r\nContent-Length")
+        let answer = try await exchange((asking, "")).rest
+        #expect(answer.hasPrefix("HTTP/1.") && answer.split(separator: "\r\n").first?.contains(" 202 ") == true, "\(answer)")
+        #expect(!answer.contains("100 Continue"), "\(answer)")
+    }
+
     @Test func `the answer to HEAD has no body`() async throws {
         let answer = try await exchange(("HEAD /in/deploys HTTP/1.1\r\nHost: x\r\n\r\n", ""))
         #expect(answer.rest.hasPrefix("HTTP/1.1 405 ") && answer.rest.hasSuffix("\r\n\r\n"), "\(answer)")

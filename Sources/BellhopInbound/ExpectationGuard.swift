@@ -1,0 +1,36 @@
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOHTTP1
+
+/// Hummingbird's channel for HTTP/1, with an ``ExpectationGuard`` behind the decoder.
+struct GuardedChannel: ServerChildChannel {
+    let http: HTTP1Channel
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
+        http.setup(channel: channel, logger: logger).flatMapThrowing { value in
+            let pipeline = channel.pipeline.syncOperations
+            let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+            try pipeline.addHandler(ExpectationGuard(), position: .after(decoder))
+            return value
+        }
+    }
+
+    func handle(value: HTTP1Channel.Value, logger: Logger) async { await http.handle(value: value, logger: logger) }
+}
+
+/// Drops the field `Expect` of a request of HTTP/1.0, which knows no 100 Continue and must get none (RFC 9110, 10.1.1).
+///
+/// A channel handler, because the requests that the server is given no longer have a version.
+final class ExpectationGuard: ChannelInboundHandler, Sendable {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard case .head(var head) = unwrapInboundIn(data), head.version == .http1_0, head.headers.contains(name: "Expect") else {
+            return context.fireChannelRead(data)
+        }
+        head.headers.remove(name: "Expect")
+        context.fireChannelRead(wrapInboundOut(.head(head)))
+    }
+}
