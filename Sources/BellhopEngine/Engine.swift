@@ -88,6 +88,8 @@ public struct Engine: Service {
     }
 
     /// Runs until asked to stop; then starts nothing new and finishes what is in flight.
+    ///
+    /// - Throws: ``StoreError`` if outcomes could not be stored until the end.
     public func run() async throws {
         let stop = StopFlag()
         let bells = context.bells
@@ -103,6 +105,7 @@ public struct Engine: Service {
             bells.dispatcher.ring()
         }
         await context.storeEventsOrDrop()
+        if let error = dispatcher.unstored { throw error }
     }
 
     /// Runs all loops except the dispatcher. They may be cancelled between two turns, and during a poll.

@@ -196,6 +196,34 @@ import Testing
         #expect(claim.first?.attempt.lastUncertain == TestClock().now)
     }
 
+    @Test func `a stop fails if outcomes could not be stored, and says that their deliveries may be made again`() async throws {
+        let bench = try Bench()
+        bench.store.fail { $0 == .finish ? .before : nil }
+        let action = ScriptedAction()
+        try await bench.enqueue([TestDelivery("a"), TestDelivery("b")])
+        let engine = Engine(
+            bench.context, shelf: RuleShelf(), sources: [], limits: .init(lease: .days(1)), grace: .seconds(20),
+            actions: { _ in action })
+        let (group, running) = runAsService(engine)
+        try await waitUntil { action.count == 2 }
+        await group.triggerGracefulShutdown()
+        let isOver = StopFlag()
+        Task {
+            _ = await running.result
+            isOver.raise()
+        }
+        while !isOver.isRaised {
+            await bench.settle()
+            await bench.clock.advance(by: .seconds(1))
+        }
+        let error = await #expect(throws: StoreError.self) { try await running.value }
+        #expect(error?.kind == .full)
+        #expect(
+            error?.message
+                == "2 outcomes of deliveries could not be stored before the agent stopped, so these may be made again: A test lets finish fail."
+        )
+    }
+
     @Test func `a hanging source stops no other source and does not keep the engine from ending`() async throws {
         let bench = try Bench()
         let action = ScriptedAction()

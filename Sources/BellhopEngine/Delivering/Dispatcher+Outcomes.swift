@@ -24,14 +24,15 @@ extension Dispatcher {
 
     /// Stores how attempts ended, even if the task is cancelled.
     func conclude(_ batch: [AttemptRecord]) async {
-        var left = batch
+        var (left, error): ([AttemptRecord], StoreError?) = (batch, nil)
         // An outcome that is never stored counts as unknown when the lease ends, and the attempt may be repeated. So retry until then.
         while true {
-            left = await uncancelled { [left] in await keep(left) }
+            (left, error) = await uncancelled { [left] in await keep(left) }
             let now = context.clock.now
             left.removeAll { now >= $0.ended.claim.lease.until }
             guard !left.isEmpty, await context.pauseAfterStoreError() else { break }
         }
+        if let error, !left.isEmpty { endedAttempts.abandon(left.count, error) }
         leave(batch)
         context.bells.dispatcher.ring()
     }
@@ -53,21 +54,35 @@ extension Dispatcher {
             events: events)
     }
 
-    /// Records how attempts ended (T4); returns those that the store did not accept.
-    private func keep(_ records: [AttemptRecord]) async -> [AttemptRecord] {
+    /// Records how attempts ended (T4); returns those that the store did not accept, with its latest error.
+    private func keep(_ records: [AttemptRecord]) async -> (left: [AttemptRecord], error: StoreError?) {
         do throws(StoreError) {
             let kept = try await context.store.finish(records.map(\.finish))
             stored(records, kept)
-            return []
+            return ([], nil)
         } catch {
             guard records.count > 1 else {
                 context.report(error, doing: "storing an outcome")
-                return records
+                return (records, error)
             }
             // One outcome that cannot be stored must not stop the others.
-            var left: [AttemptRecord] = []
-            for record in records { left += await keep([record]) }
-            return left
+            var (left, latest): ([AttemptRecord], StoreError?) = ([], nil)
+            for record in records {
+                let kept = await keep([record])
+                left += kept.left
+                latest = kept.error ?? latest
+            }
+            return (left, latest)
+        }
+    }
+
+    /// Why outcomes were not stored before the dispatcher ended; nil if all were.
+    var unstored: StoreError? {
+        endedAttempts.abandoned.map { count, error in
+            StoreError(
+                error.kind,
+                "\(counted(count, "outcome")) of deliveries could not be stored before the agent stopped, so these may be made again: \(error.message)"
+            )
         }
     }
 
@@ -151,6 +166,7 @@ final class EndedAttempts: Sendable {
         /// Attempts that began, and whose outcome was neither stored nor given up.
         var open = 0
         var isClaiming = false
+        var abandoned: (count: Int, error: StoreError)?
         var waiter: CheckedContinuation<[EndedAttempt]?, Never>?
     }
 
@@ -169,6 +185,14 @@ final class EndedAttempts: Sendable {
             return state.open == 0 ? state.takeWaiter() : nil
         }
         waiter?.resume(returning: nil)
+    }
+
+    /// How many outcomes were given up before their leases ended, and why the store did not accept the latest; nil if none was.
+    var abandoned: (count: Int, error: StoreError)? { state.withLock { $0.abandoned } }
+
+    /// Records that outcomes are given up before their leases end.
+    func abandon(_ count: Int, _ error: StoreError) {
+        state.withLock { $0.abandoned = (($0.abandoned?.count ?? 0) + count, error) }
     }
 
     /// Adds an ended attempt. True if the dispatcher should wake to store its outcome.
