@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopRules
 import BellhopStore
 import BellhopTesting
 import Testing
@@ -48,6 +49,34 @@ import Testing
         #expect(webhook.at("request", "body", "title") == "New: INC0010001")
         #expect(webhook.at("request", "body", "fields") == [["name": "Priority", "value": "2"]])
         #expect(try await shown(whole: false, kind: "slack")["request"] == nil)
+    }
+
+    @Test func `the history of an event says which pause each of its deliveries waits for`() async throws {
+        let (store, clock) = (try Stores.inMemory(), TestClock())
+        let event = Event(
+            id: Event.ID("e1"), type: .taskCreated, source: "tasks", subject: "task/1", time: clock.now, data: [:])
+        try await store.append([event])
+        let deliveries = ["ops", "snow", "mail"].enumerated().map { step, receiver in
+            var delivery = Delivery(
+                id: Delivery.ID(
+                    occasion: Occasion.event(event.id).id, rule: "tell", step: StepPath(index: step), receiver: receiver),
+                revision: "1", action: "log", arguments: .values(["text": "x"]), task: nil, lane: receiver,
+                createdAt: clock.now)
+            if receiver == "snow" { delivery.effect = .makes }
+            return delivery
+        }
+        try await store.route(Routing(deliveries: deliveries))
+        let pause = ReceiverStop(receiver: "ops", cause: .person, since: clock.now, until: nil, why: "The channel moves.")
+        try await store.pause(ReceiverPause(pause))
+        try await store.pause(Pause(.writes, since: clock.now, why: "upgrade"))
+        var answer = Inquirer(store: store, clock: clock).answer(.history(HistoryQuery(event: "e1")))
+        guard case .rows(let rows) = try await answer.next() else {
+            Issue.record("no rows")
+            return
+        }
+        let shown = ExplanationFacts(rows: rows, end: [:]).deliveries
+        let causes = Dictionary(uniqueKeysWithValues: shown.map { ($0.receiver, $0.stop?["cause"]?.asString ?? "") })
+        #expect(causes == ["ops": "person", "snow": "writes", "mail": ""])
     }
 
     @Test func `the request shows the destination of the message, and no secret`() async throws {

@@ -170,7 +170,7 @@ import Testing
 
     @Test func `receivers are shown with their rate and backlog, and as resting or paused`() async throws {
         let fixture = try await ConsoleFixture()
-        _ = try await fixture.happen(["One", "Two", "Three"], initial: .available)
+        let events = try await fixture.happen(["One", "Two", "Three"], initial: .available)
         let browser = try await fixture.logIn(as: .operator)
         let row = await fixture.api("GET", "/receivers").json["receivers"]?.asArray?.first { $0["receiver"] == "ops" }
         #expect(row?["waiting"] == 3 && row?["rate"] == "20/s" && row?["stopped"] == .null)
@@ -192,6 +192,8 @@ import Testing
         #expect(resting.contains("data-label=\"Rate\">20/s</td>") && resting.contains("data-label=\"Backlog\">3</td>"))
         #expect(await browser.post("/receivers/ops/pause").status == 303)
         #expect(await browser.get("/receivers").text.contains("<strong class=\"bad\">paused</strong>"))
+        let event = await browser.get("/events/\(events[1].id.text)").text
+        #expect(event.contains("<strong class=\"bad\">paused</strong> "))
     }
 
     @Test func `a pause of all writes is shown, and can be ended on the same page`() async throws {

@@ -134,21 +134,23 @@ public struct InquiryAnswer: Sendable {
         query.after = last.place
         query.limit = asked.limit - records.count
         inquiry = .deliveries(query)
+        var rows: [JSON] = []
+        for record in records {
+            var json = asked.id == nil ? record.json : record.json(sentTo: inquirer.connection(record.delivery.id.receiver))
+            json["place"] = .int(record.place)
+            if let stop = try await stop(of: record) { json["stopped"] = stop }
+            rows.append(json)
+        }
+        return .rows(rows)
+    }
+
+    /// The pause of all writes or the stop of the receiver for which the delivery waits, if it waits for one.
+    private mutating func stop(of record: DeliveryRecord) async throws(StoreError) -> JSON? {
+        guard record.state == .available else { return nil }
         if stops == nil { stops = try await inquirer.stops() }
         if writesPause == nil { writesPause = .some(try await inquirer.store.pauses().first { $0.subject == .writes }) }
-        return .rows(
-            records.map { record in
-                let receiver = record.delivery.id.receiver
-                var json = asked.id == nil ? record.json : record.json(sentTo: inquirer.connection(receiver))
-                json["place"] = .int(record.place)
-                guard record.state == .available else { return json }
-                if let pause = writesPause ?? nil, record.delivery.effect != nil {
-                    json["stopped"] = pause.json
-                } else if let stop = stops?[receiver] {
-                    json["stopped"] = stop.json
-                }
-                return json
-            })
+        if let pause = writesPause ?? nil, record.delivery.effect != nil { return pause.json }
+        return stops?[record.delivery.id.receiver]?.json
     }
 
     private mutating func audit(_ asked: AuditQuery) async throws(StoreError) -> Piece {
@@ -165,7 +167,11 @@ public struct InquiryAnswer: Sendable {
     /// First all rows in one piece, then the other facts.
     private mutating func history(_ query: HistoryQuery) async throws(StoreError) -> Piece {
         if let historyEnd { return .end(historyEnd) }
-        let facts = ExplanationFacts(try await inquirer.store.history(query))
+        let history = try await inquirer.store.history(query)
+        var facts = ExplanationFacts(history)
+        for (place, record) in history.deliveries.enumerated() {
+            facts.deliveries[place].stop = try await stop(of: record)
+        }
         historyEnd = facts.end
         return .rows(facts.rows)
     }

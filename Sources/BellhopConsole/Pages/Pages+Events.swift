@@ -235,7 +235,7 @@ struct ExplanationView {
                 "<li>\(context.time(attempt.at)) \(t(attempt.outcome)) \(attempt.detail)</li>"
             }
             return
-                "<li>\(context.state(delivery.state.rawValue, delivery.joined)) \(context.link("deliveries", delivery.id, text: "\(delivery.action) → \(delivery.receiver)")) <span class=\"long\">\(delivery.content)</span><ul>\(attempts)</ul></li>"
+                "<li>\(context.state(delivery.state.rawValue, delivery.joined)) \(delivery.stop.flatMap { context.stop($0) }) \(context.link("deliveries", delivery.id, text: "\(delivery.action) → \(delivery.receiver)")) <span class=\"long\">\(delivery.content)</span><ul>\(attempts)</ul></li>"
         }
         return """
             <details\(rule.deliveries.isEmpty ? "" : " open" as HTML)><summary>\(context.ruleLink(rule.rule)) · <strong>\(t(rule.verdict.rawValue))</strong> \(t.sentence(rule.reason))</summary>

@@ -103,6 +103,7 @@ extension ExplainedDelivery {
         if let answer { json["answer"] = .string(answer) }
         if let joined { json["joined"] = joined.json }
         if let silence { json["silence"] = .string(silence) }
+        if let stop { json["stopped"] = stop }
         json["attempts"] = .array(
             attempts.map {
                 [
@@ -126,6 +127,7 @@ extension ExplainedDelivery {
         answer = json["answer"]?.asString
         joined = json["joined"].flatMap(JoinedDelivery.init(json:))
         silence = json["silence"]?.asString
+        stop = json["stopped"]
         attempts = (json["attempts"]?.asArray ?? []).compactMap { json in
             guard let at = json["time"]?.asMoment else { return nil }
             return Attempt(

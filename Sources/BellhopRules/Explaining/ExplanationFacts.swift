@@ -174,6 +174,8 @@ public struct ExplainedDelivery: Sendable, Hashable {
     public var joined: JoinedDelivery?
     /// The silence that kept it back.
     public var silence: String?
+    /// The pause of all writes or the stop of the receiver for which it waits, as `bellhop deliveries --json` prints it.
+    public var stop: JSON?
     public var attempts: [Attempt] = []
 
     /// An attempt that ended.

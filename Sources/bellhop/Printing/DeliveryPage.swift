@@ -52,18 +52,21 @@ struct DeliveryPage {
         }
         add("receipt", delivery["receipt"]?.asString)
         add("finished", delivery["finished"]?.asString)
-        if delivery["state"] == "available" { add("next try", nextTry) }
+        if delivery["state"] == "available" {
+            add("next try", delivery["stopped"].map { Self.nextTry(after: $0, to: text("receiver")) } ?? text("next"))
+        }
         if delivery["finished"]?.isNull ?? true { add("expires", text("expires")) }
         return story
     }
 
-    /// The time of the next attempt, or the reason why it waits.
-    private var nextTry: String {
-        guard let stop = delivery["stopped"] else { return text("next") }
+    /// When the next attempt comes after a pause of all writes or a stop of the receiver, and why.
+    static func nextTry(after stop: JSON, to receiver: String) -> String {
         let why = stop["why"]?.asString ?? ""
-        if let until = stop["until"]?.asString { return "\(until), because \(text("receiver")) rests: \(why)" }
+        if let until = stop["until"]?.asString { return "\(until), because \(receiver) rests: \(why)" }
         let since = stop["since"]?.asString ?? ""
-        return "after `bellhop resume \(text("receiver"))`; it is paused since \(since): \(why)"
+        return stop["cause"] == "writes"
+            ? "after `bellhop resume --writes`; writes to tasks are paused since \(since): \(why)"
+            : "after `bellhop resume \(receiver)`; it is paused since \(since): \(why)"
     }
 
     private var sent: [String] {

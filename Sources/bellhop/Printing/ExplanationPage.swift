@@ -75,7 +75,7 @@ struct ExplanationPage {
 
     func lines(_ delivery: ExplainedDelivery, rule: String?) -> [String] {
         let content = delivery.content.isEmpty ? "" : " “\(delivery.content.singleLine.visible.cut(to: 60))”"
-        let next = delivery.next.map { ", due \(zone.dateAndClock($0))" } ?? ""
+        let next = next(delivery).map { ", \($0)" } ?? ""
         let silence = delivery.silence.map { " by silence \($0.visible)" } ?? ""
         let answer = delivery.attempts.isEmpty ? delivery.answer.map { ": \($0.singleLine.visible)" } ?? "" : ""
         let replay = delivery.occasion.replayed != nil ? "replayed: " : ""
@@ -86,5 +86,12 @@ struct ExplanationPage {
                 "        attempt \(attempt.number) at \(zone.dateAndClock(attempt.at)): \(attempt.outcome): "
                     + attempt.detail.singleLine.visible
             }
+    }
+
+    /// When it is tried next.
+    private func next(_ delivery: ExplainedDelivery) -> String? {
+        guard let stop = delivery.stop else { return delivery.next.map { "due \(zone.dateAndClock($0))" } }
+        let next = DeliveryPage.nextTry(after: stop, to: delivery.receiver)
+        return "next try " + next.singleLine.withLocalTimes(in: zone)
     }
 }
