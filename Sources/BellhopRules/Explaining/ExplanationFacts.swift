@@ -55,9 +55,11 @@ public struct ExplanationFacts: Sendable {
                 guard let rule = entry["rule"]?.asString else { continue }
                 turns.append(Turn(of: rule, isPause: act == "pause", at: row.at))
             } else if entry["kind"] == "attempt", let id = entry["delivery"]?.asString {
+                // The store counts some attempts twice, and from 1 again after a person's retry.
+                let next = (attempts[id]?.last?.number ?? 0) + 1
                 attempts[id, default: []].append(
                     ExplainedDelivery.Attempt(
-                        number: entry["attempt"]?.asInt ?? 0, at: row.at, outcome: entry["outcome"]?.asString ?? "",
+                        number: max(next, entry["attempt"]?.asInt ?? 0), at: row.at, outcome: entry["outcome"]?.asString ?? "",
                         detail: entry["detail"]?.asString ?? ""))
             }
         }
@@ -180,6 +182,7 @@ public struct ExplainedDelivery: Sendable, Hashable {
 
     /// An attempt that ended.
     public struct Attempt: Sendable, Hashable {
+        /// Counts on over retries by people.
         public var number: Int64
         public var at: Timestamp
         public var outcome: String
