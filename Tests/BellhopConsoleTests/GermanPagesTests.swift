@@ -13,6 +13,7 @@ import Testing
         + BackTestJobs.Job.State.allCases.map(\.rawValue) + AuditAct.allCases.map(\.rawValue)
         + AttemptOutcome.allCases.map(\.rawValue) + StoreStatus.WaitStatus.Part.allCases.map(\.rawValue)
         + ["schedule", "existing", "attempt", "live", "shadow", "canary", "off", "active", "paused"]
+        + ["sent", "empty", "released"]
 
     @Test func `each name of a state, a verdict, an act and a kind has a German word`() {
         #expect(Self.names.filter { Words.german[$0] == nil } == [])

@@ -34,7 +34,7 @@ public struct BackTestReport: Sendable {
         }
         for delivery in made.released {
             guard let place = held.removeValue(forKey: delivery.id), delivery.initial != .available else { continue }
-            deliveries.setState(delivery.initial.name, at: place)
+            deliveries.setState(delivery.initial.outcome, at: place)
         }
     }
 }

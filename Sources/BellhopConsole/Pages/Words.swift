@@ -70,6 +70,7 @@ struct Words: Sendable {
         "held": "zurückgehalten",
         "available": "bereit", "waiting": "wartend", "running": "läuft", "done": "erledigt", "dead": "aufgegeben",
         "shadow": "im Schatten",
+        "sent": "gesendet", "empty": "leer", "released": "später gesendet",
         "silenced": "stumm", "quiet": "in Ruhezeit", "dropped": "verworfen", "joined": "zusammengefasst",
         "gone": "nicht mehr aufbewahrt", "off": "aus", "canary": "Probelauf",
         "Log in with a token. `bellhop console token` makes one.":

@@ -9,7 +9,7 @@ public struct BackTestTally: TrialObserver {
         public var lastError: String?
         /// The number of its decisions by verdict.
         public var verdicts: [DecisionRecord.Verdict: Int] = [:]
-        /// Its deliveries by their initial state.
+        /// Its deliveries by their outcome; `released` are those that a quiet time held and that were sent at its end.
         public var deliveries: [String: Int] = [:]
         public var latest: Delivery?
         /// How many of its keys were dropped, because it had more than it may remember.
@@ -24,7 +24,7 @@ public struct BackTestTally: TrialObserver {
     let counted: Set<String>?
     var zone: TimeZoneTable = .utc
     public private(set) var rules: [String: OfRule] = [:]
-    /// The deliveries by the day on which they were made.
+    /// The deliveries except empty messages, by the day on which they were made.
     public private(set) var days: [String: Int] = [:]
     /// The deliveries by receiver, by the group of their task and by task. Of each, only the names with the most deliveries are
     /// kept.
@@ -79,9 +79,10 @@ public struct BackTestTally: TrialObserver {
 
     mutating func count(_ delivery: Delivery, group: String?, isReleased: Bool) {
         guard isCounted(delivery.id.rule) else { return }
-        let state = isReleased && delivery.initial == .available ? "released" : delivery.initial.name
-        rules[delivery.id.rule, default: OfRule()].deliveries[state, default: 0] += 1
-        if isReleased { return }
+        let outcome = delivery.initial.outcome
+        let isSentLater = isReleased && delivery.initial == .available
+        rules[delivery.id.rule, default: OfRule()].deliveries[isSentLater ? "released" : outcome, default: 0] += 1
+        if isReleased || outcome == "empty" { return }
         rules[delivery.id.rule, default: OfRule()].latest = delivery
         days[zone.local(delivery.createdAt).date.description, default: 0] += 1
         Self.count(delivery.id.receiver, in: &receivers)

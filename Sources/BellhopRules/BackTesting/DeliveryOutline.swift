@@ -1,6 +1,6 @@
 public import BellhopCore
 
-/// The identity of a delivery and its initial state.
+/// The identity of a delivery and its outcome.
 public struct DeliveryOutline: Sendable, Hashable {
     public var rule: String
     /// The occasion without places on the bus, which may differ between two back-tests.
@@ -8,6 +8,7 @@ public struct DeliveryOutline: Sendable, Hashable {
     public var step: StepPath
     public var receiver: String
     public var action: String
+    /// Its outcome.
     public var state: String
     /// The number of its task.
     public var task: String?
@@ -16,7 +17,7 @@ public struct DeliveryOutline: Sendable, Hashable {
     public init(_ delivery: Delivery) {
         occasion = delivery.id.occasion.withoutPlaces
         (rule, step, receiver) = (delivery.id.rule, delivery.id.step, delivery.id.receiver)
-        (action, state) = (delivery.action, delivery.initial.name)
+        (action, state) = (delivery.action, delivery.initial.outcome)
         (task, time) = (delivery.task?.number, delivery.createdAt)
     }
 
@@ -68,6 +69,17 @@ public struct DeliveryOutlines: Sendable, Hashable {
     public mutating func setState(_ state: String, at place: Int) { first[place].state = state }
 
     public var json: JSON { .array(first.map(\.json)) }
+}
+
+extension Delivery.InitialState {
+    /// What becomes of a delivery in a back-test, where everything that is sent arrives: `sent`, `empty`, or the name of the state.
+    public var outcome: String {
+        switch self {
+        case .available: "sent"
+        case .done(let receipt) where receipt.summary == Message.notSent: "empty"
+        case .done, .shadow, .silenced, .quiet, .dropped, .dead: name
+        }
+    }
 }
 
 extension Occasion.ID {

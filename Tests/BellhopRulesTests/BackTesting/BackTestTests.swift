@@ -3,7 +3,7 @@ import Testing
 
 @testable import BellhopRules
 
-@Suite struct BackTestMemoryTests {
+@Suite struct BackTestTests {
     private static let rules = """
         rule: tell
         on: task_created
@@ -28,6 +28,28 @@ import Testing
             id: "e\(number)")
         event.time = Fixture.start + .seconds(6 * number)
         return StoredEvent(sequence: Int64(number + 1), event: event)
+    }
+
+    @Test func `a message without lines counts as empty, and not for its day, its receiver or its task`() throws {
+        let rules = """
+            rule: digest
+            on: task_created
+            from: my-work
+            do:
+              - notify:
+                  to: ops
+                  title: T
+                  list: {of: "tasks.filter(t, t.number == 'x')", as: t, item: "${{ t.number }}"}
+                  skip_empty: true
+              - log: x
+            """
+        var test = BackTest(try Fixture.book(rules), from: Fixture.start)
+        _ = test.feed([event(1)])
+        let made = test.finish(at: Fixture.start + .seconds(60)).deliveries
+        #expect(made.map { DeliveryOutline($0).state } == ["empty", "sent"])
+        #expect(test.tally.rules["digest"]?.deliveries == ["empty": 1, "sent": 1])
+        #expect(test.tally.receivers == ["log": 1] && Array(test.tally.days.values) == [1])
+        #expect(Array(test.tally.tasks.values) == [1] && test.tally.rules["digest"]?.latest?.action == "log")
     }
 
     @Test func `a back-test's memory does not grow with the number of events, and no run is lost`() throws {
