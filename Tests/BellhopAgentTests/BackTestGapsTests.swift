@@ -11,8 +11,10 @@ import Testing
         try RuleBook.load(text)
     }
 
-    private func report(first: Duration? = .zero, hasEarlier: Bool = true, unreadable: Int = 0) -> BackTestReport {
-        var report = BackTestReport(since: start, until: start + .days(1))
+    private func report(
+        of span: Duration = .days(1), first: Duration? = .zero, hasEarlier: Bool = true, unreadable: Int = 0
+    ) -> BackTestReport {
+        var report = BackTestReport(since: start, until: start + span)
         report.first = first.map { start + $0 }
         report.hasEarlier = hasEarlier
         report.unreadable = unreadable
@@ -42,6 +44,9 @@ import Testing
         #expect(try sentences([], report(first: .seconds(7200), hasEarlier: false)).count == 1)
         #expect(try sentences([], report(first: .seconds(7200), hasEarlier: true)) == [])
         #expect(try sentences([], report(first: .seconds(60), hasEarlier: false)) == [])
+        let late = try sentences([], report(of: .seconds(1800), first: .seconds(600), hasEarlier: false))
+        #expect(late == ["The store has no events before \(time(600))."])
+        #expect(try sentences([], report(of: .seconds(1800), first: .seconds(60), hasEarlier: false)) == [])
     }
 
     @Test func `events that cannot be read are counted`() throws {

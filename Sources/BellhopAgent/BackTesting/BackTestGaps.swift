@@ -92,7 +92,8 @@ struct BackTestGaps {
     /// - Parameter other: the tally of the rules that these are compared with.
     func sentences(of book: RuleBook, _ report: BackTestReport, other: BackTestTally? = nil) -> [String] {
         var found: [String] = []
-        if !report.hasEarlier, let first = report.first, first > report.since + .seconds(3600) {
+        let span = report.until - report.since
+        if !report.hasEarlier, let first = report.first, first > report.since + min(.seconds(3600), span / 24) {
             found.append("The store has no events before \(first.rfc3339).")
         }
         if report.unreadable > 0 { found.append("Events that cannot be read: \(report.unreadable).") }

@@ -73,7 +73,9 @@ struct BackTestPage {
 
     private func print(_ difference: DeliveryDifference) {
         Console.data("")
-        if difference.isEmpty { return Console.data("The same deliveries as with the other rules: \(difference.same).") }
+        if difference.isEmpty {
+            return Console.data("No difference from the other rules. Deliveries that are the same: \(difference.same).")
+        }
         Console.data(Paint.bold("Compared with the other rules") + " (deliveries that are the same: \(difference.same)):")
         for line in difference.lines(zone: zone) {
             let paint: Paint = line.mark == "+" ? .green : line.mark == "-" ? .red : .yellow
