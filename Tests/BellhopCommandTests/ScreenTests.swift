@@ -186,6 +186,7 @@ import Testing
         if failing > 0 {
             let first = lines.first { $0.hasPrefix("source-") }
             #expect(first?.contains("failing") == true)
+            #expect(lines[2].hasPrefix("! The source source-0 is failing"))
         }
         #expect(page.needsNoAction == (failing == 0))
     }
@@ -225,6 +226,16 @@ import Testing
             #expect(lines.contains { $0.hasPrefix("chat-4 rests until 2026-01-05 08:30:05, and 4 deliveries wait for it:") })
             #expect(lines.contains { $0.hasSuffix("a minute is over.") })
         }
+    }
+
+    @Test func `beside a receiver that a person paused, the failures do not say that nothing needs a person`() {
+        var status: JSON.Object = ["agent": ["pid": 7], "needs": []]
+        func failing() -> [String] { StatusPage(.object(status), zone: .utc, width: nil).failing }
+        #expect(failing().last == "Nothing needs a person.")
+        status["stopped"] = [
+            ["receiver": "chat", "cause": "person", "since": "2026-01-05T08:30:05Z", "waiting": 1, "why": "paused by hand"]
+        ]
+        #expect(failing().last == "chat is paused since 2026-01-05 08:30:05, and 1 delivery waits for it: paused by hand")
     }
 
     @Test func `a rule that is turned off is marked`() {

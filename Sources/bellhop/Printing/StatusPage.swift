@@ -17,26 +17,25 @@ struct StatusPage {
     var needsNoAction: Bool { (status["needs"]?.asArray ?? []).isEmpty }
 
     /// The problems that need a person.
-    var needs: [String] { needsNoAction ? ["Nothing needs a person."] : lines(ofNeeds: sentences, atMost: .max) }
+    var needs: [String] { needsNoAction ? [Self.noNeeds] : lines(ofNeeds: sentences, atMost: .max) }
+
+    private static let noNeeds = "Nothing needs a person."
 
     var whole: [String] {
         parts([
-            head, sources(limit: .max), rules(limit: .max), waits(limit: .max), upcoming,
-            quiet(limit: .max) + paused + stopped(limit: .max),
-            totals(limit: .max),
-            lines(ofNeeds: beside, atMost: .max),
+            head, lines(ofNeeds: beside, atMost: .max), sources(limit: .max), rules(limit: .max), waits(limit: .max), upcoming,
+            quiet(limit: .max) + paused + stopped(limit: .max), totals(limit: .max),
         ])
     }
 
     var failing: [String] {
         let failing = allSources.filter(Self.isFailing)
         let rules = allRules.filter(Self.isFailing)
-        let parts = [
-            head, failing.isEmpty ? [] : table(ofSources: failing) + reasons(failing),
+        let found = parts([
+            lines(ofNeeds: beside, atMost: .max), failing.isEmpty ? [] : table(ofSources: failing) + reasons(failing),
             rules.isEmpty ? [] : table(ofRules: rules) + ruleErrors(rules), paused + stopped(limit: .max),
-            needsNoAction ? needs : lines(ofNeeds: beside, atMost: .max),
-        ]
-        return self.parts(parts)
+        ])
+        return parts([head, found.isEmpty && needsNoAction ? [Self.noNeeds] : found])
     }
 
     /// At most this many lines, if the screen has 80 columns or more.
@@ -50,7 +49,7 @@ struct StatusPage {
         let others = [head, totals, needs, stopped].filter { !$0.isEmpty }
         let room = max(lines - others.reduce(0) { $0 + $1.count } - others.count - 1 - 2, 4)
         let ruleRoom = min(allRules.count, max(room / 2, room - allSources.count))
-        return parts([head, sources(limit: room - ruleRoom), rules(limit: ruleRoom), stopped, totals, needs])
+        return parts([head, needs, sources(limit: room - ruleRoom), rules(limit: ruleRoom), stopped, totals])
     }
 
     private func parts(_ parts: [[String]]) -> [String] { Array(parts.filter { !$0.isEmpty }.joined(separator: [""])) }
