@@ -8,8 +8,8 @@ struct Eval: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "eval", abstract: "Try an expression: its value, its type, and the value of each part.",
         discussion: """
-            An expression can use the same names as in a rule: those of an event, or of a task as it is now. Without an event or \
-            a task, it can use the tasks of all sources, the time and the functions.
+            An expression can use the same names as in a rule: those of an event, or of a task as last polled. Without an event \
+            or a task, it can use the tasks of all sources, the time and the functions.
 
             Without an expression, the command reads one from each line of its input; on a terminal, with history and \
             completion.
@@ -21,7 +21,7 @@ struct Eval: DataCommand {
     @Option(help: "The event to evaluate it for: its id, or the start of one.")
     var event: String?
 
-    @Option(help: "The task to evaluate it for: its number or sys_id.")
+    @Option(help: "The task to evaluate it for, as last polled: its number or sys_id.")
     var task: String?
 
     @Argument(help: "The expression, such as 'task.priority <= 2'.")
@@ -53,6 +53,7 @@ struct Eval: DataCommand {
         if let event { try await session.look(atEvent: event) }
         if let task { try await session.look(atTask: task) }
         if let expression {
+            if task != nil, !output.json { Console.note(session.about) }
             if let code = await answer(expression, session) { throw ExitCode(code.rawValue) }
             return
         }
@@ -164,7 +165,7 @@ struct Eval: DataCommand {
     private static let help = """
         An expression, or:
           :event ID    look at an event: its id, or the start of one
-          :task NUMBER look at a task as it is now: its number or sys_id
+          :task NUMBER look at a task as last polled: its number or sys_id
           :help        this
           :quit        end, as Ctrl-D does
         """

@@ -33,9 +33,9 @@ struct EvalSession: Sendable {
     }
 
     mutating func look(atTask name: String) async throws(CommandError) {
-        let (task, source) = try await subjects.task(name)
-        bench = ExpressionBench(context, subject: .task(task, source: source))
-        about = "Looking at \(task.number) of \(source), \(task.title).".visible
+        let task = try await subjects.task(name)
+        bench = ExpressionBench(context, subject: .task(task.snapshot, source: task.source))
+        about = task.sentence
     }
 
     func completion(before text: String) -> ExpressionCompletion {

@@ -18,7 +18,7 @@ struct Render: DataCommand {
     @Option(help: "A stored event: its id, or the start of one.")
     var event: String?
 
-    @Option(help: "A task as it is now: its number or sys_id.")
+    @Option(help: "A task as last polled: its number or sys_id.")
     var task: String?
 
     @Option(help: "Only what goes to this connection.")
@@ -38,12 +38,14 @@ struct Render: DataCommand {
         guard names.contains(rule) else { throw CommandError(.problem, Suggestion.unknown("rule", rule, among: names.sorted())) }
         let subjects = StoredSubjects(config: config, context: workspace.context)
         let subject: RuleBook.RenderingSubject
+        var polled: PolledTask?
         if let event {
             subject = .event(try await subjects.event(event))
         } else {
             let sources = book.rules.first { $0.name == rule }?.sources ?? []
             let found = try await subjects.task(task ?? "", preferred: sources)
-            subject = .task(found.task, source: found.source)
+            subject = .task(found.snapshot, source: found.source)
+            polled = found
         }
         guard let run = book.render(rule, for: subject, tasks: try await subjects.tasks(), at: SystemClock().now) else { return }
         let link = try config.storeLink()
@@ -53,6 +55,7 @@ struct Render: DataCommand {
             let receivers = run.deliveries.map(\.id.receiver)
             if deliveries.isEmpty { throw CommandError(.problem, nothing(to: to, receivers, Array(link.connections.keys))) }
         }
+        if let polled, !output.json { Console.note(polled.sentence) }
         show(run, deliveries.map { $0.rendered(to: link.connections[$0.id.receiver]) })
         if !run.errors.isEmpty { throw ExitCode(CommandError.Code.problem.rawValue) }
     }

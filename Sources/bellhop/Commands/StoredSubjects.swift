@@ -2,6 +2,21 @@ import BellhopAgent
 import BellhopCore
 import BellhopRules
 
+/// A task as its source was last polled.
+struct PolledTask: Sendable {
+    var snapshot: Snapshot
+    var source: String
+    /// The time of that poll, if it is known.
+    var polled: Timestamp?
+    var zone: TimeZoneTable
+
+    /// Says which task a command looks at, and how old the facts are.
+    var sentence: String {
+        let time = polled.map { " at \(zone.dateAndClock($0))" } ?? ""
+        return "Looking at \(snapshot.number) of \(source), as last polled\(time): \(snapshot.title).".visible
+    }
+}
+
 /// Finds events and tasks that a person names, in the agent's store.
 struct StoredSubjects: Sendable {
     let config: ConfigOptions
@@ -23,9 +38,9 @@ struct StoredSubjects: Sendable {
         return StoredEvent(sequence: json["sequence"]?.asInt ?? 0, event: event)
     }
 
-    /// A task that a source shows now, by its number or sys_id.
+    /// A task that a source showed when it was last polled, by its number or sys_id.
     /// - Parameter preferred: the sources to prefer, such as those of a rule.
-    func task(_ name: String, preferred: [String] = []) async throws(CommandError) -> (task: Snapshot, source: String) {
+    func task(_ name: String, preferred: [String] = []) async throws(CommandError) -> PolledTask {
         let sources = context.sources.filter { preferred.contains($0.name) } + context.sources
         let found = try await shown(name)
         let first = sources.lazy.compactMap { source in found.first { $0.scope == source.scope } }.first ?? found.first
@@ -34,15 +49,21 @@ struct StoredSubjects: Sendable {
             let help = Suggestion.didYouMean(name, among: numbers).map { ": \($0)" } ?? "."
             throw CommandError(.problem, "No source shows a task \(name.visible) now" + help)
         }
-        return (task.snapshot, sources.first { $0.scope == scope }?.name ?? task.source)
+        let polled = try await statuses().first { $0["scope"]?.asString == scope.text }?["last_poll"]?.asString
+        return PolledTask(
+            snapshot: task.snapshot, source: sources.first { $0.scope == scope }?.name ?? task.source,
+            polled: polled.flatMap { Timestamp(rfc3339: $0) }, zone: try config.storeLink().zone)
+    }
+
+    private func statuses() async throws(CommandError) -> [JSON] {
+        try await config.storeLink().answer(.status)["sources"]?.asArray ?? []
     }
 
     /// The tasks of all sources that were polled; empty without a configuration.
     func tasks() async throws(CommandError) -> [Scope.ID: [Snapshot]] {
         guard !context.isOpen else { return [:] }
         var tasks: [Scope.ID: [Snapshot]] = [:]
-        for source in try await config.storeLink().answer(.status)["sources"]?.asArray ?? []
-        where source["baseline"] == .bool(true) {
+        for source in try await statuses() where source["baseline"] == .bool(true) {
             if let scope = source["scope"]?.asString { tasks[Scope.ID(text: scope)] = [] }
         }
         for (scope, task) in try await shown(nil) { tasks[scope, default: []].append(task.snapshot) }
