@@ -1,7 +1,7 @@
 public import BellhopCore
 import CEL
 
-/// The deliveries that the steps of a rule would make for one event or task, without regard to `when`, `once`, silences and so on.
+/// The deliveries that the steps of a rule would make for one event, task or due schedule, without regard to `when`, `once`, silences and so on.
 public struct RenderedRun: Sendable {
     /// Those of a step that cannot be rendered are dead, or messages with the error.
     public var deliveries: [Delivery]
@@ -12,11 +12,18 @@ public struct RenderedRun: Sendable {
 }
 
 extension RuleBook {
-    /// The event or task for which a rule is rendered.
+    /// The event, task or schedule for which a rule is rendered.
     public enum RenderingSubject: Sendable {
         case event(StoredEvent)
         /// A task as it is now, as in the event for which the rule would run.
         case task(Snapshot, source: String)
+        /// No event and no task: the rule's schedule is due, and no event came since it was due before.
+        case schedule
+    }
+
+    /// Whether a rule can be rendered for its schedule alone.
+    public func runsBySchedule(_ rule: String) -> Bool {
+        self.rule(named: rule).map { $0.schedule != nil && $0.time.each == nil } ?? false
     }
 
     /// Renders the steps of a rule with the same code that routes; nil if there is no such rule. Pure.
@@ -40,6 +47,7 @@ extension RuleBook {
                     events: [event], event: 0, task: task))
         } else {
             decider.frame.move(to: 0)
+            if case .schedule = subject, rule.readsDigest { decider.frame.give(Digest(events: [])) }
         }
         decider.activation.workLeft = RuleBook.workPerRun
         decider.activation.begin(decider.frame)
@@ -51,6 +59,8 @@ extension RuleBook {
     private func event(for subject: RenderingSubject, of rule: Rule, at now: Timestamp) -> StoredEvent {
         switch subject {
         case .event(let event): return event
+        case .schedule:
+            return StoredEvent(sequence: 0, event: .scheduleDue(rule: rule.name, .init(due: now, missed: 0), at: now))
         case .task(let task, let source):
             let types: [EventType] = [.taskCreated, .taskChanged, .taskReturned, .taskRemoved]
             let instance = context.sources.first { $0.name == source }?.instance ?? ""

@@ -7,7 +7,8 @@ struct Render: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "render", abstract: "Show what a rule sends for an event or a task, to each receiver.",
         discussion: """
-            Renders the steps with the agent's own code, and sends nothing. It uses the present rule files. If the rule would not run, \
+            Renders the steps with the agent's own code, and sends nothing. It uses the present rule files. A rule with a schedule needs \
+            no event and no task, unless it runs for `each` task of a list. If the rule would not run, \
             the command says why and still renders the steps; `once`, `throttle`, silences and the like are ignored. With --json, \
             each delivery has the exact body of its request, without secrets.
             """)
@@ -28,7 +29,7 @@ struct Render: DataCommand {
     var rule: String
 
     func validate() throws {
-        if (event == nil) == (task == nil) { throw ValidationError("Give --event ID or --task NUMBER.") }
+        if event != nil, task != nil { throw ValidationError("A rule is rendered for an event or a task: give one of them.") }
     }
 
     func run() async throws {
@@ -41,11 +42,16 @@ struct Render: DataCommand {
         var polled: PolledTask?
         if let event {
             subject = .event(try await subjects.event(event))
-        } else {
+        } else if let task {
             let sources = book.rules.first { $0.name == rule }?.sources ?? []
-            let found = try await subjects.task(task ?? "", preferred: sources)
+            let found = try await subjects.task(task, preferred: sources)
             subject = .task(found.snapshot, source: found.source)
             polled = found
+        } else if book.runsBySchedule(rule) {
+            subject = .schedule
+        } else {
+            throw CommandError(
+                .usage, "Rule \(rule.visible) is rendered for an event or a task: give --event ID or --task NUMBER.")
         }
         guard let run = book.render(rule, for: subject, tasks: try await subjects.tasks(), at: SystemClock().now) else { return }
         let link = try config.storeLink()
