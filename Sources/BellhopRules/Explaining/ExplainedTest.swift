@@ -55,7 +55,7 @@ public struct ExplainedTest: Sendable {
                 CaseDraft.candidates(of: subjects, until: end, in: $0, testing: names, by: book, context)
             }
             for place in drafts.indices {
-                drafts[place].only = names == all ? [] : names.sorted()
+                drafts[place].only = rule == nil && names == all ? [] : names.sorted()
                 drafts[place].silences = drafts[place].silences(among: silences, testing: names)
             }
             return drafts

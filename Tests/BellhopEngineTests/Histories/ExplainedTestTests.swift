@@ -120,6 +120,16 @@ import Testing
         #expect(!test.text.contains("hourly"), "\(test.text)")
     }
 
+    @Test func `a generated case for one rule names it, also if its file has no other rule`() async throws {
+        let agent = try await TestAgent(Story.shadow.rules)
+        try await agent.put("a")
+        try await agent.wait(1)
+        let one = try await caseOfLastTask(in: agent, by: Story.shadow.rules, rule: "r")
+        let all = try await caseOfLastTask(in: agent, by: Story.shadow.rules)
+        #expect(one.problems == [] && one.text.contains("only:"), "\(one.text)")
+        #expect(all.problems == [] && !all.text.contains("only:"), "\(all.text)")
+    }
+
     @Test func `a generated case expects the run of a silence, and not a message that a quiet time dropped`()
         async throws
     {
