@@ -40,23 +40,40 @@ struct Initialise: AsyncParsableCommand {
 
     func run() async throws {
         if folder != "." { try Files.makeFolder(folder) }
-        try put("bellhop.yaml", Self.configurationText(instance: instance ?? ConfigurationManifest.placeholder, chat: chat))
+        let isNew = try put(
+            "bellhop.yaml", Self.configurationText(instance: instance ?? ConfigurationManifest.placeholder, chat: chat))
         try Files.makeFolder(folder == "." ? "rules" : "\(folder)/rules")
-        for rule in ShippedRules.all { try put("rules/\(rule.name)", rule.text) }
-        let steps =
-            (instance == nil
-                ? ["Write your instance's name into bellhop.yaml, where it says \(ConfigurationManifest.placeholder)."] : []) + [
-                "bellhop login snow            asks for your user name and password, tries them, and stores them"
-            ] + StarterReceiver(kind: chat).steps + [
-                "bellhop check && bellhop test", "bellhop notify ops            sends a test message", "bellhop run",
-            ]
+        var hasNewRules = false
+        for rule in ShippedRules.all {
+            if try put("rules/\(rule.name)", rule.text) { hasNewRules = true }
+        }
+        if !isNew {
+            let needs =
+                "The new rules need its connection `ops` and its sources `my-work` and `incidents`: "
+                + "`bellhop check` says what is missing."
+            Console.note("\nbellhop.yaml was not changed. \(hasNewRules ? needs : "Nothing was written.")")
+        }
         Console.note("\nNext:")
-        for (index, step) in steps.enumerated() { Console.note("  \(index + 1). \(step)") }
+        for (index, step) in steps(isNew: isNew).enumerated() { Console.note("  \(index + 1). \(step)") }
     }
 
-    private func put(_ name: String, _ text: String) throws(CommandError) {
+    /// What the user does next. Only a new configuration is known.
+    private func steps(isNew: Bool) -> [String] {
+        guard isNew else { return ["bellhop check && bellhop test", "bellhop run"] }
+        let name = "Write your instance's name into bellhop.yaml, where it says \(ConfigurationManifest.placeholder)."
+        return (instance == nil ? [name] : []) + [
+            "bellhop login snow            asks for your user name and password, tries them, and stores them"
+        ] + StarterReceiver(kind: chat).steps + [
+            "bellhop check && bellhop test", "bellhop notify ops            sends a test message", "bellhop run",
+        ]
+    }
+
+    /// Writes a file; false if there was one.
+    private func put(_ name: String, _ text: String) throws(CommandError) -> Bool {
         let path = folder == "." ? name : "\(folder)/\(name)"
-        Console.data(try Files.create(path, text) ? "wrote \(path)" : "kept  \(path), which was there already")
+        let isNew = try Files.create(path, text)
+        Console.data(isNew ? "wrote \(path)" : "kept  \(path), which was there already")
+        return isNew
     }
 
     static func configurationText(instance: String, chat: String = "slack", project: String = ProjectLine.makeID()) -> String {
