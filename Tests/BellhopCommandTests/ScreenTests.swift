@@ -238,6 +238,21 @@ import Testing
         #expect(failing().last == "chat is paused since 2026-01-05 08:30:05, and 1 delivery waits for it: paused by hand")
     }
 
+    @Test func `the list of silences shows when a silence really ended, and that one whose time is over has ended`() {
+        let now = Timestamp(seconds: 1_767_603_600)
+        func row(_ ended: Duration?, _ ends: Duration, isActive: Bool = false) -> [String] {
+            let silence = Silence(starts: now - .days(1), ends: now + ends, reason: "", by: "ann")
+            var json = SilenceRecord(silence, ended: ended.map { now + $0 }).json
+            json["active"] = .bool(isActive)
+            return Array(SilenceList.row(.object(json), in: .utc, at: now)[1...3])
+        }
+        let start = "2026-01-04 09:00:00"
+        #expect(row(nil, .seconds(60), isActive: true) == ["active", start, "2026-01-05 09:01:00"])
+        #expect(row(.seconds(-60), .seconds(60)) == ["ended", start, "2026-01-05 08:59:00"])
+        #expect(row(.seconds(-10), .seconds(-60)) == ["ended", start, "2026-01-05 08:59:00"])
+        #expect(row(nil, .seconds(-60)) == ["ended", start, "2026-01-05 08:59:00"])
+    }
+
     @Test func `a rule that is turned off is marked`() {
         let status: JSON = ["rules": [["rule": "tell", "runs": 1, "off": true], ["rule": "ask", "runs": 1, "off": false]]]
         let lines = StatusPage(status, zone: .utc, width: 80).whole

@@ -122,20 +122,25 @@ struct SilenceList: DataCommand {
         if output.json { return Console.json(answer) }
         let silences = answer["silences"]?.asArray ?? []
         if silences.isEmpty { return Console.note("There are no silences.") }
-        let zone = link.zone
+        let now = SystemClock().now
         var table = Table([
             .init("ID"), .init("STATE", rank: 3), .init("STARTS", rank: 4), .init("ENDS", rank: 1), .init("KEPT", rank: 2),
             .init("BY", rank: 5), .init("COVERS", rank: 6), .init("REASON", rank: 7),
         ])
-        for silence in silences {
-            let state = silence["ended"] != nil ? "ended" : silence["active"] == true ? "active" : "ahead"
-            table.add([
-                silence["id"]?.asString ?? "", state, silence["starts"].words(in: zone), silence["ends"].words(in: zone),
-                "\(silence["kept"]?.asInt ?? 0)", (silence["by"]?.asString ?? "").singleLine, Self.covered(silence),
-                (silence["reason"]?.asString ?? "").singleLine,
-            ])
-        }
+        for silence in silences { table.add(Self.row(silence, in: link.zone, at: now)) }
         table.print()
+    }
+
+    /// One silence as a row. One that a person ended shows when that was.
+    static func row(_ silence: JSON, in zone: TimeZoneTable, at now: Timestamp) -> [String] {
+        // An agent that was away ends a silence late.
+        let end = ["ends", "ended"].compactMap { silence[$0]?.asString.flatMap { Timestamp(rfc3339: $0) } }.min()
+        let isOver = silence["ended"] != nil || end.map { $0 <= now } ?? false
+        return [
+            silence["id"]?.asString ?? "", isOver ? "ended" : silence["active"] == true ? "active" : "ahead",
+            silence["starts"].words(in: zone), end.map(zone.dateAndClock) ?? "-", "\(silence["kept"]?.asInt ?? 0)",
+            (silence["by"]?.asString ?? "").singleLine, covered(silence), (silence["reason"]?.asString ?? "").singleLine,
+        ]
     }
 
     /// `rule urgent, to ops, when …`.
