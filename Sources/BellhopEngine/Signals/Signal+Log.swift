@@ -182,7 +182,7 @@ extension Signal {
             ]
         case .breakerTrial(let receiver), .receiverResumed(let receiver): ["receiver": "\(receiver)"]
         case .breakerClosed(let stop): ["receiver": "\(stop.receiver)", "since": "\(stop.since)"]
-        case .receiverPaused(let stop): ["receiver": "\(stop.receiver)", "by": "\(stop.cause.rawValue)", "error": "\(stop.why)"]
+        case .receiverPaused(let stop): ["receiver": "\(stop.receiver)", "by": "\(stop.cause.rawValue)", "reason": "\(stop.why)"]
         case .coalesced(let receiver, let count): ["receiver": "\(receiver)", "count": "\(count)"]
         case .leaseLost(let delivery): delivery.metadata
         case .rescued(let count): ["count": "\(count)"]
