@@ -31,6 +31,19 @@ import Testing
         #expect(Events.summary(event, in: .utc).count <= 500)
     }
 
+    @Test func `an event without a task is shown with whole values, and the names of those that have no room`() {
+        let data: JSON.Object = [
+            "number": 7, "lines": .array(Array(repeating: ["item": "bed", "count": 2], count: 20)), "to": ["city": "Bonn"],
+            "note": .string(String(repeating: "long ", count: 20)), "due": "2026-01-05T09:00:00Z", "more": [],
+        ]
+        let event = Event(
+            id: Event.ID("e"), type: EventType("order"), source: "shop", subject: "7", time: Timestamp(seconds: 0), data: data)
+        #expect(
+            Events.summary(event, in: .utc)
+                == "number: 7, to: {\"city\":\"Bonn\"}, note: \(String(repeating: "long ", count: 11))long…, "
+                + "due: 2026-01-05 09:00:00, more: []; not shown: lines")
+    }
+
     @Test func `an overdue wait is said to end with the next poll, or once its rule is resumed`() {
         var status: JSON.Object = Self.status(sources: 1, failing: 0, rules: 1).asObject ?? [:]
         status["paused"] = [["rule": "up", "since": "2026-01-05T09:00:00Z", "why": "x"]]

@@ -205,7 +205,7 @@ struct Events: DataCommand {
         default:
             guard let task = event.task else {
                 if let error = data[.error]?[.message]?.asString { return error.singleLine }
-                return JSON.object(data).text.singleLine.cut(to: 120)
+                return members(of: data).withLocalTimes(in: zone).singleLine.cut(to: 500)
             }
             let number = task.number.isEmpty ? task.key.text : task.number
             if let comment = data[.comment] {
@@ -216,6 +216,23 @@ struct Events: DataCommand {
             words = "\(number) \(event.changesInWords ?? task.title + note(text(.reason)))"
         }
         return words.singleLine.cut(to: 500)
+    }
+
+    /// The members of an event's data as far as there is room, and the names of the others. Only a text is cut.
+    private static func members(of data: JSON.Object) -> String {
+        var (shown, others): ([String], [String]) = ([], [])
+        var room = 160
+        for (name, value) in data {
+            let member = "\(name): \(value.asString?.cut(to: 60) ?? value.text)"
+            if member.count <= room {
+                shown.append(member)
+                room -= member.count + 2
+            } else {
+                others.append(name)
+            }
+        }
+        let parts = [shown.joined(separator: ", "), others.isEmpty ? "" : "not shown: \(others.joined(separator: ", "))"]
+        return parts.filter { !$0.isEmpty }.joined(separator: "; ")
     }
 }
 
