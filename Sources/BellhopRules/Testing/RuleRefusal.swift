@@ -35,7 +35,11 @@ struct RuleRefusal {
         let name = event.map { "`\($0.event.type.name)`" } ?? "a due timer"
         let what = name + (line.map { " (line \($0))" } ?? " at \(now.formatted(in: rule.zone))")
         switch reason {
-        case .trigger: return ["rule `\(rule.name)`: \(triggerWords) \(what)"]
+        case .trigger:
+            let types = rule.summary.types
+            let isMeant = event?.event.type == .taskCreated && types.contains(.taskReturned) && !types.contains(.taskCreated)
+            let hint = isMeant ? "; a removed task comes back as `task_returned`" : ""
+            return ["rule `\(rule.name)`: \(triggerWords) \(what)\(hint)"]
         case .stopped(let record):
             let words = record.words(of: rule, namesEvents: false)
             let stops = [.once, .throttled].contains(record.verdict)

@@ -35,6 +35,18 @@ import Testing
         #expect(try details("key == 'b1'") == [what, "  key  \"a1\""])
     }
 
+    @Test func `a rule for returning tasks says that a removed task is not created again`() throws {
+        let given = "\(Self.event)\n      - task_removed: {task: {id: a1, number: INC1}}\n\(Self.event)"
+        let test = "tests:\n  - name: t\n    given:\n\(given)\n    expect:\n      - comment: {}"
+        let found = try Fixture.results(test, of: "rule: r\non: task_returned\n\(Self.doing)").flatMap(\.problems)
+        #expect(
+            found.flatMap(\.details) == [
+                "rule `r`: `on` does not name `task_created` (line 4); a removed task comes back as `task_returned`",
+                "rule `r`: `on` does not name `task_removed` (line 5)",
+                "rule `r`: `on` does not name `task_created` (line 6); a removed task comes back as `task_returned`",
+            ])
+    }
+
     @Test func `the throttle that stopped a run is named, with the time of the run before`() throws {
         let given = [Self.event, "      - wait: 10m", Self.event].joined(separator: "\n")
         let expect = "      - comment: {}\n      - comment: {}"
