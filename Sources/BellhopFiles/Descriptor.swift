@@ -20,13 +20,14 @@ public enum Descriptor {
     public static func read(_ file: Int32, atMost limit: Int = .max) throws(SystemError) -> [UInt8] {
         var bytes: [UInt8] = []
         while bytes.count < limit {
-            var count = 0
+            var (count, error) = (0, SystemError(0))
             let part = [UInt8](unsafeUninitializedCapacity: min(16384, limit - bytes.count)) { buffer, filled in
                 count = Glibc.read(file, buffer.baseAddress, buffer.count)
+                if count < 0 { error = SystemError() }
                 filled = max(0, count)
             }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw SystemError() }
+            if count < 0, error.code == EINTR { continue }
+            guard count >= 0 else { throw error }
             if count == 0 { break }
             if bytes.isEmpty { bytes = part } else { bytes += part }
         }
