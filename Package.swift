@@ -224,7 +224,7 @@ if Context.environment["BELLHOP_BENCHMARKS"] != nil {
             dependencies: [
                 "BellhopAgent", "BellhopConnectors", "BellhopConsole", "BellhopCore", "BellhopEngine", "BellhopInbound",
                 "BellhopRules", "BellhopStore",
-                "CAllocations", "CEL", "CMalloc", "CSQLite", "YAML", asyncHTTPClient, logging, nioCore, nioHTTP1, nioPosix,
+                "CAllocations", "CEL", "CMalloc", "CSQLite", asyncHTTPClient, logging, nioCore, nioHTTP1, nioPosix,
                 serviceLifecycle,
             ],
             path: folder + "bench", swiftSettings: house),
