@@ -11,9 +11,9 @@ extension Session {
             sources: try sources(), rules: try rules(), stops: try stopStatus(), deliveries: deliveries,
             undecided: try undecided(), events: Int(try int(SQL.Queries.eventCount)),
             unrouted: Int(try int(SQL.Queries.unroutedCount)), damaged: try damagedEvents())
-        var counts = try prepare(SQL.Queries.joinedCounts)
-        while try counts.next() {
-            if let state = try joined(counts.text(0)).state { status.joined[state, default: 0] += Int(counts.int(1)) }
+        var joined = try prepare(SQL.Queries.joinedCounts)
+        while try joined.next() {
+            if let state = try self.joined(joined.text(0)).state { status.joined[state, default: 0] += Int(joined.int(1)) }
         }
         status.pauses = try pauses()
         status.waits = try waits(at: now)
