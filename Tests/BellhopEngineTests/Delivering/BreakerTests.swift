@@ -17,8 +17,8 @@ import Testing
         }
         let retry = RetryPolicy(attempts: 12, base: .seconds(5), cap: .seconds(3600))
         try await bench.enqueue((0..<40).map { TestDelivery("\(100 + $0)", retry: retry) })
-        let (context, start) = (bench.context, bench.now)
-        let loop = Task { await Dispatcher(context, actions: { _ in action }).run() }
+        let start = bench.now
+        let loop = bench.dispatching(action)
         await bench.run(until: start + .seconds(600))
         // Five that open the breaker, perhaps a few that began with them, and the trials: after 5, 10, 20, 40, 80, 120 s, …
         #expect(action.count <= 20, "\(action.count) attempts")

@@ -13,8 +13,7 @@ import Testing
             return Receipt("done")
         }
         try await bench.enqueue([TestDelivery("a")])
-        let context = bench.context
-        let loop = Task { await Dispatcher(context, actions: { _ in action }).run() }
+        let loop = bench.dispatching(action)
         await bench.run(until: bench.now + .seconds(5))
         #expect(action.count == 1)
         // By the clock as it is now, the next attempt is due three days and ten minutes from now.
@@ -29,8 +28,7 @@ import Testing
     func `a clock that jumps is reported once`(_ jump: Duration) async throws {
         let wall = WallClock()
         let bench = try Bench(clock: wall.steady, wall: wall)
-        let context = bench.context
-        let loop = Task { await Maintenance(context, retention: Retention()).run() }
+        let loop = Task { await Maintenance(bench.context, retention: Retention()).run() }
         await bench.run(until: bench.now + .seconds(600))
         #expect(bench.jumps == [], "normal time is not a jump")
         wall.set(by: jump)
@@ -52,14 +50,12 @@ import Testing
         let bench = try Bench(clock: wall.steady, wall: wall)
         try await bench.store.append((0..<3).map { .test($0, at: bench.now) })
         try await bench.store.route(Routing(routed: [1, 2, 3]))
-        let context = bench.context
-        var loop = Task { await Maintenance(context, retention: retention).run() }
+        func start() -> Task<Void, Never> { Task { await Maintenance(bench.context, retention: retention).run() } }
+        var loop = start()
         await bench.run(until: bench.now + .seconds(600))
-        if restarting {
-            await loop.stop()
-        }
+        if restarting { await loop.stop() }
         wall.set(by: jump)
-        if restarting { loop = Task { await Maintenance(context, retention: retention).run() } }
+        if restarting { loop = start() }
         await bench.run(until: bench.now + time)
         await loop.stop()
         return try await bench.store.events(EventQuery()).count

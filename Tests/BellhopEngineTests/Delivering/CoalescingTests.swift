@@ -27,8 +27,8 @@ import Testing
             return Receipt("done")
         }
         let limits: @Sendable (String) -> ReceiverLimits = { _ in ReceiverLimits(coalescesAbove: above) }
-        let (context, start) = (bench.context, bench.now)
-        let loop = Task { await Dispatcher(context, receivers: limits, actions: { _ in action }).run() }
+        let start = bench.now
+        let loop = bench.dispatching(action, receivers: limits)
         try await Self.enqueue(bench, 100..<102)
         await bench.run(until: start + .seconds(60))
         try await Self.enqueue(bench, 102..<202)
@@ -50,8 +50,7 @@ import Testing
             return Receipt("done")
         }
         let limits: @Sendable (String) -> ReceiverLimits = { _ in ReceiverLimits(concurrency: 1, coalescesAbove: 10) }
-        let context = bench.context
-        let loop = Task { await Dispatcher(context, receivers: limits, actions: { _ in action }).run() }
+        let loop = bench.dispatching(action, receivers: limits)
         try await Self.enqueue(bench, 100..<101, lane: "one")
         await bench.run(until: bench.now + .seconds(1))
         try await Self.enqueue(bench, 101..<121, lane: "one")
@@ -75,8 +74,7 @@ import Testing
             throw Failure(.refused, .giveUp, "400")
         }
         let limits: @Sendable (String) -> ReceiverLimits = { _ in ReceiverLimits(coalescesAbove: 10) }
-        let context = bench.context
-        let loop = Task { await Dispatcher(context, receivers: limits, actions: { _ in action }).run() }
+        let loop = bench.dispatching(action, receivers: limits)
         try await Self.enqueue(bench, 100..<101)
         await bench.run(until: bench.now + .seconds(60))
         try await Self.enqueue(bench, 101..<121)

@@ -13,8 +13,8 @@ import Testing
         limits: Dispatcher.Limits = .init()
     ) async throws -> [Double] {
         try await bench.enqueue(deliveries)
-        let (context, start) = (bench.context, bench.now)
-        let loop = Task { await Dispatcher(context, limits: limits, actions: { _ in action }).run() }
+        let start = bench.now
+        let loop = bench.dispatching(action, limits: limits)
         await bench.run(until: start + time)
         await loop.stop()
         return action.performed.map { ($0.attempt.now - start) / .seconds(1) }
@@ -203,8 +203,7 @@ import Testing
             let action = ScriptedAction()
             try await bench.enqueue([TestDelivery("a"), TestDelivery("b")])
             bench.fail(statement: count)
-            let context = bench.context
-            let loop = Task { await Dispatcher(context, actions: { _ in action }).run() }
+            let loop = bench.dispatching(action)
             await bench.run(until: bench.now + .seconds(600))
             await loop.stop()
             #expect(action.count == 2, "statement \(count)")

@@ -48,13 +48,12 @@ import Testing
         let bench = try Bench()
         let action = waiting(Gate())
         try await bench.enqueue([TestDelivery("a")])
-        let context = bench.context
-        let loop = Task { await Dispatcher(context, actions: { _ in action }).run() }
+        let loop = bench.dispatching(action)
         try await waitUntil { action.count != 0 }
         await loop.stop()
         #expect(try await bench.deliveries().map(\.state) == [.available])
         await bench.clock.advance(by: .seconds(5))
-        try await Dispatcher(context, actions: { _ in action }).dispatchPending()
+        try await Dispatcher(bench.context, actions: { _ in action }).dispatchPending()
         #expect(action.performed.map(\.attempt.lastUncertain) == [nil, TestClock().now])
         #expect(try await bench.deliveries().map(\.receipt) == [Receipt("second")])
     }
@@ -66,8 +65,7 @@ import Testing
             return Receipt("done")
         }
         try await bench.enqueue([TestDelivery("a")])
-        let context = bench.context
-        let task = Task { try await Dispatcher(context, actions: { _ in action }).dispatchPending() }
+        let task = Task { try await Dispatcher(bench.context, actions: { _ in action }).dispatchPending() }
         try await waitUntil { action.count != 0 }
         task.cancel()
         _ = try await task.value

@@ -16,8 +16,7 @@ import Testing
             ["x", "y"].map { (lane: String) in TestDelivery("\(lane)\(number)", lane: lane) }
         }
         try await bench.enqueue(deliveries)
-        let context = bench.context
-        let loop = Task { await Dispatcher(context, actions: { _ in action }).run() }
+        let loop = bench.dispatching(action)
         await bench.run(until: bench.now + .seconds(600))
         await loop.stop()
         for lane in ["x", "y"] {
@@ -36,9 +35,7 @@ import Testing
         }
         try await bench.enqueue(
             (0..<40).map { TestDelivery("s\($0)", receiver: "slow") } + (0..<40).map { TestDelivery("f\($0)", receiver: "fast") })
-        let context = bench.context
-        let limits = Dispatcher.Limits(inFlight: 64, perReceiver: 8)
-        let loop = Task { await Dispatcher(context, limits: limits, actions: { _ in action }).run() }
+        let loop = bench.dispatching(action, limits: .init(inFlight: 64, perReceiver: 8))
         try await waitUntil { try await bench.deliveries(.done).count >= 41 }
         #expect(action.maxAtOnce["slow", default: 0] <= 8)
         #expect((4...9).contains(action.performed.count { $0.delivery.id.receiver == "slow" }))
@@ -82,10 +79,7 @@ import Testing
             (0..<9).map { TestDelivery("s\($0)", receiver: "slow") } + [
                 TestDelivery("later", receiver: "fast", runAt: start + .seconds(20))
             ])
-        let context = bench.context
-        let loop = Task {
-            await Dispatcher(context, limits: .init(perReceiver: 4), actions: { _ in action }).run()
-        }
+        let loop = bench.dispatching(action, limits: .init(perReceiver: 4))
         await bench.run(until: start + .seconds(60))
         let later = action.performed.first { $0.delivery.text == "later" }
         #expect(later.map { $0.attempt.now <= start + .seconds(21) } == true)

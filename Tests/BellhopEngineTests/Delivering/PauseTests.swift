@@ -65,9 +65,8 @@ import Testing
             return Receipt("done")
         }
         try await bench.enqueue((0..<10).map { TestDelivery("\($0)") })
-        let context = bench.context
-        let engine = Engine(context, shelf: RuleShelf(), sources: [], actions: { _ in action })
-        let loop = Task { await Dispatcher(context, actions: { _ in action }).run() }
+        let engine = Engine(bench.context, shelf: RuleShelf(), sources: [], actions: { _ in action })
+        let loop = bench.dispatching(action)
         try await waitUntil { action.count == 3 }
         engine.pause(ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, why: "holiday"))
         gate.open()
@@ -89,9 +88,8 @@ import Testing
             return Receipt("done")
         }
         try await bench.enqueue((0..<3).map { TestDelivery("\($0)", retry: Self.once) })
-        let context = bench.context
-        let engine = Engine(context, shelf: RuleShelf(), sources: [], actions: { _ in action })
-        let loop = Task { await Dispatcher(context, actions: { _ in action }).run() }
+        let engine = Engine(bench.context, shelf: RuleShelf(), sources: [], actions: { _ in action })
+        let loop = bench.dispatching(action)
         try await waitUntil { action.count == 3 }
         let stop = ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, why: "repair")
         #expect(try await bench.store.pause(ReceiverPause(stop)))

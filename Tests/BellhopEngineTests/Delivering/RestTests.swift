@@ -39,8 +39,8 @@ import Testing
         let clock = bench.clock
         let action = ScriptedAction { delivery, _ throws(Failure) in try chat.post(delivery.text, at: clock.now) }
         try await bench.enqueue((0..<count).map { TestDelivery("\(1000 + $0)") })
-        let (context, start) = (bench.context, bench.now)
-        let loop = Task { await Dispatcher(context, actions: { _ in action }).run() }
+        let start = bench.now
+        let loop = bench.dispatching(action)
         for round in 1...5 where chat.state.withLock({ $0.taken.count }) < count {
             await bench.run(until: start + .seconds(seconds * round))
         }
@@ -59,8 +59,7 @@ import Testing
         let action = ScriptedAction { _, _ throws(Failure) in throw Failure(.throttled, .rest(.seconds(600)), "429") }
         try await bench.enqueue(
             (0..<10).map { TestDelivery("\($0)", retry: RetryPolicy(attempts: 1, base: .seconds(1), cap: .seconds(1))) })
-        let context = bench.context
-        try await Dispatcher(context, actions: { _ in action }).dispatchPending()
+        try await Dispatcher(bench.context, actions: { _ in action }).dispatchPending()
         let refused = action.count
         #expect(refused <= 3)
         #expect(try await bench.store.stops().map(\.until) == [bench.now + .seconds(600)])
@@ -155,11 +154,10 @@ import Testing
         let dispatcher = Dispatcher(
             bench.context, receivers: { _ in ReceiverLimits(concurrency: 1) }, actions: { _ in action })
         let stop = StopFlag()
-        let context = bench.context
         let loop = Task { await dispatcher.run(until: stop) }
         try await waitUntil { action.count != 0 }
         stop.raise()
-        context.bells.dispatcher.ring()
+        bench.context.bells.dispatcher.ring()
         gate.open()
         await loop.value
         #expect(action.count == 1)

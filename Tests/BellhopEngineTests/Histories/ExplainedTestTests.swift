@@ -43,14 +43,10 @@ import Testing
         }
 
         func play(to agent: TestAgent) async throws {
-            try await agent.put("a", Self.hostile)
-            try await agent.wait(1)
-            try await agent.put("b")
-            try await agent.wait(2)
-            try await agent.put("a", "printer: [still] on fire", priority: self == .ends ? 2 : 1)
-            try await agent.wait(1)
-            try await agent.put("c", priority: self == .plain ? 3 : 1)
-            try await agent.wait(7)
+            try await agent.put("a", Self.hostile, thenWait: 1)
+            try await agent.put("b", thenWait: 2)
+            try await agent.put("a", "printer: [still] on fire", priority: self == .ends ? 2 : 1, thenWait: 1)
+            try await agent.put("c", priority: self == .plain ? 3 : 1, thenWait: 7)
             try await agent.remove("a")
             try await agent.wait(3)
         }
@@ -113,8 +109,7 @@ import Testing
         let rules = [Story.waits.rules, deadMan, hourly].joined(separator: "\n---\n")
         let agent = try await TestAgent(rules)
         try await agent.wait(90)
-        try await agent.put("a")
-        try await agent.wait(20)
+        try await agent.put("a", thenWait: 20)
         let test = try await caseOfLastTask(in: agent, by: rules)
         #expect(test.problems == [] && test.text.contains("only:") && test.text.contains("rule: r"), "\(test.text)")
         #expect(!test.text.contains("hourly"), "\(test.text)")
@@ -144,8 +139,7 @@ import Testing
             do: [{notify: {to: chat, title: New}}, {log: made}]
             """
         let agent = try await TestAgent(rules)
-        try await agent.put("a")
-        try await agent.wait(20)
+        try await agent.put("a", thenWait: 20)
         let silence = try await caseOfLastTask(in: agent, by: rules, rule: "silence")
         let dropped = try await caseOfLastTask(in: agent, by: rules, rule: "dropped")
         #expect(silence.problems == [] && silence.text.contains("text: silent"), "\(silence.text)")
@@ -174,8 +168,7 @@ import Testing
             when: "task.priority == 1", starts: agent.bench.now, ends: agent.bench.now + .days(1), reason: "x", by: "ann"
         ).identified
         _ = try await agent.bench.store.add(silence, at: agent.bench.now)
-        try await agent.put("a")
-        try await agent.wait(2)
+        try await agent.put("a", thenWait: 2)
         _ = try await agent.bench.store.endSilence(silence.id, at: agent.bench.now)
         try await agent.wait(1)
         try await agent.put("b")

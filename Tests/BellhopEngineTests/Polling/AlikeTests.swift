@@ -5,18 +5,10 @@ import Testing
 
 /// The same change in very many tasks at once.
 @Suite struct `The same change in many tasks` {
-    private func baseline(_ bench: Bench, _ count: Int, _ plan: PollPlan = .minutely) async throws -> (ScriptedSource, Poller) {
-        let source = bench.source(tasks(0..<count))
-        var poller = bench.poller(source, plan)
-        _ = try await poller.pollOnce()
-        return (source, poller)
-    }
-
     @Test func `the same change in over a hundred tasks is held until the next poll shows it again, and reported once`()
         async throws
     {
-        let bench = try Bench()
-        var (source, poller) = try await baseline(bench, 300)
+        var (bench, source, poller) = try await Bench.polled(tasks(0..<300))
         source.set(tasks(0..<300, "upgraded"))
         #expect(try await poller.pollOnce().isHeld)
         let event = try #require(try await bench.store.events(EventQuery()).map(\.event).last)
@@ -31,8 +23,7 @@ import Testing
     }
 
     @Test func `a held change that was a fault leaves no events`() async throws {
-        let bench = try Bench()
-        var (source, poller) = try await baseline(bench, 300)
+        var (bench, source, poller) = try await Bench.polled(tasks(0..<300))
         source.set(tasks(0..<300, ""))
         #expect(try await poller.pollOnce().isHeld)
         source.set(tasks(0..<300))
@@ -41,8 +32,7 @@ import Testing
     }
 
     @Test func `a change that spreads from poll to poll is accepted at the second poll`() async throws {
-        let bench = try Bench()
-        var (source, poller) = try await baseline(bench, 400)
+        var (_, source, poller) = try await Bench.polled(tasks(0..<400))
         source.set(tasks(0..<150, "moved") + tasks(150..<400))
         #expect(try await poller.pollOnce().isHeld)
         source.set(tasks(0..<300, "moved") + tasks(300..<400))
@@ -50,8 +40,7 @@ import Testing
     }
 
     @Test func `the same change in a hundred tasks, or different changes, are accepted at once`() async throws {
-        let bench = try Bench()
-        var (source, poller) = try await baseline(bench, 300)
+        var (_, source, poller) = try await Bench.polled(tasks(0..<300))
         source.set(tasks(0..<100, "upgraded") + tasks(100..<300))
         #expect(try await poller.pollOnce().events == 100)
         source.set(
@@ -61,9 +50,8 @@ import Testing
     }
 
     @Test func `without storm protection the same change, and a mostly different list, are accepted at once`() async throws {
-        let bench = try Bench()
         let plan = PollPlan(cadence: .every(.seconds(60)), storms: StormGuard(mayHold: false))
-        var (source, poller) = try await baseline(bench, 300, plan)
+        var (bench, source, poller) = try await Bench.polled(tasks(0..<300), plan)
         source.set(tasks(0..<300, "upgraded"))
         #expect(try await poller.pollOnce().events == 300)
         source.set(tasks(0..<10, "upgraded"))

@@ -23,30 +23,21 @@ import Testing
     }
 
     @Test func `an empty first list is a baseline too`() async throws {
-        let bench = try Bench()
-        let source = bench.source()
-        var poller = bench.poller(source)
-        _ = try await poller.pollOnce()
+        var (bench, source, poller) = try await Bench.polled()
         source.put(task("a"))
         _ = try await poller.pollOnce()
         #expect(try await bench.eventLines() == ["task_created a"])
     }
 
     @Test func `a new task is reported once as created`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<2))
-        var poller = bench.poller(source)
-        _ = try await poller.pollOnce()
+        var (bench, source, poller) = try await Bench.polled(tasks(0..<2))
         source.put(task("new"))
         for _ in 0..<3 { _ = try await poller.pollOnce() }
         #expect(try await bench.eventLines() == ["task_created new"])
     }
 
     @Test func `fields and titles that change are reported with both values`() async throws {
-        let bench = try Bench()
-        let source = bench.source([task("a"), task("b")])
-        var poller = bench.poller(source)
-        _ = try await poller.pollOnce()
+        var (bench, source, poller) = try await Bench.polled([task("a"), task("b")])
         source.put(task("a", "printer is out", ["priority": 1]))
         for _ in 0..<2 { _ = try await poller.pollOnce() }
         #expect(
@@ -81,20 +72,14 @@ import Testing
 
     @Test(arguments: RemovalReason.allCases)
     func `a task that leaves is reported as removed, with the source's reason`(_ reason: RemovalReason) async throws {
-        let bench = try Bench()
-        let source = bench.source([task("a"), task("b")])
-        var poller = bench.poller(source)
-        _ = try await poller.pollOnce()
+        var (bench, source, poller) = try await Bench.polled([task("a"), task("b")])
         source.remove("a", because: reason)
         for _ in 0..<2 { _ = try await poller.pollOnce() }
         #expect(try await bench.eventLines() == ["task_removed a \(reason.rawValue)"])
     }
 
     @Test func `every return of a removed task is reported`() async throws {
-        let bench = try Bench()
-        let source = bench.source([task("a"), task("b")])
-        var poller = bench.poller(source)
-        _ = try await poller.pollOnce()
+        var (bench, source, poller) = try await Bench.polled([task("a"), task("b")])
         for _ in 0..<2 {
             source.remove("a", because: .closed)
             _ = try await poller.pollOnce()
@@ -237,10 +222,7 @@ import Testing
     }
 
     @Test func `a change that our own update made has the update's hop plus one`() async throws {
-        let bench = try Bench()
-        let source = bench.source([task("a"), task("b")])
-        var poller = bench.poller(source)
-        _ = try await poller.pollOnce()
+        var (bench, source, poller) = try await Bench.polled([task("a"), task("b")])
         await bench.clock.advance(by: .seconds(60))
         try await bench.update("a", ["priority": "1"], hop: 2)
         await bench.clock.advance(by: .seconds(60))
@@ -288,10 +270,7 @@ import Testing
     }
 
     @Test func `a change after our own write counts as our own if the task does not say who changed it`() async throws {
-        let bench = try Bench()
-        let source = bench.source([task("a", fields: ["state": 1])])
-        var poller = bench.poller(source)
-        _ = try await poller.pollOnce()
+        var (bench, source, poller) = try await Bench.polled([task("a", fields: ["state": 1])])
         await bench.clock.advance(by: .seconds(60))
         try await bench.comment(on: "a", hop: 2)
         source.put(task("a", fields: ["state": 2]))

@@ -20,10 +20,7 @@ import Testing
     }
 
     @Test func `a comment is reported once, with its current task, and only for known tasks`() async throws {
-        let bench = try Bench()
-        let source = bench.source([task("a")])
-        var poller = bench.poller(source)
-        _ = try await poller.pollOnce()
+        var (bench, source, poller) = try await Bench.polled([task("a")])
         source.put(task("a", "on fire"))
         source.edit { $0.comments = [comment("It smokes.", at: bench.now), comment("lost", on: "z", id: "j2", at: bench.now)] }
         for _ in 0..<3 { _ = try await poller.pollOnce() }
@@ -40,10 +37,7 @@ import Testing
     }
 
     @Test func `a person's comment in the same poll as one of ours has hop 0`() async throws {
-        let bench = try Bench()
-        let source = bench.source([task("a")])
-        var poller = bench.poller(source)
-        _ = try await poller.pollOnce()
+        var (bench, source, poller) = try await Bench.polled([task("a")])
         await bench.clock.advance(by: .seconds(60))
         try await bench.comment(on: "a", hop: 2)
         source.edit {
@@ -56,10 +50,7 @@ import Testing
     }
 
     @Test func `comments on a task that left are reported before its removal`() async throws {
-        let bench = try Bench()
-        let source = bench.source([task("a"), task("b")])
-        var poller = bench.poller(source)
-        _ = try await poller.pollOnce()
+        var (bench, source, poller) = try await Bench.polled([task("a"), task("b")])
         source.remove("a", because: .closed)
         source.edit { $0.comments = [comment("Solved.", at: bench.now)] }
         _ = try await poller.pollOnce()

@@ -5,13 +5,6 @@ import Testing
 
 /// Empty lists of sources whose tasks still exist.
 @Suite struct `Falsely empty lists` {
-    private func baseline(_ bench: Bench, _ count: Int) async throws -> (ScriptedSource, Poller) {
-        let source = bench.source(tasks(0..<count))
-        var poller = bench.poller(source)
-        _ = try await poller.pollOnce()
-        return (source, poller)
-    }
-
     private func types(_ bench: Bench) async throws -> [String] {
         try await bench.eventLines().map { String($0.prefix { $0 != " " }) }
     }
@@ -20,8 +13,7 @@ import Testing
 
     @Test(arguments: [1, 15, 40])
     func `a falsely empty list removes no task whose own record exists, however long it stays empty`(_ count: Int) async throws {
-        let bench = try Bench()
-        var (source, poller) = try await baseline(bench, count)
+        var (bench, source, poller) = try await Bench.polled(tasks(0..<count))
         source.edit { $0.lists = Array(repeating: .empty, count: 100) }
         for _ in 0..<20 {
             _ = try await poller.pollOnce()
@@ -35,8 +27,7 @@ import Testing
     }
 
     @Test func `an empty list removes the tasks whose own records show that they left`() async throws {
-        let bench = try Bench()
-        var (source, poller) = try await baseline(bench, 15)
+        var (bench, source, poller) = try await Bench.polled(tasks(0..<15))
         source.set(tasks(3..<15))
         source.edit { state in
             state.lists = [.empty, .empty]
@@ -54,8 +45,7 @@ import Testing
     func `an empty list that no record explains is accepted if it is still empty after five minutes`(
         _ count: Int, _ hasRecords: Bool
     ) async throws {
-        let bench = try Bench()
-        var (source, poller) = try await baseline(bench, count)
+        var (bench, source, poller) = try await Bench.polled(tasks(0..<count))
         source.edit { $0.hasRecords = hasRecords }
         source.set([])
         for _ in 0..<5 {
@@ -68,8 +58,7 @@ import Testing
     }
 
     @Test func `an empty list that no record explains leaves no events once the tasks are back`() async throws {
-        let bench = try Bench()
-        var (source, poller) = try await baseline(bench, 15)
+        var (bench, source, poller) = try await Bench.polled(tasks(0..<15))
         source.edit { state in
             state.hasRecords = false
             state.lists = Array(repeating: .empty, count: 4)
@@ -147,10 +136,7 @@ import Testing
     }
 
     @Test func `after an empty first list, a few tasks or tasks created later are reported as new`() async throws {
-        let bench = try Bench()
-        let source = bench.source()
-        var poller = bench.poller(source)
-        _ = try await poller.pollOnce()
+        var (bench, source, poller) = try await Bench.polled()
         await bench.clock.advance(by: .seconds(60))
         let made = JSON.string((bench.now - .seconds(1)).rfc3339)
         source.set((0..<200).map { task("t\($0)", "new", ["created": made]) } + tasks(200..<205))

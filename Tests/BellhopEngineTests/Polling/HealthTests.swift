@@ -42,10 +42,7 @@ import Testing
     }
 
     @Test func `a source that asked for a rest is not polled until it ends, across a restart`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<2))
-        var poller = bench.poller(source)
-        _ = try await poller.pollOnce()
+        var (bench, source, poller) = try await Bench.polled(tasks(0..<2))
         source.edit { $0.lists = [.failure(Failure(.throttled, .rest(.seconds(1200)), "503"))] }
         #expect(try await poller.pollOnce().isFailed)
         let asked = source.requests.lists.count
@@ -63,10 +60,7 @@ import Testing
     }
 
     @Test func `a recovery is reported, however few polls had failed`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<2))
-        var poller = bench.poller(source)
-        _ = try await poller.pollOnce()
+        var (bench, source, poller) = try await Bench.polled(tasks(0..<2))
         source.edit { $0.lists = [.failure(failure)] }
         #expect(try await poller.pollOnce().isFailed)
         #expect(bench.recorder.count("source.recovered") == 0)
@@ -90,10 +84,7 @@ import Testing
     }
 
     @Test func `three failures in a row are reported once, and so is the recovery`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<2))
-        var poller = bench.poller(source)
-        _ = try await poller.pollOnce()
+        var (bench, source, poller) = try await Bench.polled(tasks(0..<2))
         let since = bench.now
         source.edit { $0.lists = Array(repeating: .failure(failure), count: 5) }
         for failures in 1...5 {

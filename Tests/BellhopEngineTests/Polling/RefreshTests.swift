@@ -40,11 +40,8 @@ import Testing
     }
 
     @Test func `one poll refreshes a limited number of tasks, the oldest details first`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<5))
         let plan = PollPlan(cadence: .every(.seconds(60)), refresh: RefreshPolicy(interval: .seconds(60), batch: 2))
-        var poller = bench.poller(source, plan)
-        _ = try await poller.pollOnce()
+        var (bench, source, poller) = try await Bench.polled(tasks(0..<5), plan)
         await bench.clock.advance(by: .seconds(120))
         for _ in 0..<3 {
             _ = try await poller.pollOnce()
@@ -54,11 +51,8 @@ import Testing
     }
 
     @Test func `a task that changed in the listing is read at once, with new and missing tasks`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<5))
         let plan = PollPlan(cadence: .every(.seconds(60)), refresh: RefreshPolicy(interval: .seconds(3600)))
-        var poller = bench.poller(source, plan)
-        _ = try await poller.pollOnce()
+        var (_, source, poller) = try await Bench.polled(tasks(0..<5), plan)
         source.put(task("t3", "another title"))
         source.put(task("new"))
         source.remove("t1")
@@ -67,11 +61,8 @@ import Testing
     }
 
     @Test func `a change in a field that is not listed is found when the details are read again`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<5))
         let plan = PollPlan(cadence: .every(.seconds(60)), refresh: RefreshPolicy(interval: .seconds(600)))
-        var poller = bench.poller(source, plan)
-        _ = try await poller.pollOnce()
+        var (bench, source, poller) = try await Bench.polled(tasks(0..<5), plan)
         source.put(task("t1", "printer on fire", ["priority": 1]))
         _ = try await poller.pollOnce()
         #expect(try await bench.eventLines() == [])

@@ -5,19 +5,11 @@ import Testing
 
 /// Holding back results with very many changes until the next poll confirms them.
 @Suite struct `The storm guard` {
-    private func baseline(_ bench: Bench, _ count: Int = 30) async throws -> (ScriptedSource, Poller) {
-        let source = bench.source(tasks(0..<count))
-        var poller = bench.poller(source)
-        _ = try await poller.pollOnce()
-        return (source, poller)
-    }
-
     @Test(arguments: [0..<14, 0..<70, 30..<60])
     func `a result with mostly changes is held, and accepted when the next poll confirms it`(
         _ next: Range<Int>
     ) async throws {
-        let bench = try Bench()
-        var (source, poller) = try await baseline(bench)
+        var (bench, source, poller) = try await Bench.polled(tasks(0..<30))
         source.set(tasks(next))
         #expect(try await poller.pollOnce().isHeld)
         #expect(try await bench.eventLines().map { $0.prefix(11) } == ["source_held"])
@@ -28,22 +20,19 @@ import Testing
     }
 
     @Test(arguments: [15..<30, 0..<60]) func `a result with half of it changed is accepted`(_ next: Range<Int>) async throws {
-        let bench = try Bench()
-        var (source, poller) = try await baseline(bench)
+        var (_, source, poller) = try await Bench.polled(tasks(0..<30))
         source.set(tasks(next))
         #expect(try await poller.pollOnce().events == Set(0..<30).symmetricDifference(next).count)
     }
 
     @Test func `a result is accepted at once if fewer than twenty tasks are known`() async throws {
-        let bench = try Bench()
-        var (source, poller) = try await baseline(bench, 19)
+        var (_, source, poller) = try await Bench.polled(tasks(0..<19))
         source.set(tasks(18..<30))
         #expect(try await poller.pollOnce().events == 18 + 11)
     }
 
     @Test func `a held result that was a fault leaves no events`() async throws {
-        let bench = try Bench()
-        var (source, poller) = try await baseline(bench)
+        var (bench, source, poller) = try await Bench.polled(tasks(0..<30))
         source.set(tasks(0..<5))
         #expect(try await poller.pollOnce().isHeld)
         source.set(tasks(0..<30))
@@ -57,8 +46,7 @@ import Testing
     }
 
     @Test func `a held result survives a restart`() async throws {
-        let bench = try Bench()
-        let (source, _) = try await baseline(bench)
+        let (bench, source, _) = try await Bench.polled(tasks(0..<30))
         source.set(tasks(0..<5))
         var first = bench.poller(source)
         #expect(try await first.pollOnce().isHeld)
@@ -67,8 +55,7 @@ import Testing
     }
 
     @Test func `a failing poll between two equal results does not prevent the confirmation`() async throws {
-        let bench = try Bench()
-        var (source, poller) = try await baseline(bench)
+        var (_, source, poller) = try await Bench.polled(tasks(0..<30))
         source.set(tasks(0..<5))
         #expect(try await poller.pollOnce().isHeld)
         source.edit { $0.lists = [.failure(Failure(.gateway, .retry(after: nil), "502"))] }
@@ -79,8 +66,7 @@ import Testing
     @Test func `a source that keeps changing is accepted after five polls, and reported as held once`()
         async throws
     {
-        let bench = try Bench()
-        let (source, _) = try await baseline(bench)
+        let (bench, source, _) = try await Bench.polled(tasks(0..<30))
         for poll in 1...4 {
             source.set(tasks(100..<150 + poll))
             var poller = bench.poller(source)  // a restart between polls changes nothing
@@ -95,8 +81,7 @@ import Testing
     }
 
     @Test func `a suddenly empty list is read a second time at once`() async throws {
-        let bench = try Bench()
-        var (source, poller) = try await baseline(bench, 3)
+        var (bench, source, poller) = try await Bench.polled(tasks(0..<3))
         source.edit { $0.lists = [.empty, .currentTasks] }
         #expect(try await poller.pollOnce().isUnchanged)
         #expect(source.requests.lists.count == 3)
@@ -110,8 +95,7 @@ import Testing
     }
 
     @Test func `an empty list of many tasks is held even if its second reading is empty too`() async throws {
-        let bench = try Bench()
-        var (source, poller) = try await baseline(bench)
+        var (_, source, poller) = try await Bench.polled(tasks(0..<30))
         source.edit { $0.reason = .closed }
         source.set([])
         #expect(try await poller.pollOnce().isHeld)
@@ -120,8 +104,7 @@ import Testing
     }
 
     @Test func `a source whose failure ends with a held result has recovered`() async throws {
-        let bench = try Bench()
-        var (source, poller) = try await baseline(bench)
+        var (bench, source, poller) = try await Bench.polled(tasks(0..<30))
         source.edit { $0.lists = Array(repeating: .failure(Failure(.gateway, .retry(after: nil), "502")), count: 3) }
         for _ in 0..<3 { _ = try await poller.pollOnce() }
         source.set(tasks(0..<5))

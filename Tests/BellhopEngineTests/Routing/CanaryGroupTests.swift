@@ -32,8 +32,7 @@ import Testing
         let (live, shadow) = (Self.ids(true), Self.ids(false))
         let agent = try await TestAgent(Self.rule("by: task.priority, wait: 5m"))
         for id in [live[0], shadow[0], live[1], shadow[1]] { try await agent.put(id) }
-        try await agent.wait(6)
-        #expect(agent.texts == ["1 \(JSON.array([.string(live[0]), .string(live[1])]).text)"])
+        #expect(try await agent.texts(after: 6) == ["1 \(JSON.array([.string(live[0]), .string(live[1])]).text)"])
         #expect(try await recorded(agent) == ["1 \(JSON.array([.string(shadow[0]), .string(shadow[1])]).text)"])
         #expect(try await agent.bench.store.nextTimer() == nil)
     }
@@ -44,7 +43,6 @@ import Testing
         for id in [shadow[0], live[0], shadow[1], live[1], live[2]] { try await agent.put(id) }
         #expect(agent.texts.count == 1)
         #expect(try await recorded(agent).count == 1)
-        try await agent.wait(61)
-        #expect(agent.texts.count == 2)
+        #expect(try await agent.texts(after: 61).count == 2)
     }
 }

@@ -17,8 +17,7 @@ import Testing
     @Test func `a digest gives each event to exactly one run, in the order of the bus`() async throws {
         let agent = try await TestAgent(Self.digest(), [task("old")])
         try await agent.put("a")
-        try await agent.put("a", priority: 2)
-        try await agent.wait(10)
+        try await agent.put("a", priority: 2, thenWait: 10)
         try await agent.put("b")
         try await agent.remove("a")
         try await agent.wait(20)
@@ -35,24 +34,20 @@ import Testing
         agent.source.put(task("b", "x", ["priority": 1, "state": 1]))
         try await agent.runOnce()
         #expect(agent.texts == ["task_created a, task_created b; 0 more"])
-        try await agent.wait(10)
-        #expect(agent.texts.dropFirst() == ["; 0 more"])
+        #expect(try await agent.texts(after: 10).dropFirst() == ["; 0 more"])
     }
 
     @Test func `a digest that is stopped leaves its events to the next one`() async throws {
         let agent = try await TestAgent(Self.digest("when: size(events) + events_more > 2"))
         try await agent.put("a")
         try await agent.put("b")
-        try await agent.wait(10)
-        #expect(agent.texts == [])
+        #expect(try await agent.texts(after: 10) == [])
         try await agent.put("c")
-        try await agent.wait(10)
-        #expect(agent.texts == ["task_created a, task_created b, task_created c; 0 more"])
+        #expect(try await agent.texts(after: 10) == ["task_created a, task_created b, task_created c; 0 more"])
         let throttled = try await TestAgent(Self.digest("throttle: {every: 25m}"))
         try await throttled.wait(10)
         try await throttled.put("a")
-        try await throttled.wait(30)
-        #expect(throttled.texts == ["; 0 more", "task_created a; 0 more"])
+        #expect(try await throttled.texts(after: 30) == ["; 0 more", "task_created a; 0 more"])
     }
 
     @Test func `a run for each missed time gives each event once`() async throws {
@@ -72,13 +67,12 @@ import Testing
         try await agent.put("between", "x")
         try await agent.runOnce(with: Self.digest())
         agent.source.put(task("after", "x", ["priority": 1, "state": 1]))
-        try await agent.wait(10, with: Self.digest())
-        #expect(agent.texts.last == "task_created after; 0 more")
+        #expect(try await agent.texts(after: 10, with: Self.digest()).last == "task_created after; 0 more")
         // A changed `do` keeps the place.
         agent.source.put(task("later", "x", ["priority": 1, "state": 1]))
         try await agent.wait(5, with: Self.digest())
-        try await agent.wait(5, with: Self.digest() + "\ndescription: changed")
-        #expect(agent.texts.last == "task_created later; 0 more")
+        #expect(
+            try await agent.texts(after: 5, with: Self.digest() + "\ndescription: changed").last == "task_created later; 0 more")
     }
 
     @Test func `a digest has at most 1,000 events, the latest, and counts the others`() async throws {
@@ -94,8 +88,7 @@ import Testing
                 time: agent.bench.now, data: ["task": task("t\(number)").json(source: agent.source.name)])
         }
         try await agent.bench.store.append(events)
-        try await agent.wait(10)
-        #expect(agent.texts.first == "1000 of 1003, t3 to t1002")
+        #expect(try await agent.texts(after: 10).first == "1000 of 1003, t3 to t1002")
     }
 
     @Test func `whichever statement fails, a digest gives each event once`() async throws {
@@ -107,11 +100,10 @@ import Testing
             agent.bench.fail(statement: failing)
             _ = try? await agent.runOnce()
             agent.bench.stopFailing()
-            try await agent.put("b")
-            try await agent.wait(10)
+            try await agent.put("b", thenWait: 10)
             let listed = agent.texts.joined(separator: ", ")
-            #expect(listed.components(of: "task_created a") == 1, "statement \(failing): \(listed)")
-            #expect(listed.components(of: "task_created b") == 1, "statement \(failing): \(listed)")
+            #expect(listed.ranges(of: "task_created a").count == 1, "statement \(failing): \(listed)")
+            #expect(listed.ranges(of: "task_created b").count == 1, "statement \(failing): \(listed)")
         }
     }
 
@@ -119,17 +111,10 @@ import Testing
         let agent = try await TestAgent(Self.digest())
         try await agent.put("a")
         _ = try await agent.bench.store.pause(Pause(.rule("digest"), since: agent.bench.now, why: ""))
-        try await agent.put("b")
-        try await agent.wait(20)
+        try await agent.put("b", thenWait: 20)
         _ = try await agent.bench.store.resume(.rule("digest"), at: agent.bench.now)
         try await agent.runOnce()
         try await agent.put("c")
-        try await agent.wait(10)
-        #expect(agent.texts == ["; 0 more", "task_created c; 0 more"])
+        #expect(try await agent.texts(after: 10) == ["; 0 more", "task_created c; 0 more"])
     }
-}
-
-extension String {
-    /// How often a text occurs in it.
-    fileprivate func components(of text: String) -> Int { ranges(of: text).count }
 }

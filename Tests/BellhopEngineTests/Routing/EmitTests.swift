@@ -109,8 +109,7 @@ import Testing
             return Delivery.receipt(for: event)
         }
         bench.store.failOnce(call, moment)
-        let context = bench.context
-        let loop = Task { await Dispatcher(context, actions: { _ in action }).run() }
+        let loop = bench.dispatching(action)
         await bench.run(until: bench.now + .seconds(3600))
         await loop.stop()
         try await Router(bench.context, shelf: shelf).routePending()

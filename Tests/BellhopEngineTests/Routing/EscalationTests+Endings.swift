@@ -22,8 +22,7 @@ extension `Escalations` {
 
     @Test func `an answer closes what the run and the steps opened at pagers, unless resolve says no`() async throws {
         let agent = try await TestAgent(Self.paging)
-        try await agent.put("a")
-        try await agent.wait(20)
+        try await agent.put("a", thenWait: 20)
         // The receivers of one step have no order.
         #expect(agent.texts.prefix(2).sorted() == ["chat: new a", "pager: new a"])
         #expect(agent.texts.dropFirst(2) == ["pager: late", "pager: kept"])
@@ -40,8 +39,7 @@ extension `Escalations` {
     @Test func `an answer within seven days after the last step closes the page, a later one does not`() async throws {
         for (days, closes) in [(6, 2), (7, 0)] {
             let agent = try await TestAgent(Self.paging)
-            try await agent.put("a")
-            try await agent.wait(20)
+            try await agent.put("a", thenWait: 20)
             await agent.bench.clock.advance(by: .days(days))
             try await agent.comment("a")
             #expect(agent.texts.count == 4 + closes)
@@ -55,8 +53,7 @@ extension `Escalations` {
         #expect(agent.texts.last == "pager closes t-a")
         let other = try await TestAgent(Self.paging.replacing("until: answered", with: "until: true"))
         try await other.put("a")
-        try await other.wait(10)
-        #expect(other.texts.sorted() == ["chat: new a", "pager: new a"])
+        #expect(try await other.texts(after: 10).sorted() == ["chat: new a", "pager: new a"])
         try await other.comment("a")
         #expect(other.texts.count == 2)
     }
@@ -66,8 +63,7 @@ extension `Escalations` {
         let rule = String(Self.paging.split(separator: "escalate:")[0]) + "escalate:\n" + steps
         let agent = try await TestAgent(rule)
         try await agent.put("a")
-        try await agent.wait(10)
-        #expect(agent.texts.last == "pager closes t-a")
+        #expect(try await agent.texts(after: 10).last == "pager closes t-a")
         try await agent.comment("a")
         #expect(agent.texts.count == 3)
     }
@@ -76,8 +72,7 @@ extension `Escalations` {
 
     @Test func `in shadow mode the steps and the end of an escalation are only recorded`() async throws {
         let agent = try await TestAgent(Self.paging + "\nmode: shadow")
-        try await agent.put("a")
-        try await agent.wait(20)
+        try await agent.put("a", thenWait: 20)
         try await agent.comment("a")
         #expect(agent.texts == [])
         let states = try await agent.bench.store.deliveries(DeliveryQuery(limit: 100)).map(\.state)
@@ -93,13 +88,10 @@ extension `Escalations` {
         try await agent.runOnce(with: rule + "\nmode: shadow")
         agent.source.put(task("a", "y", ["priority": 1]))
         await agent.bench.clock.advance(by: .seconds(300))
-        try await agent.wait(10)
-        #expect(agent.texts.sorted() == ["chat: new a", "pager: new a"])
-        try await agent.wait(1)
-        #expect(agent.texts.last == "pager: late")
+        #expect(try await agent.texts(after: 10).sorted() == ["chat: new a", "pager: new a"])
+        #expect(try await agent.texts(after: 1).last == "pager: late")
         // A rule in shadow mode pages no one.
-        try await agent.wait(20, with: rule + "\nmode: shadow")
-        #expect(agent.texts.count == 3)
+        #expect(try await agent.texts(after: 20, with: rule + "\nmode: shadow").count == 3)
     }
 
     // MARK: Reloads
@@ -113,8 +105,7 @@ extension `Escalations` {
         try await agent.put("a")
         try await agent.runOnce(with: after)
         agent.source.put(task("b", "x", ["priority": 1]))
-        try await agent.wait(20, with: after)
-        #expect(agent.texts == ["new a", "new b", "welcome b", "hello a"])
+        #expect(try await agent.texts(after: 20, with: after) == ["new a", "new b", "welcome b", "hello a"])
     }
 
     @Test func `an escalation continues after escalate is removed from its rule, and an answer still ends it`() async throws {
@@ -123,8 +114,7 @@ extension `Escalations` {
         for id in ["a", "b"] { try await agent.put(id) }
         try await agent.runOnce(with: without)
         agent.source.put(task("b", "taken", ["priority": 1]))
-        try await agent.wait(16, with: without)
-        #expect(agent.texts == ["new a", "new b", "remind a printer on fire"])
+        #expect(try await agent.texts(after: 16, with: without) == ["new a", "new b", "remind a printer on fire"])
     }
 
     @Test func `removing or disabling a rule ends its escalations and closes nothing`() async throws {
@@ -153,8 +143,7 @@ extension `Escalations` {
         let key = StateKey(rule: "r", kind: .steps, key: version)
         try await agent.bench.store.route(Routing(state: [StateWrite(key, .set(text, expires: nil))]))
         let changed = Self.paging.replacing("title: late", with: "title: later")
-        try await agent.wait(15, with: changed)
-        #expect(agent.texts.sorted() == ["chat: new a", "pager: new a"])
+        #expect(try await agent.texts(after: 15, with: changed).sorted() == ["chat: new a", "pager: new a"])
         let errors = try await agent.bench.store.decisions(DecisionQuery(verdicts: [.stepFailed], limit: 10))
         #expect(errors.map(\.error) == ["the steps of an escalation no longer fit bellhop.yaml, so it has ended"])
         #expect(try await agent.bench.store.nextTimer() == nil)

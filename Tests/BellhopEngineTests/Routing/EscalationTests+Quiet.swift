@@ -19,11 +19,9 @@ extension `Escalations` {
 
     @Test func `an answer drops a page that is still held, and closes nothing`() async throws {
         let agent = try await TestAgent(Self.quiet("09:00-09:30"))
-        try await agent.put("a")
-        try await agent.wait(15)
+        try await agent.put("a", thenWait: 15)
         try await agent.comment("a")
-        try await agent.wait(20)
-        #expect(agent.texts == [])
+        #expect(try await agent.texts(after: 20) == [])
         let records = try await agent.bench.deliveries()
         #expect(records.map(\.state) == [.dropped, .dropped])
         #expect(records.compactMap(\.failure?.message).allSatisfy { $0.contains("escalation") })
@@ -33,15 +31,13 @@ extension `Escalations` {
     @Test func `an answer after the release of a held page closes it, with or without a thread`() async throws {
         let agent = try await TestAgent(Self.quiet("09:00-09:05"))
         try await agent.put("a")
-        try await agent.wait(6)
-        #expect(agent.texts == ["pager: new a"])
+        #expect(try await agent.texts(after: 6) == ["pager: new a"])
         try await agent.comment("a")
         #expect(agent.texts == ["pager: new a", "pager closes t-a"])
 
         let own = try await TestAgent(Self.quiet("09:00-09:05", page: "title: \"new ${{ task.id }}\""))
         for id in ["a", "b"] { try await own.put(id) }
-        try await own.wait(6)
-        #expect(own.texts.sorted() == ["pager: new a", "pager: new b"])
+        #expect(try await own.texts(after: 6).sorted() == ["pager: new a", "pager: new b"])
         let page = try #require(own.action.performed.first { $0.delivery.text == "pager: new a" }).delivery
         try await own.comment("a")
         #expect(own.texts.dropFirst(2) == ["pager closes \(page.id.text)"])
@@ -49,12 +45,10 @@ extension `Escalations` {
 
     @Test func `an answer closes a sent page and drops a later one of its thread that is still held`() async throws {
         let agent = try await TestAgent(Self.quiet("09:05-09:30"))
-        try await agent.put("a")
-        try await agent.wait(12)
+        try await agent.put("a", thenWait: 12)
         #expect(try await agent.bench.deliveries(.quiet).count == 1)
         try await agent.comment("a")
-        try await agent.wait(20)
-        #expect(agent.texts == ["pager: new a", "pager closes t-a"])
+        #expect(try await agent.texts(after: 20) == ["pager: new a", "pager closes t-a"])
     }
 
     @Test func `a rule with too many escalations is paused, with a signal`() async throws {

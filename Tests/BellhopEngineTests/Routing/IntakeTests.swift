@@ -54,9 +54,8 @@ import Testing
         let bench = try Bench()
         let shelf = try await bench.shelf("rule: tell\non: login_event\ndo: [{log: hello}]")
         bench.store.fail { $0 == .append ? .before : nil }
-        let context = bench.context
-        let loop = Task { await Router(context, shelf: shelf).run() }
-        try await report(login(true, at: bench.now), to: Intake(context))
+        let loop = Task { await Router(bench.context, shelf: shelf).run() }
+        try await report(login(true, at: bench.now), to: Intake(bench.context))
         await bench.run(until: bench.now + .seconds(10))
         #expect(try await bench.eventLines() == [])
         bench.store.stopFailing()
@@ -115,12 +114,11 @@ import Testing
             return Receipt("done")
         }
         try await bench.enqueue([.init("a", receiver: "snow")])
-        let context = bench.context
-        let loop = Task { await Dispatcher(context, actions: { _ in action }).run() }
+        let loop = bench.dispatching(action)
         try await waitUntil { bench.recorder.count("delivery.paused") != 0 }
         try await bench.clock.waitForSleepers(1)
         await bench.clock.advance(by: .seconds(10))
-        try await Intake(context).emit([login(ok, at: bench.now)])
+        try await Intake(bench.context).emit([login(ok, at: bench.now)])
         if ok {
             try await waitUntil { bench.recorder.count("delivery.done") != 0 }
             #expect(action.performed.map(\.attempt.number) == [1, 1])

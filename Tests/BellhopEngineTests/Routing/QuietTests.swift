@@ -36,7 +36,7 @@ import Testing
         let bench = try Bench()
         let shelf = try await shelf(bench)
         try await route(1...3, bench, shelf)
-        let loop = Task { await TimerLoop(bench.context, shelf: shelf).run() }
+        let loop = bench.timing(shelf)
         await bench.run(until: bench.now + .seconds(8 * 3600 - 1))
         #expect(try await available(bench) == [])
         await loop.stop()
@@ -49,7 +49,7 @@ import Testing
     @Test func `a sleeping loop wakes for the release of a message that was held meanwhile`() async throws {
         let bench = try Bench()
         let shelf = try await shelf(bench)
-        let loop = Task { await TimerLoop(bench.context, shelf: shelf).run() }
+        let loop = bench.timing(shelf)
         await bench.settle()
         try await route(1...1, bench, shelf)
         await bench.run(until: bench.now + .seconds(8 * 3600))

@@ -12,8 +12,6 @@ import Testing
         do: [{comment: "thanks"}]
         """
 
-    private func source(_ bench: Bench) -> ScriptedSource { bench.source() }
-
     private func silence(_ bench: Bench, from start: Int, to end: Int, when: String? = nil) -> Silence {
         Silence(
             when: when, starts: bench.now + .seconds(start), ends: bench.now + .seconds(end), reason: "x", by: "ann", writes: true
@@ -50,7 +48,7 @@ import Testing
         let bench = try Bench()
         let shelf = try await bench.shelf(Self.rule, sources: [bench.source()])
         try await bench.store.add(silence(bench, from: 60, to: 7200), at: bench.now)
-        let loop = Task { await TimerLoop(bench.context, shelf: shelf).run() }
+        let loop = bench.timing(shelf)
         await bench.run(until: bench.now + .seconds(90))
         #expect(try await silenceEvents(bench) == ["silence_started 60"])
         await loop.stop()

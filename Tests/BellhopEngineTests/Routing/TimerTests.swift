@@ -20,9 +20,8 @@ import Testing
 
     /// Runs the timers for a while, after the same time without them.
     private func run(_ bench: Bench, _ shelf: RuleShelf, for time: Duration) async throws {
-        let context = bench.context
         let end = bench.now + time
-        let loop = Task { await TimerLoop(context, shelf: shelf).run() }
+        let loop = bench.timing(shelf)
         try await bench.clock.run(until: end, awaiting: 1)
         try await bench.clock.waitForSleepers(1)
         await loop.stop()
@@ -102,8 +101,7 @@ import Testing
         let wall = WallClock()
         let bench = try Bench(clock: wall.steady, wall: wall)
         let shelf = try await bench.shelf(digest("schedule: \"30 9 * * *\""))
-        let context = bench.context
-        let loop = Task { await TimerLoop(context, shelf: shelf).run() }
+        let loop = bench.timing(shelf)
         await bench.run(until: bench.now + .seconds(3600))
         wall.set(by: .days(-3))
         try await wall.steady.run(until: bench.now + .days(1), awaiting: 1)
@@ -115,10 +113,9 @@ import Testing
     @Test func `removing a rule ends its timer`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(digest("every: 2h") + "\n---\n" + digest("every: 5h", name: "other"))
-        let context = bench.context
-        let loop = Task { await TimerLoop(context, shelf: shelf).run() }
+        let loop = bench.timing(shelf)
         try await bench.clock.waitForSleepers(1)
-        try await shelf.install(try RuleBook.test(digest("every: 5h", name: "other")), in: context)
+        try await shelf.install(try RuleBook.test(digest("every: 5h", name: "other")), in: bench.context)
         try await waitUntil { try await bench.store.nextTimer() == bench.now + .seconds(5 * 3600) }
         try await bench.clock.run(until: bench.now + .seconds(6 * 3600), awaiting: 1)
         // The removed rule would have been due first.
@@ -131,10 +128,9 @@ import Testing
     @Test func `loading a rule wakes the sleeping loop`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(digest("every: 1d"))
-        let context = bench.context
-        let loop = Task { await TimerLoop(context, shelf: shelf).run() }
+        let loop = bench.timing(shelf)
         try await bench.clock.waitForSleepers(1)
-        try await shelf.install(try RuleBook.test(digest("every: 10m", name: "soon")), in: context)
+        try await shelf.install(try RuleBook.test(digest("every: 10m", name: "soon")), in: bench.context)
         try await waitUntil { try await bench.store.nextTimer() == bench.now + .seconds(600) }
         await bench.settle()
         try await bench.clock.run(until: bench.now + .seconds(660), awaiting: 1)

@@ -15,15 +15,12 @@ import Testing
         let agent = try await TestAgent(first)
         try await agent.put("a")
         try await agent.wait(5, with: rule("when: task.priority   ==   1\nfor: \"10m\" # as before", log: "y"))
-        try await agent.wait(4, with: rule("when: task.priority == 1\nfor: {time: 600s}", log: "y"))
-        #expect(agent.texts == [])
-        try await agent.wait(20, with: rule("when: task.priority == 1\nfor: {time: 600s}", log: "y"))
-        #expect(agent.texts == [])
+        #expect(try await agent.texts(after: 4, with: rule("when: task.priority == 1\nfor: {time: 600s}", log: "y")) == [])
+        #expect(try await agent.texts(after: 20, with: rule("when: task.priority == 1\nfor: {time: 600s}", log: "y")) == [])
         try await agent.put("b")
         try await agent.runOnce(with: "rule: other\non: task_created\ndo: [{log: z}]")
         #expect(try await agent.bench.store.nextTimer() == nil)
-        try await agent.wait(20, with: first)
-        #expect(agent.texts == [])
+        #expect(try await agent.texts(after: 20, with: first) == [])
     }
 
     @Test func `a changed let restarts the waits only if the condition uses it`() async throws {
@@ -33,12 +30,10 @@ import Testing
         let agent = try await TestAgent(text(1, "a"))
         try await agent.put("a")
         try await agent.wait(5, with: text(1, "b"))
-        try await agent.wait(5, with: text(1, "b"))
-        #expect(agent.texts == ["x a"])
+        #expect(try await agent.texts(after: 5, with: text(1, "b")) == ["x a"])
         try await agent.put("b")
         try await agent.wait(5, with: text(1, "b"))
-        try await agent.wait(20, with: text(2, "b"))
-        #expect(agent.texts == ["x a"])
+        #expect(try await agent.texts(after: 20, with: text(2, "b")) == ["x a"])
     }
 
     @Test func `with existing, the waits of known tasks begin when the rule is loaded`() async throws {
@@ -49,19 +44,15 @@ import Testing
             ])
         let waiting = rule("when: task.priority == 1\nfor: {time: 10m, existing: true}")
         try await agent.wait(1, with: waiting)
-        try await agent.wait(9, with: waiting)
-        #expect(agent.texts == [])
-        try await agent.wait(1, with: waiting)
-        #expect(agent.texts == ["x a"])
+        #expect(try await agent.texts(after: 9, with: waiting) == [])
+        #expect(try await agent.texts(after: 1, with: waiting) == ["x a"])
     }
 
     @Test func `with existing, the waits of a baseline's tasks begin at the baseline`() async throws {
         let waiting = rule("when: task.priority == 1\nfor: {time: 10m, existing: true}", log: "${{ event == null }}")
         let agent = try await TestAgent(waiting, [task("a", "printer on fire", ["priority": 1])])
-        try await agent.wait(9)
-        #expect(agent.texts == [])
-        try await agent.wait(1)
-        #expect(agent.texts == ["true a"])
+        #expect(try await agent.texts(after: 9) == [])
+        #expect(try await agent.texts(after: 1) == ["true a"])
     }
 
     @Test func `a wait that ends at the moment of an event runs before the event`() async throws {
@@ -93,11 +84,9 @@ import Testing
             let agent = try await TestAgent(rule(part))
             try await agent.put("a")
             try await agent.wait(12, with: rule(part + "\nmode: shadow"))
-            try await agent.wait(12, with: rule(part))
-            #expect(agent.texts == [])
+            #expect(try await agent.texts(after: 12, with: rule(part)) == [])
             try await agent.put("b")
-            try await agent.wait(11, with: rule(part))
-            #expect(agent.texts == ["x b"])
+            #expect(try await agent.texts(after: 11, with: rule(part)) == ["x b"])
         }
     }
 
@@ -113,22 +102,19 @@ import Testing
         try await agent.put("a", "x")
         try await agent.put("a", "y")
         try await agent.remove("a")
-        try await agent.wait(5)
-        #expect(agent.texts == ["y 2026-01-05T09:00:00Z"])
+        #expect(try await agent.texts(after: 5) == ["y 2026-01-05T09:00:00Z"])
     }
 
     @Test func `a group after for gathers from the end of the wait`() async throws {
         let agent = try await TestAgent(rule("for: 5m\ngroup: {wait: 5m}", log: "${{ string(since) }}"))
         try await agent.put("a")
-        try await agent.wait(10)
-        #expect(agent.texts == ["2026-01-05T09:05:00Z a"])
+        #expect(try await agent.texts(after: 10) == ["2026-01-05T09:05:00Z a"])
     }
 
     @Test func `a task that is twice in the list of each runs the rule once`() async throws {
         let agent = try await TestAgent(
             "rule: r\non: {every: 5m}\neach: tasks + tasks\ndo: [{log: \"${{ task.id }}\"}]", [task("a")])
-        try await agent.wait(5)
-        #expect(agent.texts == ["a"])
+        #expect(try await agent.texts(after: 5) == ["a"])
     }
 
     @Test func `the status counts the waits, counted events and groups of each rule`() async throws {
@@ -136,8 +122,7 @@ import Testing
             "rule: r\($0)\non: [task_created, task_changed]\n\($1)\ndo: [{log: x}]"
         }
         let agent = try await TestAgent(rules.joined(separator: "\n---\n"))
-        try await agent.put("a")
-        try await agent.wait(1)
+        try await agent.put("a", thenWait: 1)
         try await agent.put("b", priority: 2)
         let start = agent.bench.now - .seconds(60)
         #expect(

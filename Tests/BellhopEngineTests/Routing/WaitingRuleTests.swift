@@ -18,35 +18,26 @@ import Testing
 
     @Test func `a rule with for runs after its condition was true for that time, with the task's current state`() async throws {
         let agent = try await TestAgent(Self.urgent)
-        try await agent.put("a")
-        try await agent.wait(5)
+        try await agent.put("a", thenWait: 5)
         try await agent.put("a", "printer burnt down")
-        try await agent.wait(4)
-        #expect(agent.texts == [])
-        try await agent.wait(30)
-        #expect(agent.texts == ["task_created a printer burnt down 2026-01-05T09:00:00Z a"])
+        #expect(try await agent.texts(after: 4) == [])
+        #expect(try await agent.texts(after: 30) == ["task_created a printer burnt down 2026-01-05T09:00:00Z a"])
     }
 
     @Test func `a false condition ends the wait, which begins again when the condition is true again`() async throws {
         let agent = try await TestAgent(Self.urgent)
-        try await agent.put("a")
-        try await agent.wait(5)
+        try await agent.put("a", thenWait: 5)
         try await agent.put("a", priority: 2)
-        try await agent.wait(10)
-        #expect(agent.texts == [])
+        #expect(try await agent.texts(after: 10) == [])
         try await agent.put("a")
-        try await agent.wait(9)
-        #expect(agent.texts == [])
-        try await agent.wait(1)
-        #expect(agent.texts.count == 1)
+        #expect(try await agent.texts(after: 9) == [])
+        #expect(try await agent.texts(after: 1).count == 1)
         // It ran; it runs again only after the condition was once not true.
         try await agent.put("a", "again")
-        try await agent.wait(20)
-        #expect(agent.texts.count == 1)
+        #expect(try await agent.texts(after: 20).count == 1)
         try await agent.put("a", priority: 3)
         try await agent.put("a")
-        try await agent.wait(10)
-        #expect(agent.texts.count == 2)
+        #expect(try await agent.texts(after: 10).count == 2)
     }
 
     @Test func `a change that a poll stores while a wait ends comes after the run`() async throws {
@@ -89,11 +80,9 @@ import Testing
 
     @Test func `a task that leaves ends the wait`() async throws {
         let agent = try await TestAgent(Self.urgent, [task("other", "x", ["priority": 3])])
-        try await agent.put("a")
-        try await agent.wait(3)
+        try await agent.put("a", thenWait: 3)
         try await agent.remove("a")
-        try await agent.wait(20)
-        #expect(agent.texts == [])
+        #expect(try await agent.texts(after: 20) == [])
         #expect(try await agent.bench.store.nextTimer() == nil)
     }
 
@@ -113,8 +102,7 @@ import Testing
                 """)
         try await agent.put("a")
         #expect(try await agent.bench.eventLines().contains { $0.hasPrefix("delivery_dead") })
-        try await agent.wait(10)
-        #expect(agent.texts.map { $0.prefix(4) } == ["dead", "task"])
+        #expect(try await agent.texts(after: 10).map { $0.prefix(4) } == ["dead", "task"])
     }
 
     @Test func `timers that came due during downtime use the tasks of the first poll`() async throws {
@@ -136,17 +124,14 @@ import Testing
             do: [{log: "${{ task.id }}"}]
             """
         let agent = try await TestAgent(rule)
-        try await agent.put("a")
-        try await agent.wait(5)
+        try await agent.put("a", thenWait: 5)
         try await agent.put("m", "maintenance", priority: 3)
-        try await agent.wait(20)
-        #expect(agent.texts == [])
+        #expect(try await agent.texts(after: 20) == [])
         #expect(try await agent.bench.store.decisions(DecisionQuery(verdicts: [.notTrueWhenDue], limit: 10)).count == 1)
         // False when due counts as not true: it may begin again.
         try await agent.remove("m")
         try await agent.put("a", "again")
-        try await agent.wait(10)
-        #expect(agent.texts == ["a"])
+        #expect(try await agent.texts(after: 10) == ["a"])
     }
 
     // MARK: count
@@ -176,8 +161,7 @@ import Testing
         try await agent.wait(10)
         try await agent.put("c")
         #expect(agent.texts == [])
-        try await agent.put("d")
-        try await agent.wait(9)
+        try await agent.put("d", thenWait: 9)
         try await agent.put("e")
         #expect(agent.texts == ["1: c d e"])
     }
@@ -190,11 +174,9 @@ import Testing
             do: [{log: "${{ events.map(e, e.task.title).join(' ') }} ${{ key == null }}"}]
             """
         let agent = try await TestAgent(rule)
-        try await agent.put("a", "one")
-        try await agent.wait(6)
+        try await agent.put("a", "one", thenWait: 6)
         try await agent.put("a", "two")
-        try await agent.wait(6)
-        #expect(agent.texts == [])
+        #expect(try await agent.texts(after: 6) == [])
         try await agent.put("b", "three")
         #expect(agent.texts == ["two three true"])
     }
@@ -213,16 +195,14 @@ import Testing
     @Test func `a group flushes when its first event has waited long enough, with the task's latest state`() async throws {
         let agent = try await TestAgent(Self.group("by: task.state, wait: 3m"))
         try await agent.put("a")
-        try await agent.put("x", state: 2)
-        try await agent.wait(2)
+        try await agent.put("x", state: 2, thenWait: 2)
         try await agent.put("b")
         try await agent.put("b", "renamed")
         #expect(agent.texts == [])
         try await agent.wait(1)
         // Their deliveries may be done in any order.
         #expect(agent.texts.sorted() == ["1: a b, last b renamed", "2: x, last x printer on fire"])
-        try await agent.wait(30)
-        #expect(agent.texts.count == 2)
+        #expect(try await agent.texts(after: 30).count == 2)
     }
 
     @Test func `two flushes of a group are at least its interval apart`() async throws {
@@ -230,13 +210,10 @@ import Testing
         try await agent.put("a")
         try await agent.runOnce()
         #expect(agent.texts == ["a, last a printer on fire"])
-        try await agent.put("b")
-        try await agent.wait(2)
+        try await agent.put("b", thenWait: 2)
         try await agent.put("c")
-        try await agent.wait(2)
-        #expect(agent.texts.count == 1)
-        try await agent.wait(1)
-        #expect(agent.texts.dropFirst() == ["b c, last c printer on fire"])
+        #expect(try await agent.texts(after: 2).count == 1)
+        #expect(try await agent.texts(after: 1).dropFirst() == ["b c, last c printer on fire"])
         // With nothing waiting and the time over, the next event flushes at once again.
         try await agent.wait(6)
         try await agent.put("d")
@@ -248,10 +225,8 @@ import Testing
         let agent = try await TestAgent(Self.group("wait: 1h, max: 3"))
         for id in ["a", "b", "c", "d"] { try await agent.put(id) }
         #expect(agent.texts == ["a b c, last c printer on fire"])
-        try await agent.wait(59)
-        #expect(agent.texts.count == 1)
-        try await agent.wait(1)
-        #expect(agent.texts.dropFirst() == ["d, last d printer on fire"])
+        #expect(try await agent.texts(after: 59).count == 1)
+        #expect(try await agent.texts(after: 1).dropFirst() == ["d, last d printer on fire"])
     }
 
     // MARK: each
@@ -271,25 +246,19 @@ import Testing
         try await agent.put("a")
         try await agent.put("b", priority: 2)
         try await agent.put("c", state: 2)
-        try await agent.wait(5)
-        #expect(agent.texts == ["a 2026-01-05T09:05:00Z"])
+        #expect(try await agent.texts(after: 5) == ["a 2026-01-05T09:05:00Z"])
         try await agent.put("c")
-        try await agent.wait(5)
-        #expect(agent.texts.dropFirst() == ["c 2026-01-05T09:10:00Z"])
+        #expect(try await agent.texts(after: 5).dropFirst() == ["c 2026-01-05T09:10:00Z"])
     }
 
     @Test func `a rule with each and for waits for each element that stays in the list`() async throws {
         let agent = try await TestAgent(Self.each("for: 12m"))
         try await agent.put("a")
-        try await agent.put("b")
-        try await agent.wait(6)
+        try await agent.put("b", thenWait: 6)
         try await agent.put("b", priority: 2)
-        try await agent.wait(10)
-        #expect(agent.texts == [])
-        try await agent.wait(1)
-        #expect(agent.texts == ["a 2026-01-05T09:05:00Z"])
-        try await agent.wait(60)
-        #expect(agent.texts.count == 1)
+        #expect(try await agent.texts(after: 10) == [])
+        #expect(try await agent.texts(after: 1) == ["a 2026-01-05T09:05:00Z"])
+        #expect(try await agent.texts(after: 60).count == 1)
     }
 
     // MARK: Together
@@ -308,13 +277,10 @@ import Testing
             """
         let agent = try await TestAgent(rule)
         for id in ["a", "b", "c", "d"] { try await agent.put(id) }
-        try await agent.wait(4)
-        #expect(agent.texts == [])
-        try await agent.wait(1)
-        #expect(agent.texts == ["a b c d"])
+        #expect(try await agent.texts(after: 4) == [])
+        #expect(try await agent.texts(after: 1) == ["a b c d"])
         for id in ["e", "f"] { try await agent.put(id) }
-        try await agent.wait(20)
-        #expect(agent.texts.count == 1)
+        #expect(try await agent.texts(after: 20).count == 1)
         #expect(try await agent.bench.store.decisions(DecisionQuery(verdicts: [.throttled], limit: 10)).count == 1)
     }
 }

@@ -77,6 +77,17 @@ struct Bench: Sendable {
         Poller(source, plan: plan, in: context)
     }
 
+    /// A new bench, with a source of these tasks and its poller after the first poll.
+    static func polled(
+        _ tasks: [Snapshot] = [], _ plan: PollPlan = .minutely
+    ) async throws -> (bench: Bench, source: ScriptedSource, poller: Poller) {
+        let bench = try Bench()
+        let source = bench.source(tasks)
+        var poller = bench.poller(source, plan)
+        _ = try await poller.pollOnce()
+        return (bench, source, poller)
+    }
+
     /// Polls a source in a loop while the work is done.
     func whilePolling(
         _ source: ScriptedSource, _ plan: PollPlan = .minutely, bell: PollBell = PollBell(), _ work: () async throws -> Void
@@ -89,6 +100,17 @@ struct Bench: Sendable {
         try await work()
         await polling.stop()
     }
+
+    /// Runs a dispatcher in a loop until it is stopped.
+    func dispatching(
+        _ action: ScriptedAction, limits: Dispatcher.Limits = .init(),
+        receivers: @escaping @Sendable (String) -> ReceiverLimits = { _ in ReceiverLimits() }
+    ) -> Task<Void, Never> {
+        Task { [context] in await Dispatcher(context, limits: limits, receivers: receivers, actions: { _ in action }).run() }
+    }
+
+    /// Runs timers in a loop until it is stopped.
+    func timing(_ shelf: RuleShelf) -> Task<Void, Never> { Task { [context] in await TimerLoop(context, shelf: shelf).run() } }
 
     /// Installs rules.
     func shelf(

@@ -67,10 +67,13 @@ struct TestAgent {
         }
     }
 
-    /// Creates or changes a task, and runs a pass.
-    func put(_ id: String, _ title: String = "printer on fire", priority: Int = 1, state: Int = 1) async throws {
+    /// Creates or changes a task, runs a pass, and lets time pass.
+    func put(
+        _ id: String, _ title: String = "printer on fire", priority: Int = 1, state: Int = 1, thenWait minutes: Int = 0
+    ) async throws {
         source.put(task(id, title, ["priority": .int(Int64(priority)), "state": .int(Int64(state))]))
         try await runOnce()
+        try await wait(minutes)
     }
 
     /// Adds a comment to a task, and runs a pass.
@@ -90,4 +93,10 @@ struct TestAgent {
     }
 
     var texts: [String] { action.texts }
+
+    /// The texts after these minutes, with a pass each minute.
+    func texts(after minutes: Int, with rules: String? = nil) async throws -> [String] {
+        try await wait(minutes, with: rules)
+        return texts
+    }
 }

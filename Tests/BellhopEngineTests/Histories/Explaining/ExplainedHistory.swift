@@ -23,8 +23,15 @@ struct ExplainedHistory<Model: ExplanationModel> {
     private static var ids: [String] { ["a", "b", "c"] }
     private static var calls: [FaultyStore.Call] { [.commit, .route, .unrouted, .state, .dueTimers, .register] }
 
+    /// Lets forty steps pass, then compares every explanation with the model.
     /// - Parameter others: the names of further sources.
-    init(seed: UInt64, others: [String] = []) async throws {
+    static func check(_ seed: UInt64, others: [String] = []) async throws {
+        var history = try await Self(seed: RandomRuns.seed(seed), others: others)
+        for number in 0..<40 { try await history.step(number) }
+        try await history.compare()
+    }
+
+    private init(seed: UInt64, others: [String]) async throws {
         random = SeededRandom(seed: seed)
         self.seed = seed
         agent = try await TestAgent(Model.rules(0), [task("always", "x", ["priority": 9])], others: others)
@@ -32,12 +39,6 @@ struct ExplainedHistory<Model: ExplanationModel> {
         for silence in Model.silences(from: begin) {
             _ = try await agent.bench.store.add(silence.identified, at: begin)
         }
-    }
-
-    /// Lets this many steps pass, then compares every explanation with the model.
-    mutating func run(steps: Int) async throws {
-        for number in 0..<steps { try await step(number) }
-        try await compare()
     }
 
     private mutating func step(_ number: Int) async throws {

@@ -36,6 +36,11 @@ protocol ExplanationModel {
 }
 
 extension ExplanationModel {
+    /// A minute of the history, as a reason names it.
+    static func clock(_ minute: Int) -> String {
+        "2026-01-05T\(minute < 60 ? "09" : minute < 120 ? "10" : "11"):\(minute % 60 < 10 ? "0" : "")\(minute % 60):00Z"
+    }
+
     static func silences(from start: Timestamp) -> [Silence] { [] }
     static var hasReplays: Bool { false }
     static var own: EventType? { nil }

@@ -89,10 +89,6 @@ struct ReloadExplanationModel: ExplanationModel {
         rule == "off" && shape(version) == 1 || rule == "escalate" && shape(version) == 2
     }
 
-    private static func clock(_ minute: Int) -> String {
-        "2026-01-05T\(minute < 60 ? "09" : minute < 120 ? "10" : "11"):\(minute % 60 < 10 ? "0" : "")\(minute % 60):00Z"
-    }
-
     /// The events for which a rule still waits.
     private mutating func drop(_ rule: String, at now: Int) -> [Int] {
         switch rule {

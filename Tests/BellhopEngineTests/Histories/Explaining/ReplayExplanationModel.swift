@@ -119,8 +119,7 @@ struct ReplayExplanationModel: ExplanationModel {
     }
 
     private mutating func note(_ event: Int, _ rule: String, _ at: Int, _ text: String, deliveries: Int = 0) {
-        let time = "2026-01-05T\(at < 60 ? "09" : at < 120 ? "10" : "11"):\(at % 60 < 10 ? "0" : "")\(at % 60)"
-        expected[event][rule]?.note = "replayed at \(time):00Z: \(text)"
+        expected[event][rule]?.note = "replayed at \(Self.clock(at)): \(text)"
         expected[event][rule]?.deliveries += deliveries
     }
 }

@@ -101,9 +101,7 @@ struct ReplayedCountModel: ExplanationModel {
     private mutating func record(_ run: Run, _ rule: String, _ stop: Expected?) {
         let number = run.event.number
         if run.isReplay {
-            let at = run.at
-            let time = "2026-01-05T\(at < 60 ? "09" : at < 120 ? "10" : "11"):\(at % 60 < 10 ? "0" : "")\(at % 60)"
-            let prefix = "replayed at \(time):00Z: "
+            let prefix = "replayed at \(Self.clock(run.at)): "
             expected[number][rule]?.note = prefix + (stop?.reason ?? "it ran")
             expected[number][rule]?.noteLimit = stop?.limit.map { .init(minute: $0.minute, reason: prefix + $0.reason) }
         } else if var stop {
