@@ -151,8 +151,7 @@ import Testing
         let screen = try PseudoTerminal()
         let program = try Program(["top"], in: folder.path, terminal: terminal, screen: screen)
         try await eventually("the screen is drawn") { screen.shown.contains("1 sources") }
-        program.send(SIGTERM)
-        #expect(await program.end().code == 128 + SIGTERM)
+        #expect(await program.stop().code == 128 + SIGTERM)
         #expect(screen.shown.contains("\u{1B}[?1049l"))
         #expect(terminal.hasEcho)
     }

@@ -226,8 +226,7 @@ private final class PolledSource {
         practice.simulation.api.add("Printer")
         try await practice.simulation.serve { address in
             let connection = try connection(to: address)
-            var values = self.settings
-            for (name, value) in settings { values[name] = value }
+            var values = JSON.Object(self.settings, with: settings)
             if settings["where"] != nil { values["query"] = nil }
             let source = try connection.source("watched", kind: sourceKind, settings: Settings(values))
             guard let source else { throw Unexpected() }

@@ -87,8 +87,7 @@ import Testing
             #expect(itself.code == 64 && itself.errors.contains("compared with themselves"), "\(itself.errors)")
             let files = try await remote(["greet", "--against", "other"])
             #expect(files.code == 64 && files.errors.contains("takes only `in-force`"), "\(files.errors)")
-            agent.send(SIGTERM)
-            _ = await agent.end()
+            await agent.stop()
         }
     }
 }

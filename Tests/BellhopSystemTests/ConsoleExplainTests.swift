@@ -68,8 +68,7 @@ import Testing
             }
             #expect(try await remote(number, "--as-test").errors.contains("does not work with --console"))
             #expect(try await remote(number, "--limit", "1001").code == 64)
-            agent.send(SIGTERM)
-            _ = await agent.end()
+            await agent.stop()
         }
     }
 }

@@ -69,8 +69,7 @@ import Testing
             #expect(missing.code == 64 && missing.errors.contains("nowhere.pem"), "\(missing.errors)")
             let plain = try await status([:], at: "http://192.0.2.1:8090")
             #expect(plain.code == 64 && plain.errors.contains("https://") && !plain.errors.contains("plain_http"))
-            agent.send(SIGTERM)
-            _ = await agent.end()
+            await agent.stop()
         }
     }
 
@@ -146,16 +145,14 @@ import Testing
             let token = made.output.filter { !$0.isWhitespace }
             #expect(try await remote(["status"], token: token).code == 0)
             #expect(try await remote(["resume", "greet", "--rule"], token: token).code == 1)
-            agent.send(SIGKILL)
-            _ = await agent.end()
+            await agent.kill()
             #expect(try await remote(["status"]).code == 69)
             // The token survives the kill, and ends when it is removed.
             let second = try stage.start(["run"])
             try await eventually("the console answers") { try await remote(["status"], token: token).code == 0 }
             #expect(try await stage.bellhop("console", "token", "remove", "bob").code == 0)
             #expect(try await remote(["status"], token: token).code == 77)
-            second.send(SIGTERM)
-            #expect(await second.end().code == 0)
+            #expect(await second.stop().code == 0)
         }
     }
 
@@ -236,13 +233,11 @@ import Testing
             #expect(said.contains("Trying again in 1 s, after the last event shown."), "\(said)")
             #expect(said.contains("The console answers again."), "\(said)")
             // It waits for an agent that is away.
-            agent.send(SIGTERM)
-            _ = await agent.end()
+            await agent.stop()
             try await eventually("it waits for the agent") {
                 follower.errorsSoFar.split(separator: "\n").last?.contains("Trying again") == true
             }
-            follower.send(SIGTERM)
-            _ = await follower.end()
+            await follower.stop()
         }
     }
 
@@ -262,8 +257,7 @@ import Testing
                 arguments + ["--console", "http://127.0.0.1:\(port)"],
                 environment: ["BELLHOP_TOKEN": Secrets.clientSecret + "-of-ada"])
             try await eventually("the list is printed there") { there.outputSoFar.contains("Lost 3") }
-            first.send(SIGTERM)
-            _ = await first.end()
+            await first.stop()
             // The tasks are deleted, so that the restored store sees none of them again.
             for task in stage.instance.tasks where task.title != "Early" { stage.instance.deleteTask(task.id) }
             #expect(rename(backup, store) == 0)
@@ -275,11 +269,9 @@ import Testing
             for follower in [here, there] {
                 try await eventually("what comes now is printed") { follower.outputSoFar.contains("\"Late\"") }
                 #expect(follower.errorsSoFar.components(separatedBy: sentence).count == 2, "\(follower.errorsSoFar)")
-                follower.send(SIGTERM)
-                _ = await follower.end()
+                await follower.stop()
             }
-            second.send(SIGTERM)
-            _ = await second.end()
+            await second.stop()
         }
     }
 

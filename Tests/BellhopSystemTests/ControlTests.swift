@@ -258,8 +258,7 @@ import Testing
             try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
             let status = try await stage.bellhop("status", environment: environment)
             #expect(status.output.contains("is running: process \(agent.id)"))
-            agent.send(SIGTERM)
-            #expect(await agent.end().code == 0)
+            #expect(await agent.stop().code == 0)
         }
     }
 

@@ -39,8 +39,7 @@ import Testing
         // The files of a dumpable process belong to its own user.
         try await eventually("its files in /proc are root's, and not of user \(user)") { !program.isRunning || owner() == 0 }
         #expect(program.isRunning, "\(program.errorsSoFar)")
-        program.send(SIGKILL)
-        _ = await program.end()
+        await program.kill()
     }
 
     @Test func `the systemd unit forbids core files`() throws {

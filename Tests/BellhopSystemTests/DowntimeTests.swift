@@ -1,7 +1,6 @@
 import BellhopCore
 import BellhopTesting
 import Foundation
-import Glibc
 import Simulator
 import Testing
 
@@ -58,8 +57,7 @@ import Testing
             try await eventually("the digest is sent") { digests(stage) == 1 }
             let task = stage.instance.addTask(title: "Two", assignedTo: Stage.user)
             try await eventually("it watches on") { stage.notes(on: task.id).count == 1 }
-            agent.send(SIGTERM)
-            #expect(await agent.end().code == 0)
+            #expect(await agent.stop().code == 0)
             #expect(digests(stage) == 1)
         }
     }
@@ -99,8 +97,7 @@ import Testing
             let last = stage.instance.addTask(title: "Last", assignedTo: Stage.user)
             let agent = try stage.start(["run"])
             try await eventually("all is done, again and anew") { try await stage.deliveries("done").count == 7 }
-            agent.send(SIGTERM)
-            #expect(await agent.end().code == 0)
+            #expect(await agent.stop().code == 0)
             for task in [first, last] + later { #expect(stage.notes(on: task.id).count == 1, "\(task.title)") }
         }
     }

@@ -1,6 +1,5 @@
 import BellhopCore
 import BellhopTesting
-import Glibc
 import Simulator
 import Testing
 
@@ -60,15 +59,13 @@ import Testing
             #expect(try await post(body, port, "/in/deploys", token: "wrong") == "401")
             #expect(try await post("{", port, "/in/deploys") == "400")
             #expect(try await post(body, port, "/in/deploys") == "202")
-            first.send(SIGKILL)
-            _ = await first.end()
+            await first.kill()
             let second = try stage.start(["run"])
             try await eventually("it listens again") { try await post(body, port, "/in/deploys") == "202" }
             try await eventually("the rule ran") {
                 second.outputSoFar.contains("failed: mail") || first.outputSoFar.contains("failed: mail")
             }
-            second.send(SIGTERM)
-            #expect(await second.end().code == 0)
+            #expect(await second.stop().code == 0)
             let events = try await stage.events().filter { $0["type"] == "deploy_finished" }
             #expect(events.count == 1)
             #expect(events[0]["subject"] == "deploys/mail")
@@ -87,8 +84,7 @@ import Testing
             #expect(try await post(#"{"data": [{"name": "One"}]}"#, port, "/in/tickets") == "400")
             #expect(try await post(body, port, "/in/tickets") == "202")
             #expect(try await post(body, port, "/in/tickets") == "202")
-            first.send(SIGKILL)
-            _ = await first.end()
+            await first.kill()
             let second = try stage.start(["run"])
             try await eventually("it listens again") { try await post(body, port, "/in/tickets") == "202" }
             let raised = #"{"data": [{"key": "t2", "name": "Two", "level": 3}]}"#
@@ -97,8 +93,7 @@ import Testing
                 let output = first.outputSoFar + second.outputSoFar
                 return output.contains("sent: One") && output.contains("sent: Two") && output.contains("raised: Two")
             }
-            second.send(SIGTERM)
-            #expect(await second.end().code == 0)
+            #expect(await second.stop().code == 0)
             let events = try await stage.events().filter { $0["source"] == "tickets" }
             #expect(events.compactMap { $0["type"]?.asString } == ["task_created", "task_created", "task_changed"])
         }
@@ -126,8 +121,7 @@ import Testing
             let removed = try await stage.bellhop("secret", "remove", "deploys")
             #expect(removed.errors.contains("Requests to /in/deploys are refused"), "\(removed.errors)")
             #expect(try await status("second-long-token") == "503")
-            agent.send(SIGTERM)
-            #expect(await agent.end().code == 0)
+            #expect(await agent.stop().code == 0)
         }
     }
 

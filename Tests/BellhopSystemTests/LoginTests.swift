@@ -78,8 +78,7 @@ import Testing
                 #expect(other.code == 77)
             }
             #expect(stage.instance.counts.failedLogins == 2)
-            agent.send(SIGTERM)
-            #expect(await agent.end().code == 0)
+            #expect(await agent.stop().code == 0)
             let right = try await stage.bellhop("query", "my-work")
             #expect(right.code == 0, "\(right.errors)")
         }
@@ -92,8 +91,7 @@ import Testing
                 try await eventually("the refusal is reported") { agent.errorsSoFar.contains("refuses the password of john.doe") }
                 try await Task.sleep(for: .seconds(2))  // Time for a second attempt, which must not happen.
                 #expect(agent.isRunning)
-                agent.send(SIGTERM)
-                #expect(await agent.end().code == 0)
+                #expect(await agent.stop().code == 0)
             }
             #expect(stage.instance.counts.failedLogins == 1)
         }
@@ -164,8 +162,7 @@ import Testing
                 // One session for reading and one for writing.
                 #expect(stage.instance.counts.logins - logins <= 2)
             }
-            agent.send(SIGTERM)
-            #expect(await agent.end().code == 0)
+            #expect(await agent.stop().code == 0)
             let events = try await stage.events()
             #expect(events.contains { $0["type"] == "session_expired" })
             #expect(events.count { $0["type"] == "task_created" } == 3)

@@ -59,8 +59,7 @@ import Testing
                     $0["error"]?["message"]?.asString?.contains("its reader has stopped") == true
                 }
             }
-            agent.send(SIGTERM)
-            #expect(await agent.end().code == 0)
+            #expect(await agent.stop().code == 0)
         }
     }
 }

@@ -1,6 +1,5 @@
 import BellhopCore
 import BellhopTesting
-import Glibc
 import Simulator
 import Testing
 
@@ -45,8 +44,7 @@ import Testing
             #expect(away["state"] == "preparing" && away["since"]?.asString != nil, "\(away)")
             let text = try await stage.bellhop("status").output
             #expect(text.split(separator: "\n").contains { $0.hasPrefix("problems") && $0.contains("preparing") }, "\(text)")
-            agent.send(SIGTERM)
-            #expect(await agent.end().code == 0)
+            #expect(await agent.stop().code == 0)
         }
     }
 
@@ -143,8 +141,7 @@ import Testing
             let agent = try stage.start(["run"])
             let other = stage.instance.addTask(title: "Two", assignedTo: Stage.user)
             try await eventually("the other source is read") { stage.notes(on: other.id).count == 1 }
-            agent.send(SIGTERM)
-            #expect(await agent.end().code == 0)
+            #expect(await agent.stop().code == 0)
         }
     }
 }

@@ -1,6 +1,5 @@
 import BellhopCore
 import BellhopTesting
-import Glibc
 import Simulator
 import Testing
 
@@ -64,8 +63,7 @@ import Testing
             }
             #expect(replays[0]["receipt"]?.asString?.contains("already written since the replayed event") == true, "\(replays)")
             #expect(stage.notes(on: task.id).count == 1)
-            agent.send(SIGTERM)
-            #expect(await agent.end().code == 0)
+            #expect(await agent.stop().code == 0)
         }
     }
 }

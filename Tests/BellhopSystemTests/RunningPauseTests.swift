@@ -1,6 +1,5 @@
 import BellhopCore
 import BellhopTesting
-import Glibc
 import Simulator
 import Testing
 
@@ -56,8 +55,7 @@ import Testing
             try await run(stage, "pause", "--writes", "--why", "instance is upgraded")
             let task = stage.instance.addTask(title: "One", assignedTo: Stage.user)
             try await eventually("the message is sent") { messages(stage) == 1 }
-            first.send(SIGKILL)
-            _ = await first.end()
+            await first.kill()
             let second = try stage.start(["run"])
             stage.instance.addTask(title: "Two", assignedTo: Stage.user)
             try await eventually("the next message is sent, too") { messages(stage) == 2 }
@@ -71,8 +69,7 @@ import Testing
                 }
             }
             #expect(stage.notes(on: task.id).map(\.text) == ["Seen: One"])
-            second.send(SIGTERM)
-            #expect(await second.end().code == 0)
+            #expect(await second.stop().code == 0)
         }
     }
 

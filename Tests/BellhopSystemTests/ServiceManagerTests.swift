@@ -28,8 +28,7 @@ import Testing
             let agent = try stage.start(
                 ["run"], environment: ["NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC": "400000"])
             try await eventually("it has said so three times") { manager.received.count { $0 == "WATCHDOG=1" } >= 3 }
-            agent.send(SIGTERM)
-            #expect(await agent.end().code == 0)
+            #expect(await agent.stop().code == 0)
             #expect(manager.received.last?.hasPrefix("STOPPING=1\n") == true)
             // A watchdog for another process.
             let other = try stage.start(
@@ -37,8 +36,7 @@ import Testing
             let before = manager.received.count
             try await eventually("it is ready") { manager.received.count > before }
             try await Task.sleep(for: .seconds(1))
-            other.send(SIGTERM)
-            _ = await other.end()
+            await other.stop()
             #expect(!manager.received.dropFirst(before).contains("WATCHDOG=1"))
         }
     }
@@ -49,14 +47,12 @@ import Testing
             let agent = try stage.start(["run"], environment: ["NOTIFY_SOCKET": manager.name])
             try await eventually("it is ready") { manager.received.contains { $0.hasPrefix("READY=1\n") } }
             try await eventually("it has a baseline") { agent.errorsSoFar.contains("is its baseline") }
-            agent.send(SIGTERM)
-            #expect(await agent.end().code == 0)
+            #expect(await agent.stop().code == 0)
 
             let unheard = try stage.start(["run"], environment: ["NOTIFY_SOCKET": stage.folder.path + "/missing.sock"])
             stage.instance.addTask(title: "One", assignedTo: Stage.user)
             try await eventually("it polls") { unheard.outputSoFar.contains("A") }
-            unheard.send(SIGTERM)
-            #expect(await unheard.end().code == 0)
+            #expect(await unheard.stop().code == 0)
         }
     }
 
@@ -99,8 +95,7 @@ import Testing
             try await eventually("schedules come due") { agent.outputSoFar.contains("tick") }
             // The agent did all this before it gave up on the silent instance.
             #expect(!agent.errorsSoFar.contains("127.0.0.1:\(silent.port)"), "\(agent.errorsSoFar)")
-            agent.send(SIGTERM)
-            #expect(await agent.end().code == 0)
+            #expect(await agent.stop().code == 0)
         }
     }
 

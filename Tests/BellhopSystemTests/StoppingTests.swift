@@ -57,8 +57,7 @@ import Testing
             let pass = try stage.start(["run", "--once"])
             try await eventually("the webhook is under way") { stage.simulation.requests.count("POST", path: "/webhook") > 0 }
             #expect(stage.simulation.receivers.received(by: "hook").isEmpty, "the webhook should still be in flight")
-            pass.send(SIGTERM)
-            let ended = await pass.end()
+            let ended = await pass.stop()
             #expect(ended.code == 0, "\(ended.errors)")
             #expect(stage.simulation.receivers.received(by: "hook").count == 1)
             #expect(try await stage.deliveries().map { $0["state"] } == ["done"])
@@ -114,8 +113,7 @@ import Testing
         try await Stage.set(rules: Self.rules) { stage in
             let agent = try stage.start(["run"])
             try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
-            agent.send(SIGTERM)
-            let ended = await agent.end(within: .seconds(20))
+            let ended = await agent.stop(within: .seconds(20))
             #expect(ended.code == 0, "\(ended.errors)")
         }
     }
@@ -126,8 +124,7 @@ import Testing
             let agent = try stage.start(["run"])
             try await eventually("a poll is under way") { stage.simulation.requests.count(path: "/api/x_snc_my_work") > 0 }
             let start = ContinuousClock.now
-            agent.send(SIGTERM)
-            let ended = await agent.end()
+            let ended = await agent.stop()
             #expect(ended.code == 0, "\(ended.errors)")
             #expect(ContinuousClock.now - start < .seconds(60))
         }
@@ -139,8 +136,7 @@ import Testing
             stage.instance.addTask(title: "One", assignedTo: Stage.user)
             let agent = try stage.start(["run"])
             try await eventually("the webhook is under way") { stage.simulation.requests.count("POST", path: "/webhook") > 0 }
-            agent.send(SIGTERM)
-            let ended = await agent.end(within: .seconds(50))
+            let ended = await agent.stop(within: .seconds(50))
             #expect(ended.code == 0, "\(ended.errors)")
             #expect(try await stage.deliveries().map { $0["state"] } == ["available"], "it is due again")
 

@@ -64,8 +64,7 @@ import Testing
             try await eventually("all tasks are acknowledged") {
                 stage.instance.tasks.filter { $0.number.hasPrefix("INC") }.allSatisfy { stage.notes(on: $0.id).count == 1 }
             }
-            agent.send(SIGTERM)
-            #expect(await agent.end().code == 0)
+            #expect(await agent.stop().code == 0)
             var ordeal = Ordeal(stage, seed: 13)
             try await ordeal.end()
         }
@@ -239,8 +238,7 @@ import Testing
             {
                 #expect(try stage.folder.mode(name) & 0o077 == 0, "\(name)")
             }
-            agent.send(SIGTERM)
-            #expect(await agent.end().code == 0)
+            #expect(await agent.stop().code == 0)
         }
     }
 

@@ -1,7 +1,6 @@
 import BellhopCore
 import BellhopTesting
 import Foundation
-import Glibc
 import Simulator
 import Testing
 
@@ -40,8 +39,7 @@ import Testing
             _ = stage.instance.addTask("incident", title: "Mail is down", assignedTo: Stage.user)
             let agent = try stage.start(["run"])
             try await eventually("the message arrived") { stage.simulation.requests.count("POST", path: "/webhook/hook") == 1 }
-            agent.send(SIGTERM)
-            #expect(await agent.end().code == 0)
+            #expect(await agent.stop().code == 0)
 
             let request = try #require(stage.simulation.requests.matching("POST", path: "/webhook/hook").first)
             let parts = try #require(request.header("traceparent")).split(separator: "-").map(String.init)
@@ -68,8 +66,7 @@ import Testing
             let health = try await get(port, "/health/ready")
             #expect(health.status == 503 && health.body.contains("source_not_polled") && health.body.contains("my-work"))
             stage.simulation.faults.removeAll()
-            agent.send(SIGTERM)
-            _ = await agent.end()
+            await agent.stop()
 
             _ = stage.instance.addTask("incident", title: "Mail is down", assignedTo: Stage.user)
             let second = try stage.start(["run"])
@@ -83,8 +80,7 @@ import Testing
             #expect(metrics.body.hasSuffix("# EOF\n") && metrics.body.contains("# {trace_id="))
             #expect(!metrics.body.contains(Secrets.password))
             try await check(try await get(port, "/metrics").body)
-            second.send(SIGTERM)
-            #expect(await second.end().code == 0)
+            #expect(await second.stop().code == 0)
         }
     }
 

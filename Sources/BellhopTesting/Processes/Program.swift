@@ -54,6 +54,19 @@ public final class Program: Sendable {
 
     public func send(_ signal: Int32) { process.send(signal) }
 
+    /// Asks it to stop with SIGTERM, and waits for the end.
+    @discardableResult
+    public func stop(within limit: Duration = .seconds(60)) async -> Ended {
+        send(SIGTERM)
+        return await end(within: limit)
+    }
+
+    /// Kills it with SIGKILL, and waits for the end.
+    public func kill() async {
+        send(SIGKILL)
+        _ = await end()
+    }
+
     /// Waits for the end. Kills a process that exceeds the limit; its exit code shows this.
     public func end(within limit: Duration = .seconds(60)) async -> Ended {
         let deadline = ContinuousClock.now + limit

@@ -26,9 +26,8 @@ import Testing
     private func shell(
         _ script: String, _ arguments: [String] = [], more: JSON.Object = [:], attempt: Attempt = SampleDelivery.first
     ) async throws(Failure) -> Receipt {
-        var values: JSON.Object = ["command": .array((["sh", "-c", script, "sh"] + arguments).map(JSON.string))]
-        for (name, value) in more { values[name] = value }
-        return try await perform(values, attempt: attempt)
+        let command = JSON.array((["sh", "-c", script, "sh"] + arguments).map(JSON.string))
+        return try await perform(JSON.Object(["command": command], with: more), attempt: attempt)
     }
 
     /// The failure of a script.

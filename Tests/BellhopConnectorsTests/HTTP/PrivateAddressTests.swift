@@ -105,8 +105,8 @@ import Testing
     @Test func `a connection's ports open these ports of public addresses, and nothing else`() async throws {
         let closed = try await FaultyServer.serve(.serverError) { address in Int(address.split(separator: ":").last ?? "") ?? 0 }
         func failure(_ url: String, _ settings: JSON.Object = [:], through proxy: Int? = nil) async throws -> Failure? {
-            var all: JSON.Object = ["url": "https://hooks.example.com/x", "ports": [9200, 9300], "timeout": 2_000_000]
-            for (name, value) in settings { all[name] = value }
+            var all = JSON.Object(
+                ["url": "https://hooks.example.com/x", "ports": [9200, 9300], "timeout": 2_000_000], with: settings)
             if let proxy { all["proxy"] = .string("http://127.0.0.1:\(proxy)") }
             let connectors = try await Connectors(
                 connections: [("hook", "webhook", Settings(all))], sources: [], environment: .sample())
@@ -144,8 +144,7 @@ import Testing
         try await simulation.serve { address in
             let connectors = try await Connectors(connections: [], sources: [], environment: .sample())
             func perform(_ more: JSON.Object) async throws(Failure) -> Receipt {
-                var arguments: JSON.Object = ["url": .string(address + "/webhook/x"), "json": 1]
-                for (name, value) in more { arguments[name] = value }
+                let arguments = JSON.Object(["url": .string(address + "/webhook/x"), "json": 1], with: more)
                 let delivery = SampleDelivery.webhook(arguments, to: address + "/webhook/x")
                 guard let action = connectors.action(for: delivery) else {
                     throw Failure(.badArguments, .giveUp, "There is no action.")
@@ -173,8 +172,7 @@ import Testing
                 "headers": ["X-Key": "hunter2"], "secret": .string(secret),
             ]
             func perform(_ url: String, _ more: JSON.Object = [:]) async throws -> Failure? {
-                var arguments: JSON.Object = ["url": .string(url), "json": 1]
-                for (name, value) in more { arguments[name] = value }
+                let arguments = JSON.Object(["url": .string(url), "json": 1], with: more)
                 return try await SampleDelivery.failure(
                     of: SampleDelivery.webhook(arguments, to: "hook"), over: "webhook", settings)
             }

@@ -18,8 +18,8 @@ extension SMTPPractice {
     }
 
     func connection(_ url: String, _ more: JSON.Object = [:]) throws(ConnectorErrors) -> EmailConnection {
-        var values: JSON.Object = ["url": .string(url), "from": "Bellhop <bellhop@example.com>", "to": "ops@example.com"]
-        for (name, value) in more { values[name] = value }
+        let values = JSON.Object(
+            ["url": .string(url), "from": "Bellhop <bellhop@example.com>", "to": "ops@example.com"], with: more)
         return try EmailConnection(name: "mail", settings: Settings(values), in: environment)
     }
 

@@ -32,15 +32,14 @@ struct MobileFoundationPractice {
         at address: String, secret: String = MobileFoundationPractice.secret, _ more: JSON.Object = [:],
         _ body: (MobileFoundationConnection, String) async throws -> Value
     ) async throws -> Value {
-        var values: JSON.Object = [
-            "address": .string(address), "client_id": "bellhop", "client_secret": .string(secret),
-            "external": .array([.string(address)]),
+        let usual: JSON.Object = [
+            "address": .string(address), "client_id": "bellhop", "client_secret": .string(secret), "external": [.string(address)],
         ]
-        for (name, value) in more { values[name] = value }
         let environment = ConnectorEnvironment(
             clock: clock, events: events, notebook: notebook, login: { _ in nil }, baseFolder: "", output: { _ in },
             random: { 42 })
-        let connection = try MobileFoundationConnection(name: "mfp", settings: Settings(values), environment: environment)
+        let settings = Settings(JSON.Object(usual, with: more))
+        let connection = try MobileFoundationConnection(name: "mfp", settings: settings, environment: environment)
         return try await connection.inUse { try await body($0, address) }
     }
 

@@ -46,8 +46,7 @@ import Testing
     ) async throws {
         let simulation = Simulation(now: { SampleDelivery.now.microseconds })
         try await SimulatorServer(simulation).serve { base in
-            var all: JSON.Object = ["url": .string(base + "/webhook/able")]
-            for (name, value) in settings { all[name] = value }
+            let all = JSON.Object(["url": .string(base + "/webhook/able")], with: settings)
             let connection = try HookConnection<AbleReceiver>(name: "able", settings: Settings(all), in: .sample())
             try await connection.inUse { try await body(simulation.receivers, $0) }
         }

@@ -27,8 +27,7 @@ import Testing
 
     /// The failure of a message; nil if it counts as delivered.
     private func failure(_ kind: Kind, at address: String, _ more: JSON.Object = [:]) async throws -> Failure? {
-        var settings = kind.settings(address)
-        for (name, value) in more { settings[name] = value }
+        let settings = JSON.Object(kind.settings(address), with: more)
         return try await SampleDelivery.failure(of: SampleDelivery.notify(SampleMessage.full), over: kind.name, settings)
     }
 

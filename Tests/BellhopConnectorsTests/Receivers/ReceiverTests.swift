@@ -15,9 +15,7 @@ struct ReceiverTests {
         let simulation = Simulation(now: { SampleDelivery.now.microseconds })
         try await SimulatorServer(simulation).serve { base in
             func hook(_ path: String) -> Settings {
-                var all: JSON.Object = ["url": .string(base + path)]
-                for (name, value) in settings { all[name] = value }
-                return Settings(all)
+                Settings(JSON.Object(["url": .string(base + path)], with: settings))
             }
             let connectors = try await Connectors(
                 connections: [

@@ -15,11 +15,10 @@ import Testing
     init() { task = practice.instance.addTask(title: "Printer", assignedTo: "john.doe") }
 
     private func create(_ fields: JSON.Object = ["short_description": "Why?"], _ more: JSON.Object = [:]) -> Delivery {
-        var arguments: JSON.Object = [
+        let usual: JSON.Object = [
             "table": "problem", "fields": .object(fields), "correlation_field": "correlation_id", "display": false,
         ]
-        for (name, value) in more { arguments[name] = value }
-        return .write("create", arguments, on: task.id)
+        return .write("create", JSON.Object(usual, with: more), on: task.id)
     }
 
     @Test func `a record is created with the delivery's id, and its number is in the receipt`() async throws {

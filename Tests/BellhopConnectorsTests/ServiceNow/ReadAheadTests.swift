@@ -114,8 +114,7 @@ import Testing
     // MARK: Fields and files
 
     private func updates(_ tasks: [SimulatedTask], _ more: JSON.Object = [:]) -> [Delivery] {
-        var arguments: JSON.Object = ["fields": ["state": 2]]
-        for (name, value) in more { arguments[name] = value }
+        let arguments = JSON.Object(["fields": ["state": 2]], with: more)
         return tasks.map { .write("update", arguments, on: $0.id, occasion: "event/\($0.id)") }
     }
 

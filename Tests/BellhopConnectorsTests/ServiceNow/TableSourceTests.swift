@@ -13,8 +13,7 @@ import Testing
     init() { exchange = InProcessExchange(practice.simulation) }
 
     func source(_ settings: JSON.Object = [:]) throws -> TableSource {
-        var values: JSON.Object = ["table": "incident", "query": "active=true"]
-        for (name, value) in settings { values[name] = value }
+        var values = JSON.Object(["table": "incident", "query": "active=true"], with: settings)
         if settings["where"] != nil { values["query"] = nil }
         return try TableSource(name: "incidents", settings: Settings(values), connection: practice.connection(over: exchange))
     }

@@ -15,8 +15,7 @@ import Testing
     init() { task = practice.instance.addTask(title: "Printer", priority: 3, assignedTo: "john.doe") }
 
     private func update(_ fields: JSON.Object, _ more: JSON.Object = [:], class className: String = "incident") -> Delivery {
-        var arguments: JSON.Object = ["fields": .object(fields)]
-        for (name, value) in more { arguments[name] = value }
+        let arguments = JSON.Object(["fields": .object(fields)], with: more)
         return .write("update", arguments, on: task.id, class: className)
     }
 

@@ -43,8 +43,7 @@ extension Practice {
             "grant": .string(grant), "client_id": "bellhop", "client_secret": .string(Self.clientSecret),
         ]
         if grant == "password" { (settings["username"], settings["password"]) = ("john.doe", "correct horse") }
-        for (name, value) in more { settings[name] = value }
-        return settings
+        return JSON.Object(settings, with: more)
     }
 
     func client(

@@ -23,12 +23,8 @@ struct Practice {
 
     /// The checked settings of a connection.
     func settings(_ address: String, password: String = "correct horse", _ more: JSON.Object = [:]) -> Settings {
-        var values: JSON.Object = [
-            "instance": .string(address),
-            "auth": ["basic": ["username": "john.doe", "password": .string(password)]],
-        ]
-        for (name, value) in more { values[name] = value }
-        return Settings(values)
+        let login: JSON = ["basic": ["username": "john.doe", "password": .string(password)]]
+        return Settings(JSON.Object(["instance": .string(address), "auth": login], with: more))
     }
 
     func connection(
@@ -47,6 +43,14 @@ struct Practice {
             let connection = try connection(address, password: password, settings: settings)
             return try await connection.inUse(body)
         }
+    }
+}
+
+extension JSON.Object {
+    /// These members, then others, which replace those of the same names.
+    init(_ members: JSON.Object, with others: JSON.Object) {
+        self = members
+        for (name, value) in others { self[name] = value }
     }
 }
 

@@ -24,8 +24,7 @@ struct WebPractice {
     }
 
     func connection(_ address: String, _ more: JSON.Object = [:]) throws -> WebConnection {
-        var values: JSON.Object = ["url": .string(address + "/rest/v1")]
-        for (name, value) in more { values[name] = value }
+        let values = JSON.Object(["url": .string(address + "/rest/v1")], with: more)
         return try WebConnection(name: "api", settings: Settings(values), in: environment)
     }
 

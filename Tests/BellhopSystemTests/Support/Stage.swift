@@ -80,8 +80,7 @@ struct Stage: Sendable {
         let agent = try start(["run"])
         try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
         try await body(agent)
-        agent.send(SIGTERM)
-        let ended = await agent.end()
+        let ended = await agent.stop()
         #expect(ended.code == 0, "\(ended.errors)")
     }
 
