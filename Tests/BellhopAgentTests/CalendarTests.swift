@@ -35,25 +35,23 @@ import Testing
         #expect(again["tokyo"]?.isOpen(at: Self.monday) == true)
     }
 
-    @Test(
-        arguments: [
-            ("{hours: \"8-12\"}", "2:25: '8' is not a time of day [bad-hours] (write 00:00 to 23:59)"),
-            ("{hours: \"08:00-12:00, 13:00\"}", "2:38: hours have a beginning and an end [bad-hours] (for example 22:00-07:00)"),
-            ("{days: MON-FOO}", "[bad-hours]"),
-            ("{timezone: Europe/Atlantis}", "there is no time zone `Europe/Atlantis` [unknown-time-zone]"),
-            ("{holidays: [2026-02-31]}", "`2026-02-31` is neither a day nor an iCalendar file [wrong-value]"),
-            ("{holiday: [2026-02-01]}", "holiday"),
-        ])
+    @Test(arguments: [
+        ("{hours: \"8-12\"}", "2:25: '8' is not a time of day [bad-hours] (write 00:00 to 23:59)"),
+        ("{hours: \"08:00-12:00, 13:00\"}", "2:38: hours have a beginning and an end [bad-hours] (for example 22:00-07:00)"),
+        ("{days: MON-FOO}", "[bad-hours]"),
+        ("{timezone: Europe/Atlantis}", "there is no time zone `Europe/Atlantis` [unknown-time-zone]"),
+        ("{holidays: [2026-02-31]}", "`2026-02-31` is neither a day nor an iCalendar file [wrong-value]"),
+        ("{holiday: [2026-02-01]}", "holiday"),
+    ])
     func `a mistake in a calendar is reported with its place`(_ calendar: String, _ wanted: String) async throws {
         let problems = await base.problems("version: 1\ncalendars: {a: \(calendar)}")
         #expect(problems.count == 1 && problems[0].contains(wanted), "\(problems)")
     }
 
-    @Test(
-        arguments: [
-            ("{holidays: [missing.ics]}", "missing-file"), ("{holidays: [bad.ics]}", "bad-holidays"),
-            ("{holidays: [always.ics]}", "never-open"),
-        ])
+    @Test(arguments: [
+        ("{holidays: [missing.ics]}", "missing-file"), ("{holidays: [bad.ics]}", "bad-holidays"),
+        ("{holidays: [always.ics]}", "never-open"),
+    ])
     func `unusable files of holidays and calendars that are never open are refused`(_ calendar: String, _ code: String)
         async throws
     {

@@ -89,27 +89,26 @@ import Testing
         }
     }
 
-    @Test(
-        arguments: [
-            ("timezone: Europe/Berlln", "timezone: Europe/Berlln"), ("timezone: Berlln # ours", "timezone: Berlln"),
-            ("stroe: x.db", nil),
-            (
-                "connections: {snow: {kind: servicenov, instance: acme}}",
-                "connections: {snow: {kind: servicenov, instance: acme}}"
-            ),
-            (
-                "connections: {ops: {kind: slac, url: '${{ secret.a }}'}}",
-                "connections: {ops: {kind: slac, url: '${{ secret.a }}'}}"
-            ),
-            ("connections: {ops: {kind: slac, url: 'x${{ secret.a }}'}}", nil),
-            ("connections: {ops: {kind: slac, headers: {a: b}}}", nil),
-            (
-                "sources: {a: {kind: table, connection: snwo, where: {a: b}}}",
-                "sources: {a: {kind: table, connection: snwo, where: {a: b}}}"
-            ),
-            ("sources: {a: {kind: tabel, connection: snow, tabel: incident}}", nil),
-            ("sources: {a: {kind: rest, connection: web, path: a, id: id, query: {session: 1, api_key: x}, every: 1}}", nil),
-        ])
+    @Test(arguments: [
+        ("timezone: Europe/Berlln", "timezone: Europe/Berlln"), ("timezone: Berlln # ours", "timezone: Berlln"),
+        ("stroe: x.db", nil),
+        (
+            "connections: {snow: {kind: servicenov, instance: acme}}",
+            "connections: {snow: {kind: servicenov, instance: acme}}"
+        ),
+        (
+            "connections: {ops: {kind: slac, url: '${{ secret.a }}'}}",
+            "connections: {ops: {kind: slac, url: '${{ secret.a }}'}}"
+        ),
+        ("connections: {ops: {kind: slac, url: 'x${{ secret.a }}'}}", nil),
+        ("connections: {ops: {kind: slac, headers: {a: b}}}", nil),
+        (
+            "sources: {a: {kind: table, connection: snwo, where: {a: b}}}",
+            "sources: {a: {kind: table, connection: snwo, where: {a: b}}}"
+        ),
+        ("sources: {a: {kind: tabel, connection: snow, tabel: incident}}", nil),
+        ("sources: {a: {kind: rest, connection: web, path: a, id: id, query: {session: 1, api_key: x}, every: 1}}", nil),
+    ])
     func `only a line that cannot contain a secret is shown`(_ line: String, _ shown: String?) async throws {
         let problems = try await problems("version: 1\n\(line)\n")
         #expect(problems.map(\.place?.line).contains(2))

@@ -106,12 +106,11 @@ import Testing
         }
     }
 
-    @Test(
-        arguments: [
-            (OtherSystemFault.etoZeroToken, 200, "00000000-0000-0000-0000-000000000000"), (.etoDetail, 200, #"{"Detail":"#),
-            (.etoDeadSession, 500, "Detail"), (.mfpNoToken, 401, ""), (.mfpInvalidToken, 401, ""),
-            (.mfpInsufficientScope, 403, ""), (.mfpUnsuccessful, 200, #""isSuccessful":false"#),
-        ])
+    @Test(arguments: [
+        (OtherSystemFault.etoZeroToken, 200, "00000000-0000-0000-0000-000000000000"), (.etoDetail, 200, #"{"Detail":"#),
+        (.etoDeadSession, 500, "Detail"), (.mfpNoToken, 401, ""), (.mfpInvalidToken, 401, ""),
+        (.mfpInsufficientScope, 403, ""), (.mfpUnsuccessful, 200, #""isSuccessful":false"#),
+    ])
     func `each fault of the other systems is set by name and changes the answer`(
         _ fault: OtherSystemFault, _ status: Int, _ words: String
     ) async throws {

@@ -26,20 +26,18 @@ import Testing
         #expect(throws: HTTPAddress.Problem.self) { try HTTPAddress(text) }
     }
 
-    @Test(
-        arguments: [
-            ("http://localhost:1", true), ("http://127.0.0.1", true), ("http://127.8.0.1", true), ("http://[::1]:8080", true),
-            ("http://127.evil.example", false), ("http://127.0.0.1.evil.example", false), ("http://10.0.0.1", false),
-        ])
+    @Test(arguments: [
+        ("http://localhost:1", true), ("http://127.0.0.1", true), ("http://127.8.0.1", true), ("http://[::1]:8080", true),
+        ("http://127.evil.example", false), ("http://127.0.0.1.evil.example", false), ("http://10.0.0.1", false),
+    ])
     func `loopback addresses are those of this machine`(_ text: String, _ isLoopback: Bool) throws {
         #expect(try HTTPAddress(text).isLoopback == isLoopback)
     }
 
-    @Test(
-        arguments: [
-            ("/login.do", "https://a.example/login.do"), ("next", "https://a.example/x/next"),
-            ("//b.example/y", "https://b.example/y"), ("http://c.example", "http://c.example/"),
-        ])
+    @Test(arguments: [
+        ("/login.do", "https://a.example/login.do"), ("next", "https://a.example/x/next"),
+        ("//b.example/y", "https://b.example/y"), ("http://c.example", "http://c.example/"),
+    ])
     func `a Location field is resolved against the address of its request`(_ location: String, _ result: String) throws {
         #expect(try HTTPAddress("https://a.example/x/y?z").resolving(location)?.text == result)
     }

@@ -134,12 +134,11 @@ import Testing
         #expect(practice.notebook.all.isEmpty)
     }
 
-    @Test(
-        arguments: [
-            (400, #"{"errorCode": "invalid_client"}"#, Failure.Reason.unauthenticated), (401, "", .unauthenticated),
-            (400, #"{"error": "invalid_scope"}"#, .forbidden), (403, "{}", .forbidden), (500, "{}", .serverError),
-            (502, "<html>bad gateway</html>", .gateway), (200, "<html>login</html>", .unexpectedPage), (200, "{}", .badAnswer),
-        ])
+    @Test(arguments: [
+        (400, #"{"errorCode": "invalid_client"}"#, Failure.Reason.unauthenticated), (401, "", .unauthenticated),
+        (400, #"{"error": "invalid_scope"}"#, .forbidden), (403, "{}", .forbidden), (500, "{}", .serverError),
+        (502, "<html>bad gateway</html>", .gateway), (200, "<html>login</html>", .unexpectedPage), (200, "{}", .badAnswer),
+    ])
     func `errors of the token endpoint are reported, and only a refused client is remembered`(
         _ status: Int, _ body: String, _ reason: Failure.Reason
     ) async throws {

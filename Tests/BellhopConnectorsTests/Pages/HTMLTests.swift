@@ -5,29 +5,27 @@ import Testing
 @Suite struct HTMLTests {
     private func text(_ html: String) -> String { HTMLText.text(of: [0], in: HTMLDocument(html)) }
 
-    @Test(
-        arguments: [
-            ("<p>One<p>Two", "One\nTwo"), ("a  b\n c", "a b c"), ("a<br>b<br/>c", "a\nb\nc"),
-            ("<ul><li>x<li>y</ul>z", "x\ny\nz"), ("<table><tr><td>a<td>b<tr><th>c</th><td></td></table>", "a | b\nc |"),
-            ("<h1>A &amp; B</h1><script>var x = '<p>no</p>'</script><style>p {}</style>ok", "A & B\nok"),
-            ("x<!-- no <b> -->y<!DOCTYPE html>z", "xyz"), ("<b>bo</b>ld <i>it</i>", "bold it"),
-            ("<pre>  a\n    b</pre>", "  a\n    b"), ("<img alt='A cat'> sits", "A cat sits"),
-            ("Name: <input value='Ada'><input type=hidden value=token><input type=password value=pw>", "Name: Ada"),
-            ("<select><option>a<option selected>b</select>", "b"), ("<textarea><b>raw</b></textarea>", "<b>raw</b>"),
-            ("<div hidden>no</div><noscript>no</noscript>yes", "yes"), ("2 < 3 & 4 > 1", "2 < 3 & 4 > 1"),
-            ("<a href=\"x>y\">link</a>", "link"), ("</p></div>stray", "stray"), ("<p", ""), ("<", "<"), ("a<b", "a"),
-            ("<script>unclosed", ""), ("&nbsp;a&nbsp;&nbsp;b&shy;c", "a bc"), ("", ""),
-        ])
+    @Test(arguments: [
+        ("<p>One<p>Two", "One\nTwo"), ("a  b\n c", "a b c"), ("a<br>b<br/>c", "a\nb\nc"),
+        ("<ul><li>x<li>y</ul>z", "x\ny\nz"), ("<table><tr><td>a<td>b<tr><th>c</th><td></td></table>", "a | b\nc |"),
+        ("<h1>A &amp; B</h1><script>var x = '<p>no</p>'</script><style>p {}</style>ok", "A & B\nok"),
+        ("x<!-- no <b> -->y<!DOCTYPE html>z", "xyz"), ("<b>bo</b>ld <i>it</i>", "bold it"),
+        ("<pre>  a\n    b</pre>", "  a\n    b"), ("<img alt='A cat'> sits", "A cat sits"),
+        ("Name: <input value='Ada'><input type=hidden value=token><input type=password value=pw>", "Name: Ada"),
+        ("<select><option>a<option selected>b</select>", "b"), ("<textarea><b>raw</b></textarea>", "<b>raw</b>"),
+        ("<div hidden>no</div><noscript>no</noscript>yes", "yes"), ("2 < 3 & 4 > 1", "2 < 3 & 4 > 1"),
+        ("<a href=\"x>y\">link</a>", "link"), ("</p></div>stray", "stray"), ("<p", ""), ("<", "<"), ("a<b", "a"),
+        ("<script>unclosed", ""), ("&nbsp;a&nbsp;&nbsp;b&shy;c", "a bc"), ("", ""),
+    ])
     func `a page is read as its visible text`(_ html: String, _ words: String) {
         #expect(text(html) == words)
     }
 
-    @Test(
-        arguments: [
-            ("&lt;&gt;&quot;&apos;&amp;", "<>\"'&"), ("&#65;&#x42;&#X43;", "ABC"), ("&#150;&#0;&#x110000;", "–\u{FFFD}\u{FFFD}"),
-            ("&euro;&nope;&", "€&nope;&"), ("a&ampb", "a&b"), ("&#;&#x;", "&#;&#x;"), ("Caf&eacute;", "Café"),
-            ("&#99999999999999;", "&#99999999999999;"),
-        ])
+    @Test(arguments: [
+        ("&lt;&gt;&quot;&apos;&amp;", "<>\"'&"), ("&#65;&#x42;&#X43;", "ABC"), ("&#150;&#0;&#x110000;", "–\u{FFFD}\u{FFFD}"),
+        ("&euro;&nope;&", "€&nope;&"), ("a&ampb", "a&b"), ("&#;&#x;", "&#;&#x;"), ("Caf&eacute;", "Café"),
+        ("&#99999999999999;", "&#99999999999999;"),
+    ])
     func `entities are decoded`(_ text: String, _ meant: String) {
         #expect(HTMLEntities.decode(Array(text.utf8)) == meant)
     }
@@ -96,12 +94,11 @@ import Testing
         #expect(throws: Selector.Problem.self) { try Selector(text) }
     }
 
-    @Test(
-        arguments: [
-            ("[0-9a-f]{8}", "id deadbeef end", "id … end"), ("at \\d+:\\d+", "at 10:30, at 11:45", "…, …"), ("x*", "axxb", "a…b"),
-            ("é", "café é", "caf… …"), ("^a", "aa", "…a"), ("nothing", "same", "same"), ("(?i)ABC$", "xabc", "x…"),
-            ("", "ab", "ab"),
-        ])
+    @Test(arguments: [
+        ("[0-9a-f]{8}", "id deadbeef end", "id … end"), ("at \\d+:\\d+", "at 10:30, at 11:45", "…, …"), ("x*", "axxb", "a…b"),
+        ("é", "café é", "caf… …"), ("^a", "aa", "…a"), ("nothing", "same", "same"), ("(?i)ABC$", "xabc", "x…"),
+        ("", "ab", "ab"),
+    ])
     func `each match is masked`(_ pattern: String, _ text: String, _ masked: String) throws {
         #expect(try TextMasker(pattern).masked(text) == masked)
         #expect(throws: TextMasker.Problem.self) { try TextMasker("(") }

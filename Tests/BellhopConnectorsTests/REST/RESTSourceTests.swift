@@ -119,12 +119,11 @@ import Testing
             "\(failure?.message ?? "none")")
     }
 
-    @Test(
-        arguments: [
-            (#"{"items": [{"id": 1}, {"id": 2}], "total": 1}"#, "more than the 1"),
-            (#"{"items": [{"id": 1}], "total": 1, "more": true}"#, "there is more, but not where"),
-            (#"{"items": [{"id": 1}], "total": "3", "more": false}"#, "end after 1 of 3"),
-        ])
+    @Test(arguments: [
+        (#"{"items": [{"id": 1}, {"id": 2}], "total": 1}"#, "more than the 1"),
+        (#"{"items": [{"id": 1}], "total": 1, "more": true}"#, "there is more, but not where"),
+        (#"{"items": [{"id": 1}], "total": "3", "more": false}"#, "end after 1 of 3"),
+    ])
     func `an answer that contradicts its own count or paging is an error`(_ body: String, _ words: String) async {
         practice.simulation.faults.add(.status(200, body: body))
         let failure = await practice.failure([

@@ -15,28 +15,26 @@ import Testing
         #"{"error":{"message":"\#(message)","detail":\#(detail)},"status":"failure"}"#
     }
 
-    @Test(
-        arguments: [
-            ("/login.do", Classification.sessionExpired), ("/login_redirect.do?x=1", .sessionExpired),
-            ("login_with_sso.do", .sessionExpired), ("https://acme.service-now.com/session_timeout.do", .sessionExpired),
-            ("/auth_redirect.do", .sessionExpired), ("/security_interceptor.do", .csrf(token: nil)),
-            ("https://idp.example.com/saml", .loginRequired(host: "idp.example.com")),
-            ("https://evil.example/login.do", .loginRequired(host: "evil.example")), ("/nowhere", .unexpectedPage(status: 302)),
-        ])
+    @Test(arguments: [
+        ("/login.do", Classification.sessionExpired), ("/login_redirect.do?x=1", .sessionExpired),
+        ("login_with_sso.do", .sessionExpired), ("https://acme.service-now.com/session_timeout.do", .sessionExpired),
+        ("/auth_redirect.do", .sessionExpired), ("/security_interceptor.do", .csrf(token: nil)),
+        ("https://idp.example.com/saml", .loginRequired(host: "idp.example.com")),
+        ("https://evil.example/login.do", .loginRequired(host: "evil.example")), ("/nowhere", .unexpectedPage(status: 302)),
+    ])
     func `a redirect is classified by its target`(_ location: String, _ meaning: Classification) throws {
         #expect(try read(HTTPResponse(status: 302, headers: ["Location": location])) == meaning)
     }
 
-    @Test(
-        arguments: [
-            (200, "<div class=\"instance-hibernating-page\">", Classification.hibernating),
-            (200, "\n  <html><h1>Your instance is hibernating</h1>", .hibernating),
-            (200, "<title>Instance Hibernating page</title>", .hibernating),
-            (200, "<form action=\"login.do\">", .sessionExpired), (200, "<input name=sysparm_login_url>", .sessionExpired),
-            (502, "<html><center>nginx</center>", .gateway(status: 502)), (500, "<html>", .gateway(status: 500)),
-            (200, "<html>Maintenance", .unexpectedPage(status: 200)), (401, "<html>No", .unauthenticated),
-            (429, "<html>Slow down", .throttled(after: nil)),
-        ])
+    @Test(arguments: [
+        (200, "<div class=\"instance-hibernating-page\">", Classification.hibernating),
+        (200, "\n  <html><h1>Your instance is hibernating</h1>", .hibernating),
+        (200, "<title>Instance Hibernating page</title>", .hibernating),
+        (200, "<form action=\"login.do\">", .sessionExpired), (200, "<input name=sysparm_login_url>", .sessionExpired),
+        (502, "<html><center>nginx</center>", .gateway(status: 502)), (500, "<html>", .gateway(status: 500)),
+        (200, "<html>Maintenance", .unexpectedPage(status: 200)), (401, "<html>No", .unauthenticated),
+        (429, "<html>Slow down", .throttled(after: nil)),
+    ])
     func `a web page is classified by its text`(_ status: Int, _ body: String, _ meaning: Classification) throws {
         #expect(try read(.html(status, body)) == meaning)
     }
@@ -110,13 +108,12 @@ import Testing
         #expect(try read(.json(429, [:], envelope("Queue full"))) == .throttled(after: nil))
     }
 
-    @Test(
-        arguments: [
-            (AnswerShape.rows, #"{"result":[]}"#, true), (.rows, #"{"result":{}}"#, false), (.record, #"{"result":{}}"#, true),
-            (.record, #"{"result":[]}"#, false), (.data, #"{"data":"Successfully inserted"}"#, true),
-            (.data, #"{"result":{}}"#, false),
-            (.rows, #"{"result":[{"a":"#, false), (.rows, "", false), (.listing, "", false),
-        ])
+    @Test(arguments: [
+        (AnswerShape.rows, #"{"result":[]}"#, true), (.rows, #"{"result":{}}"#, false), (.record, #"{"result":{}}"#, true),
+        (.record, #"{"result":[]}"#, false), (.data, #"{"data":"Successfully inserted"}"#, true),
+        (.data, #"{"result":{}}"#, false),
+        (.rows, #"{"result":[{"a":"#, false), (.rows, "", false), (.listing, "", false),
+    ])
     func `a good answer has the expected shape`(_ expecting: AnswerShape, _ body: String, _ good: Bool) throws {
         let meaning = try read(.json(200, [:], body), expecting: expecting)
         if case .ok = meaning { #expect(good) } else { #expect(!good) }

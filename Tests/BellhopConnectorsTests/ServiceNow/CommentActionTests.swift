@@ -239,11 +239,10 @@ import Testing
         #expect(instance.journal(of: other.id).isEmpty)
     }
 
-    @Test(
-        arguments: [
-            ("", "internal", "comment is empty"), (" \n", "internal", "comment is empty"),
-            ("x", "public", "internal or customer"),
-        ])
+    @Test(arguments: [
+        ("", "internal", "comment is empty"), (" \n", "internal", "comment is empty"),
+        ("x", "public", "internal or customer"),
+    ])
     func `an invalid comment is given up`(_ text: String, _ visibility: String, _ words: String) async throws {
         let failure = await failing(.comment(text, on: task.id, visibility: visibility), attempt(1))
         #expect(failure?.remedy == .giveUp)

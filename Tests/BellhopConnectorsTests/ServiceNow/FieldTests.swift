@@ -25,15 +25,14 @@ import Testing
         #expect(FieldValue(["link": "https://x"]) == nil)
     }
 
-    @Test(
-        arguments: [
-            ("3", FieldType.int, JSON.int(3)), ("", .int, .null), ("3 - Moderate", .int, .null), ("true", .bool, true),
-            ("0", .bool, false),
-            ("maybe", .bool, .null), ("2026-01-05 09:00:00", .timestamp, "2026-01-05T09:00:00.000000Z"),
-            ("2026-01-05", .timestamp, "2026-01-05T00:00:00.000000Z"), ("05/01/2026 09:00", .timestamp, .null),
-            ("", .timestamp, .null),
-            ("", .text, ""), ("1.5", .double, 1.5), ("nan", .double, .null),
-        ])
+    @Test(arguments: [
+        ("3", FieldType.int, JSON.int(3)), ("", .int, .null), ("3 - Moderate", .int, .null), ("true", .bool, true),
+        ("0", .bool, false),
+        ("maybe", .bool, .null), ("2026-01-05 09:00:00", .timestamp, "2026-01-05T09:00:00.000000Z"),
+        ("2026-01-05", .timestamp, "2026-01-05T00:00:00.000000Z"), ("05/01/2026 09:00", .timestamp, .null),
+        ("", .timestamp, .null),
+        ("", .text, ""), ("1.5", .double, 1.5), ("nan", .double, .null),
+    ])
     func `a value takes its field's type, or is null`(_ raw: String, _ type: FieldType, _ json: JSON) throws {
         #expect(FieldValue(.string(raw))?.typed(type) == json)
     }
@@ -61,12 +60,11 @@ import Testing
 }
 
 @Suite struct ServiceNowConnectionTests {
-    @Test(
-        arguments: [
-            ("acme", "https://acme.service-now.com"), ("acme.service-now.com", "https://acme.service-now.com"),
-            ("https://help.example.com/", "https://help.example.com"), (" acme ", "https://acme.service-now.com"),
-            ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
-        ])
+    @Test(arguments: [
+        ("acme", "https://acme.service-now.com"), ("acme.service-now.com", "https://acme.service-now.com"),
+        ("https://help.example.com/", "https://help.example.com"), (" acme ", "https://acme.service-now.com"),
+        ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
+    ])
     func `an instance is a name or an address`(_ text: String, _ origin: String) throws {
         #expect(try ServiceNowConnection.base(text, connection: "snow").origin == origin)
     }

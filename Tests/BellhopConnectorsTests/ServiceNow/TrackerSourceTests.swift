@@ -234,12 +234,11 @@ import Testing
         #expect(failure?.message.contains("\"My Work\" update set") == true)
     }
 
-    @Test(
-        arguments: [
-            (Fault.truncatedJSON, Failure.Reason.badAnswer), (.cutBody, .cut), (.transactionCancelled, .quota),
-            (.hibernating, .hibernating), (.badGateway, .gateway), (.accepted, .dropped), (.forbidden, .forbidden),
-            (.internalError, .serverError), (.resetAfter, .cut), (.status(200, body: "[]"), .unexpectedPage),
-        ])
+    @Test(arguments: [
+        (Fault.truncatedJSON, Failure.Reason.badAnswer), (.cutBody, .cut), (.transactionCancelled, .quota),
+        (.hibernating, .hibernating), (.badGateway, .gateway), (.accepted, .dropped), (.forbidden, .forbidden),
+        (.internalError, .serverError), (.resetAfter, .cut), (.status(200, body: "[]"), .unexpectedPage),
+    ])
     func `an incomplete list fails the poll`(_ fault: Fault, _ reason: Failure.Reason) async throws {
         instance.addTask(title: "A", assignedTo: "john.doe")
         practice.simulation.faults.add(fault, "GET", path: "/api/x_snc_my_work")

@@ -35,21 +35,20 @@ import Testing
             ])
     }
 
-    @Test(
-        arguments: [
-            ("20260101", "FREQ=YEARLY", ["2026-01-01", "2027-01-01", "2028-01-01", "2029-01-01", "2030-01-01"]),
-            ("20240229", "FREQ=YEARLY;COUNT=2", ["2024-02-29", "2028-02-29"]),
-            ("20250101", "FREQ=YEARLY;INTERVAL=2;UNTIL=20290101", ["2025-01-01", "2027-01-01", "2029-01-01"]),
-            ("20261126", "FREQ=YEARLY;BYMONTH=11;BYDAY=4TH;COUNT=3", ["2026-11-26", "2027-11-25", "2028-11-23"]),
-            ("20260525", "FREQ=YEARLY;BYMONTH=5;BYDAY=-1MO;COUNT=2", ["2026-05-25", "2027-05-31"]),
-            ("20260131", "FREQ=MONTHLY;BYMONTHDAY=-1;COUNT=3", ["2026-01-31", "2026-02-28", "2026-03-31"]),
-            ("20260131", "FREQ=MONTHLY;COUNT=3", ["2026-01-31", "2026-03-31", "2026-05-31"]),
-            ("20260105", "FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,WE;COUNT=4", ["2026-01-05", "2026-01-07", "2026-01-19", "2026-01-21"]),
-            ("20260104", "FREQ=WEEKLY;INTERVAL=2;BYDAY=SU,MO;WKST=SU;COUNT=3", ["2026-01-04", "2026-01-05", "2026-01-18"]),
-            ("20260104", "FREQ=WEEKLY;INTERVAL=2;BYDAY=SU,MO;WKST=MO;COUNT=3", ["2026-01-04", "2026-01-12", "2026-01-18"]),
-            ("20260101", "FREQ=DAILY;INTERVAL=10;UNTIL=20260125T000000Z", ["2026-01-01", "2026-01-11", "2026-01-21"]),
-            ("20260330", "FREQ=YEARLY;BYDAY=20MO;COUNT=2", ["2026-03-30", "2026-05-18"]),
-        ])
+    @Test(arguments: [
+        ("20260101", "FREQ=YEARLY", ["2026-01-01", "2027-01-01", "2028-01-01", "2029-01-01", "2030-01-01"]),
+        ("20240229", "FREQ=YEARLY;COUNT=2", ["2024-02-29", "2028-02-29"]),
+        ("20250101", "FREQ=YEARLY;INTERVAL=2;UNTIL=20290101", ["2025-01-01", "2027-01-01", "2029-01-01"]),
+        ("20261126", "FREQ=YEARLY;BYMONTH=11;BYDAY=4TH;COUNT=3", ["2026-11-26", "2027-11-25", "2028-11-23"]),
+        ("20260525", "FREQ=YEARLY;BYMONTH=5;BYDAY=-1MO;COUNT=2", ["2026-05-25", "2027-05-31"]),
+        ("20260131", "FREQ=MONTHLY;BYMONTHDAY=-1;COUNT=3", ["2026-01-31", "2026-02-28", "2026-03-31"]),
+        ("20260131", "FREQ=MONTHLY;COUNT=3", ["2026-01-31", "2026-03-31", "2026-05-31"]),
+        ("20260105", "FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,WE;COUNT=4", ["2026-01-05", "2026-01-07", "2026-01-19", "2026-01-21"]),
+        ("20260104", "FREQ=WEEKLY;INTERVAL=2;BYDAY=SU,MO;WKST=SU;COUNT=3", ["2026-01-04", "2026-01-05", "2026-01-18"]),
+        ("20260104", "FREQ=WEEKLY;INTERVAL=2;BYDAY=SU,MO;WKST=MO;COUNT=3", ["2026-01-04", "2026-01-12", "2026-01-18"]),
+        ("20260101", "FREQ=DAILY;INTERVAL=10;UNTIL=20260125T000000Z", ["2026-01-01", "2026-01-11", "2026-01-21"]),
+        ("20260330", "FREQ=YEARLY;BYDAY=20MO;COUNT=2", ["2026-03-30", "2026-05-18"]),
+    ])
     func `a recurrence rule is expanded to its days`(_ start: String, _ rule: String, _ expected: [String]) throws {
         #expect(try days(holidays("DTSTART;VALUE=DATE:\(start)\nRRULE:\(rule)")) == expected)
     }
@@ -85,25 +84,24 @@ import Testing
         #expect(days(found) == ["2026-01-01"])
     }
 
-    @Test(
-        arguments: [
-            ("DTSTART;VALUE=DATE:20260101\nRRULE:FREQ=YEARLY;BYSETPOS=1;BYDAY=MO", 5, "BYSETPOS in a rule is not supported"),
-            ("DTSTART;VALUE=DATE:20260101\nRRULE:FREQ=HOURLY", 5, "FREQ=HOURLY is not supported"),
-            ("DTSTART;VALUE=DATE:20260101\nRRULE:FREQ=YEARLY;BYMONTH=13", 5, "BYMONTH=13 is not valid"),
-            ("DTSTART;VALUE=DATE:20260231", 4, "DTSTART:20260231 is not a date or a time"),
-            ("DTSTART;TZID=Europe/Atlantis:20260101T090000", 4, "there is no time zone 'Europe/Atlantis'"),
-            ("SUMMARY:x", 3, "the entry has no DTSTART"),
-            (
-                "DTSTART:20260101T090000\nRDATE;VALUE=PERIOD:20260102T090000/PT1H", 5,
-                "RDATE with periods (VALUE=PERIOD) is not supported"
-            ),
-            ("DTSTART:20260101T090000\nRDATE:20260102T140000", 5, "RDATE with another time than DTSTART is not supported"),
-            (
-                "DTSTART;VALUE=DATE:20260101\nTRANSP:TRANSPARENT", 3,
-                "all entries of the file have TRANSP:TRANSPARENT, so it contains no holiday"
-            ),
-            ("what is this", 4, "this is not a line of an iCalendar file"),
-        ])
+    @Test(arguments: [
+        ("DTSTART;VALUE=DATE:20260101\nRRULE:FREQ=YEARLY;BYSETPOS=1;BYDAY=MO", 5, "BYSETPOS in a rule is not supported"),
+        ("DTSTART;VALUE=DATE:20260101\nRRULE:FREQ=HOURLY", 5, "FREQ=HOURLY is not supported"),
+        ("DTSTART;VALUE=DATE:20260101\nRRULE:FREQ=YEARLY;BYMONTH=13", 5, "BYMONTH=13 is not valid"),
+        ("DTSTART;VALUE=DATE:20260231", 4, "DTSTART:20260231 is not a date or a time"),
+        ("DTSTART;TZID=Europe/Atlantis:20260101T090000", 4, "there is no time zone 'Europe/Atlantis'"),
+        ("SUMMARY:x", 3, "the entry has no DTSTART"),
+        (
+            "DTSTART:20260101T090000\nRDATE;VALUE=PERIOD:20260102T090000/PT1H", 5,
+            "RDATE with periods (VALUE=PERIOD) is not supported"
+        ),
+        ("DTSTART:20260101T090000\nRDATE:20260102T140000", 5, "RDATE with another time than DTSTART is not supported"),
+        (
+            "DTSTART;VALUE=DATE:20260101\nTRANSP:TRANSPARENT", 3,
+            "all entries of the file have TRANSP:TRANSPARENT, so it contains no holiday"
+        ),
+        ("what is this", 4, "this is not a line of an iCalendar file"),
+    ])
     func `an unusable entry is refused with its line`(_ entry: String, _ line: Int, _ message: String) throws {
         do {
             _ = try holidays(entry)

@@ -4,12 +4,11 @@ import Foundation
 import Testing
 
 @Suite struct LineDiffTests {
-    @Test(
-        arguments: [
-            ("a\nb\nc", "a\nx\nc", "@@ -1,3 +1,3 @@\n a\n-b\n+x\n c"), ("a", "a", ""), ("", "a", "@@ -1 +1 @@\n-\n+a"),
-            ("a\nb", "a", "@@ -1,2 +1 @@\n a\n-b"), ("b", "a\nb\nc", "@@ -1 +1,3 @@\n+a\n b\n+c"),
-            ("1\n2\n3\n4\n5\n6\n7\n8\n9", "1\n2\n3\n4\n5x\n6\n7\n8\n9", "@@ -3,5 +3,5 @@\n 3\n 4\n-5\n+5x\n 6\n 7"),
-        ])
+    @Test(arguments: [
+        ("a\nb\nc", "a\nx\nc", "@@ -1,3 +1,3 @@\n a\n-b\n+x\n c"), ("a", "a", ""), ("", "a", "@@ -1 +1 @@\n-\n+a"),
+        ("a\nb", "a", "@@ -1,2 +1 @@\n a\n-b"), ("b", "a\nb\nc", "@@ -1 +1,3 @@\n+a\n b\n+c"),
+        ("1\n2\n3\n4\n5\n6\n7\n8\n9", "1\n2\n3\n4\n5x\n6\n7\n8\n9", "@@ -3,5 +3,5 @@\n 3\n 4\n-5\n+5x\n 6\n 7"),
+    ])
     func `a difference is written in the format of diff -u`(_ before: String, _ after: String, _ shown: String) {
         #expect(LineDiff(from: before, to: after).unified(context: 2) == shown)
         #expect(LineDiff(from: before, to: after).isEmpty == (before == after))

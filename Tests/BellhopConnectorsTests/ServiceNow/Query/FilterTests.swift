@@ -65,78 +65,76 @@ import Testing
         #expect(try compiled(["a": 1, "sort": ["b": "asc", "c": "desc"]]) == "a=1^ORDERBYb^ORDERBYDESCc")
     }
 
-    @Test(
-        arguments: [
-            // A row of the reference for each type of condition in FetchConfiguration.
-            (#"{"active": {"is": true}}"#, "active=true"), (#"{"active": {"is_not": true}}"#, "active!=true^ORactiveISEMPTY"),
-            (#"{"sla_due": {"on": "today"}}"#, "sla_dueONToday@javascript:gs.daysAgoStart(0)@javascript:gs.daysAgoEnd(0)"),
-            (#"{"sla_due": {"at_or_before": {"months_ago": 1}}}"#, "sla_due<=javascript:gs.monthsAgoEnd(1)"),
-            (#"{"email": {"ends_with": "@example.com"}}"#, "emailENDSWITH@example.com"),
-            (#"{"priority": {"is_one_of": [1, 2]}}"#, "priorityIN1,2"), (#"{"impact": {"between": [1, 3]}}"#, "impactBETWEEN1@3"),
-            (#"{"assigned_to": "me"}"#, "assigned_to=javascript:gs.getUserID()"),
-            (#"{"caller_id": {"same_as": "opened_by"}}"#, "caller_idSAMEASopened_by"),
-            (#"{"short_description": {"starts_with": "Mail"}}"#, "short_descriptionSTARTSWITHMail"),
-            (#"{"close_code": {"is_not_one_of": ["Solved", "Closed"]}}"#, "close_codeNOT INSolved,Closed^ORclose_codeISEMPTY"),
-        ])
+    @Test(arguments: [
+        // A row of the reference for each type of condition in FetchConfiguration.
+        (#"{"active": {"is": true}}"#, "active=true"), (#"{"active": {"is_not": true}}"#, "active!=true^ORactiveISEMPTY"),
+        (#"{"sla_due": {"on": "today"}}"#, "sla_dueONToday@javascript:gs.daysAgoStart(0)@javascript:gs.daysAgoEnd(0)"),
+        (#"{"sla_due": {"at_or_before": {"months_ago": 1}}}"#, "sla_due<=javascript:gs.monthsAgoEnd(1)"),
+        (#"{"email": {"ends_with": "@example.com"}}"#, "emailENDSWITH@example.com"),
+        (#"{"priority": {"is_one_of": [1, 2]}}"#, "priorityIN1,2"), (#"{"impact": {"between": [1, 3]}}"#, "impactBETWEEN1@3"),
+        (#"{"assigned_to": "me"}"#, "assigned_to=javascript:gs.getUserID()"),
+        (#"{"caller_id": {"same_as": "opened_by"}}"#, "caller_idSAMEASopened_by"),
+        (#"{"short_description": {"starts_with": "Mail"}}"#, "short_descriptionSTARTSWITHMail"),
+        (#"{"close_code": {"is_not_one_of": ["Solved", "Closed"]}}"#, "close_codeNOT INSolved,Closed^ORclose_codeISEMPTY"),
+    ])
     func `conditions of each type are compiled to their encoded query`(_ json: String, _ expected: String) throws {
         #expect(try compiled(try JSON.parse(json)) == expected)
     }
 
     // MARK: Operators
 
-    @Test(
-        arguments: [
-            (#"{"a": {"is": {"text": "me"}}}"#, "a=me"),
-            (#"{"sys_created_by": "me"}"#, "sys_created_by=javascript:gs.getUserName()"),
-            (
-                #"{"assigned_to.user_name": {"is_not": "me"}}"#,
-                "assigned_to.user_name!=javascript:gs.getUserName()^ORassigned_to.user_nameISEMPTY"
-            ),
-            (#"{"g": {"is_one_of": "my_groups"}}"#, "gDYNAMICd6435e965f510100a9ad2572f2b47744"),
-            (#"{"a": {"dynamic": "me"}}"#, "aDYNAMIC90d1921e5f510100a9ad2572f2b477fe"),
-            (#"{"a": {"is_empty": false}}"#, "aISNOTEMPTY"), (#"{"a": {"is_not_empty": false}}"#, "aISEMPTY"),
-            (#"{"a": 1.5}"#, "a=1.5"),
-            (#"{"a": {"at_least": 1, "less_than": 5}}"#, "a>=1^a<5"), (#"{"a": {"after": {"field": "b"}}}"#, "aGT_FIELDb"),
-            (#"{"a": {"at_most": {"field": "b.c"}}}"#, "aLT_OR_EQUALS_FIELDb.c"),
-            (#"{"a": {"is_not": {"field": "b"}}}"#, "aNSAMEASb"),
-            (#"{"a": {"before": "2026-01-05T09:00:00.9+01:00"}}"#, "a<2026-01-05 08:00:00"),
-            (#"{"a": "2026-01-05T09:00:00Z"}"#, "a=2026-01-05 09:00:00"),
-            (#"{"a": {"contains": "2026-01-05T09:00:00Z"}}"#, "aLIKE2026-01-05T09:00:00Z"),
-            (#"{"a": {"after": "2026-01-05 09:00:00"}}"#, "a>2026-01-05 09:00:00"),
-            (#"{"a": {"after": "2026-01-05"}}"#, "a>2026-01-05"),
-            (#"{"a": {"after": "yesterday"}}"#, "a>javascript:gs.daysAgoEnd(1)"),
-            (#"{"a": {"before": "tomorrow"}}"#, "a<javascript:gs.daysAgoStart(-1)"),
-            (#"{"a": {"before": {"days_ahead": 3}}}"#, "a<javascript:gs.daysAgoStart(-3)"),
-            (#"{"a": {"after": {"hours_ago": 4, "at": "now"}}}"#, "a>javascript:gs.hoursAgo(4)"),
-            (#"{"a": {"after": {"years_ago": 1}}}"#, "a>javascript:gs.yearsAgo(1)"),
-            (#"{"a": {"at_or_after": {"minutes_ago": 30}}}"#, "a>=javascript:gs.minutesAgoStart(30)"),
-            (#"{"a": {"at_or_after": {"quarters_ago": 1, "at": "end"}}}"#, "a>=javascript:gs.quartersAgoEnd(1)"),
-            (
-                #"{"a": {"between": [{"days_ago": 7}, "2026-01-05T09:00:00Z"]}}"#,
-                "aBETWEENjavascript:gs.daysAgoStart(7)@2026-01-05 09:00:00"
-            ),
-            (
-                #"{"a": {"between": [{"days_ago": 7}, {"days_ago": 1}]}}"#,
-                "aBETWEENjavascript:gs.daysAgoStart(7)@javascript:gs.daysAgoEnd(1)"
-            ),
-            (
-                #"{"a": {"on": "2026-01-05"}}"#,
-                "aON2026-01-05@javascript:gs.dateGenerate('2026-01-05','start')@javascript:gs.dateGenerate('2026-01-05','end')"
-            ),
-            (
-                #"{"a": {"not_on": {"months_ago": 0}}}"#,
-                "aNOTONThis month@javascript:gs.monthsAgoStart(0)@javascript:gs.monthsAgoEnd(0)^ORaISEMPTY"
-            ),
-            (#"{"a": {"does_not_contain": "x"}}"#, "aNOT LIKEx^ORaISEMPTY"),
-            (#"{"a": {"is_empty_string": true}}"#, "aEMPTYSTRING"),
-            (#"{"c": {"instance_of": "task"}}"#, "cINSTANCEOFtask"), (#"{"a": {"changes": true}}"#, "aVALCHANGES"),
-            (#"{"a": {"changes_to": 6}}"#, "aCHANGESTO6"),
-            (#"{"active": true, "any": [{"a": 1}, {"b": 2, "c": 3}]}"#, "active=true^a=1^ORb=2^a=1^ORc=3"),
-            (#"{"all": [{"any": [{"a": 1}, {"b": 2}]}, {"any": [{"c": 3}, {"d": 4}]}]}"#, "a=1^ORb=2^c=3^ORd=4"),
-            (#"{"any": [{"a": 1}, {"any": [{"b": 2}, {"c": 3}]}]}"#, "a=1^NQb=2^ORc=3"),
-            (#"{"keywords": "a^NQb"}"#, "123TEXTQUERY321=a^^NQb^EQ"),
-            (#"{"any": [{"a": 1}, {"b": 2}], "keywords": "k"}"#, "123TEXTQUERY321=k^a=1^NQ123TEXTQUERY321=k^b=2^EQ"),
-        ])
+    @Test(arguments: [
+        (#"{"a": {"is": {"text": "me"}}}"#, "a=me"),
+        (#"{"sys_created_by": "me"}"#, "sys_created_by=javascript:gs.getUserName()"),
+        (
+            #"{"assigned_to.user_name": {"is_not": "me"}}"#,
+            "assigned_to.user_name!=javascript:gs.getUserName()^ORassigned_to.user_nameISEMPTY"
+        ),
+        (#"{"g": {"is_one_of": "my_groups"}}"#, "gDYNAMICd6435e965f510100a9ad2572f2b47744"),
+        (#"{"a": {"dynamic": "me"}}"#, "aDYNAMIC90d1921e5f510100a9ad2572f2b477fe"),
+        (#"{"a": {"is_empty": false}}"#, "aISNOTEMPTY"), (#"{"a": {"is_not_empty": false}}"#, "aISEMPTY"),
+        (#"{"a": 1.5}"#, "a=1.5"),
+        (#"{"a": {"at_least": 1, "less_than": 5}}"#, "a>=1^a<5"), (#"{"a": {"after": {"field": "b"}}}"#, "aGT_FIELDb"),
+        (#"{"a": {"at_most": {"field": "b.c"}}}"#, "aLT_OR_EQUALS_FIELDb.c"),
+        (#"{"a": {"is_not": {"field": "b"}}}"#, "aNSAMEASb"),
+        (#"{"a": {"before": "2026-01-05T09:00:00.9+01:00"}}"#, "a<2026-01-05 08:00:00"),
+        (#"{"a": "2026-01-05T09:00:00Z"}"#, "a=2026-01-05 09:00:00"),
+        (#"{"a": {"contains": "2026-01-05T09:00:00Z"}}"#, "aLIKE2026-01-05T09:00:00Z"),
+        (#"{"a": {"after": "2026-01-05 09:00:00"}}"#, "a>2026-01-05 09:00:00"),
+        (#"{"a": {"after": "2026-01-05"}}"#, "a>2026-01-05"),
+        (#"{"a": {"after": "yesterday"}}"#, "a>javascript:gs.daysAgoEnd(1)"),
+        (#"{"a": {"before": "tomorrow"}}"#, "a<javascript:gs.daysAgoStart(-1)"),
+        (#"{"a": {"before": {"days_ahead": 3}}}"#, "a<javascript:gs.daysAgoStart(-3)"),
+        (#"{"a": {"after": {"hours_ago": 4, "at": "now"}}}"#, "a>javascript:gs.hoursAgo(4)"),
+        (#"{"a": {"after": {"years_ago": 1}}}"#, "a>javascript:gs.yearsAgo(1)"),
+        (#"{"a": {"at_or_after": {"minutes_ago": 30}}}"#, "a>=javascript:gs.minutesAgoStart(30)"),
+        (#"{"a": {"at_or_after": {"quarters_ago": 1, "at": "end"}}}"#, "a>=javascript:gs.quartersAgoEnd(1)"),
+        (
+            #"{"a": {"between": [{"days_ago": 7}, "2026-01-05T09:00:00Z"]}}"#,
+            "aBETWEENjavascript:gs.daysAgoStart(7)@2026-01-05 09:00:00"
+        ),
+        (
+            #"{"a": {"between": [{"days_ago": 7}, {"days_ago": 1}]}}"#,
+            "aBETWEENjavascript:gs.daysAgoStart(7)@javascript:gs.daysAgoEnd(1)"
+        ),
+        (
+            #"{"a": {"on": "2026-01-05"}}"#,
+            "aON2026-01-05@javascript:gs.dateGenerate('2026-01-05','start')@javascript:gs.dateGenerate('2026-01-05','end')"
+        ),
+        (
+            #"{"a": {"not_on": {"months_ago": 0}}}"#,
+            "aNOTONThis month@javascript:gs.monthsAgoStart(0)@javascript:gs.monthsAgoEnd(0)^ORaISEMPTY"
+        ),
+        (#"{"a": {"does_not_contain": "x"}}"#, "aNOT LIKEx^ORaISEMPTY"),
+        (#"{"a": {"is_empty_string": true}}"#, "aEMPTYSTRING"),
+        (#"{"c": {"instance_of": "task"}}"#, "cINSTANCEOFtask"), (#"{"a": {"changes": true}}"#, "aVALCHANGES"),
+        (#"{"a": {"changes_to": 6}}"#, "aCHANGESTO6"),
+        (#"{"active": true, "any": [{"a": 1}, {"b": 2, "c": 3}]}"#, "active=true^a=1^ORb=2^a=1^ORc=3"),
+        (#"{"all": [{"any": [{"a": 1}, {"b": 2}]}, {"any": [{"c": 3}, {"d": 4}]}]}"#, "a=1^ORb=2^c=3^ORd=4"),
+        (#"{"any": [{"a": 1}, {"any": [{"b": 2}, {"c": 3}]}]}"#, "a=1^NQb=2^ORc=3"),
+        (#"{"keywords": "a^NQb"}"#, "123TEXTQUERY321=a^^NQb^EQ"),
+        (#"{"any": [{"a": 1}, {"b": 2}], "keywords": "k"}"#, "123TEXTQUERY321=k^a=1^NQ123TEXTQUERY321=k^b=2^EQ"),
+    ])
     func `a condition is compiled to its encoded query`(_ json: String, _ expected: String) throws {
         let text = try compiled(try JSON.parse(json))
         #expect(text == expected)
