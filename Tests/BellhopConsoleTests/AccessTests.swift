@@ -198,13 +198,8 @@ import Testing
 
     @Test func `another site's page cannot log a browser in`() async throws {
         let fixture = try await ConsoleFixture()
-        func logIn(_ fields: (String, String)...) async -> ConsoleAnswer {
-            await fixture.desk.answer(
-                ConsoleRequest(
-                    "POST", "/login",
-                    headers: [("Content-Type", "application/x-www-form-urlencoded"), ("Host", "127.0.0.1:8090")]
-                        + fields.map { ($0.0, $0.1) },
-                    body: Array("token=\(ConsoleFixture.tokens[.viewer] ?? "")".utf8)))
+        func logIn(_ headers: (name: String, value: String)...) async -> ConsoleAnswer {
+            await fixture.sendLogin(headers: [("Host", "127.0.0.1:8090")] + headers)
         }
         for answer in [
             await logIn(("Origin", "https://evil.example")), await logIn(("Origin", "null"), ("Sec-Fetch-Site", "cross-site")),
@@ -223,11 +218,7 @@ import Testing
         let plain = try await ConsoleFixture()
         let secure = try await ConsoleFixture(publicURL: "https://bellhop.example")
         for (fixture, isSecure) in [(plain, false), (secure, true)] {
-            let answer = await fixture.desk.answer(
-                ConsoleRequest(
-                    "POST", "/login", headers: [("Content-Type", "application/x-www-form-urlencoded")],
-                    body: Array("token=\(ConsoleFixture.tokens[.viewer] ?? "")".utf8)))
-            let cookie = try #require(answer.field("Set-Cookie"))
+            let cookie = try #require(await fixture.sendLogin().field("Set-Cookie"))
             #expect(
                 cookie.contains("; HttpOnly") && cookie.contains("; SameSite=Lax") && cookie.hasSuffix("; Secure") == isSecure)
         }
@@ -236,11 +227,7 @@ import Testing
     @Test func `a login with a token never redirects to another site`() async throws {
         let fixture = try await ConsoleFixture()
         for next in ["https://evil.example", "//evil.example", "/\\evil.example", "javascript:alert(1)"] {
-            let answer = await fixture.desk.answer(
-                ConsoleRequest(
-                    "POST", "/login", headers: [("Content-Type", "application/x-www-form-urlencoded")],
-                    body: Array("token=\(ConsoleFixture.tokens[.viewer] ?? "")&next=\(PercentEncoding.encode(next))".utf8)))
-            #expect(answer.field("Location") == "/")
+            #expect(await fixture.sendLogin(next: next).field("Location") == "/")
         }
     }
 

@@ -117,17 +117,9 @@ import Testing
     @Test func `the page of a delivery shows its message and each attempt with its outcome`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["Mail & <b>more</b>"], initial: .available)
-        for (number, failure) in [(1, Failure(.serverError, .retry(after: nil), "ops answers <500>.")), (2, nil)] {
-            let claimed = try await fixture.store.claim(
-                limit: 1, quotas: ["ops": ClaimQuota(attempts: 1)], others: 0, by: .only, until: fixture.clock.now + .seconds(60),
-                at: fixture.clock.now)
-            let claim = try #require(claimed.claims.first, "\(number)")
-            _ = try await fixture.store.finish([
-                Finish(
-                    id: claim.delivery.id, lease: claim.lease, at: fixture.clock.now,
-                    next: failure.map { .retry(at: fixture.clock.now, $0) } ?? .done(Receipt("200 from ops")))
-            ])
-        }
+        let failure = Failure(.serverError, .retry(after: nil), "ops answers <500>.")
+        try await fixture.finishNext(.retry(at: fixture.clock.now, failure))
+        try await fixture.finishNext(.done(Receipt("200 from ops")))
         let browser = try await fixture.logIn(as: .viewer)
         let id = await fixture.deliveryID()
         let page = await browser.get("/deliveries/\(id)", language: "de").text
@@ -154,14 +146,7 @@ import Testing
         #expect(
             await browser.get("/deliveries/\(id)").text.contains("<a href=\"/deliveries/\(one)\">joined \(one.prefix(12))</a>"))
         #expect(await browser.get("/deliveries").text.contains("<span class=\"state plain\">joined: available</span>"))
-        let claimed = try await fixture.store.claim(
-            limit: 1, quotas: ["ops": ClaimQuota(attempts: 1)], others: 0, by: .only, until: fixture.clock.now + .seconds(60),
-            at: fixture.clock.now)
-        let claim = try #require(claimed.claims.first)
-        let failure = Failure(.refused, .giveUp, "ops says no.")
-        _ = try await fixture.store.finish([
-            Finish(id: claim.delivery.id, lease: claim.lease, at: fixture.clock.now, next: .dead(failure))
-        ])
+        try await fixture.finishNext(.dead(Failure(.refused, .giveUp, "ops says no.")))
         for path in ["/deliveries", "/deliveries/\(id)", "/events/\(events[0].id.text)"] {
             let page = await browser.get(path, language: "de").text
             #expect(page.contains("<span class=\"state bad\">zusammengefasst: aufgegeben</span>"), "\(path)")
@@ -175,18 +160,11 @@ import Testing
         let row = await fixture.api("GET", "/receivers").json["receivers"]?.asArray?.first { $0["receiver"] == "ops" }
         #expect(row?["waiting"] == 3 && row?["rate"] == "20/s" && row?["stopped"] == .null)
         #expect(await browser.get("/receivers").text.contains("data-label=\"Backlog\">3</td>"))
-        let claimed = try await fixture.store.claim(
-            limit: 1, quotas: ["ops": ClaimQuota(attempts: 1)], others: 0, by: .only, until: fixture.clock.now + .seconds(60),
-            at: fixture.clock.now)
-        let claim = try #require(claimed.claims.first)
         let rest = ReceiverStop(
             receiver: "ops", cause: .rest, since: fixture.clock.now, until: fixture.clock.now + .seconds(90),
             interval: .seconds(1), why: "ops answers 429.")
-        _ = try await fixture.store.finish([
-            Finish(
-                id: claim.delivery.id, lease: claim.lease, at: fixture.clock.now,
-                next: .postponed(Failure(.throttled, .rest(.seconds(90)), "ops answers 429.")), stops: [rest])
-        ])
+        let failure = Failure(.throttled, .rest(.seconds(90)), "ops answers 429.")
+        try await fixture.finishNext(.postponed(failure), stops: [rest])
         let resting = await browser.get("/receivers").text
         #expect(resting.contains("<strong class=\"plain\">rests</strong> until <time") && resting.contains("ops answers 429."))
         #expect(resting.contains("data-label=\"Rate\">20/s</td>") && resting.contains("data-label=\"Backlog\">3</td>"))

@@ -117,13 +117,6 @@ struct PagerTests {
         #expect(try await pager.practice.answering(400, #"{"status": "invalid event"}"#).failure().reason == .refused)
     }
 
-    @Test func `Opsgenie's rate period is the wait after a 429`() {
-        let receiver = try? OpsgenieReceiver(Settings(["key": "k"]), connection: "ops")
-        let answer = HTTPResponse.json(429, ["X-RateLimit-Period-In-Sec": "60", "X-RateLimit-State": "THROTTLED"], "{}")
-        #expect(receiver?.wait(in: answer) == .seconds(60))
-        #expect(receiver?.wait(in: .json(429, [:], "{}")) == nil)
-    }
-
     @Test(arguments: [
         "", "short", String(repeating: "x", count: 33), String(repeating: "é", count: 32), String(repeating: " ", count: 32),
     ])

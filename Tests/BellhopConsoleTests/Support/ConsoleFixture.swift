@@ -189,6 +189,28 @@ struct ConsoleFixture {
     }
 
     func logIn(as role: ConsoleRole) async throws -> Browser { try await Browser(self, role) }
+
+    /// The answer to the form on the login page, filled in with the token of a role.
+    func sendLogin(
+        as role: ConsoleRole = .viewer, next: String? = nil, headers: [(name: String, value: String)] = []
+    ) async -> ConsoleAnswer {
+        let fields = "token=\(Self.tokens[role] ?? "")" + (next.map { "&next=\(PercentEncoding.encode($0))" } ?? "")
+        return await desk.answer(
+            ConsoleRequest(
+                "POST", "/login", headers: [("Content-Type", "application/x-www-form-urlencoded")] + headers,
+                body: Array(fields.utf8)))
+    }
+
+    /// Ends an attempt of the next delivery to `ops`.
+    func finishNext(_ next: RetryPolicy.Next, stops: [ReceiverStop] = []) async throws {
+        let claimed = try await store.claim(
+            limit: 1, quotas: ["ops": ClaimQuota(attempts: 1)], others: 0, by: .only, until: clock.now + .seconds(60),
+            at: clock.now)
+        let claim = try #require(claimed.claims.first)
+        _ = try await store.finish([
+            Finish(id: claim.delivery.id, lease: claim.lease, at: clock.now, next: next, stops: stops)
+        ])
+    }
 }
 
 /// A browser that keeps its cookie.
@@ -199,10 +221,7 @@ struct Browser {
 
     init(_ fixture: ConsoleFixture, _ role: ConsoleRole) async throws {
         self.fixture = fixture
-        let answer = await fixture.desk.answer(
-            ConsoleRequest(
-                "POST", "/login", headers: [("Content-Type", "application/x-www-form-urlencoded")],
-                body: Array("token=\(ConsoleFixture.tokens[role] ?? "")&next=%2Frules".utf8)))
+        let answer = await fixture.sendLogin(as: role, next: "/rules")
         #expect(answer.status == 303 && answer.field("Location") == "/rules")
         cookie = String(try #require(answer.field("Set-Cookie")).prefix { $0 != ";" })
         let page = await fixture.desk.answer(ConsoleRequest("GET", "/", headers: [("Cookie", cookie)])).text

@@ -26,9 +26,8 @@ import Testing
             if clock.now < end { throw Failure(.throttled, .rest(end - clock.now), "429") }
             return Receipt("done")
         }
-        let limits: @Sendable (String) -> ReceiverLimits = { _ in ReceiverLimits(coalescesAbove: above) }
         let start = bench.now
-        let loop = bench.dispatching(action, receivers: limits)
+        let loop = bench.dispatching(action, receivers: { _ in ReceiverLimits(coalescesAbove: above) })
         try await Self.enqueue(bench, 100..<102)
         await bench.run(until: start + .seconds(60))
         try await Self.enqueue(bench, 102..<202)
@@ -49,14 +48,12 @@ import Testing
             if clock.now < end { throw Failure(.gateway, .retry(after: nil), "502") }
             return Receipt("done")
         }
-        let limits: @Sendable (String) -> ReceiverLimits = { _ in ReceiverLimits(concurrency: 1, coalescesAbove: 10) }
-        let loop = bench.dispatching(action, receivers: limits)
+        let loop = bench.dispatching(action, receivers: { _ in ReceiverLimits(concurrency: 1, coalescesAbove: 10) })
         try await Self.enqueue(bench, 100..<101, lane: "one")
         await bench.run(until: bench.now + .seconds(1))
         try await Self.enqueue(bench, 101..<121, lane: "one")
         await bench.run(until: end + .seconds(1000))
-        loop.cancel()
-        await loop.value
+        await loop.stop()
         let sent = action.performed.filter { $0.attempt.now >= end }
         #expect(sent.count == 2, "\(sent.map(\.delivery.id.step.text))")
         #expect(try await bench.deliveries(.available, .running, .dead).isEmpty)
@@ -73,8 +70,7 @@ import Testing
             if attempt.number == 1 { throw Failure(.gateway, .retry(after: nil), "502") }
             throw Failure(.refused, .giveUp, "400")
         }
-        let limits: @Sendable (String) -> ReceiverLimits = { _ in ReceiverLimits(coalescesAbove: 10) }
-        let loop = bench.dispatching(action, receivers: limits)
+        let loop = bench.dispatching(action, receivers: { _ in ReceiverLimits(coalescesAbove: 10) })
         try await Self.enqueue(bench, 100..<101)
         await bench.run(until: bench.now + .seconds(60))
         try await Self.enqueue(bench, 101..<121)

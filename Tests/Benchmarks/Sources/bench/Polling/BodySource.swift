@@ -24,15 +24,20 @@ final class BodySource: Source {
     }
 
     func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
-        let bytes = body.withLock { $0 }
+        try Answer(tracker: body.withLock { $0 })
+    }
+
+    func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details { Details() }
+}
+
+extension Answer {
+    /// The tasks in a body of the Task Tracker API.
+    init(tracker body: [UInt8]) throws(Failure) {
         do throws(ListingError) {
-            return Answer(
-                listing: try Listing(bytes, shape: ListingShape(items: JSON.Path(keys: ["result"]), key: ["sys_id"])),
-                fingerprint: Fingerprint(content: bytes))
+            let shape = ListingShape(items: JSON.Path(keys: ["result"]), key: ["sys_id"])
+            self.init(listing: try Listing(body, shape: shape), fingerprint: Fingerprint(content: body))
         } catch {
             throw Failure(.badAnswer, .giveUp, error.description)
         }
     }
-
-    func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details { Details() }
 }

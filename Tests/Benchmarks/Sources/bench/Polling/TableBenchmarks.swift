@@ -58,7 +58,7 @@ enum TableBenchmarks {
 
     /// The seconds until every row is a task in memory.
     private static func readAll(of answer: TableAnswer, at address: String) async throws -> Double {
-        let connection = try connection(to: address, notebook: EmptyNotebook())
+        let connection = try connection(to: address, notebook: NoOpSink())
         let source = try source(connection)
         let time = try await Stopwatch.seconds {
             let listing = try await source.list(from: LastPoll()).listing
@@ -95,7 +95,7 @@ enum TableBenchmarks {
         let count = bench.size(1_000_000)
         let answer = TableAnswer(rows: 2000)
         let server = TableServer(answer)
-        let connection = try connection(to: try await server.start(), notebook: EmptyNotebook())
+        let connection = try connection(to: try await server.start(), notebook: NoOpSink())
         let source = try source(connection)
         bench.say("\(count) known rows")
         var lastPoll = LastPoll(
@@ -129,7 +129,7 @@ enum TableBenchmarks {
 
     private static func connection(to address: String, notebook: any Notebook) throws -> ServiceNowConnection {
         let environment = ConnectorEnvironment(
-            clock: SystemClock(), events: DiscardingSink(), notebook: notebook, login: { _ in nil }, baseFolder: "",
+            clock: SystemClock(), events: NoOpSink(), notebook: notebook, login: { _ in nil }, baseFolder: "",
             output: { _ in })
         let settings: JSON.Object = [
             "instance": .string(address), "auth": ["basic": ["username": "john.doe", "password": "correct horse"]],
@@ -142,12 +142,10 @@ enum TableBenchmarks {
         return try TableSource(name: "incidents", settings: Settings(settings), connection: connection)
     }
 
-    private struct DiscardingSink: EventSink {
+    /// Discards events and notes.
+    private struct NoOpSink: EventSink, Notebook {
         func emit(_ events: [Event]) async {}
         func retry(_ events: [Event], after error: StoreError) {}
-    }
-
-    private struct EmptyNotebook: Notebook {
         func note(_ key: String) async throws -> JSON? { nil }
         func setNote(_ key: String, to value: JSON?) async throws {}
     }
