@@ -4,27 +4,14 @@ import BellhopStore
 import BellhopTesting
 import Foundation
 import Glibc
-import Synchronization
 import Testing
 
 @testable import BellhopAgent
 
-/// The sequence numbers of the rows received.
-///
-/// A class with a mutex, because the asking thread writes it and the test reads it.
-private final class Rows: Sendable {
-    private let all = Mutex<[Int64]>([])
-
-    var places: [Int64] { all.withLock { $0 } }
-
-    /// Adds a row and returns the number of rows so far.
+extension Recording<Int64> {
+    /// Adds the sequence number of a row, and returns the number of rows so far.
     @discardableResult
-    func add(_ row: JSON) -> Int {
-        all.withLock { all in
-            all.append(row["sequence"]?.asInt ?? -1)
-            return all.count
-        }
-    }
+    fileprivate func add(_ row: JSON) -> Int { add(row["sequence"]?.asInt ?? -1) }
 }
 
 @Suite(.timeLimit(.minutes(5))) struct `Answers of a running agent` {
@@ -80,9 +67,9 @@ private final class Rows: Sendable {
         async throws
     {
         try await withAgent(events: count) { _, path in
-            let rows = Rows()
+            let rows = Recording<Int64>()
             let end = try await ask(path, .events(EventQuery(limit: 100_000))) { rows.add($0) }.get()
-            #expect(rows.places == (0..<count).map { Int64($0 + 1) })
+            #expect(rows.all == (0..<count).map { Int64($0 + 1) })
             #expect(end == ["unreadable": 0, "end": count == 0 ? .null : .int(Int64(count))])
         }
     }
@@ -94,10 +81,10 @@ private final class Rows: Sendable {
             try await withThrowingTaskGroup { group in
                 for _ in 0..<3 {
                     group.addTask {
-                        let rows = Rows()
+                        let rows = Recording<Int64>()
                         let query = EventQuery(after: 1, types: [.taskCreated])
                         let end = try await ask(path, .events(query, waits: true)) { rows.add($0) }.get()
-                        #expect(rows.places == [2])
+                        #expect(rows.all == [2])
                         #expect(end?["end"] == 2)
                     }
                 }
@@ -148,16 +135,16 @@ private final class Rows: Sendable {
 
     @Test func `a query with a limit returns the newest rows`() async throws {
         try await withAgent(events: 1200, bytes: 10) { _, path in
-            let rows = Rows()
+            let rows = Recording<Int64>()
             _ = try await ask(path, .events(EventQuery(limit: 700))) { rows.add($0) }.get()
-            #expect(rows.places == (501...1200).map { Int64($0) })
+            #expect(rows.all == (501...1200).map { Int64($0) })
         }
     }
 
     @Test func `a slow reader gets every row, and other clients do not wait for it`() async throws {
         try await withAgent(events: 4000) { _, path in
             let gate = DispatchSemaphore(value: 0)
-            let rows = Rows()
+            let rows = Recording<Int64>()
             async let slow = ask(path, .events(EventQuery(limit: 100_000))) { row in
                 // The rest is larger than all buffers between client and server.
                 if rows.add(row) == 1 { gate.wait() }
@@ -169,7 +156,7 @@ private final class Rows: Sendable {
             gate.signal()
             let end = try await slow.get()
             #expect(end?["end"] == 4000)
-            #expect(rows.places.count == 4000)
+            #expect(rows.all.count == 4000)
         }
     }
 

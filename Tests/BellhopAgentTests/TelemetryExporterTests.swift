@@ -5,7 +5,6 @@ import BellhopTelemetry
 import BellhopTesting
 import Metrics
 import Simulator
-import Synchronization
 import Testing
 
 @testable import BellhopAgent
@@ -16,7 +15,8 @@ import Testing
     private let simulation: Simulation
     private let tracer = Tracer(TraceSampling(1), capacity: 2000)
     private let registry: MetricsRegistry
-    private let recorder = SignalRecorder()
+    /// The names of the signals that were emitted.
+    private let signals = Recording<String>()
 
     init() {
         let clock = clock
@@ -34,7 +34,7 @@ import Testing
         let telemetry = AgentTelemetry(registry, clock: clock) { [clock] in AgentReading(now: clock.now, started: clock.now) }
         return TelemetryExporter(
             receiver, over: try HTTPConnection(http, clock: clock), tracer: tracer, telemetry: telemetry, clock: clock,
-            signals: Signals([recorder.record]), instance: "test")
+            signals: Signals([{ [signals] in signals.add($0.name) }]), instance: "test")
     }
 
     private func happen(_ events: Int) {
@@ -84,7 +84,7 @@ import Testing
             await clock.advance(by: .seconds(7))
             try await until { simulation.telemetry.spans.count == 3 }
             try await until { counts == [3, 0, 0] }
-            try await until { recorder.names == ["telemetry.failed", "telemetry.recovered"] }
+            try await until { signals.all == ["telemetry.failed", "telemetry.recovered"] }
             running.cancel()
             _ = await running.result
         }
@@ -96,7 +96,7 @@ import Testing
             simulation.faults.add(.status(400, body: "no"), path: "/otlp/v1/traces")
             happen(5)
             await exporter.flush()
-            #expect(counts == [0, 5, 0] && recorder.names.first == "telemetry.failed")
+            #expect(counts == [0, 5, 0] && signals.all.first == "telemetry.failed")
             simulation.telemetry.refuse(2)
             happen(5)
             await exporter.flush()
@@ -117,15 +117,6 @@ import Testing
             #expect(counts[1] >= 3000)
         }
     }
-}
-
-/// The names of the signals that were emitted. A class over a mutex, because signals come from several threads.
-private final class SignalRecorder: Sendable {
-    private let recorded = Mutex<[String]>([])
-
-    var names: [String] { recorded.withLock { $0 } }
-
-    func record(_ signal: Signal) { recorded.withLock { $0.append(signal.name) } }
 }
 
 /// Waits until a condition is true.

@@ -1,7 +1,6 @@
 import BellhopCore
 import BellhopEngine
 import BellhopTesting
-import Synchronization
 import Testing
 
 @testable import bellhop
@@ -11,7 +10,7 @@ import Testing
     private static let start = Timestamp(seconds: 1_767_598_517)  // 2026-01-05T07:35:17Z
 
     private func printed(_ body: (Story) -> Void) -> [String] {
-        let lines = Lines()
+        let lines = Recording<String>()
         let zone = TimeZoneTable(name: "Europe/Berlin", posix: "CET-1CEST,M3.5.0,M10.5.0/3") ?? .utc
         let story = Story(
             clock: TestClock(at: Self.start), zone: zone, showsIDs: true, isColoured: false, print: { lines.add($0) })
@@ -102,11 +101,4 @@ import Testing
         #expect(printed { $0.report(.stopping(inFlight: 0)) }.isEmpty)
         #expect(printed { $0.report(.stopping(inFlight: 2)) } == ["08:35:17  bellhop   Finishing what is in flight…"])
     }
-}
-
-/// Printed lines; a class with a mutex, because any task may print.
-private final class Lines: Sendable {
-    private let lines = Mutex<[String]>([])
-    func add(_ line: String) { lines.withLock { $0.append(line) } }
-    var all: [String] { lines.withLock { $0 } }
 }

@@ -2,18 +2,11 @@ import BellhopConnectors
 import BellhopCore
 import BellhopTesting
 import Foundation
-import Synchronization
 import Testing
 
-/// The lines written to standard output. A class with a lock, because the action and the test share it.
-private final class Lines: Sendable {
-    private let lines = Mutex<[String]>([])
-    var all: [String] { lines.withLock { $0 } }
-    func add(_ line: String) { lines.withLock { $0.append(line) } }
-}
-
 struct LogActionTests {
-    private let lines = Lines()
+    /// The lines written to standard output.
+    private let lines = Recording<String>()
     private let folder = NSTemporaryDirectory() + "bellhop-log-\(UUID().uuidString)"
 
     private func withAction(

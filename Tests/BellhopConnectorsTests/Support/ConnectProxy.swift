@@ -1,25 +1,19 @@
+import BellhopTesting
 import NIOCore
 import NIOPosix
-import Synchronization
 
 /// A proxy on this machine that opens tunnels (RFC 9110, section 9.3.6) and records the requests.
 struct ConnectProxy: Sendable {
     let port: Int
     /// The complete heads of the requests for tunnels.
-    let heads: Heads
-
-    final class Heads: Sendable {
-        private let state = Mutex<[String]>([])
-        var all: [String] { state.withLock { $0 } }
-        func add(_ head: String) { state.withLock { $0.append(head) } }
-    }
+    let heads: Recording<String>
 
     /// - Parameter credentials: required for a tunnel, as `name:password` in Base 64; nil to open one for every client.
     /// - Parameter answer: sent in place of opening a tunnel, such as `403 Forbidden`.
     static func serve<Value: Sendable>(
         credentials: String? = nil, answer: String? = nil, _ body: (ConnectProxy) async throws -> Value
     ) async throws -> Value {
-        let heads = Heads()
+        let heads = Recording<String>()
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -37,13 +31,13 @@ struct ConnectProxy: Sendable {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
 
-        private let heads: Heads
+        private let heads: Recording<String>
         private let credentials: String?
         private let answer: String?
         private var head = ""
         private var beyond: (any Channel)?
 
-        init(heads: Heads, credentials: String?, answer: String?) {
+        init(heads: Recording<String>, credentials: String?, answer: String?) {
             self.heads = heads
             self.credentials = credentials
             self.answer = answer

@@ -1,17 +1,11 @@
+import BellhopTesting
 import NIOCore
 import NIOPosix
-import Synchronization
 
 /// A mail server on this machine with given replies, which records the commands.
 struct ScriptedMailServer: Sendable {
     let port: Int
-    let commands: Commands
-
-    final class Commands: Sendable {
-        private let state = Mutex<[String]>([])
-        var all: [String] { state.withLock { $0 } }
-        func add(_ command: String) { state.withLock { $0.append(command) } }
-    }
+    let commands: Recording<String>
 
     /// - Parameter replies: to the greeting (`""`), to commands by their first word, and to the mail (`"."`); by default positive ones
     ///   of a server with STARTTLS. Each is sent with a line end.
@@ -23,7 +17,7 @@ struct ScriptedMailServer: Sendable {
             ".": "250 kept", "QUIT": "221 bye",
         ]
         let all = usual.merging(replies) { $1 }
-        let commands = Commands()
+        let commands = Recording<String>()
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
@@ -40,11 +34,11 @@ struct ScriptedMailServer: Sendable {
         typealias OutboundOut = ByteBuffer
 
         private let replies: [String: String]
-        private let commands: Commands
+        private let commands: Recording<String>
         private var rest = ""
         private var isInMail = false
 
-        init(_ replies: [String: String], _ commands: Commands) {
+        init(_ replies: [String: String], _ commands: Recording<String>) {
             self.replies = replies
             self.commands = commands
         }

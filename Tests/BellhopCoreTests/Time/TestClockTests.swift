@@ -1,19 +1,12 @@
 import BellhopCore
 import BellhopTesting
-import Synchronization
 import Testing
-
-/// The marks of several tasks in the order in which they were made.
-private final class Marks: Sendable {
-    private let marks = Mutex<[String]>([])
-    var all: [String] { marks.withLock { $0 } }
-    func add(_ mark: String) { marks.withLock { $0.append(mark) } }
-}
 
 @Suite(.timeLimit(.minutes(5)))
 struct `Test clock` {
     let clock = TestClock(at: .epoch)
-    private let marks = Marks()
+    /// The marks of several tasks.
+    private let marks = Recording<String>()
 
     @Test func `sleepers are woken in the order of their deadlines, each at its own time`() async throws {
         try await withThrowingTaskGroup { group in
