@@ -32,10 +32,8 @@ import Testing
         (late.source, late.type) = ("late", .sourceRecovered)
         try await store.append([late])
         func runs(until seconds: Int) async throws -> Int64? {
-            let report = try await BackTestRun.report(
-                store, book, from: start - .seconds(86_400), to: start + .seconds(seconds))
-            #expect(
-                report.gaps.contains("The store has no event of `never`, so the back-test does not show its silence."))
+            let report = try await BackTestRun.report(store, book, from: start - .seconds(86_400), to: start + .seconds(seconds))
+            #expect(report.gaps.contains("The store has no event of `never`, so the back-test does not show its silence."))
             return report.json["rules"]?.asArray?.first?["runs"]?.asInt
         }
         #expect(try await runs(until: 3600) == 0)

@@ -28,9 +28,7 @@ import Testing
                 let place = problem.place.map { "\($0.line):\($0.column): " } ?? ""
                 return "\(place)\(problem.message) [\(problem.code)]" + (problem.help.map { " (\($0))" } ?? "")
             }
-        } catch {
-            return ["\(error)"]
-        }
+        } catch { return ["\(error)"] }
     }
 
     static let whole = """

@@ -56,16 +56,12 @@ extension Recording<Int64> {
                 do throws(InquiryError) {
                     continuation.resume(
                         returning: .success(try ControlClient(ControlSocket.Place(path: path)).ask(inquiry, row: row)))
-                } catch {
-                    continuation.resume(returning: .failure(error))
-                }
+                } catch { continuation.resume(returning: .failure(error)) }
             }
         }
     }
 
-    @Test(arguments: [0, 1, 499, 500, 501, 12_000]) func `any number of rows arrives in order`(_ count: Int)
-        async throws
-    {
+    @Test(arguments: [0, 1, 499, 500, 501, 12_000]) func `any number of rows arrives in order`(_ count: Int) async throws {
         try await withAgent(events: count) { _, path in
             let rows = Recording<Int64>()
             let end = try await ask(path, .events(EventQuery(limit: 100_000))) { rows.add($0) }.get()

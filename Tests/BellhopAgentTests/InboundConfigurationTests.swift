@@ -6,9 +6,7 @@ import Testing
 
 /// Requests from other systems, as configured in bellhop.yaml.
 @Suite struct `The inbound server in bellhop.yaml` {
-    private func problems(_ text: String) async throws -> [String] {
-        try await ConfigurationTests().problems(text)
-    }
+    private func problems(_ text: String) async throws -> [String] { try await ConfigurationTests().problems(text) }
 
     private static func file(
         inbound: String = "inbound: {listen: \"127.0.0.1:8091\"}", event: String = "deploy_finished: {fields: {service: text}}",

@@ -46,9 +46,7 @@ import Testing
             do throws(StoreError) {
                 _ = try await inquirer.forget(name)
                 return nil
-            } catch {
-                return error.message
-            }
+            } catch { return error.message }
         }
         #expect(
             await refusal("INC1")

@@ -26,8 +26,7 @@ import Testing
 
     @Test func `a login keeps its nonce and its instance, and a login without them can be read`() throws {
         try keychain.setLogin("snow", to: .init(username: "ada", password: "p", nonce: "7f", place: "https://acme.example"))
-        #expect(
-            try keychain.login("snow") == .init(username: "ada", password: "p", nonce: "7f", place: "https://acme.example"))
+        #expect(try keychain.login("snow") == .init(username: "ada", password: "p", nonce: "7f", place: "https://acme.example"))
         let older = #"{"version":1,"logins":{"snow":{"username":"ada","password":"p"}}}"#
         let file = try folder.write("older.json", older, mode: 0o600)
         #expect(try Keychain(path: file).login("snow") == .init(username: "ada", password: "p"))

@@ -67,10 +67,7 @@ import Testing
             settings: ConfigurationLoader.fingerprints(Array(bellhop.utf8)))
     }
 
-    @Test
-    func `changed connections, sources and settings of bellhop.yaml are named, changes of layout are not`()
-        throws
-    {
+    @Test func `changed connections, sources and settings of bellhop.yaml are named, changes of layout are not`() throws {
         let before =
             "version: 1\nconnections:\n  a: {kind: webhook, url: x}\n  b: {kind: webhook}\nsources:\n  s: {every: 1m}\nretention: {events: 1d}\n"
         let after =

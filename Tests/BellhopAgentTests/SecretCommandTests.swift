@@ -23,9 +23,7 @@ import Testing
         do throws(ConfigurationError) {
             let configuration = try await loader(timeout).load(Array(text.utf8), file: folder.path + "/bellhop.yaml")
             outcome = "url " + (configuration.connection("ops")?.settings.text("url") ?? "-")
-        } catch {
-            outcome = Self.words(error)
-        }
+        } catch { outcome = Self.words(error) }
         return outcome.replacing(folder.path, with: "FOLDER")
     }
 
@@ -113,9 +111,7 @@ import Testing
         do throws(ConfigurationError) {
             _ = try await loader(.seconds(240)).load(Array(text.utf8), file: "bellhop.yaml")
             Issue.record("the configuration was accepted")
-        } catch {
-            #expect(Self.words(error) == message)
-        }
+        } catch { #expect(Self.words(error) == message) }
     }
 
     @Test(.timeLimit(.minutes(5))) func `children of a hanging command are killed, even if they ignore SIGTERM`() async throws {
@@ -155,9 +151,7 @@ import Testing
 
     @Test func `a secret that no store has is a mistake and not temporary`() async throws {
         let text = "version: 1\nsecrets: [keychain, folder: \"\(folder.path)\"]\nstore: \"${{ secret.a }}\"\n"
-        await #expect {
-            _ = try await loader().load(Array(text.utf8), file: "bellhop.yaml")
-        } throws: { error in
+        await #expect { _ = try await loader().load(Array(text.utf8), file: "bellhop.yaml") } throws: { error in
             if case .diagnostics(let problems)? = error as? ConfigurationError { !problems.isTemporary } else { false }
         }
     }

@@ -35,8 +35,7 @@ import Testing
         let context = EngineContext(store: try Stores.inMemory(), clock: clock, signals: Signals([]))
         let tasks = try tasks(type)
         func send(_ items: [(String, String, JSON)]) async throws {
-            try await tasks.take(
-                items.map { ["key": .string($0.0), "name": .string($0.1), "at": $0.2] }, in: context)
+            try await tasks.take(items.map { ["key": .string($0.0), "name": .string($0.1), "at": $0.2] }, in: context)
         }
         try await send([("a", "open", known), ("b", "open", known)])
         try await send([("a", "replayed", older), ("b", "closed", newer)])

@@ -10,8 +10,7 @@ import Testing
         let folder = try TemporaryFolder()
         let keychain = Keychain(path: folder.path + "/keychain.json")
         do {
-            _ = try await ConfigurationLoader(environment: [:], keychain: keychain).load(
-                Array(text.utf8), file: "bellhop.yaml")
+            _ = try await ConfigurationLoader(environment: [:], keychain: keychain).load(Array(text.utf8), file: "bellhop.yaml")
             return []
         } catch ConfigurationError.diagnostics(let problems) {
             return problems.all
@@ -35,8 +34,7 @@ import Testing
         "snow: {kind: servicenow, instance: acme, auth: {bearer: *hunter2}}",
         "snow: {kind: servicenow, instance: \"https://jane:hunter2@acme.example\", auht: {}}",
         "web: {kind: http, url: \"https://jane:hunter2@example.com\", timeout: q}",
-        "web: {kind: http, url: \"jane:hunter2@example.com\"}",
-        "web: {kind: http, url: \"hunter2@api.example.com/v1\"}",
+        "web: {kind: http, url: \"jane:hunter2@example.com\"}", "web: {kind: http, url: \"hunter2@api.example.com/v1\"}",
         "web: {kind: http, url: \"api.example.com/v1?token=hunter2\"}",
         "web: {kind: http, url: \"hunter2@example.com\", timeout: q}",
         "web: {kind: http, url: \"https://example.com\", timeout: \"hunter2?\"}",
@@ -60,8 +58,7 @@ import Testing
             "version: 1\nconnections:\n  snow:\n    kind: servicenow\n    instance: acme\n    auth:\n      bearer: *hunter2\n",
             "version: 1\nconnections:\n  snow:\n    kind: servicenow\n    instance: acme\n    auth:\n      bearer: &hunter2\n",
             "version: 1\nconnections:\n  snow:\n    kind: servicenow\n    instance: acme\n    auth:\n      bearer: !hunter2\n",
-            "version: 1\ntimezone: a: b # hunter2\n",
-            "version: 1\ntimezone: @b # hunter2\n",
+            "version: 1\ntimezone: a: b # hunter2\n", "version: 1\ntimezone: @b # hunter2\n",
             "version: 1\nconnections:\n\tsnow: {} # hunter2\n",
             "version: 1\nconnections: # hunter2\nsnow: {kind: servicenow, instance: acme} # hunter2\n",
             "version: 1\nconnections:\n  snow:\n    kind: servicenow\n    instance: acme\n    auth: {basic: {username: j,\n      password: hunter2, x: 1}}\n",
@@ -79,8 +76,7 @@ import Testing
                 + "  orders: {kind: rezt, connection: web, path: a, headers: {Authorization: Bearer hunter2}}\n",
         ]
 
-    @Test(arguments: files)
-    func `no message about bellhop.yaml shows a secret`(_ text: String) async throws {
+    @Test(arguments: files) func `no message about bellhop.yaml shows a secret`(_ text: String) async throws {
         let problems = try await problems(text)
         #expect(!problems.isEmpty)
         for problem in problems {
@@ -92,14 +88,8 @@ import Testing
     @Test(arguments: [
         ("timezone: Europe/Berlln", "timezone: Europe/Berlln"), ("timezone: Berlln # ours", "timezone: Berlln"),
         ("stroe: x.db", nil),
-        (
-            "connections: {snow: {kind: servicenov, instance: acme}}",
-            "connections: {snow: {kind: servicenov, instance: acme}}"
-        ),
-        (
-            "connections: {ops: {kind: slac, url: '${{ secret.a }}'}}",
-            "connections: {ops: {kind: slac, url: '${{ secret.a }}'}}"
-        ),
+        ("connections: {snow: {kind: servicenov, instance: acme}}", "connections: {snow: {kind: servicenov, instance: acme}}"),
+        ("connections: {ops: {kind: slac, url: '${{ secret.a }}'}}", "connections: {ops: {kind: slac, url: '${{ secret.a }}'}}"),
         ("connections: {ops: {kind: slac, url: 'x${{ secret.a }}'}}", nil),
         ("connections: {ops: {kind: slac, headers: {a: b}}}", nil),
         (

@@ -10,9 +10,7 @@ import Testing
     private static let scope = Scope(instance: "https://acme.example", user: "ada", kind: "table", query: "")
 
     /// The status of a source in this activity.
-    private func source(
-        _ activity: SourceActivity?, in store: any Store, clock: TestClock
-    ) async throws -> JSON {
+    private func source(_ activity: SourceActivity?, in store: any Store, clock: TestClock) async throws -> JSON {
         let agent = Inquirer.Agent(
             facts: { [:] }, sources: { [("incidents", Self.scope)] }, underway: { activity.map { ["incidents": $0] } ?? [:] },
             wake: {}, applyKeychainChange: { _, _ in [] })
@@ -100,8 +98,7 @@ import Testing
             try await inquirer.status()["stopped"] == [
                 [
                     "receiver": "chat", "cause": "rest", "since": .string(rest.since.rfc3339),
-                    "until": .string((rest.since + .seconds(90)).rfc3339), "waiting": 2,
-                    "why": "chat answers 429.",
+                    "until": .string((rest.since + .seconds(90)).rfc3339), "waiting": 2, "why": "chat answers 429.",
                 ]
             ])
         await clock.advance(by: .seconds(90))

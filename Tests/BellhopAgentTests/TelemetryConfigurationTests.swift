@@ -45,9 +45,7 @@ import Testing
             "{listen: here}", "{otlp: otel.example}", "{otlp: \"http://127.0.0.1:4318/v1/traces\"}",
             "{otlp: \"http://otel.example:4318\"}", "{otlp: \"https://otel.example\", sample: 2}",
             "{otlp: \"https://otel.example\", sample: some}", "{otlp: \"https://otel.example\", headers: {Host: a}}",
-        ] {
-            #expect(try await problems(telemetry).count == 1, "\(telemetry)")
-        }
+        ] { #expect(try await problems(telemetry).count == 1, "\(telemetry)") }
         #expect(try await problems("{otlp: \"http://otel.example:4318\", plain_http: true}") == [])
     }
 }

@@ -19,16 +19,13 @@ import Testing
 
     @Test(arguments: ["bh_01\nX-Evil: 1", "bh_01\r\nX-Evil: 1", "bh\r01", "bh\u{0}01", "bh\u{7f}"])
     func `a token with a line end or a control character is refused with a message`(_ text: String) {
-        #expect {
-            try token(text)
-        } throws: { error in
+        #expect { try token(text) } throws: { error in
             let error = error as? CommandError
             return error?.code == .usage && error?.message?.contains("BELLHOP_TOKEN has a line end") == true
         }
     }
 
-    @Test(arguments: ["", "\n", " \r\n"])
-    func `an empty token counts as missing`(_ text: String) {
+    @Test(arguments: ["", "\n", " \r\n"]) func `an empty token counts as missing`(_ text: String) {
         #expect { try token(text) } throws: { ($0 as? CommandError)?.message?.hasPrefix("Set BELLHOP_TOKEN") == true }
     }
 }
@@ -67,9 +64,7 @@ import Testing
         do throws(CommandError) {
             try await ask()
             return nil
-        } catch {
-            return error
-        }
+        } catch { return error }
     }
 
     @Test(arguments: [
@@ -77,8 +72,7 @@ import Testing
         (.init(status: "404 Not Found", type: "text/html; charset=utf-8", body: "<html/>"), "it answered 404 with text/html."),
         (.init(body: #"{"status": "UP"}"#), "does not"), (.init(status: "404 Not Found", body: #"{"error": "no"}"#), "404"),
         (
-            .init(
-                status: "302 Found", type: "text/html", fields: ["Location: https://login.example/in?key=hunter2"], body: ""),
+            .init(status: "302 Found", type: "text/html", fields: ["Location: https://login.example/in?key=hunter2"], body: ""),
             "it answered 302 with text/html and leads to https://login.example/in."
         ),
         (.init(status: "401 Unauthorized", type: "text/plain", body: "no"), "it answered 401 with text/plain."),
@@ -142,8 +136,7 @@ import Testing
             let rows = #"[{"id": "e\#(before)"}]"#
             return .init(body: #"{"events": \#(rows), "next": \#(before - 500), "seen": 500, "failed": null}"#)
         }) { server, address in
-            let found = try await Self.client(address).search(
-                "events", [("where", "true")], limit: 1000, lookingAtMost: 20_000)
+            let found = try await Self.client(address).search("events", [("where", "true")], limit: 1000, lookingAtMost: 20_000)
             #expect(found.seen == 20_000 && found.rows.count == 40 && found.next == 80_001)
             #expect(server.asked.count == 40 && server.connections == 1, "\(server.connections)")
         }
@@ -156,9 +149,7 @@ import Testing
                 at: .init(file: "<where>", line: 1, column: 1, length: 3, excerpt: "tsk.title == 'x'"),
                 help: "did you mean `task`?", corrected: ["task.title == 'x'"], details: ["It is a task."])
         ])
-        let problem: JSON = [
-            "status": 422, "detail": "no", "problems": .array(mistakes.all.map(\.transferJSON)),
-        ]
+        let problem: JSON = ["status": 422, "detail": "no", "problems": .array(mistakes.all.map(\.transferJSON))]
         let answer = CannedServer.Answer(status: "422 Unprocessable", type: "application/problem+json", body: problem.text)
         try await CannedServer.serve({ _ in answer }) { _, address in
             let client = try Self.client(address)

@@ -43,6 +43,4 @@ import Testing
 }
 
 /// A real time that the test moves; a class with a mutex, because the clock reads it from any task.
-private final class Real: Sendable {
-    let time = Mutex(Duration.zero)
-}
+private final class Real: Sendable { let time = Mutex(Duration.zero) }

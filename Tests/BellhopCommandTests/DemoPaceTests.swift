@@ -12,8 +12,7 @@ import Testing
     private func poll(_ source: String, finds events: Int = 0) {
         let signal: Signal =
             events == 0
-            ? .unchanged(source: source, tasks: 2, took: .zero)
-            : .polled(source: source, tasks: 2, events: events, took: .zero)
+            ? .unchanged(source: source, tasks: 2, took: .zero) : .polled(source: source, tasks: 2, events: events, took: .zero)
         pace.observe(signal)
     }
 

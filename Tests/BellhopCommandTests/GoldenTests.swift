@@ -11,8 +11,7 @@ import Testing
         return ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter { $0.hasSuffix(".txt") }.sorted()
     }()
 
-    @Test(arguments: pages)
-    func `the commands of a page print its recorded output`(_ name: String) async throws {
+    @Test(arguments: pages) func `the commands of a page print its recorded output`(_ name: String) async throws {
         let file = Repository.root.appending(path: "Tests/BellhopCommandTests/Golden/\(name)")
         let written = try String(contentsOf: file, encoding: .utf8)
         let page = GoldenPage(written)

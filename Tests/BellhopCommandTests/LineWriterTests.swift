@@ -9,9 +9,7 @@ import Testing
 
 /// Writing lines for a reader that may stop reading.
 @Suite(.timeLimit(.minutes(5))) struct LineWriterTests {
-    private static func withPipe(
-        timeout: Duration, _ body: (LineWriter, _ reader: Int32) async throws -> Void
-    ) async throws {
+    private static func withPipe(timeout: Duration, _ body: (LineWriter, _ reader: Int32) async throws -> Void) async throws {
         var ends: [Int32] = [-1, -1]
         #expect(pipe(&ends) == 0)
         _ = fcntl(ends[1], 1031, 4096)  // F_SETPIPE_SZ: the smallest possible pipe
@@ -32,9 +30,7 @@ import Testing
         }
     }
 
-    @Test func `lines fail while the reader has stopped, and each line is written once or fails`()
-        async throws
-    {
+    @Test func `lines fail while the reader has stopped, and each line is written once or fails`() async throws {
         signal(SIGPIPE, SIG_IGN)
         try await Self.withPipe(timeout: .milliseconds(200)) { writer, reader in
             let long = String(repeating: "x", count: 100_000)
@@ -53,9 +49,7 @@ import Testing
                 do {
                     try await writer.write("after")
                     isTaken = true
-                } catch {
-                    try await Task.sleep(for: .milliseconds(20))
-                }
+                } catch { try await Task.sleep(for: .milliseconds(20)) }
             }
             #expect(Self.read(reader, upTo: 100) == "after\n")
         }

@@ -10,8 +10,7 @@ import Testing
         let folder = try TemporaryFolder()
         for name in ["uname", "mktemp", "tail", "rm", "sh"] {
             let path = ["/bin/", "/usr/bin/"].map { $0 + name }.first { FileManager.default.isExecutableFile(atPath: $0) }
-            try FileManager.default.createSymbolicLink(
-                atPath: folder.path + "/" + name, withDestinationPath: try #require(path))
+            try FileManager.default.createSymbolicLink(atPath: folder.path + "/" + name, withDestinationPath: try #require(path))
         }
         for (name, script) in tools { try folder.write(name, "#!/bin/sh\n\(script)\n", mode: 0o755) }
         return try await Program(
@@ -26,8 +25,7 @@ import Testing
         let ended = try await packages(["id": "echo 0"])
         #expect(ended.code == 69)
         #expect(
-            ended.errors
-                == "\(Self.need) This machine has no apt-get: please install their equivalents, then run make again.\n")
+            ended.errors == "\(Self.need) This machine has no apt-get: please install their equivalents, then run make again.\n")
     }
 
     @Test func `without root, one sentence names the command to run`() async throws {

@@ -17,11 +17,9 @@ import Testing
         ]
         #expect(
             lines == [
-                "A client has begun to poll.",
-                "next, in 5 s: abel.tuter sets priority to 2 on INC0010001 (Printer on fire)",
+                "A client has begun to poll.", "next, in 5 s: abel.tuter sets priority to 2 on INC0010001 (Printer on fire)",
                 "now: abel.tuter sets priority to 2 on INC0010001 (Printer on fire)",
-                "next, in 5 min: a new incident for john.doe: No network",
-                "now: john.doe closes a deleted task",
+                "next, in 5 min: a new incident for john.doe: No network", "now: john.doe closes a deleted task",
             ])
     }
 

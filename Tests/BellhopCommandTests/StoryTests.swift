@@ -21,8 +21,7 @@ import Testing
     private static let task = Snapshot(key: "a1", number: "INC0010001", title: "Printer on fire", fields: ["priority": 2])
 
     private static func event(_ type: EventType, _ data: JSON.Object) -> Event {
-        Event(
-            id: Event.ID("0123456789abcdef0123"), type: type, source: "my-work", subject: "acme/a1", time: start, data: data)
+        Event(id: Event.ID("0123456789abcdef0123"), type: type, source: "my-work", subject: "acme/a1", time: start, data: data)
     }
 
     @Test func `a change is shown with the zone's time, the changes, and a short id`() {

@@ -31,8 +31,7 @@ import Testing
             ],
             "needs": [.string(String(repeating: "A long reason. ", count: 20)), "Second.", "Third."],
         ]
-        return TopLook(
-            status: status, deliveries: deliveries, events: [], seen: seen, connections: ["ops", "page"], zone: .utc)
+        return TopLook(status: status, deliveries: deliveries, events: [], seen: seen, connections: ["ops", "page"], zone: .utc)
     }
 
     private static func delivery(_ id: String) -> JSON {

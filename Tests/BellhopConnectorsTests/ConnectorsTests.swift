@@ -7,8 +7,7 @@ extension ConnectorEnvironment {
     static func sample(login: (username: String, password: String)? = nil) -> ConnectorEnvironment {
         ConnectorEnvironment(
             clock: TestClock(at: SampleDelivery.now), events: NoOpSink(), notebook: NoOpSink(), login: { _ in login },
-            baseFolder: "",
-            output: { _ in })
+            baseFolder: "", output: { _ in })
     }
 }
 

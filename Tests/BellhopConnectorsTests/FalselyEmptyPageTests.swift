@@ -195,6 +195,4 @@ import Testing
     }
 }
 
-extension String {
-    fileprivate var trimmed: String { hasSuffix(" ") ? String(dropLast()) : self }
-}
+extension String { fileprivate var trimmed: String { hasSuffix(" ") ? String(dropLast()) : self } }

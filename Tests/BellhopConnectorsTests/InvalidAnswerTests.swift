@@ -191,9 +191,7 @@ import Testing
 
 private struct Unexpected: Error {}
 
-extension JSON {
-    fileprivate var encodedText: String { String(decoding: encoded(), as: UTF8.self) }
-}
+extension JSON { fileprivate var encodedText: String { String(decoding: encoded(), as: UTF8.self) } }
 
 /// A source of a kind, with its poller and store and a simulated system that has one item.
 private final class PolledSource {
@@ -249,8 +247,7 @@ private final class PolledSource {
         switch kind {
         case .tracker, .table, .instancePage: try practice.connection(address)
         case .webPage, .rest:
-            try WebConnection(
-                name: "api", settings: Settings(["url": .string(address + "/rest/v1")]), in: practice.environment())
+            try WebConnection(name: "api", settings: Settings(["url": .string(address + "/rest/v1")]), in: practice.environment())
         }
     }
 

@@ -18,9 +18,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `the address of a back-test returns its progress, then its report`()
-        async throws
-    {
+    @Test(.timeLimit(.minutes(1))) func `the address of a back-test returns its progress, then its report`() async throws {
         let fixture = try await ConsoleFixture(inFiles: true)
         _ = try await fixture.happen("Printer", "Scanner", "Printer")
         try await fixture.working {
@@ -101,9 +99,7 @@ import Testing
     @Test func `only a few back-tests wait, and a person can end a waiting one`() async throws {
         let fixture = try await ConsoleFixture()
         var ids: [String] = []
-        for _ in 0..<BackTestJobs.maxWaiting {
-            ids.append(await fixture.beginBackTest())
-        }
+        for _ in 0..<BackTestJobs.maxWaiting { ids.append(await fixture.beginBackTest()) }
         let surplus = await fixture.api("POST", "/backtests", as: .operator, body: [:])
         #expect(surplus.status == 429 && surplus.answer.field("Retry-After") == "10")
         #expect(await fixture.api("DELETE", "/backtests/" + ids[0], as: .viewer).status == 403)

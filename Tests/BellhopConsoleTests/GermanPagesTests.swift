@@ -47,8 +47,7 @@ import Testing
         let names = Set(Self.names.filter { Words.german[$0] != $0 })
         for address in [
             "/", "/events", "/events/\(event?.id.text ?? "")", "/tasks", "/tasks/INC1000", "/rules", "/rules/acknowledge",
-            "/deliveries",
-            "/deliveries/\(delivery)", "/timers", "/calendar", "/silences", "/receivers", "/audit", "/backtests",
+            "/deliveries", "/deliveries/\(delivery)", "/timers", "/calendar", "/silences", "/receivers", "/audit", "/backtests",
         ] {
             let answer = await browser.get(address, language: "de")
             #expect(answer.status == 200, "\(address)")

@@ -25,8 +25,7 @@ import Testing
             let http = try HTTPConnection(.init(name: "openid"), clock: clock)
             let provider = OpenIDProvider(settings, over: http, clock: clock)
             let fixture = try await ConsoleFixture(
-                publicURL: Self.own, provider: provider,
-                openID: .init(settings: settings, ca: nil, claim: claim, roles: roles))
+                publicURL: Self.own, provider: provider, openID: .init(settings: settings, ca: nil, claim: claim, roles: roles))
             try await body(fixture, simulation)
             try await http.shutdown()
         }

@@ -143,9 +143,7 @@ import Testing
     @Test func `the preview of a silence shows what it would have kept back`() async throws {
         let fixture = try await ConsoleFixture()
         let event = try await fixture.happen("Printer", "Scanner", "Printer")[0]
-        func preview(_ body: JSON) async -> JSON {
-            await fixture.api("POST", "/silences/preview", body: body).json
-        }
+        func preview(_ body: JSON) async -> JSON { await fixture.api("POST", "/silences/preview", body: body).json }
         let found = await preview(["for": "1h", "when": "task.title == 'Printer'"])
         #expect(found["count"] == 2 && found["deliveries"]?.asArray?.count == 2 && found["unknown"] == 0)
         let lost = Delivery(

@@ -43,9 +43,7 @@ import Testing
             #"bellhop_rule_errors_total{rule="a"} 0"#, #"bellhop_rule_keys_dropped_total{rule="a"} 0"#,
             #"bellhop_deliveries_total{action="notify",result="dead"} 0"#,
             #"bellhop_deliveries_total{action="notify",result="done"} 0"#, #"bellhop_poll_events_total{source="s"} 0"#,
-        ] {
-            #expect(text.contains("\n" + line), "\(line)")
-        }
+        ] { #expect(text.contains("\n" + line), "\(line)") }
     }
 
     @Test func `a hanging loop makes the agent neither live nor ready`() async throws {

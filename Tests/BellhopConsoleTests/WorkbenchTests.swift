@@ -15,9 +15,8 @@ import Testing
         let bad = await fixture.api("POST", "/rules/acknowledge/check", as: .operator, body: ["text": .string(Self.wrong)]).json
         #expect(
             bad["fits"] == false && bad["problems"]?[0]?["line"] == 3 && bad["problems"]?[0]?["help"] == "did you mean `task`?")
-        let good = await fixture.api(
-            "POST", "/rules/acknowledge/check", as: .operator, body: ["text": .string(Self.changed)]
-        ).json
+        let good = await fixture.api("POST", "/rules/acknowledge/check", as: .operator, body: ["text": .string(Self.changed)])
+            .json
         #expect(good["difference"]?.asString?.hasPrefix("--- a/rules/a.yaml\n+++ b/rules/a.yaml\n@@ -") == true, "\(good)")
         #expect(good["fits"] == true && good["difference"]?.asString?.contains("+      text: \"A new one:") == true, "\(good)")
     }

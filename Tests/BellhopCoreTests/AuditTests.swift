@@ -35,9 +35,7 @@ import Testing
             for row in rows { try verifier.check(row) }
             try verifier.end()
             return nil
-        } catch {
-            return error.message
-        }
+        } catch { return error.message }
     }
 
     @Test func `an unchanged chain verifies, also after its oldest rows were pruned`() {
@@ -46,8 +44,7 @@ import Testing
         #expect(Self.problem(of: Self.chain(), against: AuditCheckpoint(Self.chain()[3])) == nil)
     }
 
-    @Test(arguments: 1...8)
-    func `a changed, moved or removed row is detected`(_ place: Int) {
+    @Test(arguments: 1...8) func `a changed, moved or removed row is detected`(_ place: Int) {
         let chain = Self.chain()
         let checkpoint = AuditCheckpoint(chain[8])
         var changed = chain

@@ -13,12 +13,10 @@ import Testing
             .timer(timer, due: Timestamp(seconds: -5), .event(12, replayed: Timestamp(seconds: 9))),
             .timer(timer, due: Timestamp(seconds: 5), .silence(after: 12)),
         ]
-        return direct
-            + direct.flatMap { [.escalation(of: $0.id, step: 2, repetition: 3), .escalationEnd(of: $0.id)] }
+        return direct + direct.flatMap { [.escalation(of: $0.id, step: 2, repetition: 3), .escalationEnd(of: $0.id)] }
     }()
 
-    @Test(arguments: all)
-    func `an occasion is read from its name`(_ occasion: Occasion) {
+    @Test(arguments: all) func `an occasion is read from its name`(_ occasion: Occasion) {
         #expect(Occasion(occasion.id) == occasion)
     }
 

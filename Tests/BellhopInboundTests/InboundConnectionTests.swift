@@ -11,14 +11,11 @@ private struct RawConnection: Sendable {
     private let pieces: AsyncStream<String>
 
     /// Runs `body` with a new connection, which is closed afterwards.
-    static func with<Result: Sendable>(
-        _ port: Int, _ body: (RawConnection) async throws -> Result
-    ) async throws -> Result {
+    static func with<Result: Sendable>(_ port: Int, _ body: (RawConnection) async throws -> Result) async throws -> Result {
         let (pieces, piece) = AsyncStream<String>.makeStream()
-        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Collector(piece)) }
-            }.connect(host: "127.0.0.1", port: port).get()
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton).channelInitializer { channel in
+            channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Collector(piece)) }
+        }.connect(host: "127.0.0.1", port: port).get()
         defer { channel.close(promise: nil) }
         return try await body(RawConnection(channel: channel, pieces: pieces))
     }

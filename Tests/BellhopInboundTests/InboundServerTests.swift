@@ -126,8 +126,7 @@ extension DeskRecorder {
             let address = "http://127.0.0.1:\(port)"
             @Sendable func post(_ count: Int) async throws -> (status: Int, headers: [String: String]) {
                 let body = [UInt8](repeating: 32, count: count)
-                let code = Hexadecimal.text(
-                    Array(HMAC<SHA256>.authenticationCode(for: body, using: SymmetricKey(data: key))))
+                let code = Hexadecimal.text(Array(HMAC<SHA256>.authenticationCode(for: body, using: SymmetricKey(data: key))))
                 return try await send(address + "/in/snow", body, headers: [("X-Signature", code)])
             }
             let whole = try await post(largest)

@@ -15,9 +15,7 @@ import Testing
         do throws(InboundAnswer) {
             try key.check(request, at: Timestamp(seconds: now))
             return nil
-        } catch {
-            return error.status
-        }
+        } catch { return error.status }
     }
 
     @Test func `a header field that is missing or given twice is named in the answer`() {

@@ -40,8 +40,7 @@ import Testing
     private func browse(_ page: String, in folder: String) async throws -> String {
         let browser = try Program(
             ["curl", "-sSL", "-u", "\(Stage.user):\(Secrets.password)", page], program: "/usr/bin/env", in: folder,
-            environment: [:],
-            input: "")
+            environment: [:], input: "")
         return await browser.end().output
     }
 

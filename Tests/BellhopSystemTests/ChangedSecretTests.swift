@@ -55,8 +55,7 @@ import Testing
     @Test func `a changed shared secret is used at once by the agents of all projects that refer to it`() async throws {
         try await Stage.set(rules: StoppingTests.rules, configuration: Self.configuration) { stage in
             try await Self.logIn(stage, password: Secrets.password)
-            let shared = try await stage.bellhop(
-                "secret", "set", "hook_url", "--shared", input: "\(stage.address)/webhook/old\n")
+            let shared = try await stage.bellhop("secret", "set", "hook_url", "--shared", input: "\(stage.address)/webhook/old\n")
             #expect(shared.code == 0, "\(shared.errors)")
             try await stage.withAgent { _ in
                 // Two other projects: the secret is replaced in one; the other's store is unknown here.
@@ -67,8 +66,7 @@ import Testing
                         "secret", "set", "mine", "--config", "\(project)/bellhop.yaml", input: "x\n")
                     #expect(own.code == 0, "\(own.errors)")
                 }
-                try stage.folder.write(
-                    "third/bellhop.yaml", "version: 1\nproject: p0000000000e\nstore: ${{ env.NOT_SET }}\n")
+                try stage.folder.write("third/bellhop.yaml", "version: 1\nproject: p0000000000e\nstore: ${{ env.NOT_SET }}\n")
                 let set = try await stage.bellhop(
                     "secret", "set", "hook_url", "--shared", "--config", "other/bellhop.yaml",
                     input: "\(stage.address)/webhook/new\n")

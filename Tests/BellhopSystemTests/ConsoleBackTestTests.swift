@@ -30,8 +30,7 @@ import Testing
 
     /// Output without the moment at which the back-test was made, from which it looks back.
     private static func timeless(_ text: String) -> String {
-        text.replacing(/events? from .* to .*/, with: "events")
-            .replacing(/"since":"[^"]*","until":"[^"]*"/, with: "")
+        text.replacing(/events? from .* to .*/, with: "events").replacing(/"since":"[^"]*","until":"[^"]*"/, with: "")
     }
 
     @Test func `bellhop backtest prints the same through the console as beside the agent`() async throws {

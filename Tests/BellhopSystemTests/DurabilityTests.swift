@@ -4,8 +4,7 @@ import Simulator
 import Testing
 
 /// Confirmed transactions are on disk before any step relies on them. Observed from outside, by system calls.
-@Suite(
-    .enabled(if: Trace.isPossible, "strace is not installed, or may not trace here"), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: Trace.isPossible, "strace is not installed, or may not trace here"), .timeLimit(.minutes(5)))
 struct DurabilityTests {
     private static let rules = """
         rule: tell
@@ -66,6 +65,4 @@ struct DurabilityTests {
     }
 }
 
-extension Trace {
-    fileprivate init(steps: [Step]) { self.steps = steps }
-}
+extension Trace { fileprivate init(steps: [Step]) { self.steps = steps } }

@@ -53,8 +53,7 @@ import Testing
             .replacing("\nsources:", with: "\n\(more)\nsources:")
     }
 
-    @Test(arguments: HostileTexts.titles)
-    func `a hostile title arrives as text everywhere`(_ title: String) async throws {
+    @Test(arguments: HostileTexts.titles) func `a hostile title arrives as text everywhere`(_ title: String) async throws {
         try await set { stage in
             try stage.folder.write("secrets/x", Secrets.signing)
             let task = stage.instance.addTask(title: title, assignedTo: Stage.user)

@@ -23,8 +23,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [2, 3])
-    func `an agent that is killed at any moment loses and doubles nothing`(_ seed: UInt64) async throws {
+    @Test(arguments: [2, 3]) func `an agent that is killed at any moment loses and doubles nothing`(_ seed: UInt64) async throws {
         try await Stage.set(rules: Ledger.rules) { stage in
             var ordeal = Ordeal(stage, seed: RandomRuns.seed(seed))
             try await ordeal.kill(18, inRounds: 80, passingEvery: 5) { ordeal, _ in try await ordeal.killAtAnyMoment() }
@@ -69,7 +68,6 @@ import Testing
     /// The faults of writing requests, with their probabilities.
     private static let weather: [(Fault, Double)] = [
         (.resetAfter, 0.15), (.resetBefore, 0.1), (.badGateway, 0.08), (.accepted, 0.05), (.cutBody, 0.05),
-        (.internalError, 0.05),
-        (.tooManyRequests(.seconds(5)), 0.05), (.slow(milliseconds: 60), 0.1),
+        (.internalError, 0.05), (.tooManyRequests(.seconds(5)), 0.05), (.slow(milliseconds: 60), 0.1),
     ]
 }

@@ -55,9 +55,7 @@ import Testing
         }
     }
 
-    @Test func `query, doctor and the agent together try a wrong password once, in whatever order they run`()
-        async throws
-    {
+    @Test func `query, doctor and the agent together try a wrong password once, in whatever order they run`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             func ask() async throws {
                 for command in [["doctor"], ["query", "my-work"], ["doctor"], ["query", "my-work"]] {

@@ -47,8 +47,7 @@ import Testing
             let agent = try stage.start(["run"], under: ["/bin/sh", "-c", "exec \"$@\" > pipe", "sh"])
             try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
             for number in 1...100 {
-                stage.instance.addTask(
-                    title: String(repeating: "x", count: 600) + " \(number)", assignedTo: Stage.user)
+                stage.instance.addTask(title: String(repeating: "x", count: 600) + " \(number)", assignedTo: Stage.user)
             }
             try await eventually("all lines are in the file") {
                 let text = (try? String(contentsOfFile: stage.folder.path + "/all.log", encoding: .utf8)) ?? ""

@@ -77,8 +77,7 @@ import Testing
         .status(200, body: "[]"),
     ]
 
-    @Test(arguments: halfAnswers)
-    func `a faulty answer to a poll loses no task and removes none`(_ fault: Fault) async throws {
+    @Test(arguments: halfAnswers) func `a faulty answer to a poll loses no task and removes none`(_ fault: Fault) async throws {
         try await Stage.set(rules: Self.rules) { stage in
             for number in 1...3 { stage.instance.addTask(title: "Number \(number)", assignedTo: Stage.user) }
             try await stage.bellhop("run", "--once")
@@ -107,8 +106,7 @@ import Testing
     func `a comment whose reply is lost or wrong is written exactly once`(_ fault: Fault, _ isWritten: Bool) async throws {
         try await Stage.set(rules: Self.rules) { stage in
             let task = stage.instance.addTask(title: "One", assignedTo: Stage.user)
-            stage.simulation.faults.add(
-                FaultRule(fault, method: "POST", path: "/api/x_snc_my_work", takesEffect: isWritten))
+            stage.simulation.faults.add(FaultRule(fault, method: "POST", path: "/api/x_snc_my_work", takesEffect: isWritten))
             for _ in 1...6 {
                 try await stage.bellhop("run", "--once")
                 stage.time.pass(.seconds(600))

@@ -19,9 +19,7 @@ import Testing
         """
 
     private func withAgent(_ body: (Stage, Program) async throws -> Void) async throws {
-        try await Stage.set(rules: Self.rules) { stage in
-            try await stage.withAgent { try await body(stage, $0) }
-        }
+        try await Stage.set(rules: Self.rules) { stage in try await stage.withAgent { try await body(stage, $0) } }
     }
 
     /// Runs a command, which must succeed.

@@ -25,8 +25,7 @@ import Testing
     @Test func `with a watchdog, the agent reports that it is alive until it stops`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             let manager = try NotifySocket(stage.folder.path + "/notify.sock")
-            let agent = try stage.start(
-                ["run"], environment: ["NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC": "400000"])
+            let agent = try stage.start(["run"], environment: ["NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC": "400000"])
             try await eventually("it has said so three times") { manager.received.count { $0 == "WATCHDOG=1" } >= 3 }
             #expect(await agent.stop().code == 0)
             #expect(manager.received.last?.hasPrefix("STOPPING=1\n") == true)

@@ -13,8 +13,7 @@ import Testing
 
         """
 
-    @Test(arguments: [SIGTERM, SIGINT])
-    func `a stop lets the agent finish work in flight`(_ signal: Int32) async throws {
+    @Test(arguments: [SIGTERM, SIGINT]) func `a stop lets the agent finish work in flight`(_ signal: Int32) async throws {
         try await Stage.set(rules: Self.rules) { stage in
             stage.simulation.faults.add(.slow(milliseconds: 2000), path: "/webhook")
             stage.instance.addTask(title: "One", assignedTo: Stage.user)

@@ -26,9 +26,8 @@ import Testing
 
     private func get(_ port: Int, _ path: String, accept: String = "*/*") async throws -> (status: Int, body: String) {
         let curl = try Program(
-            [
-                "-sS", "-m", "10", "-H", "Accept: \(accept)", "-w", "\n%{http_code}", "http://127.0.0.1:\(port)\(path)",
-            ], program: "/usr/bin/curl", in: "/tmp")
+            ["-sS", "-m", "10", "-H", "Accept: \(accept)", "-w", "\n%{http_code}", "http://127.0.0.1:\(port)\(path)"],
+            program: "/usr/bin/curl", in: "/tmp")
         let lines = await curl.end().output.split(separator: "\n", omittingEmptySubsequences: false)
         return (Int(lines.last ?? "") ?? 0, lines.dropLast().joined(separator: "\n"))
     }
@@ -72,8 +71,7 @@ import Testing
             let second = try stage.start(["run"])
             try await eventually("it is ready") { (try? await get(port, "/health/ready"))?.status == 200 }
             try await eventually("it delivered") {
-                try await get(port, "/metrics").body.contains(
-                    "bellhop_deliveries_total{action=\"notify\",result=\"done\"} 1\n")
+                try await get(port, "/metrics").body.contains("bellhop_deliveries_total{action=\"notify\",result=\"done\"} 1\n")
             }
             #expect(try await get(port, "/").status == 404)
             let metrics = try await get(port, "/metrics", accept: "application/openmetrics-text; version=1.0.0")

@@ -14,10 +14,7 @@ import Testing
             Health(facts).json == [
                 "live": true, "ready": false,
                 "reasons": [
-                    [
-                        "code": "source_not_polled", "text": "The source a has not been polled since the start.",
-                        "blocks": "ready",
-                    ]
+                    ["code": "source_not_polled", "text": "The source a has not been polled since the start.", "blocks": "ready"]
                 ],
             ])
         facts.sources[1].wasPolled = true

@@ -16,8 +16,7 @@ import Testing
             revision: "1",
             action: "webhook", arguments: .values([:]), task: nil, lane: "ops", createdAt: now, initial: .available)
         return Claim(
-            delivery: delivery, lease: Lease(token: 1, until: now + .seconds(300)),
-            attempt: Attempt(number: attempt, now: now))
+            delivery: delivery, lease: Lease(token: 1, until: now + .seconds(300)), attempt: Attempt(number: attempt, now: now))
     }
 
     @Test func `the spans of an event, its routing and its deliveries are one trace with one root`() {
@@ -68,8 +67,7 @@ import Testing
         #expect(tracer.take(most: 2).dropped == 0)
     }
 
-    @Test
-    func `an id of another form makes a separate trace, and traceparent has the form of the specification`() {
+    @Test func `an id of another form makes a separate trace, and traceparent has the form of the specification`() {
         let (first, second) = (TraceID(of: Event.ID("a")), TraceID(of: Event.ID("b")))
         #expect(first != second && first == TraceID(of: Event.ID("a")))
         #expect(TraceID(digits: String(repeating: "0", count: 32)) == nil && TraceID(digits: "ABC") == nil)

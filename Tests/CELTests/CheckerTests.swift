@@ -77,8 +77,7 @@ struct CheckerTests {
             "task.created > 'yesterday'",
             "incomparable-types: `>` cannot compare a timestamp with a string at task.created > 'yesterday'"),
         Line(
-            "task.priority == 'high'",
-            "incomparable-types: `==` cannot compare an int with a string at task.priority == 'high'"),
+            "task.priority == 'high'", "incomparable-types: `==` cannot compare an int with a string at task.priority == 'high'"),
         Line(
             "task.active == 'true'",
             "incomparable-types: `==` cannot compare a bool with a string at task.active == 'true' (write `task.active == true`)"),

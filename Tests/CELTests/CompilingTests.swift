@@ -14,9 +14,7 @@ struct CompilingTests {
         do throws(Issues) {
             _ = try environment.parse("1 +")
             Testing.Issue.record("an incomplete sum was accepted")
-        } catch {
-            #expect(error.all.map(\.code) == ["syntax"])
-        }
+        } catch { #expect(error.all.map(\.code) == ["syntax"]) }
     }
 
     @Test func `checking infers the type without planning`() throws {
@@ -26,8 +24,6 @@ struct CompilingTests {
         do throws(Issues) {
             _ = try environment.check("task.title", expecting: .bool)
             Testing.Issue.record("a string was accepted as a condition")
-        } catch {
-            #expect(error.all.map(\.code) == ["wrong-type"])
-        }
+        } catch { #expect(error.all.map(\.code) == ["wrong-type"]) }
     }
 }

@@ -125,12 +125,9 @@ struct HostTests {
         do throws(EvaluationError) {
             _ = try failing.program.evaluate(Activation(environment, resolver: bindings))
             Testing.Issue.record("the function did not fail")
-        } catch {
-            #expect(error == EvaluationError(.host, "nothing to shout", at: 10..<15))
-        }
+        } catch { #expect(error == EvaluationError(.host, "nothing to shout", at: 10..<15)) }
         #expect(failing.references.functions == ["_==_", "shout"])
-        #expect(
-            problems("shout(1)", in: environment) == "no-such-overload: there is no shout(int) at shout (use shout(string))")
+        #expect(problems("shout(1)", in: environment) == "no-such-overload: there is no shout(int) at shout (use shout(string))")
     }
 
     @Test(arguments: [

@@ -52,9 +52,7 @@ import Testing
     }
 
     @Test(arguments: ["nosuch=1", "priority~1", "^ORpriority=1", "assigned_to.nosuch=1", "priorityIN_HIERARCHYx", "Priority=1"])
-    func `an invalid query is refused`(_ query: String) {
-        #expect(throws: QueryProblem.self) { try titles(query) }
-    }
+    func `an invalid query is refused`(_ query: String) { #expect(throws: QueryProblem.self) { try titles(query) } }
 
     @Test func `a condition on a list of sys_ids avoids scanning all rows`() throws {
         let user = try #require(office.instance.user("john.doe"))

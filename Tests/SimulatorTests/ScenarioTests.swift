@@ -30,9 +30,7 @@ import Testing
         let happened = Mutex<[Int]>([])
         try await office.simulation.play(
             script, pause: .milliseconds(1),
-            report: { scene in
-                if case .happened = scene { happened.withLock { $0.append(asked.withLock { $0 }) } }
-            },
+            report: { scene in if case .happened = scene { happened.withLock { $0.append(asked.withLock { $0 }) } } },
             isReady: {
                 asked.withLock { count in
                     count += 1

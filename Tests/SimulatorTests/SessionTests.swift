@@ -121,9 +121,7 @@ import Testing
         #expect(office.instance.counts.dropped == 2)
     }
 
-    @Test func `an instance with latency answers late, one request per session at a time, and drops the excess`()
-        async throws
-    {
+    @Test func `an instance with latency answers late, one request per session at a time, and drops the excess`() async throws {
         office.instance.settings.sessionQueue = 2
         let clock = ContinuousClock()
         let start = clock.now

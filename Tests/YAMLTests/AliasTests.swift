@@ -16,9 +16,7 @@ import YAML
         #expect(places("a: &x 1\n---\nb: *x\n") == ["3:4 unknown-alias"])
     }
 
-    @Test func `a space ends an anchor's name`() {
-        #expect(places("a: &x:y z\n") == ["1:4 leading-character"])
-    }
+    @Test func `a space ends an anchor's name`() { #expect(places("a: &x:y z\n") == ["1:4 leading-character"]) }
 
     @Test func `an alias may be a key`() throws {
         #expect(outline(try root("a: &x k\n*x : 1\n")) == #"{a: "k", k: 1}"#)

@@ -23,18 +23,15 @@ import YAML
         Case("when: !task.active", .leadingCharacter, #"when: "!task.active""#),
         Case("when: !task.active && x", .leadingCharacter, #"when: "!task.active && x""#),
         Case("when: !has(task.x)", .leadingCharacter, #"when: "!has(task.x)""#),
-        Case("when: ! x", .leadingCharacter, #"when: "! x""#),
-        Case("when: \"a\" == b", .textAfterQuote, #"when: '"a" == b'"#),
+        Case("when: ! x", .leadingCharacter, #"when: "! x""#), Case("when: \"a\" == b", .textAfterQuote, #"when: '"a" == b'"#),
         Case("when: \"a\" == \"b\" # c", .textAfterQuote, #"when: '"a" == "b"' # c"#),
         Case("when: 'a' in x", .textAfterQuote, #"when: "'a' in x""#),
         Case("when: \"it's\" == 'x'", .textAfterQuote, #"when: '"it''s" == ''x'''"#),
         Case("when: [1,2].exists(x, x == 1)", .textAfterBracket, #"when: "[1,2].exists(x, x == 1)""#),
         Case("when: {\"a\": 1}.size() == 1", .textAfterBracket, #"when: '{"a": 1}.size() == 1'"#),
-        Case("when: @x", .leadingCharacter, #"when: "@x""#),
-        Case("when: *x.y", .leadingCharacter, #"when: "*x.y""#),
+        Case("when: @x", .leadingCharacter, #"when: "@x""#), Case("when: *x.y", .leadingCharacter, #"when: "*x.y""#),
         Case("text: **bold** words", .leadingCharacter, #"text: "**bold** words""#),
-        Case("text: `code`", .leadingCharacter, #"text: "`code`""#),
-        Case("text: %d", .leadingCharacter, #"text: "%d""#),
+        Case("text: `code`", .leadingCharacter, #"text: "`code`""#), Case("text: %d", .leadingCharacter, #"text: "%d""#),
         Case("when: > 5", .leadingCharacter, #"when: "> 5""#),
     ]
 
@@ -115,9 +112,7 @@ import YAML
             do throws(YAMLErrors) {
                 _ = try YAML.parse(SourceText(text), keys: keys)
                 return nil
-            } catch {
-                return error.errors.first?.corrected
-            }
+            } catch { return error.errors.first?.corrected }
         }
         let keys = KnownKeys(lists: ["steps"], mappings: ["after"])
         #expect(corrected("after: time: 5m", keys) == "after: {time: 5m}")

@@ -13,12 +13,10 @@ import Testing
 
     static let tokens = [
         "\t", " ", "\n", "\r\n", ": ", " #", "'", "\"", "[", "]", "{", "}", ",", "- ", "? ", "!", "&a ", "*a", "|", ">", "%", "@",
-        "`", "\\",
-        "---\n", "...\n", "${{", "}}", "ä", "\u{2028}", "\u{FEFF}", "\0", "<<: ", "~", "  ", "|3\n", ">-\n",
+        "`", "\\", "---\n", "...\n", "${{", "}}", "ä", "\u{2028}", "\u{FEFF}", "\0", "<<: ", "~", "  ", "|3\n", ">-\n",
     ].map { Array($0.utf8) }
 
-    @Test(arguments: 0..<8)
-    func `a damaged text causes no trap, and every value read is found at its place`(_ seed: Int) {
+    @Test(arguments: 0..<8) func `a damaged text causes no trap, and every value read is found at its place`(_ seed: Int) {
         var random = SeededRandom(seed: UInt64(seed))
         for _ in 0..<600 {
             var bytes = Self.seeds[random.below(Self.seeds.count)]

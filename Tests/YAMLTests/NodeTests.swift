@@ -25,8 +25,7 @@ import YAML
         #expect(node.source.text(in: umlaut.range) == "ü")
     }
 
-    @Test(arguments: ["\n", "\r\n", "\r"])
-    func `places do not depend on the kind of line break`(_ lineBreak: String) throws {
+    @Test(arguments: ["\n", "\r\n", "\r"]) func `places do not depend on the kind of line break`(_ lineBreak: String) throws {
         let text = ["a: ä", "b:", "  - c", "  - {d: é, e: f}"].joined(separator: lineBreak)
         let entry = try #require(try root(text)["b"]?.items?.last)
         #expect(entry["e"]?.range.description == "4:15-4:16")

@@ -15,9 +15,7 @@ func faults(_ bytes: [UInt8], limits: Limits = Limits()) -> [YAMLError] {
     do throws(YAMLErrors) {
         _ = try YAML.parse(SourceText(bytes), limits: limits)
         return []
-    } catch {
-        return error.errors
-    }
+    } catch { return error.errors }
 }
 
 /// Faults as `line:column code`.

@@ -107,9 +107,7 @@ enum DocumentedExample: Sendable {
                     }
                 try keychain.setSecret(String(match.1), to: value)
             }
-        } catch {
-            throw .unreadable("\(error)")
-        }
+        } catch { throw .unreadable("\(error)") }
         let loader = ConfigurationLoader(environment: [:], keychain: keychain)
         let configuration = try await loader.load(Array(text.utf8), file: "\(folder.path)/\(file)")
         let connectors: Connectors

@@ -190,9 +190,7 @@ enum ReferenceText {
         case .either(let types): types.flatMap(members)
         case .list(let element), .map(let element): members(element)
         case .text, .scalar, .secret, .name, .integer, .number, .boolean, .duration, .size, .rate, .oneOf, .address, .target,
-            .path, .json,
-            .markdown,
-            .expression:
+            .path, .json, .markdown, .expression:
             []
         }
     }

@@ -33,8 +33,7 @@ struct SignatureScript {
     func accepts(_ secret: String, _ headers: HeaderFields, _ body: String) throws -> Bool {
         let names = ["webhook-id", "webhook-timestamp", "webhook-signature"]
         let arguments = [path, secret] + names.map { headers[$0] ?? "" } + [body]
-        let process = try ChildProcess(
-            try #require(Self.python), arguments, environment: ProcessInfo.processInfo.environment)
+        let process = try ChildProcess(try #require(Self.python), arguments, environment: ProcessInfo.processInfo.environment)
         let code = process.waitUntilExit()
         try #require(code == 0 || code == 3, "the script ended with \(code)")
         return code == 0

@@ -1,9 +1,7 @@
 import Testing
 
 /// Waits until a condition is true, as long as a slow machine may need.
-func eventually(
-    _ description: String, sourceLocation: SourceLocation = #_sourceLocation, _ condition: () -> Bool
-) async throws {
+func eventually(_ description: String, sourceLocation: SourceLocation = #_sourceLocation, _ condition: () -> Bool) async throws {
     let deadline = ContinuousClock.now + .seconds(100)
     while ContinuousClock.now < deadline {
         if condition() { return }

@@ -246,8 +246,7 @@ import Testing
         ] {
             for fault in [
                 Fault.status(500, body: #"{"Detail": "SECRETS"}"#), .status(200, body: #"{"Detail": "SECRETS"}"#),
-                .status(403, body: "SECRETS"),
-                .status(200, body: "SECRETS"), .resetAfter, .redirect(to: "/API/SECRETS"),
+                .status(403, body: "SECRETS"), .status(200, body: "SECRETS"), .resetAfter, .redirect(to: "/API/SECRETS"),
             ] {
                 let practice = ETOPractice()
                 var secrets = practice.eto.secrets + [ETOPractice.password]

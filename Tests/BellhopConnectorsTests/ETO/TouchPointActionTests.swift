@@ -157,9 +157,7 @@ import Testing
         #expect(practice.eto.responses.count == 1)
     }
 
-    @Test func `after the store is restored, a response added since the backup is found before another is added`()
-        async throws
-    {
+    @Test func `after the store is restored, a response added since the backup is found before another is added`() async throws {
         try await practice.open { connection in
             let backup = practice.clock.now
             await practice.clock.advance(by: .seconds(600))

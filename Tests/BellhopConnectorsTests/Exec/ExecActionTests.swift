@@ -35,9 +35,7 @@ import Testing
         do throws(Failure) {
             _ = try await shell(script, more: more, attempt: attempt)
             return nil
-        } catch {
-            return error
-        }
+        } catch { return error }
     }
 
     private func contents(_ name: String) -> String? { try? String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8) }
@@ -81,9 +79,7 @@ import Testing
         do throws(Failure) {
             _ = try await shell("true", ["a\0b"])
             Issue.record("an argument with a null character was accepted")
-        } catch {
-            #expect(error.remedy == .giveUp && error.message.contains("null character"))
-        }
+        } catch { #expect(error.remedy == .giveUp && error.message.contains("null character")) }
     }
 
     @Test func `a program gets only the named variables, the configuration's folder and the standard streams`() async throws {

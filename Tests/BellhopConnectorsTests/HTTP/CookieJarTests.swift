@@ -70,8 +70,7 @@ import Testing
         #expect(jar.header(for: https, at: now) == "c=3; b=2; a=1")
     }
 
-    @Test(arguments: ["", "=x", "novalue", "a=b\u{0}c", ";;;"])
-    func `an invalid cookie is ignored`(_ line: String) {
+    @Test(arguments: ["", "=x", "novalue", "a=b\u{0}c", ";;;"]) func `an invalid cookie is ignored`(_ line: String) {
         var jar = CookieJar()
         jar.store(headers(line), from: https, at: now)
         #expect(jar.names.isEmpty)

@@ -62,8 +62,7 @@ import Testing
         ("HTTPS://b", "https://b/"), (" /g ", "http://a/g"), ("mailto:x", nil), ("javascript:alert(1)", nil), ("//", nil),
     ]
 
-    @Test(arguments: references)
-    func `a reference is resolved as in RFC 3986`(_ reference: String, _ result: String?) throws {
+    @Test(arguments: references) func `a reference is resolved as in RFC 3986`(_ reference: String, _ result: String?) throws {
         #expect(try HTTPAddress("http://a/b/c/d;p?q").resolving(reference)?.text == result)
     }
 }

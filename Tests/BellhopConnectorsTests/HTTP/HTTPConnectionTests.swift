@@ -78,8 +78,7 @@ import Testing
 
     @Test func `a refused connection is reported with host and port, and nothing was sent`() async throws {
         let error = try await error { _ in HTTPRequest("POST", .unused, body: [1]) }
-        #expect(
-            error == TransportError(.unreachable, mayHaveArrived: false, "No connection to 127.0.0.1:9: connection refused."))
+        #expect(error == TransportError(.unreachable, mayHaveArrived: false, "No connection to 127.0.0.1:9: connection refused."))
         #expect(error?.failure(changesSomething: true).remedy == .retry(after: nil))
     }
 
@@ -170,9 +169,7 @@ import Testing
             let answer = try await connection.send(HTTPRequest(HTTPAddress("https://localhost:\(server.port)/")))
             #expect(answer.status == 200)
             let other = try HTTPAddress("https://127.0.0.1:\(server.port)/")
-            await #expect {
-                try await connection.send(HTTPRequest(other))
-            } throws: { error in
+            await #expect { try await connection.send(HTTPRequest(other)) } throws: { error in
                 let error = error as? TransportError
                 return error?.kind == .tls && error?.isOfTrust == false
                     && error?.message

@@ -34,9 +34,7 @@ import Testing
         return result
     }
 
-    @Test func `a plain http target behind a proxy is refused unless plain http is allowed`()
-        async throws
-    {
+    @Test func `a plain http target behind a proxy is refused unless plain http is allowed`() async throws {
         try await ConnectProxy.serve { proxy in
             try await simulation.serve { address in
                 let outcome = try await send(["proxy": .string("http://127.0.0.1:\(proxy.port)")], to: address + "/webhook/x")
@@ -90,8 +88,7 @@ import Testing
                 for way in ["http://127.0.0.1:\(proxy.port)", "http://jane:hunter3@127.0.0.1:\(proxy.port)"] {
                     let wrong = try await send(["proxy": .string(way), "plain_http": true], to: address + "/webhook/x")
                     #expect(
-                        wrong.hasPrefix(
-                            "unreachable: The proxy 127.0.0.1:\(proxy.port) needs a (different) name and password"),
+                        wrong.hasPrefix("unreachable: The proxy 127.0.0.1:\(proxy.port) needs a (different) name and password"),
                         "\(wrong)")
                     #expect(!wrong.contains("hunter"))
                 }

@@ -10,8 +10,7 @@ import Testing
     let notebook = MemoryNotebook()
 
     private func limiter(_ rate: Rate) async -> RateLimiter {
-        let limiter = RateLimiter(
-            rate, clock: clock, memory: RateMemory(connection: "chat", rate, in: notebook))
+        let limiter = RateLimiter(rate, clock: clock, memory: RateMemory(connection: "chat", rate, in: notebook))
         await limiter.restore()
         return limiter
     }

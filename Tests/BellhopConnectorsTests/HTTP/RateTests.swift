@@ -112,8 +112,7 @@ import Testing
         (["Retry-After": "-5"], .zero), (["Retry-After": "99999999"], RetryAfter.longest),
     ]
 
-    @Test(arguments: answers)
-    func `the wait is read from an answer's fields`(_ headers: HeaderFields, _ wait: Duration) {
+    @Test(arguments: answers) func `the wait is read from an answer's fields`(_ headers: HeaderFields, _ wait: Duration) {
         #expect(RetryAfter.read(headers, at: now) == wait)
     }
 

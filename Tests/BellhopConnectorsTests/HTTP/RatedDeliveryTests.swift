@@ -18,11 +18,7 @@ import Testing
         let limiter: RateLimiter
 
         func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
-            do {
-                try await limiter.wait()
-            } catch {
-                throw Failure(.interrupted, .retry(after: nil), "cancelled")
-            }
+            do { try await limiter.wait() } catch { throw Failure(.interrupted, .retry(after: nil), "cancelled") }
             return Receipt("200")
         }
     }
@@ -32,8 +28,7 @@ import Testing
         let post = Post(limiter: limiter)
         let deliveries = (0..<count).map { Delivery.comment("\($0)", on: "t\($0)", occasion: "event/\($0)") }
         try await store.route(Routing(deliveries: deliveries))
-        let context = EngineContext(
-            store: store, clock: clock, signals: Signals())
+        let context = EngineContext(store: store, clock: clock, signals: Signals())
         let dispatcher = Dispatcher(
             context, receivers: { _ in ReceiverLimits(rate: limiter.attempts(of: 1)) }, actions: { _ in post })
         try await body(dispatcher)

@@ -85,8 +85,7 @@ struct TableWorld {
         case 7:
             instance.setTask(task.id, to: values)
             stamped.remove(task.id)
-        case 8:
-            instance.deleteTask(task.id)
+        case 8: instance.deleteTask(task.id)
         default:
             if hidden.remove(task.id) == nil { hidden.insert(task.id) }
             // A row that becomes visible appears as a change without a new timestamp.

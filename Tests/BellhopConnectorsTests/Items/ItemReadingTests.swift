@@ -34,8 +34,7 @@ import Testing
         let listing = try reading.listing(Array(body.utf8), from: "shop")
         let all = reading.details(of: ["1", "2"], in: listing, for: "orders")
         #expect(
-            all.notice
-                == "No record of source orders has the fields `state` (`stat`) (did you mean `state`?), "
+            all.notice == "No record of source orders has the fields `state` (`stat`) (did you mean `state`?), "
                 + "`sum` (`total.valeu`) (did you mean `total.value`?), so they stay empty.")
         #expect(reading.details(of: ["1"], in: listing, for: "orders").notice == nil, "one item is not all")
     }
@@ -65,8 +64,7 @@ import Testing
 
     @Test(arguments: [
         #"{"data": {}}"#, #"{"data": {"orders": {}}}"#, #"{"data": {"orders": {"a": []}}}"#, #"{"data": {"orders": null}}"#,
-        #"{"data": {"orders": [{"no": 1}]}}"#,
-        #"{"data": {"orders": [{"meta": {"id": 1}}, {"meta": {"id": 1}}]}}"#,
+        #"{"data": {"orders": [{"no": 1}]}}"#, #"{"data": {"orders": [{"meta": {"id": 1}}, {"meta": {"id": 1}}]}}"#,
         #"{"data": {"orders": [{"meta": {"id": ""}}]}}"#, #"{"data": {"orders": [1]}}"#, #"{"data": {"orders": "#, "<html>", "",
     ])
     func `an answer that is not a complete list with distinct ids is an error`(_ body: String) throws {

@@ -154,8 +154,7 @@ struct LogActionTests {
                 }
                 #expect(failure?.remedy == .giveUp, "\(name)")
                 #expect(
-                    failure?.message.contains("it is neither in the folder of bellhop.yaml") == true,
-                    "\(failure?.message ?? "")")
+                    failure?.message.contains("it is neither in the folder of bellhop.yaml") == true, "\(failure?.message ?? "")")
             }
             #expect(try FileManager.default.contentsOfDirectory(atPath: outside.path) == ["x.log"])
             for name in ["a.log", "deep/er/a.log", "./b.log", outside.path + "/logs/a.log", "out/logs/b.log"] {

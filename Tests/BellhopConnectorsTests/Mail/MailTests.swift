@@ -124,8 +124,7 @@ struct MailTests {
 
     @Test(arguments: [
         "", "ops", "@example.com", "ops@", "a b@example.com", "a@b@example.com", "a..b@example.com", ".a@example.com", "a@-_-",
-        "a@b..c",
-        "jörg@example.com", "a@bücher.example", "a@example.com>", "<a@example.com", "a@example.com, b@example.com",
+        "a@b..c", "jörg@example.com", "a@bücher.example", "a@example.com>", "<a@example.com", "a@example.com, b@example.com",
         "<a@example.com> SIZE=1", String(repeating: "a", count: 65) + "@example.com", "a@[127.0.0.1]",
     ])
     func `an invalid address is refused`(_ text: String) {

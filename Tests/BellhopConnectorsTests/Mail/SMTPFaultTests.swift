@@ -52,8 +52,7 @@ import Testing
         #expect(
             secured.failure?.message.contains(
                 "does not know EHLO (\(reply)), so it has no STARTTLS, and mail is not sent over the network without TLS.")
-                == true,
-            "\(secured.failure?.message ?? "")")
+                == true, "\(secured.failure?.message ?? "")")
         #expect(!secured.commands.contains { $0.hasPrefix("HELO") })
         // A refusal of this client, and one of both greetings, are no lack of EHLO.
         for replies in [["EHLO": "550 Not you", "HELO": "550 Not you"], ["EHLO": reply, "HELO": "550 Not you"]] {

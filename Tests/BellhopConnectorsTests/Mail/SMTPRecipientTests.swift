@@ -6,8 +6,7 @@ import Testing
 @testable import BellhopConnectors
 
 /// Mails to several recipients, of whom a server may refuse some.
-@Suite(.timeLimit(.minutes(5)))
-struct SMTPRecipientTests: SMTPPractice {
+@Suite(.timeLimit(.minutes(5))) struct SMTPRecipientTests: SMTPPractice {
     let mail = SimulatedMail(now: { SampleDelivery.now.microseconds })
     let notebook = MemoryNotebook()
 

@@ -6,8 +6,7 @@ import Testing
 @testable import BellhopConnectors
 
 /// Mails over a real connection to a simulated server.
-@Suite(.timeLimit(.minutes(5)))
-struct SMTPTests: SMTPPractice {
+@Suite(.timeLimit(.minutes(5))) struct SMTPTests: SMTPPractice {
     let mail = SimulatedMail(now: { SampleDelivery.now.microseconds })
     let notebook = MemoryNotebook()
 
@@ -245,8 +244,7 @@ struct SMTPTests: SMTPPractice {
     }
 
     @Test func `a mail without a thread begins no conversation`() async throws {
-        let receipt = try await MailServer(mail).serve { port in
-            try await send(over: try connection("smtp://127.0.0.1:\(port)"))
+        let receipt = try await MailServer(mail).serve { port in try await send(over: try connection("smtp://127.0.0.1:\(port)"))
         }
         #expect(receipt.conversation == nil)
     }

@@ -84,8 +84,7 @@ extension RenderedKind {
         size: { ($0["html"]?.asString?.unicodeScalars.count ?? 0, EmailLimits.text + 200) })
 
     static let matrix = RenderedKind(
-        name: "matrix", render: MatrixReceiver.render, reader: MatrixReader(),
-        size: { ($0.encoded().count, 32_000) })
+        name: "matrix", render: MatrixReceiver.render, reader: MatrixReader(), size: { ($0.encoded().count, 32_000) })
 }
 
 extension RenderedKind {

@@ -63,8 +63,7 @@ struct SlackRendererTests {
 
     @Test(arguments: [
         "<!channel>", "<!here|here>", "<@U123>", "<!subteam^S01|@team>", "<https://evil.example|click>", "&lt;", "*bold*",
-        "_it_ ~no~",
-        "`code` ```block```", "> quote", ":smile:", "@channel", #"<!channel> ${{ secret.x }} "; DROP TABLE"#,
+        "_it_ ~no~", "`code` ```block```", "> quote", ":smile:", "@channel", #"<!channel> ${{ secret.x }} "; DROP TABLE"#,
         "[a](https://evil.example)", "https://evil.example/",
     ])
     func `a value is shown character by character and is never markup`(_ value: String) {

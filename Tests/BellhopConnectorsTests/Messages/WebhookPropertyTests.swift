@@ -23,8 +23,7 @@ import Testing
 
     private static let long = String(decoding: HostileTexts.long.utf8.prefix(1 << 20), as: UTF8.self)
 
-    @Test(arguments: Form.allCases)
-    func `a hostile text arrives unchanged in every part of the document`(_ form: Form) throws {
+    @Test(arguments: Form.allCases) func `a hostile text arrives unchanged in every part of the document`(_ form: Form) throws {
         for text in HostileTexts.all + [Self.long] {
             var message = MessageMaker.everywhere(text)
             message.link = .init(label: text, address: text)
@@ -34,17 +33,14 @@ import Testing
         }
     }
 
-    @Test(arguments: Form.allCases)
-    func `a random message arrives unchanged`(_ form: Form) throws {
+    @Test(arguments: Form.allCases) func `a random message arrives unchanged`(_ form: Form) throws {
         for run in 0..<UInt64(RandomRuns.count(100)) {
             var maker = MessageMaker(seed: RandomRuns.seed(run))
             try check(maker.message(), form)
         }
     }
 
-    @Test func `an attribute of a CloudEvent is encoded as a header field, and is read unchanged`()
-        throws
-    {
+    @Test func `an attribute of a CloudEvent is encoded as a header field, and is read unchanged`() throws {
         for text in HostileTexts.all where !text.isEmpty {
             var task = SampleDelivery.task
             task.number = text
@@ -75,9 +71,7 @@ import Testing
     }
 
     /// Compares texts by their scalars: Swift takes an accented letter and its two characters for the same.
-    private static func isSame(_ one: JSON, _ other: JSON) -> Bool {
-        one.encoded() == other.encoded()
-    }
+    private static func isSame(_ one: JSON, _ other: JSON) -> Bool { one.encoded() == other.encoded() }
 
     /// Computed from the message alone, without the renderer.
     private static func expected(_ message: Message) -> JSON.Object {

@@ -241,8 +241,6 @@ import Testing
         do throws(AdapterRequest.Problem) {
             _ = try AdapterRequest(arguments, method: "POST")
             Issue.record("the request was accepted")
-        } catch {
-            #expect(error.setting == setting)
-        }
+        } catch { #expect(error.setting == setting) }
     }
 }

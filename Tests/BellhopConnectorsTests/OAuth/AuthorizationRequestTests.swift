@@ -78,9 +78,7 @@ import Testing
             ("error=access_denied&error_description=No+thanks&state=\(request.state)", "access_denied: No thanks"),
         ]
         for (text, message) in bad {
-            #expect {
-                try request.code(in: text)
-            } throws: {
+            #expect { try request.code(in: text) } throws: {
                 ($0 as? AuthorizationRequest.Problem)?.message.contains(message) == true
             }
         }

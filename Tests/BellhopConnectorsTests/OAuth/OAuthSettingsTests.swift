@@ -13,9 +13,7 @@ import Testing
                 Settings(settings), connection: "snow", at: "auth.oauth", defaults: hasDefaults ? defaults : .init()
             ) { $0 }
             return nil
-        } catch {
-            return error
-        }
+        } catch { return error }
     }
 
     @Test(

@@ -34,9 +34,7 @@ import Testing
         #expect(receipt.summary.hasSuffix("): 1"))
     }
 
-    @Test func `after a lost answer a repeatable request is repeated with the same key, and takes effect once`()
-        async throws
-    {
+    @Test func `after a lost answer a repeatable request is repeated with the same key, and takes effect once`() async throws {
         practice.simulation.faults.add(.resetAfter)
         _ = try await perform(["path": "issues", "json": ["title": "once"], "repeatable": true], times: 2)
         #expect(api.issues.count == 1 && api.writes == 1)
@@ -78,18 +76,13 @@ import Testing
         // One certainly not received, and a person's retry, which counts attempts from 1 again.
         for attempt in [
             Attempt(number: 2, now: now, firstStarted: now), Attempt(number: 1, now: now, firstStarted: now, lastUncertain: now),
-        ] {
-            _ = try await perform(post, attempt: attempt)
-        }
+        ] { _ = try await perform(post, attempt: attempt) }
         _ = try await perform(["path": "issues", "json": ["title": "again"], "repeatable": true], attempt: second)
         _ = try await perform(["method": "PUT", "path": "issues/1", "json": ["title": "c"]], attempt: second)
         #expect(practice.simulation.requests.total == 4)
     }
 
-    @Test
-    func `a person's retry settles all uncertain attempts before it, and no later ones`()
-        async throws
-    {
+    @Test func `a person's retry settles all uncertain attempts before it, and no later ones`() async throws {
         let now = SampleDelivery.now
         let post: JSON.Object = ["path": "issues", "json": ["title": "once"]]
         // A person ordered a retry. The server refuses for now, which shows that the request had no effect.
@@ -109,8 +102,7 @@ import Testing
         api.quirks = [.hoardsCookies]
         api.add("a")
         try await practice.open { connection in
-            let source = try RESTSource(
-                name: "issues", settings: Settings(["path": "list", "id": "id"]), connection: connection)
+            let source = try RESTSource(name: "issues", settings: Settings(["path": "list", "id": "id"]), connection: connection)
             for _ in 1...3 { _ = try await source.list(from: LastPoll()) }
             let action = try #require(connection.action("rest"))
             let delivery = SampleDelivery.make("rest", .values(["path": "issues", "json": ["title": "b"]]), to: "api")
@@ -161,8 +153,7 @@ import Testing
 
     @Test func `a refused login pauses the connection`() async {
         api.requiredCredentials = .field("Authorization", "Bearer right")
-        let failure = await failure(
-            ["path": "issues", "json": ["title": "a"]], connection: ["auth": ["bearer": "wrong"]])
+        let failure = await failure(["path": "issues", "json": ["title": "a"]], connection: ["auth": ["bearer": "wrong"]])
         #expect(failure?.reason == .unauthenticated && failure?.remedy == .pauseConnection)
     }
 
@@ -210,9 +201,7 @@ import Testing
         ] as [(JSON.Object, Int)] {
             practice.simulation.faults.add(.status(status, body: #"{"id": "\#(said)"}"#))
             var text = ""
-            do {
-                text = try await perform(arguments, connection: connection).summary
-            } catch let failure as Failure {
+            do { text = try await perform(arguments, connection: connection).summary } catch let failure as Failure {
                 text = failure.message
             }
             #expect(text.contains(Redaction.mark), "\(text)")
@@ -222,8 +211,7 @@ import Testing
 
     @Test(
         arguments: [
-            (.tooManyRequests(.seconds(30)), .throttled, .rest(.seconds(30))),
-            (.internalError, .serverError, .hold),
+            (.tooManyRequests(.seconds(30)), .throttled, .rest(.seconds(30))), (.internalError, .serverError, .hold),
             (.forbidden, .forbidden, .giveUp), (.redirect(to: "/rest/v1/issues"), .refused, .giveUp),
         ] as [(Fault, Failure.Reason, Failure.Remedy)])
     func `a refused request fails with the reason and remedy of its status`(
@@ -232,8 +220,7 @@ import Testing
         async
     {
         practice.simulation.faults.add(fault)
-        let failure = await failure(
-            ["path": "issues", "json": ["title": "a"]], connection: ["auth": ["bearer": "s3cret-token"]])
+        let failure = await failure(["path": "issues", "json": ["title": "a"]], connection: ["auth": ["bearer": "s3cret-token"]])
         #expect(failure?.reason == reason && failure?.remedy == remedy)
         #expect(api.writes == 0)
     }

@@ -79,16 +79,12 @@ import Testing
     @Test func `a list that is too large in total is refused, with the setting to raise`() async throws {
         for number in 1...60 { api.add("issue \(number)") }
         func settings(_ most: Int) -> JSON.Object {
-            [
-                "path": "link",
-                "paging": ["by": "link", "size": 10, "size_parameter": "per_page", "max_total": .int(Int64(most))],
-            ]
+            ["path": "link", "paging": ["by": "link", "size": 10, "size_parameter": "per_page", "max_total": .int(Int64(most))]]
         }
         let failure = await practice.failure(settings(4000))
         #expect(failure?.reason == .tooLarge && failure?.remedy == .retry(after: nil))
         #expect(
-            failure?.message.contains("together larger than the 4 KB that `paging.max_total` of source issues allows")
-                == true)
+            failure?.message.contains("together larger than the 4 KB that `paging.max_total` of source issues allows") == true)
         let asked = practice.simulation.requests.total
         #expect(asked < 6, "reading ends with the page over the limit")
         #expect(try await practice.titles(settings(40_000)).count == 60)

@@ -97,9 +97,7 @@ extension RESTSourceTests {
     }
 
     @Test(arguments: ways.filter { $0["method"] == nil })
-    func `a first item on a further page is found, although the page before is unchanged`(
-        _ settings: JSON.Object
-    ) async throws {
+    func `a first item on a further page is found, although the page before is unchanged`(_ settings: JSON.Object) async throws {
         for count in 1...8 {
             let practice = WebPractice()
             for number in 1...count { practice.api.add("issue \(number)") }
@@ -191,8 +189,7 @@ extension RESTSourceTests {
             "fields": ["state": "state"], "since": ["parameter": "updated_since", "field": "updated_at"],
         ]
         try await practice.open { connection in
-            let source = try RESTSource(
-                name: "issues", settings: Settings(settings, secrets: ["canary"]), connection: connection)
+            let source = try RESTSource(name: "issues", settings: Settings(settings, secrets: ["canary"]), connection: connection)
             let sample = try await source.sample(2, fields: [])
             let request = connection.base.text + "/list?a=1&state=open&api_key=•••&note=•••"
             #expect(sample.question.map(\.name) == ["request", "since"])

@@ -48,10 +48,7 @@ import Testing
     static let ways: [JSON.Object] = [
         ["path": "link", "paging": ["by": "link", "size": 3, "size_parameter": "per_page"]],
         ["path": "page", "items": "items", "paging": ["by": "page", "size": 3, "size_parameter": "per_page"]],
-        [
-            "path": "page", "items": "items",
-            "paging": ["by": "page", "total": "total", "size": 4, "size_parameter": "per_page"],
-        ],
+        ["path": "page", "items": "items", "paging": ["by": "page", "total": "total", "size": 4, "size_parameter": "per_page"]],
         [
             "path": "offset", "items": "issues",
             "paging": ["by": "offset", "size": 3, "size_parameter": "limit", "total": "total_count"],
@@ -64,14 +61,12 @@ import Testing
         [
             "path": "search", "method": "POST", "json": ["query": "open"], "items": "issues", "title": "fields.summary",
             "paging": [
-                "by": "offset", "parameter": "startAt", "size": 3, "size_parameter": "maxResults", "in": "body",
-                "total": "total",
+                "by": "offset", "parameter": "startAt", "size": 3, "size_parameter": "maxResults", "in": "body", "total": "total",
             ],
         ],
     ]
 
-    @Test(arguments: ways)
-    func `all pages are read as one list`(_ settings: JSON.Object) async throws {
+    @Test(arguments: ways) func `all pages are read as one list`(_ settings: JSON.Object) async throws {
         for count in [1, 2, 3, 4, 6, 7, 10] {
             let practice = WebPractice()
             for number in 1...count { practice.api.add("issue \(number)") }
@@ -139,9 +134,7 @@ import Testing
     func `links to other hosts or in a circle fail the poll`(_ quirk: SimulatedAPI.Quirk, _ words: String) async {
         _ = add(9)
         api.quirks = [quirk]
-        let failure = await practice.failure([
-            "path": "link", "paging": ["by": "link", "size": 3, "size_parameter": "per_page"],
-        ])
+        let failure = await practice.failure(["path": "link", "paging": ["by": "link", "size": 3, "size_parameter": "per_page"]])
         #expect(failure?.reason == .badAnswer)
         #expect(failure?.message.contains(words) == true, "\(failure?.message ?? "none")")
         #expect(practice.simulation.requests.total <= 3)
@@ -259,8 +252,7 @@ import Testing
     @Test func `more pages than allowed fail the poll`() async {
         _ = add(9)
         let failure = await practice.failure([
-            "path": "page", "items": "items",
-            "paging": ["by": "page", "size": 2, "size_parameter": "per_page", "max_pages": 3],
+            "path": "page", "items": "items", "paging": ["by": "page", "size": 2, "size_parameter": "per_page", "max_pages": 3],
         ])
         #expect(failure?.message.contains("more than 3 pages") == true)
     }

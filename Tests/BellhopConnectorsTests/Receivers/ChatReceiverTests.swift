@@ -20,8 +20,7 @@ import Testing
         static let discord = Chat(
             kind: "discord", settings: { ["url": .string($0 + "/discord/api/webhooks/100/SECRETSECRET")] }, updates: true)
         static let forum = Chat(
-            kind: "discord",
-            settings: { ["url": .string($0 + "/discord/api/webhooks/900/SECRETSECRET"), "channel": "forum"] },
+            kind: "discord", settings: { ["url": .string($0 + "/discord/api/webhooks/900/SECRETSECRET"), "channel": "forum"] },
             answersThreads: true, updates: true)
         static let mattermost = Chat(kind: "mattermost", settings: { ["url": .string($0 + "/mattermost/hooks/SECRETSECRET")] })
         static let googleChat = Chat(
@@ -86,8 +85,7 @@ import Testing
         Message(title: [.value(title)], thread: thread, update: update)
     }
 
-    @Test(arguments: Chat.all)
-    func `a message arrives, whatever it contains and however long it is`(_ chat: Chat) async throws {
+    @Test(arguments: Chat.all) func `a message arrives, whatever it contains and however long it is`(_ chat: Chat) async throws {
         // Discord takes five in two seconds.
         try await open(chat) { sender in
             try await sender.send(SampleMessage.full)
@@ -252,8 +250,7 @@ import Testing
             words: "retired"),
         WrongSettings(
             kind: "teams", settings: ["url": "https://outlook.office.com/webhook/a@b/IncomingWebhook/c/d"], setting: "url",
-            words: "Workflows"),
-        WrongSettings(kind: "slack", settings: [:], setting: "url", words: "either"),
+            words: "Workflows"), WrongSettings(kind: "slack", settings: [:], setting: "url", words: "either"),
         WrongSettings(kind: "slack", settings: ["token": "xoxb-1"], setting: "token", words: "`channel`"),
         WrongSettings(kind: "slack", settings: ["token": "abc", "channel": "C1"], setting: "token", words: "xoxb-"),
         WrongSettings(
@@ -277,9 +274,7 @@ import Testing
                 connections: [("ops", kind, Settings(settings))], sources: [], environment: .sample())
             await connectors.shutdown()
             return nil
-        } catch {
-            return error
-        }
+        } catch { return error }
     }
 
     /// Complete addresses of services, with the kind that accepts them and the other settings of its connection.
@@ -299,9 +294,7 @@ import Testing
         ("matrix", ["url": "https://matrix.org", "token": "t", "room": "!a:b"]),
     ]
 
-    @Test func `a service's address is accepted by its own kind, and refused by other kinds with the right kind's name`()
-        async
-    {
+    @Test func `a service's address is accepted by its own kind, and refused by other kinds with the right kind's name`() async {
         for (kind, settings) in Self.addresses {
             let errors = await Self.errors(kind, settings)
             #expect(errors == nil, "\(kind): \(errors?.message ?? "")")

@@ -16,9 +16,7 @@ import Testing
     static let kinds: [Kind] =
         ChatReceiverTests.Chat.all.map { Kind(name: $0.kind, settings: $0.settings) } + [
             Kind(name: "slack", settings: { ["url": .string($0 + "/hooks/SECRETSECRET")] }),
-            Kind(
-                name: "pagerduty",
-                settings: { ["url": .string($0), "routing_key": "5EC2E75EC2E75EC2E75EC2E75EC2E75E"] }),
+            Kind(name: "pagerduty", settings: { ["url": .string($0), "routing_key": "5EC2E75EC2E75EC2E75EC2E75EC2E75E"] }),
             Kind(name: "opsgenie", settings: { ["url": .string($0), "key": "SECRETSECRET-0000-0000-0000-000000000000"] }),
             Kind(name: "ntfy", settings: { ["url": .string($0), "topic": "ops", "token": "tk_SECRETSECRETSECRETSECRETSECRE"] }),
             Kind(name: "matrix", settings: { ["url": .string($0), "token": "SECRETSECRET", "room": "!room:example.com"] }),
@@ -123,8 +121,7 @@ import Testing
         if answer == .huge, let found { #expect(found.message.contains("larger than the 1 MB that max_body allows"), "\(found)") }
     }
 
-    @Test(arguments: kinds)
-    func `a refusal whose body is cut is retried, because the body says why`(_ kind: Kind) async throws {
+    @Test(arguments: kinds) func `a refusal whose body is cut is retried, because the body says why`(_ kind: Kind) async throws {
         let found = try await FaultyServer.serve(.halfRefusal) { try await failure(kind, at: $0) }
         checkSentence(found, kind)
         // A webhook's failure depends on the status alone.
@@ -132,8 +129,7 @@ import Testing
         #expect(found != nil && decides == (kind.name == "webhook"), "\(kind.name): \(found?.message ?? "")")
     }
 
-    @Test(arguments: kinds)
-    func `a 503 with a huge body rests the receiver for its Retry-After`(_ kind: Kind) async throws {
+    @Test(arguments: kinds) func `a 503 with a huge body rests the receiver for its Retry-After`(_ kind: Kind) async throws {
         let found = try await FaultyServer.serve(.hugeError) { try await failure(kind, at: $0) }
         checkSentence(found, kind)
         #expect(found?.remedy == .rest(.seconds(7)), "\(found?.message ?? "")")

@@ -6,8 +6,7 @@ import Testing
 @testable import BellhopConnectors
 
 /// PagerDuty and Opsgenie over HTTP.
-@Suite(.timeLimit(.minutes(5)))
-struct PagerTests {
+@Suite(.timeLimit(.minutes(5))) struct PagerTests {
     private static let pagerDutyKey = "R0123456789ABCDEF0123456789ABCDE"
     private static let opsgenieKey = "eb243592-faa2-4ba2-a551-1afdf565c889"
 
@@ -57,8 +56,7 @@ struct PagerTests {
         #expect(practice.services.alerts.first?.key == SampleDelivery.notify(SampleMessage.full).id.text)
     }
 
-    @Test(arguments: both)
-    func `a thread too long for a key becomes a hash`(_ pager: Pager) async throws {
+    @Test(arguments: both) func `a thread too long for a key becomes a hash`(_ pager: Pager) async throws {
         let practice = pager.practice
         var long = message("x")
         long.thread = String(repeating: "ü", count: 5000)
@@ -73,8 +71,7 @@ struct PagerTests {
         #expect(practice.services.alerts.allSatisfy { $0.key.count == 32 })
     }
 
-    @Test(arguments: both)
-    func `every pager accepts the largest and the most hostile messages`(_ pager: Pager) async throws {
+    @Test(arguments: both) func `every pager accepts the largest and the most hostile messages`(_ pager: Pager) async throws {
         let practice = pager.practice
         try await practice.open { connectors in
             for (place, text) in HostileTexts.selection.enumerated() {
@@ -89,8 +86,7 @@ struct PagerTests {
         #expect(practice.services.alerts.reduce(0) { $0 + $1.messages.count } == HostileTexts.selection.count)
     }
 
-    @Test(arguments: both)
-    func `a revoked key is reported without repeating it`(_ pager: Pager) async throws {
+    @Test(arguments: both) func `a revoked key is reported without repeating it`(_ pager: Pager) async throws {
         let practice = pager.practice
         practice.services.revoke(pager.credential)
         let found = try await practice.failure()
@@ -99,8 +95,7 @@ struct PagerTests {
         #expect(!found.message.contains(pager.credential))
     }
 
-    @Test(arguments: both)
-    func `an answer of success that is not the pager's is a failure`(_ pager: Pager) async throws {
+    @Test(arguments: both) func `an answer of success that is not the pager's is a failure`(_ pager: Pager) async throws {
         let odd = try await pager.practice.answering(200, #"{"ok": true}"#).failure()
         #expect(odd.reason == .badAnswer)
         #expect(odd.remedy == .giveUp)
@@ -174,8 +169,7 @@ struct PagerTests {
         #expect(rendered["priority"] == "P1")
         #expect(rendered["entity"] == "INC0010021")
         #expect(rendered["details"]?["State"] == "In Progress")
-        #expect(
-            rendered["responders"] == [["type": "user", "username": "a@example.com"], ["type": "team", "name": "Network"]])
+        #expect(rendered["responders"] == [["type": "user", "username": "a@example.com"], ["type": "team", "name": "Network"]])
         #expect(rendered["description"]?.asString?.contains(#"<a href="https://x.example/1">INC1</a>"#) == true)
     }
 }

@@ -6,8 +6,7 @@ import Testing
 @testable import BellhopConnectors
 
 /// ntfy and Matrix over HTTP.
-@Suite(.timeLimit(.minutes(5)))
-struct PushTests {
+@Suite(.timeLimit(.minutes(5))) struct PushTests {
     private static let token = "tk_SECRETSECRETSECRET"
     private static let room = "!AbCdEf:example.org"
 

@@ -6,8 +6,7 @@ import Testing
 @testable import BellhopConnectors
 
 /// Deliveries over HTTP to receivers with prepared answers.
-@Suite(.timeLimit(.minutes(5)))
-struct ReceiverTests {
+@Suite(.timeLimit(.minutes(5))) struct ReceiverTests {
     /// A server and connections of a configuration to it.
     private func withConnectors(
         settings: JSON.Object = [:], _ body: @escaping @Sendable (Simulation, Connectors, String) async throws -> Void
@@ -185,9 +184,7 @@ struct ReceiverTests {
         }
     }
 
-    @Test(arguments: [
-        (Fault.tooManyRequests(.seconds(7)), Duration.seconds(7)), (.tooManyRequests(.date(in: 90)), .seconds(90)),
-    ])
+    @Test(arguments: [(Fault.tooManyRequests(.seconds(7)), Duration.seconds(7)), (.tooManyRequests(.date(in: 90)), .seconds(90))])
     func `Retry-After is respected, in seconds and as a date`(_ fault: Fault, _ wait: Duration) async throws {
         try await withConnectors { simulation, connectors, _ in
             simulation.faults.add(fault, path: "/hooks")

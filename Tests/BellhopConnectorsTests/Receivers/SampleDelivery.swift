@@ -17,8 +17,7 @@ enum SampleDelivery {
         expires: Timestamp? = nil
     ) -> Delivery {
         Delivery(
-            id: .init(
-                occasion: Occasion.event(.init("e1")).id, rule: "tell-ops", step: StepPath(index: 0), receiver: receiver),
+            id: .init(occasion: Occasion.event(.init("e1")).id, rule: "tell-ops", step: StepPath(index: 0), receiver: receiver),
             revision: "1", action: action, arguments: arguments, task: task, lane: "lane", createdAt: now, expires: expires)
     }
 

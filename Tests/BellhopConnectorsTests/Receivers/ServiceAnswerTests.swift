@@ -80,8 +80,7 @@ import Testing
             body: #"{"code":220003,"message":"Webhooks can only create threads in forum channels"}"#,
             words: "Set `channel: text`."),
         Case(
-            kind: "matrix", status: 403, body: #"{"errcode":"M_USER_SUSPENDED","error":"Suspended"}"#,
-            words: "write anything: "),
+            kind: "matrix", status: 403, body: #"{"errcode":"M_USER_SUSPENDED","error":"Suspended"}"#, words: "write anything: "),
         Case(kind: "webhook", status: 410, body: "", words: "nothing at this address (any more)."),
     ])
     func `an answer that only a person can resolve pauses the receiver and says what to do`(_ known: Case) async throws {
@@ -117,10 +116,7 @@ import Testing
     }
 
     /// Some services state their rate limit in every answer.
-    @Test(arguments: [500, 502, 503, 408])
-    func `X-RateLimit-Reset delays a retry only after a 429`(_ status: Int)
-        async throws
-    {
+    @Test(arguments: [500, 502, 503, 408]) func `X-RateLimit-Reset delays a retry only after a 429`(_ status: Int) async throws {
         let fields = ["X-RateLimit-Remaining: 4999", "X-RateLimit-Reset: 3600"]
         let failure = try await failure(Case(kind: "webhook", status: status, body: "", fields: fields))
         #expect(failure.remedy == .retry(after: nil), "\(failure)")

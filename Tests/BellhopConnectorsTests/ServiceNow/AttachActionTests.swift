@@ -68,8 +68,7 @@ import Testing
         instance.addAPIKey("key-john", of: "john.doe")
         instance.addAPIKey("key-abel", of: "abel.tuter")
         func perform(_ text: String, as key: String, _ attempt: Attempt) async throws -> Receipt {
-            try await practice.perform(
-                attach(["text": .string(text)]), attempt, settings: ["auth": ["api_key": .string(key)]])
+            try await practice.perform(attach(["text": .string(text)]), attempt, settings: ["auth": ["api_key": .string(key)]])
         }
         practice.simulation.faults.add(.resetBefore, "POST")
         let lost = await failure { _ = try await perform("one", as: "key-john", practice.attempt(1)) }
@@ -115,8 +114,7 @@ import Testing
         #expect(practice.simulation.requests.total == 0)
     }
 
-    @Test(arguments: ["", " \t"])
-    func `an empty file name is given up without a request`(_ name: String) async throws {
+    @Test(arguments: ["", " \t"]) func `an empty file name is given up without a request`(_ name: String) async throws {
         #expect(await practice.failing(attach(["text": "x"], name: name), practice.attempt(1))?.reason == .badArguments)
         #expect(practice.simulation.requests.total == 0)
     }

@@ -48,9 +48,7 @@ import Testing
         let exchange = Slow(InProcessExchange(practice.simulation), practice.clock, latency)
         let connection = try practice.connection(over: exchange)
         let warnings = Mutex(0)
-        let signals = Signals([
-            { signal in if signal.level >= .warning { warnings.withLock { $0 += 1 } } }
-        ])
+        let signals = Signals([{ signal in if signal.level >= .warning { warnings.withLock { $0 += 1 } } }])
         let dispatcher = Dispatcher(
             EngineContext(store: store, clock: practice.clock, signals: signals), receivers: { _ in connection.limits },
             actions: { _ in CommentAction(connection: connection) })
@@ -119,8 +117,6 @@ private final class InUse: Sendable {
                 for _ in 0..<20 { await Task.yield() }
                 names.withLock { $0.now.removeAll { $0 == name } }
             }
-        } catch {
-            Issue.record(error)
-        }
+        } catch { Issue.record(error) }
     }
 }

@@ -64,8 +64,7 @@ import Testing
         #expect(try read(.json(200, [:], String(bad)), expecting: .listing) == .quota)
     }
 
-    @Test(arguments: [1, 60_000])
-    func `a column named error is not an error`(_ rows: Int) throws {
+    @Test(arguments: [1, 60_000]) func `a column named error is not an error`(_ rows: Int) throws {
         for value in [#""disk""#, #"{"display_value":"disk","value":"1"}"#, #"{"link":"https://x","value":"1"}"#] {
             let row = #"{"sys_id":"a","error":\#(value)}"#
             let body = #"{"result":["# + Array(repeating: row, count: rows).joined(separator: ",") + "]}"

@@ -42,8 +42,7 @@ extension CommentActionTests {
         await practice.clock.advance(by: .seconds(130))
         #expect(await failing(delivery, attempt(3, uncertain: sent))?.remedy == .hold)
         #expect(practice.simulation.requests.count("POST", path: post) == 2)
-        _ = try await perform(
-            delivery, Attempt(number: 1, now: practice.clock.now, firstStarted: start, lastUncertain: sent))
+        _ = try await perform(delivery, Attempt(number: 1, now: practice.clock.now, firstStarted: start, lastUncertain: sent))
         #expect(notes.count == 1)
         #expect(practice.notebook.all.isEmpty)
     }
@@ -56,9 +55,8 @@ extension CommentActionTests {
         practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/sys_journal_field", times: 1)
         let delivery = Delivery.comment("Thanks", on: task.id)
         #expect(
-            await failure {
-                _ = try await perform(delivery, Attempt(number: 1, now: ours.now), by: ours)
-            }?.remedy == .unknownOutcome)
+            await failure { _ = try await perform(delivery, Attempt(number: 1, now: ours.now), by: ours) }?.remedy
+                == .unknownOutcome)
         await practice.clock.advance(by: .seconds(600))
         let corrected = TestClock(at: practice.clock.now)
         let receipt = try await perform(

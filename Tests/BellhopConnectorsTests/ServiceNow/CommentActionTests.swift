@@ -65,8 +65,7 @@ import Testing
 
     @Test(arguments: [Fault.resetAfter, .cutBody, .truncatedJSON, .accepted, .badGateway, .status(201, body: "")])
     func `if the reply is lost after the write, a lookup proves the comment`(_ fault: Fault) async throws {
-        practice.simulation.faults.add(
-            FaultRule(fault, method: "POST", path: post, takesEffect: true))
+        practice.simulation.faults.add(FaultRule(fault, method: "POST", path: post, takesEffect: true))
         let receipt = try await perform(.comment("Thanks", on: task.id), attempt(1))
         #expect(notes.count == 1)
         #expect(receipt.reference == notes.first?.id)
@@ -107,9 +106,7 @@ import Testing
             let connection = try practice.connection(address)
             let action = CommentAction(connection: connection, times: times)
             practice.simulation.faults.add(.tooManyRequests(.seconds(3)), "POST", path: post)
-            #expect(
-                await failure { _ = try await action.perform(delivery, attempt: attempt(1)) }?.remedy
-                    == .rest(.seconds(3)))
+            #expect(await failure { _ = try await action.perform(delivery, attempt: attempt(1)) }?.remedy == .rest(.seconds(3)))
             _ = try await action.perform(delivery, attempt: attempt(2))
             try await connection.shutdown()
         }

@@ -128,8 +128,7 @@ import Testing
         await practice.clock.advance(by: .seconds(80))
         practice.simulation.faults.add(.resetBefore, "POST")
         let second = practice.clock.now
-        #expect(
-            await practice.failing(delivery, practice.attempt(2, uncertain: Practice.start))?.remedy == .unknownOutcome)
+        #expect(await practice.failing(delivery, practice.attempt(2, uncertain: Practice.start))?.remedy == .unknownOutcome)
         await practice.clock.advance(by: .seconds(200))
         #expect(await practice.failing(delivery, practice.attempt(3, uncertain: second))?.remedy == .hold)
         #expect(practice.simulation.requests.count("POST") == 2)

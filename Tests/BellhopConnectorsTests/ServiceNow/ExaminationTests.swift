@@ -229,9 +229,8 @@ import Testing
 @Suite struct NetworkExaminationTests {
     private func examine(_ address: String, ca: String? = nil, at now: Timestamp? = nil) async throws -> [Finding] {
         let clock = TestClock(at: now ?? Timestamp(seconds: 1_800_000_000))
-        return await NetworkExamination(
-            configuration: .init(name: "x", ca: ca), address: try HTTPAddress(address), clock: clock
-        ).findings()
+        return await NetworkExamination(configuration: .init(name: "x", ca: ca), address: try HTTPAddress(address), clock: clock)
+            .findings()
     }
 
     @Test func `a certificate is reported with its expiry, or with the reason why it is not trusted`() async throws {

@@ -100,9 +100,7 @@ extension JournalWatchTests {
         }
     }
 
-    @Test func `an entry committed ten minutes late is found when the journal is read again from further back`()
-        async throws
-    {
+    @Test func `an entry committed ten minutes late is found when the journal is read again from further back`() async throws {
         let task = instance.addTask(title: "A")
         var observer = try table()
         _ = try await observer.comments()

@@ -71,8 +71,7 @@ import Testing
         instance.addAPIKey("canary-key", of: "john.doe")
         instance.changeUser("john.doe") { $0.users = users }
         let settings = Settings(["instance": "http://127.0.0.1:9", "auth": ["api_key": "canary-key"]])
-        let connection = try ServiceNowConnection(
-            name: "snow", settings: settings, in: practice.environment(), over: exchange)
+        let connection = try ServiceNowConnection(name: "snow", settings: settings, in: practice.environment(), over: exchange)
         let source = try TableSource(
             name: "incidents", settings: Settings(["table": "incident", "query": "active=true", "journal": ["comments"]]),
             connection: connection)
@@ -153,8 +152,7 @@ import Testing
         }
     }
 
-    @Test func `in histories, an entry from the second of the last change is reported too, however late its commit`()
-        async throws
+    @Test func `in histories, an entry from the second of the last change is reported too, however late its commit`() async throws
     {
         let task = instance.addTask(title: "A")
         instance.changeUser("john.doe") { $0.journal = .hidden }

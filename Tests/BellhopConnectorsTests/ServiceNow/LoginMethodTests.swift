@@ -11,12 +11,8 @@ import Testing
     let practice = Practice()
     let storage = MemoryTokenStorage()
 
-    func open<Value: Sendable>(
-        _ auth: JSON.Object, _ body: (ServiceNowConnection) async throws -> Value
-    ) async throws -> Value {
-        try await practice.simulation.serve { address in
-            try await connection(address, auth).inUse(body)
-        }
+    func open<Value: Sendable>(_ auth: JSON.Object, _ body: (ServiceNowConnection) async throws -> Value) async throws -> Value {
+        try await practice.simulation.serve { address in try await connection(address, auth).inUse(body) }
     }
 
     func connection(_ address: String, _ auth: JSON.Object, username: String? = nil) throws -> ServiceNowConnection {

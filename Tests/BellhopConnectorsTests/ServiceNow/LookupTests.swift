@@ -56,8 +56,7 @@ import Testing
         #expect(practice.simulation.requests.count("POST") == 1)
     }
 
-    @Test(arguments: kinds)
-    func `a failed login after a write leaves its outcome unknown`(_ kind: Kind) async throws {
+    @Test(arguments: kinds) func `a failed login after a write leaves its outcome unknown`(_ kind: Kind) async throws {
         practice.simulation.faults.add(FaultRule(.loginPage, method: kind.method, takesEffect: true))
         practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/sys_user", skip: 1, times: 1)
         let delivery = Delivery.write(kind.action, kind.arguments, on: task.id)

@@ -54,8 +54,7 @@ import Testing
 
     /// An answer, and the next step of a request that may be replayed, a first write, and a repeated one.
     static let table: [(HTTPResponse, [String])] = [
-        (good, ["reply", "reply", "reply"]),
-        (unknown, ["log in", "login wanted", "fail forbidden"]),
+        (good, ["reply", "reply", "reply"]), (unknown, ["log in", "login wanted", "fail forbidden"]),
         (loginPage, ["log in", "login wanted", "fail session_expired"]),
         (elsewhere, ["log in", "login wanted", "fail login_required"]),
         (token, ["send PATCH /x", "token wanted", "send PATCH /x"]),
@@ -105,8 +104,7 @@ import Testing
         #expect(Self.words(state.received(batch, at: Self.now)) == "reply")
         let longer = state.begin(ServiceNowCall(target: "/xx", expecting: .record), .resend, at: Self.now)
         #expect(Self.words(longer) == "send POST /api/now/v1/batch")
-        #expect(
-            Self.words(state.begin(ServiceNowCall(target: "/", expecting: .record), .resend, at: Self.now)) == "send GET /")
+        #expect(Self.words(state.begin(ServiceNowCall(target: "/", expecting: .record), .resend, at: Self.now)) == "send GET /")
     }
 
     @Test func `a refused token is renewed once, and the same one again is an error`() throws {

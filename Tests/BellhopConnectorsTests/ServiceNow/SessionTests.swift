@@ -9,9 +9,7 @@ import Testing
 @Suite struct SessionTests {
     let practice = Practice()
 
-    func list(_ connection: ServiceNowConnection) async throws {
-        _ = try await connection.reading.send(.tasks)
-    }
+    func list(_ connection: ServiceNowConnection) async throws { _ = try await connection.reading.send(.tasks) }
 
     @Test func `the first request logs in, and later ones send the session's cookies, rotated ones too`() async throws {
         try await practice.open { connection in for _ in 1...4 { try await list(connection) } }
@@ -104,9 +102,7 @@ import Testing
             try await connection.shutdown()
         }
         #expect(
-            practice.events.summary == [
-                "ks_login_event ok", "session_expired", "ks_login_event failed", "ks_login_event ok",
-            ])
+            practice.events.summary == ["ks_login_event ok", "session_expired", "ks_login_event failed", "ks_login_event ok"])
     }
 
     @Test func `each session sends one request at a time, and sessions do not wait for each other`() async throws {

@@ -51,9 +51,7 @@ import Testing
     /// The engine's signals.
     private final class SignalRecorder: Sendable {
         private let kept = Mutex<[Signal]>([])
-        var signals: Signals {
-            Signals([{ signal in self.kept.withLock { $0.append(signal) } }])
-        }
+        var signals: Signals { Signals([{ signal in self.kept.withLock { $0.append(signal) } }]) }
         /// The number of successful polls.
         var polls: Int {
             kept.withLock { signals in
@@ -129,8 +127,7 @@ import Testing
 
     private static let refusals: [Fault] = [.tooManyRequests(.seconds(90)), .unavailable(.seconds(90))]
 
-    @Test(arguments: refusals)
-    func `comments wait for the rest that a refused poll was given`(_ refusal: Fault) async throws {
+    @Test(arguments: refusals) func `comments wait for the rest that a refused poll was given`(_ refusal: Fault) async throws {
         let connection = try practice.connection(over: InProcessExchange(practice.simulation))
         let context = EngineContext(store: store, clock: practice.clock, signals: SignalRecorder().signals)
         var poller = Poller(try source(connection), plan: PollPlan(cadence: .every(.seconds(60))), in: context)

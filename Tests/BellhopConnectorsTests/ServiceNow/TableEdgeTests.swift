@@ -144,9 +144,7 @@ import Testing
         #expect(try await observer.changes(in: source) == [])
     }
 
-    @Test func `two rows of one second on two pages are both reported, even if the first moves meanwhile`()
-        async throws
-    {
+    @Test func `two rows of one second on two pages are both reported, even if the first moves meanwhile`() async throws {
         for number in 0..<4 { instance.addTask(title: "task \(number)") }
         let source = try source(page: 1)
         var observer = TableObserver()
@@ -166,9 +164,7 @@ import Testing
         #expect(try await observer.changes(in: source) == [pair[0]])
     }
 
-    @Test func `a hidden row that leaves during a reading of all rows hides no other row`()
-        async throws
-    {
+    @Test func `a hidden row that leaves during a reading of all rows hides no other row`() async throws {
         for number in 0..<25 { instance.addTask(title: "task \(number)") }
         let sorted = instance.tasks.map(\.id).sorted()
         instance.changeUser("john.doe") { $0.hiddenTasks = Set(sorted[..<10]) }
@@ -207,9 +203,7 @@ import Testing
         #expect(source.state.limit == 20)
     }
 
-    @Test func `reading continues after a row that changed while the server read it`()
-        async throws
-    {
+    @Test func `reading continues after a row that changed while the server read it`() async throws {
         for number in 0..<5 { instance.addTask(title: "task \(number)") }
         let sorted = instance.tasks.map(\.id).sorted()
         var settings = try TableSettings(Settings(["table": "incident", "query": "active=true"]), source: "incidents")

@@ -22,9 +22,7 @@ extension TableSourceTests {
 
     @Test func `the place of an unknown field is reported, and the examination lists the fields`() async throws {
         instance.addTask(title: "A")
-        let failure = await failure {
-            _ = try await source(["where": ["pririty": 1]]).list(from: LastPoll())
-        }
+        let failure = await failure { _ = try await source(["where": ["pririty": 1]]).list(from: LastPoll()) }
         #expect(failure?.message.contains("which `where` of source incidents names") == true)
         for access in [SimulatedUser.Reading.allowed, .hidden] {
             instance.changeUser("john.doe") { $0.dictionary = access }

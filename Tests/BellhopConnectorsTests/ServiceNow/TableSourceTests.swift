@@ -248,9 +248,7 @@ import Testing
         #expect(try await source.list(from: LastPoll()).listing.entries.count == 1)
     }
 
-    @Test func `rows that move to the end after each page, and links in a circle, neither lose nor double a row`()
-        async throws
-    {
+    @Test func `rows that move to the end after each page, and links in a circle, neither lose nor double a row`() async throws {
         for number in 0..<45 { instance.addTask(title: "task \(number)") }
         let source = try source(["page": 10])
         var observer = TableObserver()

@@ -10,8 +10,7 @@ import Testing
         #"{"sys_id":"2","short_description":"a \"quote\", \\ and \u00e9 für 😀","priority":" 2 ","active":"maybe","opened_at":"","assigned_to":"x"}"#,
         #"{"assigned_to":{"display_value":"John Doe","value":"j"},"sys_class_name":{"display_value":"Change","value":"change_request"},"priority":{"display_value":"1 - Critical","value":"1"},"sys_id":"3","opened_at":{"display_value":"5 Jan","value":"2026-01-05"}}"#,
         #"{"sys_id":"4","sys_class_name":"change_request","short_description":7,"number":null,"priority":3,"active":true,"assigned_to":["x"],"opened_at":"soon"}"#,
-        "{\"sys_id\":\"5\",\"short_description\":\"a\u{2028}b\",\"assigned_to\":\"a\u{2029}\"}",
-        #"{"sys_id":"6"}"#,
+        "{\"sys_id\":\"5\",\"short_description\":\"a\u{2028}b\",\"assigned_to\":\"a\u{2029}\"}", #"{"sys_id":"6"}"#,
     ]
 
     @Test(arguments: [Display.values, .labels, .both])

@@ -50,9 +50,7 @@ extension Practice {
         var uncertain: Timestamp?
         for number in 1...attempts {
             let started = clock.now
-            do {
-                return try await perform(delivery, attempt(number, uncertain: uncertain))
-            } catch let failure as Failure {
+            do { return try await perform(delivery, attempt(number, uncertain: uncertain)) } catch let failure as Failure {
                 switch failure.remedy {
                 case .unknownOutcome:
                     uncertain = started

@@ -24,7 +24,6 @@ extension Delivery {
             revision: "1", action: "comment", arguments: .values(arguments),
             task: TaskReference(
                 source: "my-work", key: TaskKey(id), number: number, title: "Printer", className: "incident", url: "",
-                subject: "https://acme.service-now.com/\(id)"),
-            lane: "acknowledge/\(id)", createdAt: .epoch)
+                subject: "https://acme.service-now.com/\(id)"), lane: "acknowledge/\(id)", createdAt: .epoch)
     }
 }

@@ -14,9 +14,7 @@ final class MemoryNotebook: Notebook {
     /// The number of writes and deletions of notes.
     var writes: Int { written.withLock { $0 } }
 
-    func note(_ key: String) async throws -> JSON? {
-        notes.withLock { $0[key] }
-    }
+    func note(_ key: String) async throws -> JSON? { notes.withLock { $0[key] } }
 
     func setNote(_ key: String, to value: JSON?) async throws {
         if isBroken.withLock({ $0 }) { throw Broken() }

@@ -59,8 +59,7 @@ final class InProcessExchange: HTTPExchange {
 extension Practice {
     /// A connection to the instance without the network.
     func connection(over exchange: any HTTPExchange) throws(ConnectorError) -> ServiceNowConnection {
-        try ServiceNowConnection(
-            name: "snow", settings: settings("http://127.0.0.1:9"), in: environment(), over: exchange)
+        try ServiceNowConnection(name: "snow", settings: settings("http://127.0.0.1:9"), in: environment(), over: exchange)
     }
 
     /// A session over an exchange, without a connection.

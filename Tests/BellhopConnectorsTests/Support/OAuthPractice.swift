@@ -46,9 +46,7 @@ extension Practice {
         return JSON.Object(settings, with: more)
     }
 
-    func client(
-        _ address: String, _ settings: JSON.Object, storage: any TokenStorage = NoTokenStorage()
-    ) throws -> OAuthClient {
+    func client(_ address: String, _ settings: JSON.Object, storage: any TokenStorage = NoTokenStorage()) throws -> OAuthClient {
         let base = try HTTPAddress(address)
         let endpoints = OAuthSettings.Endpoints(
             token: base.with(target: "/oauth_token.do"), page: base.with(target: "/oauth_auth.do"))

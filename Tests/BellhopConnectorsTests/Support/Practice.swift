@@ -36,8 +36,7 @@ struct Practice {
 
     /// Runs the body against the instance with a connection of its own.
     func open<Value: Sendable>(
-        password: String = "correct horse", settings: JSON.Object = [:],
-        _ body: (ServiceNowConnection) async throws -> Value
+        password: String = "correct horse", settings: JSON.Object = [:], _ body: (ServiceNowConnection) async throws -> Value
     ) async throws -> Value {
         try await simulation.serve { address in
             let connection = try connection(address, password: password, settings: settings)

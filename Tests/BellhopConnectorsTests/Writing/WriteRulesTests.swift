@@ -137,9 +137,7 @@ import Testing
         for (reason, remedy) in [
             (Failure.Reason.notWritten, Failure.Remedy.giveUp), (.badArguments, .giveUp), (.unreachable, .retry(after: nil)),
             (.throttled, .rest(nil)), (.unauthenticated, .pauseConnection), (.forbidden, .hold),
-        ] {
-            #expect(!rules.needsLook(Failure(reason, remedy, "")))
-        }
+        ] { #expect(!rules.needsLook(Failure(reason, remedy, ""))) }
     }
 
     @Test func `after a 201 without a write a second lookup follows, and its result is final`() throws {

@@ -49,8 +49,7 @@ struct ConsoleFixture {
     ///   - opening: called before a back-test reads the store.
     init(
         publicURL: String? = nil, reading: AgentReading = .test, provider: OpenIDProvider? = nil,
-        openID: ConsoleConfiguration.OpenID? = nil, inFiles: Bool = false, mayEdit: Bool = false,
-        rule: String = Self.rule,
+        openID: ConsoleConfiguration.OpenID? = nil, inFiles: Bool = false, mayEdit: Bool = false, rule: String = Self.rule,
         opening: @escaping @Sendable () throws(StoreError) -> Void = { () throws(StoreError) in }
     ) async throws {
         folder = inFiles ? try TemporaryFolder() : nil
@@ -123,9 +122,7 @@ struct ConsoleFixture {
     func happen(_ titles: String...) async throws -> [Event] { try await happen(titles) }
 
     /// - Parameter initial: the state of the deliveries.
-    func happen(
-        _ titles: [String], from first: Int = 0, initial: Delivery.InitialState = .shadow
-    ) async throws -> [Event] {
+    func happen(_ titles: [String], from first: Int = 0, initial: Delivery.InitialState = .shadow) async throws -> [Event] {
         var events: [Event] = []
         for (place, title) in titles.enumerated() {
             let number = "INC\(1000 + first + place)"
@@ -142,8 +139,7 @@ struct ConsoleFixture {
             Delivery(
                 id: Delivery.ID(occasion: Occasion.event(event.id).id, rule: "acknowledge", step: StepPath("0"), receiver: "ops"),
                 revision: "1", action: "notify", arguments: .message(Message(title: [.value(title)], text: [])), task: nil,
-                lane: "ops",
-                createdAt: clock.now, initial: initial)
+                lane: "ops", createdAt: clock.now, initial: initial)
         }
         try await store.route(Routing(deliveries: deliveries))
         eventBell.ring()
@@ -170,9 +166,8 @@ struct ConsoleFixture {
 
     /// The status of the answer to a request with this token.
     func status(with token: String, from peer: String = "192.0.2.7") async -> Int {
-        await desk.answer(
-            ConsoleRequest("GET", "/api/v1/status", headers: [("Authorization", "Bearer \(token)")], peer: peer)
-        ).status
+        await desk.answer(ConsoleRequest("GET", "/api/v1/status", headers: [("Authorization", "Bearer \(token)")], peer: peer))
+            .status
     }
 
     /// Asks the API with a role's token.
@@ -207,9 +202,7 @@ struct ConsoleFixture {
             limit: 1, quotas: ["ops": ClaimQuota(attempts: 1)], others: 0, by: .only, until: clock.now + .seconds(60),
             at: clock.now)
         let claim = try #require(claimed.claims.first)
-        _ = try await store.finish([
-            Finish(id: claim.delivery.id, lease: claim.lease, at: clock.now, next: next, stops: stops)
-        ])
+        _ = try await store.finish([Finish(id: claim.delivery.id, lease: claim.lease, at: clock.now, next: next, stops: stops)])
     }
 }
 
@@ -244,8 +237,7 @@ struct Browser {
             ConsoleRequest(
                 "POST", target,
                 headers: [("Cookie", cookie), ("Content-Type", "application/x-www-form-urlencoded")]
-                    + headers.map { ($0.0, $0.1) },
-                body: Array(body.utf8)))
+                    + headers.map { ($0.0, $0.1) }, body: Array(body.utf8)))
     }
 }
 

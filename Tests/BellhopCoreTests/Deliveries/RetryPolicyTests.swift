@@ -31,9 +31,7 @@ import Testing
             var moment = now
             for attempt in 1... {
                 guard case .retry(let at, _) = policy.next(after: .failed(failure), attempt: attempt, now: moment, jitter: 0.5)
-                else {
-                    break
-                }
+                else { break }
                 moment = at
             }
             return moment - now

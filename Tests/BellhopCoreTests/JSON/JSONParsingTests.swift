@@ -13,8 +13,7 @@ struct JSONParsingTests {
         (#"{"a":{"b":[null]}, "c" : "d"}"#, ["a": ["b": [.null]], "c": "d"]), (#"{"\u0061":1}"#, ["a": 1]),
     ]
 
-    @Test(arguments: readable)
-    func `every kind of value is read`(_ text: String, _ value: JSON) throws {
+    @Test(arguments: readable) func `every kind of value is read`(_ text: String, _ value: JSON) throws {
         #expect(try JSON.parse(text) == value)
     }
 
@@ -34,8 +33,7 @@ struct JSONParsingTests {
         ("// no", JSONError(.unexpected(UInt8(ascii: "/")), at: 0)), ("'a'", JSONError(.unexpected(39), at: 0)),
     ]
 
-    @Test(arguments: refused)
-    func `invalid JSON is refused with the place of the error`(_ text: String, _ error: JSONError) {
+    @Test(arguments: refused) func `invalid JSON is refused with the place of the error`(_ text: String, _ error: JSONError) {
         #expect(throws: error) { try JSON.parse(text) }
     }
 

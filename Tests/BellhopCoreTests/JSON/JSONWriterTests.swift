@@ -31,8 +31,7 @@ import Testing
     @Test func `a tape is written like the value it was read from`() throws {
         let texts = [
             #""plain für 😀""#, #""""#, #""an \u0041 \"escape\" \/""#, "\"a\u{2028}b\"", "12", "-0.5e3", "true", "null",
-            #"{"a":["b",{}]}"#,
-            "\"" + String(repeating: "long ", count: 1000) + "\"",
+            #"{"a":["b",{}]}"#, "\"" + String(repeating: "long ", count: 1000) + "\"",
         ]
         for text in texts {
             let tape = try JSONTape(Array(text.utf8))

@@ -17,9 +17,7 @@ struct FingerprintTests {
         #expect(Fingerprint(hex: one.hex) == one)
         for wrong in [
             "", "0123456789ABCDEF00000000000000ff", "g123456789abcdef00000000000000ff", one.hex + "0", String(one.hex.dropLast()),
-        ] {
-            #expect(Fingerprint(hex: wrong) == nil)
-        }
+        ] { #expect(Fingerprint(hex: wrong) == nil) }
         for byte in UInt8(0)...127 where !Array("0123456789abcdef".utf8).contains(byte) {
             let text = String(decoding: Array(repeating: UInt8(ascii: "0"), count: 31) + [byte], as: UTF8.self)
             #expect(Fingerprint(hex: text) == nil)

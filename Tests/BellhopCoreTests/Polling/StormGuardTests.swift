@@ -15,9 +15,7 @@ struct StormGuardTests {
             listing = try Listing(records: listed.map { (TaskKey("\($0)"), .null) })
         }
 
-        func decide(
-            previous: HeldResult? = nil, isSecondList: Bool = false, isBaseline: Bool = false
-        ) -> StormGuard.Ruling {
+        func decide(previous: HeldResult? = nil, isSecondList: Bool = false, isBaseline: Bool = false) -> StormGuard.Ruling {
             StormGuard().decide(
                 known: known, listing: listing, comparison: comparison, previous: previous, isSecondList: isSecondList,
                 isBaseline: isBaseline, at: now)
@@ -28,8 +26,7 @@ struct StormGuardTests {
 
     private static let believed: [(Range<Int>, Range<Int>)] = [
         (0..<100, 0..<100), (0..<100, 50..<100), (0..<100, 0..<200), (0..<19, 18..<19), (0..<5, 0..<19), (0..<10, 10..<20),
-        (0..<0, 0..<0),
-        (0..<20, 10..<30),
+        (0..<0, 0..<0), (0..<20, 10..<30),
     ]
 
     @Test(arguments: believed) func `a result with few changes is accepted`(_ known: Range<Int>, _ listed: Range<Int>) throws {
@@ -103,8 +100,7 @@ struct StormGuardTests {
             let now = Self.now + .seconds(seconds)
             return StormGuard().decide(
                 unproved(3), nil, previous: previous, at: now,
-                result: HeldResult(
-                    known: 3, listing: poll.listing, comparison: poll.comparison, after: previous, at: now))
+                result: HeldResult(known: 3, listing: poll.listing, comparison: poll.comparison, after: previous, at: now))
         }
         #expect(decide(after: 0, previous: nil) == .hold(poll.held))
         var second = poll.held
@@ -122,8 +118,7 @@ struct StormGuardTests {
         func decide(_ alike: AlikeChanges, previous: HeldResult?) -> StormGuard.Ruling {
             StormGuard().decide(
                 Departures(asked: [], details: Details(), isListEmpty: false), alike, previous: previous, at: Self.now,
-                result: HeldResult(
-                    known: 200, listing: poll.listing, comparison: poll.comparison, after: previous, at: Self.now))
+                result: HeldResult(known: 200, listing: poll.listing, comparison: poll.comparison, after: previous, at: Self.now))
         }
         #expect(decide(alike(100), previous: nil) == .accept)
         var held = poll.held
@@ -143,8 +138,7 @@ struct StormGuardTests {
 
     @Test func `tasks have left if their own records say so`() {
         let keys = ["a", "b", "c", "d", "e"].map { TaskKey($0) }
-        let details = Details(
-            departures: [keys[1]: .closed, keys[2]: .gone, keys[3]: .unknown], remaining: [keys[0]])
+        let details = Details(departures: [keys[1]: .closed, keys[2]: .gone, keys[3]: .unknown], remaining: [keys[0]])
         let full = Departures(asked: Array(keys[..<4]), waiting: [keys[4]], details: details, isListEmpty: false)
         #expect(full.gone == [keys[1], keys[2], keys[3]])
         #expect(Set(full.kept) == [keys[0], keys[4]])

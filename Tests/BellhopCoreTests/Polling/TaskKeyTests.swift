@@ -17,9 +17,7 @@ struct TaskKeyTests {
         #expect(TaskKey("0123456789abcdef0123456789abcdef").isDigits)
         for text in [
             "", "0123456789abcdef0123456789abcde", "0123456789abcdef0123456789abcdeF", "0123456789abcdef0123456789abcdefg",
-        ] {
-            #expect(!TaskKey(text).isDigits)
-        }
+        ] { #expect(!TaskKey(text).isDigits) }
     }
 
     @Test func `keys are ordered like their texts`() {

@@ -43,11 +43,8 @@ import Testing
         let due = Self.start + .seconds(14 * 3600)
         for (moment, expected) in [
             (due - .microseconds(1), [due]), (due, [due, due + .days(1)]),
-            (due + .seconds(4 * 3600) - .microseconds(1), [due, due + .days(1)]),
-            (due + .seconds(4 * 3600), [due + .days(1)]),
-        ] {
-            #expect(entry.silences(at: moment).map(\.starts) == expected)
-        }
+            (due + .seconds(4 * 3600) - .microseconds(1), [due, due + .days(1)]), (due + .seconds(4 * 3600), [due + .days(1)]),
+        ] { #expect(entry.silences(at: moment).map(\.starts) == expected) }
         #expect(entry.silences(at: due)[0].ends == due + .seconds(4 * 3600))
     }
 

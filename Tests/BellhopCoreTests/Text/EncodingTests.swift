@@ -24,8 +24,7 @@ import Testing
         #expect(Base64.encode(Array(text.utf8)) == encoded)
     }
 
-    @Test(arguments: 0..<70)
-    func `bytes are equal after encoding and decoding in Base64`(_ count: Int) {
+    @Test(arguments: 0..<70) func `bytes are equal after encoding and decoding in Base64`(_ count: Int) {
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ 251) }
         #expect(Base64.decode(Base64.encode(bytes)) == bytes)
         #expect(Base64URL.decode(Base64URL.encode(bytes)) == bytes)

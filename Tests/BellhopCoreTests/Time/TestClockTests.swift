@@ -2,8 +2,7 @@ import BellhopCore
 import BellhopTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(5)))
-struct `Test clock` {
+@Suite(.timeLimit(.minutes(5))) struct `Test clock` {
     let clock = TestClock(at: .epoch)
     /// The marks of several tasks.
     private let marks = Recording<String>()

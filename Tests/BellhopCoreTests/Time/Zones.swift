@@ -16,16 +16,12 @@ extension Timestamp: ExpressibleByStringLiteral {
 
 extension CivilDateTime: ExpressibleByStringLiteral {
     /// A date and time as `2026-01-05 09:00`.
-    public init(stringLiteral text: String) {
-        self = (Timestamp(sql: text + ":00") ?? .distantPast).utc
-    }
+    public init(stringLiteral text: String) { self = (Timestamp(sql: text + ":00") ?? .distantPast).utc }
 }
 
 extension CronSchedule {
     /// The moments from one to another, inclusive, at which the schedule is due, the earliest first, up to a limit.
-    func occurrences(
-        from start: Timestamp, through end: Timestamp, limit: Int, in zone: TimeZoneTable
-    ) -> [Timestamp] {
+    func occurrences(from start: Timestamp, through end: Timestamp, limit: Int, in zone: TimeZoneTable) -> [Timestamp] {
         var found: [Timestamp] = []
         var moment = start - .microseconds(1)
         while found.count < limit, let next = next(after: moment, in: zone), next <= end, next > moment {

@@ -77,8 +77,7 @@ import Testing
 
 extension Event {
     fileprivate static func test(_ number: Int, at time: Timestamp) -> Event {
-        Event(
-            id: ID("event-\(number)"), type: .taskCreated, source: "tasks", subject: "task/\(number)", time: time, data: [:])
+        Event(id: ID("event-\(number)"), type: .taskCreated, source: "tasks", subject: "task/\(number)", time: time, data: [:])
     }
 }
 

@@ -59,9 +59,7 @@ import Testing
         #expect(try await bench.deliveries(.available, .running, .dead).isEmpty)
     }
 
-    @Test func `a coalesced message is retried as one, and a refusal leaves it dead with its list`()
-        async throws
-    {
+    @Test func `a coalesced message is retried as one, and a refusal leaves it dead with its list`() async throws {
         let bench = try Bench()
         let clock = bench.clock
         let end = bench.now + .seconds(300)

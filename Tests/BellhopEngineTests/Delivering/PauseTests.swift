@@ -8,8 +8,7 @@ import Testing
     private static let gone = Failure(.goneOrHidden, .pauseReceiver, "chat answered 404.")
     private static let once = RetryPolicy(attempts: 1, base: .seconds(1), cap: .seconds(1))
 
-    @Test func `a refusal pauses the receiver across restarts, counts no attempt, and alerts another receiver once`()
-        async throws
+    @Test func `a refusal pauses the receiver across restarts, counts no attempt, and alerts another receiver once`() async throws
     {
         let bench = try Bench()
         let action = ScriptedAction { delivery, _ throws(Failure) in

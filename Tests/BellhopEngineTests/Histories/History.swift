@@ -144,9 +144,7 @@ struct History {
         compare(
             "events",
             Dictionary(grouping: events) { $0.task?.key.text ?? "" }.mapValues {
-                $0.map { event in
-                    event.task.map { World.line(event.type.name, $0) } ?? ""
-                }
+                $0.map { event in event.task.map { World.line(event.type.name, $0) } ?? "" }
             })
         let deliveries = try await bench.deliveries()
         compare(

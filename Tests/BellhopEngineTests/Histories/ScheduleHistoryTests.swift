@@ -69,9 +69,7 @@ import Testing
         }
     }
 
-    private func change(
-        in model: ScheduleModel, _ gone: Set<String>, _ random: inout SeededRandom
-    ) -> ScheduleModel.Change? {
+    private func change(in model: ScheduleModel, _ gone: Set<String>, _ random: inout SeededRandom) -> ScheduleModel.Change? {
         guard let id = ["a", "b", "c", "z"].randomElement(using: &random), !random.oneIn(3) else { return nil }
         let priority = Int.random(in: 1...2, using: &random)
         guard let before = model.tasks[id] else {

@@ -200,10 +200,9 @@ struct WaitingModel {
     private mutating func fireHolds(_ isDue: (Int) -> Bool) {
         log += patterns.fire(isDue)
         func due(_ waits: [String: Waits]) -> [(id: String, due: Int, number: Int)] {
-            waits.filter { !$0.value.hasRun && isDue($0.value.due) }
-                .sorted { ($0.value.due, $0.value.number) < ($1.value.due, $1.value.number) }.map {
-                    ($0.key, $0.value.due, $0.value.number)
-                }
+            waits.filter { !$0.value.hasRun && isDue($0.value.due) }.sorted {
+                ($0.value.due, $0.value.number) < ($1.value.due, $1.value.number)
+            }.map { ($0.key, $0.value.due, $0.value.number) }
         }
         for wait in due(hold) { run(wait.id) }
         for wait in due(chainHold) {

@@ -40,9 +40,7 @@ import Testing
         var (bench, source, poller) = try await Bench.polled([task("a"), task("b")])
         source.put(task("a", "printer is out", ["priority": 1]))
         for _ in 0..<2 { _ = try await poller.pollOnce() }
-        #expect(
-            try await bench.eventLines()
-                == [#"task_changed a priority: 3 → 1 title: "printer on fire" → "printer is out""#])
+        #expect(try await bench.eventLines() == [#"task_changed a priority: 3 → 1 title: "printer on fire" → "printer is out""#])
         let event = try #require(try await bench.store.events(EventQuery()).first?.event)
         #expect(event.data["before"]?["title"] == "printer on fire")
         #expect(event.data["task"]?["fields"]?["priority"] == 1)
@@ -157,9 +155,7 @@ import Testing
         #expect(try await bench.eventLines() == ["task_created a"])
     }
 
-    @Test func `losing and regaining the right to read details causes no event and keeps the stored details`()
-        async throws
-    {
+    @Test func `losing and regaining the right to read details causes no event and keeps the stored details`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<3))
         var poller = bench.poller(source)
@@ -204,8 +200,7 @@ import Testing
     @Test func `a notice that differs only in its numbers is not reported again`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
-        var poller = bench.poller(
-            source, PollPlan(cadence: .every(.seconds(60)), refresh: RefreshPolicy(interval: .seconds(90))))
+        var poller = bench.poller(source, PollPlan(cadence: .every(.seconds(60)), refresh: RefreshPolicy(interval: .seconds(90))))
         for count in 2..<8 {
             source.edit { $0.notice = "The details of \(count) of 9 tasks cannot be read." }
             _ = try await poller.pollOnce()

@@ -34,10 +34,7 @@ import Testing
             state.departures = [TaskKey("t0"): .closed, TaskKey("t1"): .leftQuery]
         }
         #expect(try await poller.pollOnce().events == 3)
-        #expect(
-            try await bench.eventLines() == [
-                "task_removed t0 closed", "task_removed t1 left_query", "task_removed t2 gone",
-            ])
+        #expect(try await bench.eventLines() == ["task_removed t0 closed", "task_removed t1 left_query", "task_removed t2 gone"])
         #expect(try await poller.pollOnce().isUnchanged)
     }
 

@@ -216,8 +216,7 @@ private struct PollHistory {
         for task in poll.present {
             let key = task.text.key
             stored[key] = RememberedTask(snapshot: task.text.snapshot, generation: task.generation)
-            memory.known.set(
-                KnownTask(key: key, listed: task.listed, content: task.content, refreshed: task.refreshed))
+            memory.known.set(KnownTask(key: key, listed: task.listed, content: task.content, refreshed: task.refreshed))
         }
         for task in poll.removed {
             stored[task.key] = RememberedTask(snapshot: task.snapshot, generation: task.generation, removed: poll.at)

@@ -160,9 +160,7 @@ extension Answer {
             var builder = FingerprintBuilder()
             for key in tasks { builder.add(key.text + title(key)) }
             self.init(listing: listing, coverage: coverage, fingerprint: builder.fingerprint, cursor: cursor)
-        } catch {
-            preconditionFailure("\(error)")
-        }
+        } catch { preconditionFailure("\(error)") }
     }
 }
 

@@ -6,9 +6,7 @@ import Testing
 /// Holding back results with very many changes until the next poll confirms them.
 @Suite struct `The storm guard` {
     @Test(arguments: [0..<14, 0..<70, 30..<60])
-    func `a result with mostly changes is held, and accepted when the next poll confirms it`(
-        _ next: Range<Int>
-    ) async throws {
+    func `a result with mostly changes is held, and accepted when the next poll confirms it`(_ next: Range<Int>) async throws {
         var (bench, source, poller) = try await Bench.polled(tasks(0..<30))
         source.set(tasks(next))
         #expect(try await poller.pollOnce().isHeld)
@@ -63,9 +61,7 @@ import Testing
         #expect(try await poller.pollOnce().events == 25)
     }
 
-    @Test func `a source that keeps changing is accepted after five polls, and reported as held once`()
-        async throws
-    {
+    @Test func `a source that keeps changing is accepted after five polls, and reported as held once`() async throws {
         let (bench, source, _) = try await Bench.polled(tasks(0..<30))
         for poll in 1...4 {
             source.set(tasks(100..<150 + poll))

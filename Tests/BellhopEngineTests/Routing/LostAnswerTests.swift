@@ -37,9 +37,7 @@ import Testing
             await bench.settle()
         }
 
-        func end() async {
-            await running.stop()
-        }
+        func end() async { await running.stop() }
     }
 
     @Test func `a held message is sent when its quiet time ends, although the answer of its routing was lost`() async throws {

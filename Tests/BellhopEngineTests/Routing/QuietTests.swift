@@ -74,8 +74,7 @@ import Testing
     @Test func `a message is released when the quiet time of its connection has ended too`() async throws {
         let bench = try Bench()
         let hours = try HoursWindow.list("17:00-18:00")
-        let shelf = try await shelf(
-            bench, quiet: QuietEntry(QuietTime(.during(WorkCalendar(zone: .utc, hours: hours)))))
+        let shelf = try await shelf(bench, quiet: QuietEntry(QuietTime(.during(WorkCalendar(zone: .utc, hours: hours)))))
         try await route(1...2, bench, shelf)
         let timers = TimerLoop(bench.context, shelf: shelf)
         await bench.clock.advance(by: .seconds(8 * 3600))

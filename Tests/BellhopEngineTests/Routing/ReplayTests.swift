@@ -51,10 +51,7 @@ import Testing
         #expect(try await Self.replayed(bench) == ["all", "shadow shadow", "all", "throttled", "shadow shadow"])
     }
 
-    @Test
-    func `a replay of an event begins a group or a count of its own`()
-        async throws
-    {
+    @Test func `a replay of an event begins a group or a count of its own`() async throws {
         let (bench, shelf, router, event) = try await Self.routed(
             """
             rules:
@@ -140,9 +137,7 @@ import Testing
     }
 
     @Test(arguments: ["when: task.title != ''\nfor: 10m", "none"])
-    func `a replay during a wait, and its preview, name the event that began the wait and its end`(
-        _ part: String
-    ) async throws {
+    func `a replay during a wait, and its preview, name the event that began the wait and its end`(_ part: String) async throws {
         let none = "on: {none: task_commented, after: task_created, within: 10m, by: task.id}"
         let rule = part == "none" ? none : "on: task_created\n\(part)"
         let (bench, shelf, router, event) = try await Self.routed("rule: r\n\(rule)\ndo: [{comment: waited}]")

@@ -10,9 +10,7 @@ import Testing
 
     private let two = logRule(on: "task_created", as: "one") + "\n---\n" + logRule(on: "task_created", as: "two")
 
-    private func texts(_ bench: Bench) async throws -> [String] {
-        try await bench.deliveries().map(\.delivery.text)
-    }
+    private func texts(_ bench: Bench) async throws -> [String] { try await bench.deliveries().map(\.delivery.text) }
 
     private func expected(_ numbers: Range<Int>, _ rules: String...) -> [String] {
         numbers.flatMap { number in rules.map { "\($0): task_created t\(number)" } }

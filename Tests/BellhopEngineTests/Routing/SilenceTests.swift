@@ -31,9 +31,7 @@ import Testing
         let bench = try Bench()
         let shelf = try await bench.shelf(Self.rule, sources: [bench.source()])
         try await bench.store.add(silence(bench, from: 60, to: 120), at: bench.now)
-        let (timers, router) = (
-            TimerLoop(bench.context, shelf: shelf), Router(bench.context, shelf: shelf)
-        )
+        let (timers, router) = (TimerLoop(bench.context, shelf: shelf), Router(bench.context, shelf: shelf))
         for (number, second) in [0, 59, 60, 119, 120, 180].enumerated() {
             await bench.clock.advance(to: TestClock().now + .seconds(second))
             try await timers.fireDue()
@@ -66,8 +64,7 @@ import Testing
         try await bench.store.add(silence(bench, from: 0, to: 1800), at: bench.now)
         await bench.clock.advance(by: .seconds(1800))
         try await TimerLoop(bench.context, shelf: shelf).fireDue()
-        #expect(
-            try await bench.store.events(EventQuery()).map(\.event.type) == [.silenceStarted, .silenceEnded, .scheduleDue])
+        #expect(try await bench.store.events(EventQuery()).map(\.event.type) == [.silenceStarted, .silenceEnded, .scheduleDue])
     }
 
     @Test func `a silence that ended in the store does not apply to the next batch`() async throws {
@@ -102,9 +99,7 @@ import Testing
                 do throws(StoreError) {
                     try await TimerLoop(context, shelf: shelf).fireDue()
                     try await Router(context, shelf: shelf).routePending()
-                } catch {
-                    hasFailed = true
-                }
+                } catch { hasFailed = true }
             }
             bench.stopFailing()
             try await TimerLoop(bench.restarted, shelf: shelf).fireDue()

@@ -39,9 +39,7 @@ import Testing
     @Test func `with existing, the waits of known tasks begin when the rule is loaded`() async throws {
         let agent = try await TestAgent(
             "rule: other\non: task_created\ndo: [{log: z}]",
-            [
-                task("a", "printer on fire", ["priority": 1]), task("b", "printer on fire", ["priority": 2]),
-            ])
+            [task("a", "printer on fire", ["priority": 1]), task("b", "printer on fire", ["priority": 2])])
         let waiting = rule("when: task.priority == 1\nfor: {time: 10m, existing: true}")
         try await agent.wait(1, with: waiting)
         #expect(try await agent.texts(after: 9, with: waiting) == [])

@@ -70,9 +70,7 @@ import Testing
         wait["subject"] = "https://elsewhere.example"
         let changed = StateWrite(key, .set(.object(wait), expires: nil))
         // The facts of the second timer were read before the first was stored.
-        store.interrupt(.route) {
-            store.interrupt(.route) { _ = try? await store.route(Routing(state: [changed])) }
-        }
+        store.interrupt(.route) { store.interrupt(.route) { _ = try? await store.route(Routing(state: [changed])) } }
         let shelf = try await bench.shelf(Self.urgent, sources: agent.sources)
         #expect(try await TimerLoop(bench.context, shelf: shelf).fireDue() == 2)
         #expect(try await bench.deliveries().count == 2)

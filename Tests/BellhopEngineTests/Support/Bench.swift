@@ -20,9 +20,7 @@ struct Bench: Sendable {
     ///   - wall: the engine's clock; the bench's own by default.
     ///   - random: the value of every random draw.
     ///   - timersAtOnce: the most timers that are decided in one transaction.
-    init(
-        clock: TestClock = TestClock(), wall: (any AgentClock)? = nil, random: Double = 0.5, timersAtOnce: Int = 1000
-    ) throws {
+    init(clock: TestClock = TestClock(), wall: (any AgentClock)? = nil, random: Double = 0.5, timersAtOnce: Int = 1000) throws {
         faults = StatementFaults()
         store = FaultyStore(try Stores.inMemory(faults: faults))
         self.clock = clock
@@ -114,8 +112,7 @@ struct Bench: Sendable {
 
     /// Installs rules.
     func shelf(
-        _ rules: String, sources: [ScriptedSource] = [], hours: String = "08:00-17:00",
-        maxKeys: Int = RuleRegistration.maxKeys
+        _ rules: String, sources: [ScriptedSource] = [], hours: String = "08:00-17:00", maxKeys: Int = RuleRegistration.maxKeys
     ) async throws -> RuleShelf {
         let shelf = RuleShelf()
         let book = try RuleBook.test(rules, sources: sources, hours: hours, maxKeys: maxKeys)
@@ -158,9 +155,7 @@ func runAsService(_ engine: Engine) -> (group: ServiceGroup, running: Task<Void,
     return (group, Task { try await group.run() })
 }
 
-extension PollPlan {
-    static let minutely = PollPlan(cadence: .every(.seconds(60)))
-}
+extension PollPlan { static let minutely = PollPlan(cadence: .every(.seconds(60))) }
 
 /// A task with a title, which is listed, and fields, which are only in the details.
 func task(_ key: String, _ title: String = "printer on fire", fields: JSON.Object) -> Snapshot { task(key, title, fields) }

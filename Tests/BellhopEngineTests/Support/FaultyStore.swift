@@ -7,8 +7,7 @@ import Synchronization
 final class FaultyStore: Store {
     enum Call: String, Sendable, CaseIterable {
         case open, remembered, tasks, writes, comments, commit, setHealth, append, unrouted, state, route, register, formerRules,
-            nextTimer,
-            dueTimers, timers
+            nextTimer, dueTimers, timers
         case claim, coalesce, finish, stops, silences, addSilence, endSilence, beginAndEndSilences, nextRelease, released,
             release,
             pauses,
@@ -63,9 +62,7 @@ final class FaultyStore: Store {
 
     func stopFailing() { fail { _ in nil } }
 
-    private func through<Value>(
-        _ call: Call, _ work: () async throws(StoreError) -> Value
-    ) async throws(StoreError) -> Value {
+    private func through<Value>(_ call: Call, _ work: () async throws(StoreError) -> Value) async throws(StoreError) -> Value {
         traffic.withLock { traffic in
             traffic.begun += 1
             traffic.open += 1
@@ -102,9 +99,7 @@ final class FaultyStore: Store {
     func commit(_ poll: PollCommit, stored: @escaping @Sendable () -> Void) async throws(StoreError) -> PollResult {
         try await through(.commit) { () throws(StoreError) in try await base.commit(poll, stored: stored) }
     }
-    func setHealth(
-        _ health: SourceHealth, of scope: Scope.ID, events: [Event], rest: ReceiverStop?
-    ) async throws(StoreError) {
+    func setHealth(_ health: SourceHealth, of scope: Scope.ID, events: [Event], rest: ReceiverStop?) async throws(StoreError) {
         try await through(.setHealth) { () throws(StoreError) in
             try await base.setHealth(health, of: scope, events: events, rest: rest)
         }
@@ -155,8 +150,7 @@ final class FaultyStore: Store {
         }
     }
     func coalesce(receiver: String, above: Int, at now: Timestamp) async throws(StoreError) -> Int {
-        try await through(.coalesce) { () throws(StoreError) in
-            try await base.coalesce(receiver: receiver, above: above, at: now)
+        try await through(.coalesce) { () throws(StoreError) in try await base.coalesce(receiver: receiver, above: above, at: now)
         }
     }
 

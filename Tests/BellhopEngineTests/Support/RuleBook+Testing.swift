@@ -24,11 +24,8 @@ extension RuleFile {
 extension RuleContext {
     /// These sources, with the actions `log`, `notify` (to `chat` and `pager`), `emit` (of the type `ping`) and `comment` (which writes
     /// to tasks).
-    static func test(
-        sources: [ScriptedSource], hours: String = "08:00-17:00", quiet: QuietEntry? = nil
-    ) throws -> RuleContext {
-        var chat = RuleContext.ConnectionFacts(
-            name: "chat", kind: "slack", actions: ["notify"], messages: .init(threads: .yes))
+    static func test(sources: [ScriptedSource], hours: String = "08:00-17:00", quiet: QuietEntry? = nil) throws -> RuleContext {
+        var chat = RuleContext.ConnectionFacts(name: "chat", kind: "slack", actions: ["notify"], messages: .init(threads: .yes))
         chat.quiet = quiet
         return RuleContext(
             sources: sources.map {

@@ -130,9 +130,7 @@ final class ScriptedSource: Source {
         do {
             let listing = try Listing(records: records)
             return Answer(listing: listing, fingerprint: Fingerprint(content: listing.body), cursor: next, comments: comments)
-        } catch {
-            throw Failure(.badAnswer, .retry(after: nil), "\(error)")
-        }
+        } catch { throw Failure(.badAnswer, .retry(after: nil), "\(error)") }
     }
 
     func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {

@@ -30,9 +30,7 @@ struct TestAgent {
     }
 
     /// Polls, routes, fires due timers and delivers: as a new run of the agent, or as a pass of a running one.
-    func runOnce(
-        with rules: String? = nil, hours: String = "08:00-17:00", maxKeys: Int = RuleRegistration.maxKeys
-    ) async throws {
+    func runOnce(with rules: String? = nil, hours: String = "08:00-17:00", maxKeys: Int = RuleRegistration.maxKeys) async throws {
         let shelf = try await bench.shelf(rules ?? self.rules, sources: sources, hours: hours, maxKeys: maxKeys)
         if isRunning {
             for source in sources {
@@ -48,9 +46,7 @@ struct TestAgent {
     }
 
     /// Runs a pass. Sometimes one of these calls of the store fails first, as if the agent was killed there.
-    func runOnce(
-        with rules: String? = nil, failingIn calls: [FaultyStore.Call], using random: inout SeededRandom
-    ) async throws {
+    func runOnce(with rules: String? = nil, failingIn calls: [FaultyStore.Call], using random: inout SeededRandom) async throws {
         if random.oneIn(3), let call = calls.randomElement(using: &random) {
             bench.store.failOnce(call, random.oneIn(2) ? .before : .after)
             try? await runOnce(with: rules)

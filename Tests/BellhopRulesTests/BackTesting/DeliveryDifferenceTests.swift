@@ -69,8 +69,7 @@ import Testing
         #expect(difference.json["comes"]?.asArray?.count == 3)
     }
 
-    @Test
-    func `with too many unmatched deliveries, the oldest count as differences and the newest are still compared`() {
+    @Test func `with too many unmatched deliveries, the oldest count as differences and the newest are still compared`() {
         var difference = DeliveryDifference(most: 100, maxSingles: 10)
         difference.add(before: (0..<11).map { delivery("e\($0)", at: Int64($0)) }, after: [])
         difference.add(before: [], after: [delivery("e0", at: 0), delivery("e10", at: 10)])

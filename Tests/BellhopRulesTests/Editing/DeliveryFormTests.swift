@@ -30,8 +30,7 @@ import YAML
                     .record([
                         Setting("title", .text, ""), Setting("text", .markdown, ""),
                         Setting("list", .record([Setting("of", .expression, required: true, "")]), ""),
-                    ])), ""),
-            Setting("mentions", .list(.record([Setting("user", .text, ""), Setting("group", .text, "")])), ""),
+                    ])), ""), Setting("mentions", .list(.record([Setting("user", .text, ""), Setting("group", .text, "")])), ""),
         ], isMessage: true)
 
     private static let message = Message(
@@ -66,8 +65,7 @@ import YAML
         var random = SeededRandom(seed: 7)
         let pieces = [
             "a", "true", "5", "0x1f", "- ", "# ", ": ", "\n", "\t", " ", "\"", "'", "\\", "é", "\u{202E}", "\u{0}", "\u{FEFF}",
-            "🙂",
-            "|", "~", "${{ x }}", "\r", "\u{85}", "\u{2028}", "{", "[", "&", "*", "!", "%", "@", "null", "=", "<<",
+            "🙂", "|", "~", "${{ x }}", "\r", "\u{85}", "\u{2028}", "{", "[", "&", "*", "!", "%", "@", "null", "=", "<<",
         ]
         func text() -> String {
             (0..<Int.random(in: 0...6, using: &random)).map { _ in pieces.randomElement(using: &random)! }.joined()

@@ -38,8 +38,7 @@ import Testing
     {
         ExplainedDelivery(
             id: "d", rule: "r", occasion: occasion, step: StepPath(index: 0), revision: "1", state: state, action: "log",
-            receiver: "log", content: "x",
-            created: Fixture.start)
+            receiver: "log", content: "x", created: Fixture.start)
     }
 
     @Test func `the verdict says whether the type, the source, a field or a disabled rule prevented the run`() throws {
@@ -167,9 +166,7 @@ import Testing
     @Test func `the verdict names what kept deliveries back`() throws {
         for (state, verdict) in [
             (DeliveryState.done, Explanation.Verdict.ran), (.silenced, .silenced), (.quiet, .quiet), (.shadow, .shadow),
-        ] {
-            #expect(try account("on: task_created") { $0.deliveries = [delivery(state)] }.verdict == verdict)
-        }
+        ] { #expect(try account("on: task_created") { $0.deliveries = [delivery(state)] }.verdict == verdict) }
         #expect(try account("on: task_created\nmode: {canary: 10%}") { $0.deliveries = [delivery(.shadow)] }.verdict == .canary)
     }
 
@@ -327,8 +324,7 @@ import Testing
             "rule: plain\non: task_created\nwhen: task.priority <= \(limit)\ndo: [{log: x}]",
             "rule: once\non: task_created\nwhen: task.priority <= \(limit)\nonce: task.id\ndo: [{log: x}]",
             "rule: throttled\non: task_created\nthrottle: {every: 1h, by: task.id}\ndo: [{log: x}]",
-            "rule: removed\non: task_removed\ndo: [{log: x}]",
-            "rule: other\non: task_created\nfrom: incidents\ndo: [{log: x}]",
+            "rule: removed\non: task_removed\ndo: [{log: x}]", "rule: other\non: task_created\nfrom: incidents\ndo: [{log: x}]",
             "rule: shadow\non: task_created\nmode: shadow\ndo: [{log: x}]",
         ]
         let rules = texts.joined(separator: "\n---\n")
@@ -361,8 +357,7 @@ import Testing
                 "plain": isCreated ? condition ?? .ran : .type,
                 "once": isCreated ? condition ?? (ran.contains(id) ? .once : .ran) : .type,
                 "throttled": isCreated ? (throttled.contains(id) ? .throttled : .ran) : .type,
-                "removed": isCreated ? .type : .ran, "other": isCreated ? .source : .type,
-                "shadow": isCreated ? .shadow : .type,
+                "removed": isCreated ? .type : .ran, "other": isCreated ? .source : .type, "shadow": isCreated ? .shadow : .type,
             ]
             if isCreated, condition == nil { ran.insert(id) }
             if isCreated { throttled.insert(id) }

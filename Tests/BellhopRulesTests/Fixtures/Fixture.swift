@@ -95,8 +95,7 @@ enum Fixture {
                 Setting("text", .text, required: true, "The line."),
                 Setting("level", .oneOf(["debug", "info", "warning", "error"]), default: "info", "How grave."),
                 Setting("file", .path, "The file to write to."),
-                Setting("format", .oneOf(["text", "json"]), "The format of the line."),
-                Setting("fields", .map(.json), "More."),
+                Setting("format", .oneOf(["text", "json"]), "The format of the line."), Setting("fields", .map(.json), "More."),
             ]),
         ActionManifest(
             kind: "webhook", summary: "Calls an address.", receiver: .namedOrAddress,
@@ -113,8 +112,7 @@ enum Fixture {
             kind: "notify", summary: "Sends a message.", receiver: .named,
             arguments: [
                 Setting("to", .list(.name), required: true, "Receivers."), Setting("title", .text, "One line."),
-                Setting("text", .markdown, "More."),
-                Setting("list", list, "Lines."),
+                Setting("text", .markdown, "More."), Setting("list", list, "Lines."),
                 Setting("severity", .oneOf(["info", "warning", "error", "critical"]), "How grave."),
                 Setting("link", .address, "A link."), Setting("fields", .map(.text), "Facts."),
                 Setting(
@@ -127,9 +125,7 @@ enum Fixture {
                 Setting("skip_empty", .boolean, default: "false", "Whether nothing is sent without lines."),
                 Setting(
                     "mentions", .list(.record([Setting("user", .text, "A user."), Setting("group", .text, "A group.")])),
-                    "People."
-                ),
-                Setting("thread", .text, "A thread."), Setting("update", .boolean, default: "false", "Replaces."),
+                    "People."), Setting("thread", .text, "A thread."), Setting("update", .boolean, default: "false", "Replaces."),
                 Setting("resolve", .boolean, default: "false", "Closes."),
             ], isMessage: true, expires: .days(1)),
     ]
@@ -176,8 +172,7 @@ enum Fixture {
 
     static func task(
         _ id: String = "a1", number: String = "INC0010021", title: String = "My computer doesn't work",
-        class className: String = "incident",
-        fields: JSON.Object = [:], labels: JSON.Object = [:]
+        class className: String = "incident", fields: JSON.Object = [:], labels: JSON.Object = [:]
     ) -> Snapshot {
         Snapshot(
             key: TaskKey(id), number: number, title: title, type: "Incident", className: className,
@@ -186,15 +181,13 @@ enum Fixture {
 
     static func event(
         _ type: EventType = .taskCreated, _ task: Snapshot? = task(), source: String = "my-work", data: JSON.Object = [:],
-        id: String = "e1",
-        hop: Int = 0
+        id: String = "e1", hop: Int = 0
     ) -> Event {
         var data = data
         if let task { data["task"] = task.json(source: source) }
         return Event(
             id: Event.ID(id), type: type, source: source, subject: task.map { "acme/\($0.key.text)" } ?? source, time: start,
-            data: data,
-            hop: hop)
+            data: data, hop: hop)
     }
 
     /// A change of a field, as the engine reports it.
@@ -207,9 +200,7 @@ enum Fixture {
     }
 }
 
-extension RuleFile {
-    init(_ path: String, _ text: String) { self.init(path: path, bytes: Array(text.utf8)) }
-}
+extension RuleFile { init(_ path: String, _ text: String) { self.init(path: path, bytes: Array(text.utf8)) } }
 
 extension RuleBook {
     /// Fires the timer of a rule's schedule.

@@ -36,16 +36,13 @@ import Testing
               list: {of: "tasks.filter(t, t.priority == 1)", as: t, item: "${{ t.number }}", max: 3, empty: "None"}
         """
 
-    @Test(arguments: 0..<8)
-    func `a damaged rule file is refused with diagnostics or works, and never crashes`(_ seed: Int) {
+    @Test(arguments: 0..<8) func `a damaged rule file is refused with diagnostics or works, and never crashes`(_ seed: Int) {
         var numbers = Numbers(state: UInt64(seed + 1))
         let whole = Array(Self.text.utf8)
         let pieces: [[UInt8]] = [
             "${{", "}}", "'", "\"", ": ", "- ", "[", "}", "\n", "\t", " #", "&a ", "*a", "!!", "\u{0}", "ä", "|\n", "task.", "((",
             "0",
-        ].map {
-            Array($0.utf8)
-        }
+        ].map { Array($0.utf8) }
         for _ in 0..<60 {
             var bytes = whole
             for _ in 0...numbers.next(3) {

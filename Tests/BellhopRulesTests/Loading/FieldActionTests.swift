@@ -29,8 +29,7 @@ import Testing
     }
 
     private func book(_ step: String, taking actions: [String] = ["update", "create"]) throws(Diagnostics) -> RuleBook {
-        try Fixture.book(
-            "rule: r\non: task_created\nfrom: my-work\ndo:\n  - \(step)\n", in: Self.context(taking: actions))
+        try Fixture.book("rule: r\non: task_created\nfrom: my-work\ndo:\n  - \(step)\n", in: Self.context(taking: actions))
     }
 
     private func problems(_ step: String, taking actions: [String] = ["update", "create"]) -> [String] {
@@ -111,10 +110,8 @@ import Testing
             ])
     }
 
-    @Test(arguments: [true, false])
-    func `a test may expect fields in the short form or the long one`(_ isOpen: Bool) throws {
-        let rules =
-            "rule: r\non: task_created\nfrom: my-work\ndo:\n  - update: {state: 2, assigned_to: \"${{ task.title }}\"}\n"
+    @Test(arguments: [true, false]) func `a test may expect fields in the short form or the long one`(_ isOpen: Bool) throws {
+        let rules = "rule: r\non: task_created\nfrom: my-work\ndo:\n  - update: {state: 2, assigned_to: \"${{ task.title }}\"}\n"
         let tests = """
             tests:
               - name: short

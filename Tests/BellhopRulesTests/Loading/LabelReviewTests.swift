@@ -85,8 +85,7 @@ import Testing
     }
 
     @Test func `a missing label in a text is replaced by the value, without a message`() throws {
-        #expect(
-            try Self.findings("on: task_created\ndo: [{log: '${{ label(\"state\") }}'}]") == [])
+        #expect(try Self.findings("on: task_created\ndo: [{log: '${{ label(\"state\") }}'}]") == [])
         #expect(
             try Self.findings("on: task_created\ndo: [{log: '${{ task.labels.state }}'}]").map { $0.prefix(9) } == ["no-labels"])
     }

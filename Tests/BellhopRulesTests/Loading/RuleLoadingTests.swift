@@ -48,15 +48,11 @@ import Testing
 
     @Test func `files loaded in parallel give the same rules and problems in the same order`() async throws {
         func file(_ number: Int, when: String, name: String? = nil) -> RuleFile {
-            RuleFile(
-                "rules/\(number).yaml", "rule: \(name ?? "r\(number)")\non: task_created\nwhen: \(when)\ndo: [{log: x}]\n")
+            RuleFile("rules/\(number).yaml", "rule: \(name ?? "r\(number)")\non: task_created\nwhen: \(when)\ndo: [{log: x}]\n")
         }
         let context = Fixture.context()
         let fine = (0..<200).map { file($0, when: $0 % 7 == 0 ? "task.priority != 4" : "task.priority == \($0)") }
-        let (book, other) = (
-            try RuleBook.load(fine, context: context),
-            try await RuleBook.loadInParallel(fine, context: context)
-        )
+        let (book, other) = (try RuleBook.load(fine, context: context), try await RuleBook.loadInParallel(fine, context: context))
         #expect(book.rules == other.rules)
         #expect(book.warnings == other.warnings)
         #expect(book.warnings.count == 29)

@@ -10,8 +10,7 @@ import Testing
     private static let morning = Fixture.start + .seconds(22 * 3600)
 
     private static func entry(_ hours: String, then: QuietTime.Then = .hold, except: String? = nil) throws -> QuietEntry {
-        QuietEntry(
-            QuietTime(.during(WorkCalendar(zone: .utc, hours: try HoursWindow.list(hours))), then: then), except: except)
+        QuietEntry(QuietTime(.during(WorkCalendar(zone: .utc, hours: try HoursWindow.list(hours))), then: then), except: except)
     }
 
     private static func book(_ rest: String, ops: QuietEntry? = nil, resolves: Bool = false) throws -> RuleBook {
@@ -183,8 +182,7 @@ import Testing
             id: "s1", when: "task.number == 'INC3' && event.type == 'task_created'", starts: Self.morning,
             ends: Self.morning + .seconds(60))
         let event = StoredEvent(sequence: 3, event: Fixture.event(.taskCreated, tasks[2]))
-        let release = book.release(
-            held, ReleaseFacts(events: [3: event]), silences: book.silences([silence]), at: Self.morning)
+        let release = book.release(held, ReleaseFacts(events: [3: event]), silences: book.silences([silence]), at: Self.morning)
         let later = Self.morning + .seconds(7200)
         #expect(treatments(release) == [.held(until: later), .sent, .silenced(by: "s1"), .held(until: later)])
         let dropping = try Self.book(Self.night + Self.notify, ops: try Self.entry("07:00-09:00", then: .drop))

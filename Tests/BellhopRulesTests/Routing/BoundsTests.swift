@@ -15,9 +15,7 @@ import Testing
     }
 
     private static func events(_ count: Int) -> [StoredEvent] {
-        (0..<count).map { number in
-            StoredEvent(sequence: Int64(number + 1), event: Fixture.event(id: "e\(number)"))
-        }
+        (0..<count).map { number in StoredEvent(sequence: Int64(number + 1), event: Fixture.event(id: "e\(number)")) }
     }
 
     private static func routing(_ rules: String, events: [StoredEvent], tasks: [Scope.ID: [Snapshot]] = [:]) throws -> Routing {

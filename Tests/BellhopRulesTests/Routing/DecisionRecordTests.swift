@@ -26,8 +26,7 @@ import Testing
         let both = ["event/1 condition_failed 1 \(error)", "event/2 condition_failed 2 \(error)"]
         #expect(try records("when: 1 / int(task.number.size() - task.number.size()) == 1") == both)
         #expect(
-            try records(
-                "when: 1 / int(task.number.size() - task.number.size()) == 1 && now > timestamp('2020-01-01T00:00:00Z')")
+            try records("when: 1 / int(task.number.size() - task.number.size()) == 1 && now > timestamp('2020-01-01T00:00:00Z')")
                 == both)
         let key = try records("from: my-work\nonce: task.due_date", [Fixture.event(id: "1")])
         #expect(key == [#"event/1 key_failed 1 {"error":"`once` has no value"}"#])
@@ -38,8 +37,7 @@ import Testing
     }
 
     @Test func `a budget that stops a step is recorded`() throws {
-        #expect(
-            try records("limit: 1/h", do: "[{comment: x}]") == [#"event/2 budget 1 {"step":"0","task":"acme/a1"}"#])
+        #expect(try records("limit: 1/h", do: "[{comment: x}]") == [#"event/2 budget 1 {"step":"0","task":"acme/a1"}"#])
     }
 
     @Test func `a plain condition, a trigger and the condition of a step leave no record`() throws {
@@ -53,8 +51,7 @@ import Testing
         let count = "count: {at_least: 2, within: 1h}"
         let steps = "[{log: x, if: task.priority == 1}, {log: y, name: second, if: task.priority < 2}]"
         let found = try records(count, do: steps).filter { !$0.contains("counting") && !$0.contains("used_up") }
-        let reasons =
-            #""`if` of step 0 (`log`) is false","`if` of step second (`log`) is unknown, because a part of it is null""#
+        let reasons = #""`if` of step 0 (`log`) is false","`if` of step second (`log`) is unknown, because a part of it is null""#
         #expect(found == [#"event/2 no_step 1 {"left_out":[\#(reasons)]}"#])
         #expect(try records(count, do: "[{log: x}]").allSatisfy { !$0.contains("no_step") })
     }

@@ -60,8 +60,7 @@ import Testing
         #expect(routing.events.count == 1)
         #expect(event.type == Self.outage && event.source == "r" && event.subject == "acme/a1" && event.time == Fixture.start)
         #expect(event.hop == 2 && event.cause == Event.ID("e1"))
-        #expect(
-            event.data == ["name": "No <b>mail</b>", "level": 1, "urgent": true, "facts": ["a": [1]]], "\(event.data)")
+        #expect(event.data == ["name": "No <b>mail</b>", "level": 1, "urgent": true, "facts": ["a": [1]]], "\(event.data)")
         let delivery = try #require(routing.deliveries.first)
         #expect(delivery.initial == .done(Receipt("event outage \(event.id.text.prefix(12))", reference: event.id.text)))
         #expect(delivery.id.receiver == "emit")
@@ -160,9 +159,7 @@ import Testing
         func problems(_ condition: String) -> [String] {
             do throws(Diagnostics) {
                 return try Self.book("rule: r\non: outage\nwhen: \(condition)\ndo: [{log: x}]").warnings.map(\.message)
-            } catch {
-                return error.all.map(\.message)
-            }
+            } catch { return error.all.map(\.message) }
         }
         #expect(problems("event.data.level > 2") == [])
         #expect(problems("event.data.levle > 2") == ["`event.data` of `outage` has no `levle`"])

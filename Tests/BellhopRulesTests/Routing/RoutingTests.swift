@@ -120,9 +120,7 @@ import Testing
         var state: RuleState = [:]
         state.apply(first.state)
         #expect(texts(book.route([Self.number(4, id: "a"), Self.number(5, id: "c")], state: state)) == ["INC5"])
-        let runs = ["event/e1", "event/e3"].map { run -> JSON in
-            .string("\(Fixture.start.microseconds) \(run)")
-        }
+        let runs = ["event/e1", "event/e3"].map { run -> JSON in .string("\(Fixture.start.microseconds) \(run)") }
         #expect(first.state.map(\.change) == runs.map { .set($0, expires: nil) })
         #expect(first.state.map(\.expected) == [.absent, .absent])
     }
@@ -217,8 +215,7 @@ import Testing
             Self.number(1, id: "a", fields: ["priority": 1, "state": 2]),
             Self.number(2, id: "b", fields: ["state": 2, "urgency": 7, "priority": 1]),
             Self.number(3, id: "c", fields: ["urgency": 1, "priority": 2, "state": 2]),
-            Self.number(4, id: "d", fields: ["urgency": 1, "state": 2]),
-            Self.number(5, id: "e"),
+            Self.number(4, id: "d", fields: ["urgency": 1, "state": 2]), Self.number(5, id: "e"),
             Self.number(6, id: "f", fields: ["state": 3, "priority": 1]),
             Self.number(7, id: "g", fields: ["priority": 1, "state": 2]),
         ]

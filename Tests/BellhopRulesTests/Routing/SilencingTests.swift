@@ -15,8 +15,7 @@ import Testing
         """
 
     private static func silence(_ when: String? = nil, rules: [String] = [], writes: Bool = false) -> Silence {
-        Silence(
-            id: "s1", when: when, rules: rules, starts: Fixture.start, ends: Fixture.start + .seconds(60), writes: writes)
+        Silence(id: "s1", when: when, rules: rules, starts: Fixture.start, ends: Fixture.start + .seconds(60), writes: writes)
     }
 
     private func states(
@@ -33,8 +32,7 @@ import Testing
     }
 
     @Test func `a silence of writes keeps both back`() throws {
-        #expect(
-            states(try Self.book(Self.both), Self.silence(writes: true)) == [.silenced(by: "s1"), .silenced(by: "s1")])
+        #expect(states(try Self.book(Self.both), Self.silence(writes: true)) == [.silenced(by: "s1"), .silenced(by: "s1")])
     }
 
     @Test func `a silence keeps nothing back from its end on`() throws {
@@ -51,8 +49,7 @@ import Testing
     ])
     func `the condition of a silence reads the names of the run`(_ when: String, _ isSilenced: Bool) throws {
         let event = Fixture.event(.taskCreated, Fixture.task(number: "INC1", fields: ["priority": .null]))
-        #expect(
-            states(try Self.book(Self.both), Self.silence(when), event)[0] == (isSilenced ? .silenced(by: "s1") : .available))
+        #expect(states(try Self.book(Self.both), Self.silence(when), event)[0] == (isSilenced ? .silenced(by: "s1") : .available))
     }
 
     @Test func `a message without a task is not silenced by a condition about tasks`() throws {
@@ -136,8 +133,6 @@ import Testing
         do throws(Diagnostics) {
             _ = try Fixture.book("rule: r\non: task_created\nmode: {canary: \(text)}\ndo: [{log: x}]")
             Issue.record("it was accepted")
-        } catch {
-            #expect(error.all.map(\.message) == [message])
-        }
+        } catch { #expect(error.all.map(\.message) == [message]) }
     }
 }

@@ -77,8 +77,7 @@ import Testing
 
     @Test func `a rule without tests has no coverage`() throws {
         let other = RuleFile("rules/other.yaml", "rule: o\non: task_created\ndo: [{comment: x}]")
-        let found = try coverage(
-            "on: task_created\ndo: [{comment: x}]", [Self.created(priority: 1)], untested: [other])
+        let found = try coverage("on: task_created\ndo: [{comment: x}]", [Self.created(priority: 1)], untested: [other])
         #expect(found.files.map(\.path) == ["rules/other.yaml", "rules/r.yaml"])
         #expect(found.files.map(\.percent) == [0, 100])
         #expect((found.covered, found.all, found.percent) == (2, 4, 50))

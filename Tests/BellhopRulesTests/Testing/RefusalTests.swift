@@ -105,8 +105,7 @@ import Testing
 
     @Test func `only limits a test to some rules, and an unknown rule is refused with a suggestion`() throws {
         let files = [
-            RuleFile(
-                "rules/a.yaml", "rule: a\non: task_created\ndo: [{log: a}]\n---\nrule: b\non: task_created\ndo: [{log: b}]")
+            RuleFile("rules/a.yaml", "rule: a\non: task_created\ndo: [{log: a}]\n---\nrule: b\non: task_created\ndo: [{log: b}]")
         ]
         func problems(_ only: String) throws -> [String] {
             let text = """
@@ -118,8 +117,7 @@ import Testing
                     expect: [log: a]
                 """
             let test = RuleFile("rules/x.test.yaml", text)
-            return try RuleTests.run([test], rules: files, context: Fixture.context()).flatMap(\.problems).map(
-                \.message)
+            return try RuleTests.run([test], rules: files, context: Fixture.context()).flatMap(\.problems).map(\.message)
         }
         #expect(try problems("a") == [])
         #expect(try problems("[a, b]").count == 1)

@@ -63,8 +63,7 @@ import Testing
         let grouped = Self.rule("group: {wait: 1h}", on: "task_created")
         let given = "    given:\n" + Self.created("a") + "      - down: 3h\n" + Self.created("b") + "      - wait: 5h\n"
         #expect(
-            problems(
-                grouped, given + "    expect: [after: 3h, {notify: {title: a}}, after: 4h, {notify: {title: b}}]\n") == [])
+            problems(grouped, given + "    expect: [after: 3h, {notify: {title: a}}, after: 4h, {notify: {title: b}}]\n") == [])
         let hourly = "rule: r\non: {every: 1h, missed: MISSED}\ndo: [{notify: {to: ops, title: tick}}]"
         let down = "    given: [down: 3h, wait: 3h]\n"
         let one = "    expect: [after: 3h, {notify: {title: tick}}]\n"

@@ -28,8 +28,7 @@ import Testing
     @Test func `the tests of the shipped rules pass with and without a configuration`() throws {
         let files = try Self.files()
         for isOpen in [true, false] {
-            let results = try RuleTests.run(
-                files.filter(\.isTest), rules: files, context: Fixture.context(isOpen: isOpen))
+            let results = try RuleTests.run(files.filter(\.isTest), rules: files, context: Fixture.context(isOpen: isOpen))
             #expect(results.count == 32)
             #expect(results.flatMap(\.problems).map { $0.rendered() } == [])
         }
@@ -37,8 +36,7 @@ import Testing
 
     @Test func `the shipped rules do the same if the agent restarts between any two steps of their tests`() throws {
         let files = try Self.files()
-        let results = try RuleTests.run(
-            files.filter(\.isTest), rules: files, context: Fixture.context(), restarts: true)
+        let results = try RuleTests.run(files.filter(\.isTest), rules: files, context: Fixture.context(), restarts: true)
         #expect(results.count == 32)
         #expect(results.flatMap(\.problems).map { $0.rendered() } == [])
     }

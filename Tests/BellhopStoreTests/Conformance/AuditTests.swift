@@ -30,8 +30,7 @@ import Testing
         }
         try await bench.store.start(.only, at: bench.now)
         let rows = try await Self.entries(bench)
-        #expect(
-            rows.map { $0["outcome"]?.asString } == ["done", "retry", "postponed", "paused", "dead", "held", "interrupted"])
+        #expect(rows.map { $0["outcome"]?.asString } == ["done", "retry", "postponed", "paused", "dead", "held", "interrupted"])
         #expect(rows.map { $0["to"]?.asString } == (1...7).map { "\($0)" })
         #expect(rows.allSatisfy { $0["attempt"] == 1 && $0["action"] == "comment" && $0["kind"] == "attempt" })
         #expect(rows[0]["delivery"]?.asString == claims[0].delivery.id.text)

@@ -82,8 +82,7 @@ import Testing
         let key = StateKey(rule: "rule", kind: .once, key: "INC1001")
         try await bench.store.route(
             Routing(
-                routed: [sequence], deliveries: [Sample.delivery(1)],
-                state: [StateWrite(key, .set(["at": 6], expires: nil))],
+                routed: [sequence], deliveries: [Sample.delivery(1)], state: [StateWrite(key, .set(["at": 6], expires: nil))],
                 events: [Sample.event(2, type: .deliveryDead)],
                 tallies: [RuleTally(rule: "rule", runs: 1, errors: 2, lastError: "no such field", at: bench.now)]))
         #expect(try await bench.store.unrouted(limit: 9).map(\.event.type) == [.deliveryDead])

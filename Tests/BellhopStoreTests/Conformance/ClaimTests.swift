@@ -35,8 +35,7 @@ import Testing
         #expect(rest.waiting.isEmpty)
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `due deliveries are claimed once`(_ kind: StoreUnderTest) async throws {
+    @Test(arguments: StoreUnderTest.allCases) func `due deliveries are claimed once`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         var later = Sample.delivery(2)
         later.runAt = bench.after(30)
@@ -112,8 +111,7 @@ import Testing
         #expect(rest == [deliveries[5], deliveries[4], deliveries[2], deliveries[1]])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a retry knows the earlier attempts`(_ kind: StoreUnderTest) async throws {
+    @Test(arguments: StoreUnderTest.allCases) func `a retry knows the earlier attempts`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1)]))
         let start = bench.now
@@ -218,7 +216,6 @@ import Testing
                 Sample.subject(1): [OwnWrite(hop: 1)], Sample.subject(2): [OwnWrite(hop: 3)],
             ])
         #expect(try await bench.claim().map(\.delivery.hop) == [2])
-        #expect(
-            try await bench.store.writes(to: subjects, since: bench.after(1)) == [Sample.subject(1): [OwnWrite(hop: 2)]])
+        #expect(try await bench.store.writes(to: subjects, since: bench.after(1)) == [Sample.subject(1): [OwnWrite(hop: 2)]])
     }
 }

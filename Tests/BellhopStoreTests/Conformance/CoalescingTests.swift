@@ -69,8 +69,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `other actions, messages with a thread and possibly sent messages are not coalesced`(_ kind: StoreUnderTest)
-        async throws
+    func `other actions, messages with a thread and possibly sent messages are not coalesced`(_ kind: StoreUnderTest) async throws
     {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [Self.message(1)]))

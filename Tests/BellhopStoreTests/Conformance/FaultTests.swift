@@ -93,9 +93,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
             }, run: { try await $0.store.start(.only, at: $0.now) }),
         Operation(
             testDescription: "apply", prepare: enqueued,
-            run: { bench in
-                try await bench.store.apply(.drop, to: (1...6).map { Sample.delivery($0).id }, at: bench.now)
-            }),
+            run: { bench in try await bench.store.apply(.drop, to: (1...6).map { Sample.delivery($0).id }, at: bench.now) }),
         Operation(testDescription: "route with waiting", run: following),
         Operation(
             testDescription: "finish before waiting",
@@ -151,16 +149,13 @@ struct Operation: Sendable, CustomTestStringConvertible {
             testDescription: "turn silences", prepare: { try await $0.store.add(silence, at: $0.now) },
             run: { bench in
                 let entry = SilenceEntry(
-                    Silence(starts: bench.now, ends: bench.now),
-                    times: .once(starts: bench.now, ends: bench.after(900)))
+                    Silence(starts: bench.now, ends: bench.now), times: .once(starts: bench.now, ends: bench.after(900)))
                 _ = try await bench.store.beginAndEndSilences([entry], at: silence.ends)
             }),
         Operation(
             testDescription: "end a silence", prepare: { try await $0.store.add(silence, at: $0.now) },
             run: { _ = try await $0.store.endSilence(silence.id, at: $0.now) }),
-        Operation(
-            testDescription: "pause a rule",
-            run: { try await $0.store.pause(Pause(.rule("a"), since: $0.now, why: "x")) }),
+        Operation(testDescription: "pause a rule", run: { try await $0.store.pause(Pause(.rule("a"), since: $0.now, why: "x")) }),
         Operation(
             testDescription: "resume a rule",
             prepare: { bench in

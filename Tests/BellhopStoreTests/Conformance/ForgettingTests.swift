@@ -110,8 +110,7 @@ import Testing
         let gone = StateWrite(Self.key(.hold, "x"), .set(["subject": "test/a1"], expires: nil))
         try await bench.store.route(Routing(state: [gone]))
         #expect(
-            try await bench.store.tasks(named: "test/a1")
-                == [NamedTask(subject: "test/a1", key: "a1", number: "", title: "")])
+            try await bench.store.tasks(named: "test/a1") == [NamedTask(subject: "test/a1", key: "a1", number: "", title: "")])
     }
 
     @Test(arguments: StoreUnderTest.allCases)

@@ -21,9 +21,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `keys beyond the limit are dropped and counted, the least recently written first`(
-        _ kind: StoreUnderTest
-    ) async throws {
+    func `keys beyond the limit are dropped and counted, the least recently written first`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await bench.store.register([rule(3)], at: bench.now)
         for (second, key) in ["a", "b", "c", "a"].enumerated() {

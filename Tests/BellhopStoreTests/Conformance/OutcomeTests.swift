@@ -16,8 +16,7 @@ import Testing
 }
 
 @Suite struct `Outcomes of deliveries` {
-    @Test(arguments: StoreUnderTest.allCases)
-    func `a lost lease refuses the outcome`(_ kind: StoreUnderTest) async throws {
+    @Test(arguments: StoreUnderTest.allCases) func `a lost lease refuses the outcome`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1)]))
         let claim = try await bench.claim()[0]

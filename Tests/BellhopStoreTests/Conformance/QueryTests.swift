@@ -145,8 +145,7 @@ import Testing
         #expect(try await found(DeliveryQuery(event: Sample.event(1).id)) == [deliveries[0]])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `notes can be stored, read and deleted`(_ kind: StoreUnderTest) async throws {
+    @Test(arguments: StoreUnderTest.allCases) func `notes can be stored, read and deleted`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         #expect(try await bench.store.note("a") == nil)
         try await bench.store.setNote("a", to: ["refused": true])

@@ -54,17 +54,14 @@ import Testing
         let held = try await bench.store.released(at: bench.now)
         let joined = Delivery.coalescing(
             Message(title: [.text("2 messages were kept back")]), insteadOf: held[0].delivery, expires: bench.after(86_400),
-            hop: 0,
-            at: bench.now)
+            hop: 0, at: bench.now)
         let later = bench.after(600)
         let release = MessageRelease(
             Array(
                 zip(
                     held,
-                    [
-                        .joined, .joined, .silenced(by: silence.id), .dropped(Failure(.quiet, .giveUp, "no")),
-                        .held(until: later),
-                    ] as [MessageRelease.Treatment])), joined: joined, at: bench.now)
+                    [.joined, .joined, .silenced(by: silence.id), .dropped(Failure(.quiet, .giveUp, "no")), .held(until: later)]
+                        as [MessageRelease.Treatment])), joined: joined, at: bench.now)
         #expect(try await bench.store.release(release))
         #expect(try await !bench.store.release(release))
         #expect(try await bench.states() == [.joined, .joined, .silenced, .dropped, .quiet, .available])
@@ -107,8 +104,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a message after a step with on_error stop waits for it, and is dropped if it dies`(_ kind: StoreUnderTest)
-        async throws
+    func `a message after a step with on_error stop waits for it, and is dropped if it dies`(_ kind: StoreUnderTest) async throws
     {
         for isFine in [true, false] {
             let bench = try kind.make()

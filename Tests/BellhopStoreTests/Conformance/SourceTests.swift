@@ -92,8 +92,7 @@ import Testing
         #expect(known.map(\.key) == [Sample.key(2), Sample.key(1)])
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `scopes do not share tasks`(_ kind: StoreUnderTest) async throws {
+    @Test(arguments: StoreUnderTest.allCases) func `scopes do not share tasks`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         var other = Sample.scope
         other.user = "bob"

@@ -57,8 +57,7 @@ import Testing
                 let before = try await bench.tested.dump()
                 var routing = Routing(
                     routed: [1], deliveries: [Sample.delivery(1)],
-                    state: [set(key.at("new"), true), StateWrite(key, change, expecting: expected)],
-                    events: [Sample.event(2)])
+                    state: [set(key.at("new"), true), StateWrite(key, change, expecting: expected)], events: [Sample.event(2)])
                 #expect(try await bench.store.route(routing) == .conflict(.state(key)))
                 #expect(try await bench.tested.dump() == before)
                 routing.state[1].expected = .value(1)

@@ -11,9 +11,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a pause that many attempts cause is stored once, with its event and its message`(_ kind: StoreUnderTest)
-        async throws
-    {
+    func `a pause that many attempts cause is stored once, with its event and its message`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: (1...3).map { Sample.delivery($0) }))
         let claims = try await bench.claim()
@@ -123,10 +121,7 @@ import Testing
             seen.formUnion(claimed.claims.map(\.delivery.id))
             last = claimed.lastRules["chat"] ?? ""
         }
-        #expect(
-            rules == [
-                "alone", "busy", "calm", "busy", "calm", "busy", "calm", "busy", "busy", "busy", "busy", "busy",
-            ])
+        #expect(rules == ["alone", "busy", "calm", "busy", "calm", "busy", "calm", "busy", "busy", "busy", "busy", "busy"])
         #expect(seen.count == 12)
     }
 
@@ -134,8 +129,7 @@ import Testing
     func `a claim uses all its room while deliveries are due`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(
-            Routing(
-                deliveries: (1...40).map { Sample.delivery($0, rule: $0 <= 38 ? "busy" : "calm \($0)") }))
+            Routing(deliveries: (1...40).map { Sample.delivery($0, rule: $0 <= 38 ? "busy" : "calm \($0)") }))
         let claimed = try await bench.store.claim(
             limit: 30, quotas: ["chat": ClaimQuota(attempts: 30)], others: 0, by: .only, until: bench.after(60), at: bench.now)
         #expect(claimed.claims.count == 30)

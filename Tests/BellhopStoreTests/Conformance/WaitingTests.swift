@@ -124,8 +124,7 @@ import Testing
         try await enqueue(bench, Sample.delivery(9, after: [5]), Sample.delivery(5), Sample.delivery(2, after: [6]))
         #expect(try await claimed(bench) == ids(9))
         _ = try await bench.store.apply(.retry, to: ids(1), at: bench.now)
-        #expect(
-            try await bench.states() == [.available, .waiting, .waiting, .shadow, .done, .done, .shadow, .dead, .running])
+        #expect(try await bench.states() == [.available, .waiting, .waiting, .shadow, .done, .done, .shadow, .dead, .running])
     }
 
     @Test(arguments: StoreUnderTest.allCases)
@@ -190,8 +189,7 @@ import Testing
         #expect(try await bench.store.nextDue(excluding: []) == bench.after(60))
     }
 
-    @Test(arguments: StoreUnderTest.allCases)
-    func `deleting a delivery deletes its waits`(_ kind: StoreUnderTest) async throws {
+    @Test(arguments: StoreUnderTest.allCases) func `deleting a delivery deletes its waits`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await enqueue(
             bench, Sample.delivery(1), Sample.delivery(2), Sample.delivery(3, after: [1, 2]), Sample.delivery(4, after: [3]))

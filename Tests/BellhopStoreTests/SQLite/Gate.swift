@@ -20,13 +20,9 @@ final class Gate: Sendable {
 
 extension SQLiteUnderTest {
     /// A write that lasts until the gate opens.
-    func block(with gate: Gate) async throws {
-        try await sqlite.write { _ in gate.pass() }
-    }
+    func block(with gate: Gate) async throws { try await sqlite.write { _ in gate.pass() } }
 
-    func waitUntilBlocked(_ gate: Gate) async throws {
-        while !gate.isEntered { await Task.yield() }
-    }
+    func waitUntilBlocked(_ gate: Gate) async throws { while !gate.isEntered { await Task.yield() } }
 
     /// Returns once this many callers wait for the transaction after this one.
     func waitForWriters(_ count: Int) async {

@@ -82,9 +82,7 @@ import Testing
                     group.addTask {
                         do {
                             return (number, try await bench.store.append([Sample.event(number), Sample.event(number + 10)]) == 2)
-                        } catch {
-                            return (number, false)
-                        }
+                        } catch { return (number, false) }
                     }
                 }
                 await bench.waitForWriters(4)

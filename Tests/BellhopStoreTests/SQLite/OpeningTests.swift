@@ -20,9 +20,7 @@ import Testing
         do {
             try work()
             return nil
-        } catch {
-            return error as? StoreError
-        }
+        } catch { return error as? StoreError }
     }
 
     /// Creates a store with one event and closes it.
@@ -32,9 +30,7 @@ import Testing
         try await store.close()
     }
 
-    private func execute(_ sql: String) throws {
-        try Database(path: path, .writing).execute(sql)
-    }
+    private func execute(_ sql: String) throws { try Database(path: path, .writing).execute(sql) }
 
     private func text(_ sql: String, _ session: Session) throws -> String {
         var statement = try session.prepare(sql)

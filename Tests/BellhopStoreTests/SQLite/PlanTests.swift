@@ -228,16 +228,12 @@ import Testing
         #expect(upcoming.map(\.subject) == (0..<10).map { "test/\(100_000 - $0)" })
         #expect(upcoming.map(\.timer.due) == (0..<10).map { Sample.now + .seconds($0 + 60) })
         #expect(many.status.laterWaits == StoreStatus.WaitStatus.most + 1 - 10)
-        #expect(
-            many.status.waits == [StoreStatus.WaitStatus(rule: "rule", part: .hold, count: StoreStatus.WaitStatus.most + 1)])
+        #expect(many.status.waits == [StoreStatus.WaitStatus(rule: "rule", part: .hold, count: StoreStatus.WaitStatus.most + 1)])
         // The schedule's time is known all the same.
         #expect(many.status.rules.map(\.nextDue) == [Sample.now + .seconds(5)])
         let small = try await status(waiting: 25).status
         #expect(small.laterWaits == 15)
-        #expect(
-            small.waits == [
-                StoreStatus.WaitStatus(rule: "rule", part: .hold, count: 25, next: Sample.now + .seconds(60))
-            ])
+        #expect(small.waits == [StoreStatus.WaitStatus(rule: "rule", part: .hold, count: 25, next: Sample.now + .seconds(60))])
     }
 }
 

@@ -85,6 +85,4 @@ struct SQLiteUnderTest: TestedStore {
     func stopFailing() -> Bool { faults.stop().failed }
 }
 
-extension TemporaryFolder {
-    func file(_ name: String) -> String { path + "/" + name }
-}
+extension TemporaryFolder { func file(_ name: String) -> String { path + "/" + name } }

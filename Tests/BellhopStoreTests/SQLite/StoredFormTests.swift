@@ -6,8 +6,7 @@ import Testing
 @Suite struct `The stored form of deliveries` {
     static let messages = [Message(title: []), Sample.message]
 
-    @Test(arguments: messages)
-    func `a message is equal after storing and reading`(_ message: Message) throws {
+    @Test(arguments: messages) func `a message is equal after storing and reading`(_ message: Message) throws {
         #expect(try Message(stored: JSON.parse(message.stored.encoded())) == message)
     }
 
@@ -27,8 +26,7 @@ import Testing
         for message in Self.messages {
             for initial in [
                 Delivery.InitialState.available, .shadow, .silenced(by: "s1"), .dead(Sample.failure), .quiet(Delivery.KeptBack()),
-                .quiet(Delivery.KeptBack(task: Sample.snapshot(1), event: 3)),
-                .dropped(Failure(.quiet, .giveUp, "It is quiet.")),
+                .quiet(Delivery.KeptBack(task: Sample.snapshot(1), event: 3)), .dropped(Failure(.quiet, .giveUp, "It is quiet.")),
                 .done(Receipt("event x", reference: "e1")), .done(Receipt("not sent")),
             ] {
                 var delivery = Sample.delivery(1, initial: initial)
@@ -102,9 +100,7 @@ import Testing
             source: "tasks", key: TaskKey("k"), number: "INC1", title: "t", className: "incident", url: "https://a/b",
             subject: "https://a/k")
         delivery.retry = RetryPolicy(attempts: 8, base: .seconds(2), cap: .seconds(600))
-        delivery.after = [
-            Delivery.ID(occasion: Occasion.ID("event/e"), rule: "rule", step: StepPath("0"), receiver: "chat")
-        ]
+        delivery.after = [Delivery.ID(occasion: Occasion.ID("event/e"), rule: "rule", step: StepPath("0"), receiver: "chat")]
         #expect(body == DeliveryBody(delivery))
         let least = try DeliveryBody(
             stored: JSON.parse(Array(#"{"v":1,"revision":"r1","retry":[8,1,2],"values":{},"later":1}"#.utf8)))
@@ -137,8 +133,7 @@ import Testing
         #expect(
             try failure(#"{"reason":"timeout","message":"It hung.","remedy":"retry","after":7000000}"#)
                 == Failure(.timeout, .retry(after: .seconds(7)), "It hung."))
-        #expect(
-            try failure(#"{"reason":"throttled","message":"429","remedy":"rest"}"#) == Failure(.throttled, .rest(nil), "429"))
+        #expect(try failure(#"{"reason":"throttled","message":"429","remedy":"rest"}"#) == Failure(.throttled, .rest(nil), "429"))
         #expect(try failure(#"{"reason":"of later","message":"m","remedy":"of later"}"#) == Failure(.refused, .giveUp, "m"))
         func health(_ text: String) throws -> SourceHealth { SourceHealth(stored: try JSON.parse(Array(text.utf8))) }
         let text = """

@@ -7,8 +7,7 @@ import Testing
 
 @Suite struct `The task cache` {
     /// Polls in which tasks come, change, leave and return; some of them by another process.
-    @Test(arguments: 0..<20)
-    func `the cached tasks equal the stored ones after random polls`(_ seed: UInt64) async throws {
+    @Test(arguments: 0..<20) func `the cached tasks equal the stored ones after random polls`(_ seed: UInt64) async throws {
         let tested = try SQLiteUnderTest(.onDisk)
         let store = tested.store
         var random = SeededRandom(seed: seed)

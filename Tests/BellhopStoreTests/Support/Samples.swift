@@ -78,8 +78,7 @@ enum Sample {
             id: Delivery.ID(
                 occasion: Occasion.event(event(number).id).id, rule: rule, step: StepPath(index: 0), receiver: receiver),
             revision: "r1", action: action, effect: effects[action], arguments: .values(["text": .string("number \(number)")]),
-            task: reference(number),
-            lane: lane ?? "lane \(number)", createdAt: time, hop: hop, after: after.map { delivery($0).id },
-            initial: initial)
+            task: reference(number), lane: lane ?? "lane \(number)", createdAt: time, hop: hop,
+            after: after.map { delivery($0).id }, initial: initial)
     }
 }

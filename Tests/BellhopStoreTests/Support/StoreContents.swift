@@ -68,8 +68,7 @@ struct StoreContents: Hashable {
             Routing(
                 routed: [1, 2], deliveries: deliveries,
                 state: [
-                    StateWrite(stateKeys[0], .set(true, expires: nil)),
-                    StateWrite(stateKeys[1], .set(.int(5), expires: later)),
+                    StateWrite(stateKeys[0], .set(true, expires: nil)), StateWrite(stateKeys[1], .set(.int(5), expires: later)),
                     StateWrite(stateKeys[2].at("1"), .set(.int(5), expires: later)),
                     StateWrite(stateKeys[2].at("2"), .set(.int(6), expires: later)),
                 ],
@@ -89,10 +88,9 @@ struct StoreContents: Hashable {
         let nexts: [RetryPolicy.Next] = [
             .done(
                 Receipt(
-                    "201, work note", reference: "entry", conversation: ConversationChange("INC1", firstMessage: ["ts": "1.5"]))
-            ), .done(Receipt("201", reference: Sample.subject(9))),
-            .retry(at: later, Sample.failure), .dead(Sample.failure), .held(Sample.failure), .postponed(Sample.failure),
-            .paused(Sample.failure, until: later),
+                    "201, work note", reference: "entry", conversation: ConversationChange("INC1", firstMessage: ["ts": "1.5"]))),
+            .done(Receipt("201", reference: Sample.subject(9))), .retry(at: later, Sample.failure), .dead(Sample.failure),
+            .held(Sample.failure), .postponed(Sample.failure), .paused(Sample.failure, until: later),
         ]
         let rest = ReceiverStop(receiver: "6", cause: .rest, since: Sample.now, until: later, interval: .seconds(2), why: "429")
         let claims = try await store.claim(limit: nexts.count + 1, excluding: [], until: later, at: Sample.now)
@@ -108,8 +106,7 @@ struct StoreContents: Hashable {
         try await store.add(silence, at: Sample.now)
         try await store.route(Routing(deliveries: [Sample.delivery(12, initial: .silenced(by: "s1"))]))
         try await store.pause(Pause(.rule("off"), since: Sample.now, why: "noisy"))
-        try await store.replay(
-            Array(try await store.events(EventQuery(limit: 1))), rule: "rule", isForced: true, at: Sample.now)
+        try await store.replay(Array(try await store.events(EventQuery(limit: 1))), rule: "rule", isForced: true, at: Sample.now)
         try await store.setNote("note", to: ["refused": ["once", 2, 1.5, false, .null]])
     }
 

@@ -20,8 +20,7 @@ enum Secrets {
     static func environment(address: String, password: String = password) -> [String: String] {
         [
             "PASSWORD": password, "CHAT_URL": "\(address)/hooks/ops/\(chatPath)",
-            "HOOK_URL": "\(address)/webhook/hook?token=\(hookToken)", "SIGNING": signing,
-            "CLIENT_SECRET": clientSecret,
+            "HOOK_URL": "\(address)/webhook/hook?token=\(hookToken)", "SIGNING": signing, "CLIENT_SECRET": clientSecret,
         ]
     }
 

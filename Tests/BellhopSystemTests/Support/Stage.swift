@@ -93,8 +93,7 @@ struct Stage: Sendable {
 
     /// All deliveries, or those in the given states.
     func deliveries(_ states: String...) async throws -> [JSON] {
-        let program = try start(
-            ["deliveries", "--json", "--limit", "1000000"] + states.flatMap { ["--state", $0] })
+        let program = try start(["deliveries", "--json", "--limit", "1000000"] + states.flatMap { ["--state", $0] })
         let ended = await program.end()
         try #require(ended.code == 0, "\(ended.errors)")
         return try ended.output.split(separator: "\n").map { try JSON.parse(String($0)) }

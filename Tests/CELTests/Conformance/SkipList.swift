@@ -53,8 +53,6 @@ enum SkipList {
     ]
 
     static func contains(_ test: String) -> Bool {
-        entries.contains { pattern, _ in
-            pattern.last == "*" ? test.hasPrefix(pattern.dropLast()) : test == pattern
-        }
+        entries.contains { pattern, _ in pattern.last == "*" ? test.hasPrefix(pattern.dropLast()) : test == pattern }
     }
 }

@@ -66,9 +66,7 @@ struct SpecTest {
         let expression: Expression
         do throws(Issues) {
             expression = message.bool("disable_check") ? try environment.compileUnchecked(text) : try environment.compile(text)
-        } catch {
-            return expectsError ? .passed : .failed("does not compile: \(error)")
-        }
+        } catch { return expectsError ? .passed : .failed("does not compile: \(error)") }
         let typed = message.message("typed_result")
         if let type = typed?.message("deduced_type"), SpecTypes.type(type) != expression.type {
             return .failed("deduced \(expression.type), not \(SpecTypes.type(type))")
@@ -84,9 +82,7 @@ struct SpecTest {
                 return .failed("explained as \(explained)")
             }
             return .passed
-        } catch {
-            return expectsError ? .passed : .failed("\(error)")
-        }
+        } catch { return expectsError ? .passed : .failed("\(error)") }
     }
 
     private var expectsError: Bool { message["eval_error"] != nil || message["any_eval_errors"] != nil }

@@ -60,8 +60,7 @@ enum SpecValues {
     static func same(_ a: Value, _ b: Value) -> Bool {
         switch (a, b) {
         case (.double(let x), .double(let y)): return x == y || (x.isNaN && y.isNaN)
-        case (.list(let x), .list(let y)):
-            return x.count == y.count && zip(x.elements, y.elements).allSatisfy(same)
+        case (.list(let x), .list(let y)): return x.count == y.count && zip(x.elements, y.elements).allSatisfy(same)
         case (.map(let x), .map(let y)):
             return x.count == y.count && x.entries.allSatisfy { key, value in y[key].map { same(value, $0) } ?? false }
         case (.int, .uint), (.int, .double), (.uint, .int), (.uint, .double), (.double, .int), (.double, .uint): return false

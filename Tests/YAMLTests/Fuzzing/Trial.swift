@@ -35,8 +35,7 @@ enum Trial {
             _ = node.cutByComment()
             let places = ScalarPlaces(scalar, node.range, in: node.source)
             return places.bytes == Array(scalar.text.utf8) ? nil : "`\(scalar.text)` is not at its place"
-        case .sequence(let items):
-            return items.lazy.compactMap { $0.alias == nil ? problem(of: $0) : nil }.first
+        case .sequence(let items): return items.lazy.compactMap { $0.alias == nil ? problem(of: $0) : nil }.first
         case .mapping(let mapping):
             return mapping.lazy.flatMap { [$0.key, $0.value] }.compactMap { $0.alias == nil ? problem(of: $0) : nil }.first
         }

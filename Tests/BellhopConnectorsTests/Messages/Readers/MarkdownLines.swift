@@ -47,9 +47,7 @@ struct MarkdownLines {
         if "-*+".unicodeScalars.contains(first) { return content(after: scalars.index(after: scalars.startIndex)) }
         let digits = scalars.prefix { 0x30...0x39 ~= $0.value }
         guard 1...9 ~= digits.count, digits.endIndex < scalars.endIndex, ".)".unicodeScalars.contains(scalars[digits.endIndex])
-        else {
-            return nil
-        }
+        else { return nil }
         return content(after: scalars.index(after: digits.endIndex))
     }
 

@@ -54,14 +54,11 @@ struct ReadText: Hashable, CustomStringConvertible {
         }
         let texts = runs.map { style, text in
             (style.isStrong ? "S" : "") + (style.isEmphasized ? "E" : "") + (style.isCode ? "C" : "")
-                + (style.link.map { "→\($0)" } ?? "")
-                + text.debugDescription
+                + (style.link.map { "→\($0)" } ?? "") + text.debugDescription
         }
         return (texts + surprises.map { "!\($0)" } + mentions.map { "@\($0)" }).joined(separator: " ")
     }
 }
 
 /// Reads the output of a renderer by the rules of its format, without the renderer's code.
-protocol FormatReader: Sendable {
-    func read(_ body: JSON) -> ReadText
-}
+protocol FormatReader: Sendable { func read(_ body: JSON) -> ReadText }

@@ -114,8 +114,7 @@ import Testing
             for (text, expected) in Self.examples {
                 let rows = try await rows(try JSON.parse(text), by: connection)
                 let isOrdered = text.contains("sort")
-                #expect(
-                    isOrdered ? rows == expected : rows.sorted() == expected.sorted(), "\(text) brings \(rows)")
+                #expect(isOrdered ? rows == expected : rows.sorted() == expected.sorted(), "\(text) brings \(rows)")
             }
         }
     }

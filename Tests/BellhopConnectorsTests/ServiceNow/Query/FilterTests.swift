@@ -11,9 +11,7 @@ import Testing
         do throws(SettingComplaints) {
             _ = try Filter(json, at: [])
             return []
-        } catch {
-            return error.all
-        }
+        } catch { return error.all }
     }
 
     // MARK: Examples from the documentation of FetchConfiguration
@@ -186,10 +184,7 @@ import Testing
             (#"{"any": []}"#, "`any` must be a list of conditions", "any"),
             (#"{"any": [{"a": 1}, {}]}"#, "these conditions are empty, so every row would match", "any/1"),
             (#"{"any": [{"a": 1}, "b"]}"#, "conditions must be a mapping, not a text", "any/1"),
-            (
-                #"{"any": [{"a": 1, "limit": 3}]}"#, "`limit` belongs to the whole filter",
-                "any/0/limit"
-            ),
+            (#"{"any": [{"a": 1, "limit": 3}]}"#, "`limit` belongs to the whole filter", "any/0/limit"),
             (#"{"a": {"startswith": "x"}}"#, "there is no operator `startswith`", "a/startswith"),
             (#"{"a": {}}"#, "`a` has no value to compare with", "a"),
             (#"{"a": null}"#, "this condition has no value", "a"),

@@ -10,9 +10,7 @@ import Testing
     ]
 
     @Test(arguments: [
-        (
-            "priority=1^active=true^ORstate!=6", "`task.priority == 1 && (task.active == true || task.state != 6)`"
-        ),
+        ("priority=1^active=true^ORstate!=6", "`task.priority == 1 && (task.active == true || task.state != 6)`"),
         ("priorityIN1,2", "`task.priority in [1, 2]`"),
         ("assigned_toISEMPTY^priorityISNOTEMPTY", "`task.assigned_to == \"\" && task.priority != null`"),
         (

@@ -72,8 +72,7 @@ struct ExplainedHistory<Model: ExplanationModel> {
         let id = Self.ids[Int.random(in: 0..<Self.ids.count, using: &random)]
         let before = present[source.name, default: [:]][id]
         var change = TaskChange(
-            number: changes.count, kind: .removed, source: source.name, id: id, fields: fields(), before: before,
-            minute: minute)
+            number: changes.count, kind: .removed, source: source.name, id: id, fields: fields(), before: before, minute: minute)
         if let before, random.oneIn(5) {
             source.remove(TaskKey(id))
             (change.fields, change.before) = (before, nil)
@@ -106,8 +105,7 @@ struct ExplainedHistory<Model: ExplanationModel> {
     }
 
     private mutating func fields() -> TaskChange.Fields {
-        TaskChange.Fields(
-            priority: random.oneIn(3) ? 2 : 1, state: random.oneIn(4) ? nil : Int.random(in: 0...3, using: &random))
+        TaskChange.Fields(priority: random.oneIn(3) ? 2 : 1, state: random.oneIn(4) ? nil : Int.random(in: 0...3, using: &random))
     }
 
     private func compare() async throws {

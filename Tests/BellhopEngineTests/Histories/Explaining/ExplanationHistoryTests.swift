@@ -21,8 +21,7 @@ import Testing
         try await ExplainedHistory<PatternExplanationModel>.check(seed)
     }
 
-    @Test(arguments: seeds)
-    func `explain agrees with a model about replayed events`(_ seed: UInt64) async throws {
+    @Test(arguments: seeds) func `explain agrees with a model about replayed events`(_ seed: UInt64) async throws {
         try await ExplainedHistory<ReplayExplanationModel>.check(seed)
     }
 
@@ -38,13 +37,11 @@ import Testing
         try await ExplainedHistory<ChainExplanationModel>.check(seed)
     }
 
-    @Test(arguments: seeds)
-    func `explain agrees with a model about events that rules emit`(_ seed: UInt64) async throws {
+    @Test(arguments: seeds) func `explain agrees with a model about events that rules emit`(_ seed: UInt64) async throws {
         try await ExplainedHistory<EmitExplanationModel>.check(seed)
     }
 
-    @Test(arguments: seeds)
-    func `explain agrees with a model about schedules and lists`(_ seed: UInt64) async throws {
+    @Test(arguments: seeds) func `explain agrees with a model about schedules and lists`(_ seed: UInt64) async throws {
         try await ExplainedHistory<ScheduleExplanationModel>.check(seed)
     }
 

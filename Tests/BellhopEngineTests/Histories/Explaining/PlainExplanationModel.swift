@@ -123,8 +123,7 @@ struct PlainExplanationModel: ExplanationModel {
             fits,
             fields.state.map {
                 $0 == 0 ? Expected(.conditionFailed, "by zero") : 6 / $0 > 2 ? Expected(.ran) : Expected(.conditionFalse)
-            }
-                ?? Expected(.conditionUnknown))
+            } ?? Expected(.conditionUnknown))
         expected["elsewhere"] = when(
             fits, event.source == "elsewhere" ? Expected(.ran) : Expected(.source, "does not name the source `my-work`"))
         let isNewlyFirst = fields.priority == 1 && event.before?.priority != 1
@@ -132,8 +131,7 @@ struct PlainExplanationModel: ExplanationModel {
         expected["disabled"] = Expected(.off)
         expected["once"] = when(event.kind != .removed, once("once", event.id, event))
         expected["throttled"] = when(
-            fits,
-            fields.state.map { throttle("throttled", String($0), 5, event) } ?? Expected(.keyFailed, "`by` has no value"))
+            fits, fields.state.map { throttle("throttled", String($0), 5, event) } ?? Expected(.keyFailed, "`by` has no value"))
         expected["both"] = both(event)
         expected["steps"] = when(fits, Expected(.ran, deliveries: fields.state == 1 ? 1 : 0))
         var shadow = when(event.kind == .changed, once("shadow", event.id, event))

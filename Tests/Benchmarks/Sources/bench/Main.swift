@@ -2,13 +2,11 @@ import BellhopCore
 import Glibc
 
 /// Measures the agent's hot paths, each against a yardstick from the same run.
-@main
-enum Main {
+@main enum Main {
     static let benchmarks: [Benchmark] =
         PollBenchmarks.all + TableBenchmarks.all + StoreBenchmarks.all + StoreTrials.all + RoutingBenchmarks.all
-        + WaitingBenchmarks.all + ExplainBenchmarks.all + BackTestBenchmarks.all
-        + ExpressionBenchmarks.all + WebhookBenchmarks.all + InboundBenchmarks.all + ViewerBenchmarks.all
-        + PageBenchmarks.all + ProgramBenchmarks.all
+        + WaitingBenchmarks.all + ExplainBenchmarks.all + BackTestBenchmarks.all + ExpressionBenchmarks.all
+        + WebhookBenchmarks.all + InboundBenchmarks.all + ViewerBenchmarks.all + PageBenchmarks.all + ProgramBenchmarks.all
 
     static func main() async {
         do {

@@ -8,8 +8,7 @@ import BellhopStore
 enum BackTestBenchmarks {
     static let all = [
         Benchmark(
-            name: "backtest.events",
-            summary: "1,000,000 stored events shown to 100 rules, of which 20 wait, count or gather",
+            name: "backtest.events", summary: "1,000,000 stored events shown to 100 rules, of which 20 wait, count or gather",
             run: run)
     ]
 

@@ -107,9 +107,7 @@ private final class GrowingSource: Source {
     let scope = Tasks.scope
     let schema = Tasks.schema
 
-    init(tasks count: Int) {
-        state = Mutex(State(body: TrackerAnswer.body(tasks: count, seed: 6), count: count))
-    }
+    init(tasks count: Int) { state = Mutex(State(body: TrackerAnswer.body(tasks: count, seed: 6), count: count)) }
 
     var lastByte: ContinuousClock.Instant { state.withLock { $0.lastByte } }
 
@@ -139,8 +137,7 @@ private final class GrowingSource: Source {
             let record = listing.record(of: entry)
             details.snapshots[entry.key] = Snapshot(
                 key: entry.key, number: record["number"]?.asString ?? "", title: record["short_desc"]?.asString ?? "",
-                type: "Change Request", className: "change_request",
-                fields: ["priority": 3, "state": 1])
+                type: "Change Request", className: "change_request", fields: ["priority": 3, "state": 1])
         }
         return details
     }

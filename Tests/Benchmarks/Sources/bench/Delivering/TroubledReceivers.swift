@@ -27,9 +27,7 @@ enum TroubledReceivers {
     }
 
     /// The seconds until ten receivers have all their deliveries.
-    private static func deliver(
-        _ count: Int, troubles: [LocalReceiver.Behaviour], store path: String
-    ) async throws -> Double {
+    private static func deliver(_ count: Int, troubles: [LocalReceiver.Behaviour], store path: String) async throws -> Double {
         let healthy = (0..<10).map { _ in LocalReceiver() }
         let others = troubles.map { LocalReceiver($0) }
         let clock = SystemClock()

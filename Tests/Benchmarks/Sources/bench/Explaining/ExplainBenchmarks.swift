@@ -9,8 +9,7 @@ enum ExplainBenchmarks {
     static let all = [
         Benchmark(
             name: "explain.task",
-            summary: "explaining a task with 10,000 events and 100 rules, of which 20 wait, count or gather",
-            run: run),
+            summary: "explaining a task with 10,000 events and 100 rules, of which 20 wait, count or gather", run: run),
         Benchmark(
             name: "explain.records", summary: "T2 with the records of why rules stopped, beside T2 without them", run: records),
     ]

@@ -8,8 +8,7 @@ enum ExpressionBenchmarks {
     static let all = [
         Benchmark(name: "cel.compile", summary: "an expression parsed, checked and planned", run: compile),
         Benchmark(
-            name: "cel.condition", summary: "a condition beside the same function in Swift, and its allocations", run: condition
-        ),
+            name: "cel.condition", summary: "a condition beside the same function in Swift, and its allocations", run: condition),
         Benchmark(name: "cel.digest", summary: "filter, map and join over 10,000 tasks", run: digest),
     ]
 
@@ -34,8 +33,7 @@ enum ExpressionBenchmarks {
             Measurement(
                 "cel.parse", .time(parse),
                 beside: .init(name: "JSON of \(json.count) bytes, read", quantity: .time(plain.median)),
-                aim: .figure(atMost: 50e-6),
-                remark: "`\(text)`, \(text.utf8.count) bytes."),
+                aim: .figure(atMost: 50e-6), remark: "`\(text)`, \(text.utf8.count) bytes."),
             Measurement(
                 "cel.check", .time(check), beside: .init(name: "parsing it", quantity: .time(parse)), aim: .figure(atMost: 50e-6),
                 remark: "The cost that checking adds to parsing."),
@@ -102,8 +100,7 @@ enum ExpressionBenchmarks {
             ),
             Measurement(
                 "cel.allocations", .count(Double(made), of: "allocations"),
-                beside: .init(
-                    name: "one for each event", quantity: .count(Double(passes * misses.count), of: "allocations")),
+                beside: .init(name: "one for each event", quantity: .count(Double(passes * misses.count), of: "allocations")),
                 aim: .figure(atMost: 0),
                 remark:
                     "\(Quantity.grouped(Double(passes * misses.count))) events that do not match: another type, a low priority, another title."

@@ -15,9 +15,7 @@ struct Measurement: Sendable, Hashable {
     /// The reason why it could not be measured; then the figures mean nothing.
     var missing: String?
 
-    init(
-        _ name: String, _ measured: Quantity, beside yardstick: Yardstick? = nil, aim: Aim? = nil, remark: String? = nil
-    ) {
+    init(_ name: String, _ measured: Quantity, beside yardstick: Yardstick? = nil, aim: Aim? = nil, remark: String? = nil) {
         self.name = name
         self.measured = measured
         self.yardstick = yardstick

@@ -31,8 +31,7 @@ enum InboundBenchmarks {
                 "inbound", .rate(Double(count) / ours.median, of: "requests"),
                 beside: .init(
                     name: "a bare server that answers 202, same client",
-                    quantity: .rate(Double(count) / yardstick.median, of: "requests")),
-                aim: .figure(atLeast: 20_000),
+                    quantity: .rate(Double(count) / yardstick.median, of: "requests")), aim: .figure(atLeast: 20_000),
                 remark:
                     "\(count) requests over \(connections) connections, one in flight on each: token compared, JSON read as an event, event "
                     + "on disk, answered. Server and client share the machine.")

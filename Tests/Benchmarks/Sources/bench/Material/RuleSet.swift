@@ -23,8 +23,7 @@ struct RuleSet: Sendable {
 
     private static let plain: Time = ("[task_created, task_changed]", "")
     private static let waits: [Time] = [
-        (plain.on, "for: 10m\n"),
-        (plain.on, "count: {at_least: 5, within: 10m, by: task.assignment_group, distinct: task.id}\n"),
+        (plain.on, "for: 10m\n"), (plain.on, "count: {at_least: 5, within: 10m, by: task.assignment_group, distinct: task.id}\n"),
         (plain.on, "group: {by: task.assignment_group, wait: 30s, max: 100}\n"),
         ("{none: task_commented, after: \(plain.on), within: 10m, by: task.id}", ""),
     ]
@@ -65,9 +64,7 @@ struct RuleSet: Sendable {
             """
     }
 
-    var files: [RuleFile] {
-        (0..<count).map { RuleFile(path: "rules/team-\($0).yaml", bytes: Array(text($0).utf8)) }
-    }
+    var files: [RuleFile] { (0..<count).map { RuleFile(path: "rules/team-\($0).yaml", bytes: Array(text($0).utf8)) } }
 
     func book() throws -> RuleBook { try RuleBook.load(files, context: Self.context) }
 

@@ -10,8 +10,7 @@ enum Tasks {
         .init("number", .text), .init("short_description", .text), .init("sys_class_name", .text), .init("priority", .int),
         .init("urgency", .int), .init("impact", .int), .init("state", .int), .init("active", .bool), .init("assigned_to", .text),
         .init("assignment_group", .text), .init("opened_by", .text), .init("opened_at", .timestamp),
-        .init("due_date", .timestamp),
-        .init("sys_created_on", .timestamp), .init("sys_updated_on", .timestamp),
+        .init("due_date", .timestamp), .init("sys_created_on", .timestamp), .init("sys_updated_on", .timestamp),
     ])
 
     static func snapshot(

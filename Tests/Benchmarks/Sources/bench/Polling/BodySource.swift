@@ -23,9 +23,7 @@ final class BodySource: Source {
         }
     }
 
-    func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
-        try Answer(tracker: body.withLock { $0 })
-    }
+    func list(from lastPoll: LastPoll) async throws(Failure) -> Answer { try Answer(tracker: body.withLock { $0 }) }
 
     func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details { Details() }
 }
@@ -36,8 +34,6 @@ extension Answer {
         do throws(ListingError) {
             let shape = ListingShape(items: JSON.Path(keys: ["result"]), key: ["sys_id"])
             self.init(listing: try Listing(body, shape: shape), fingerprint: Fingerprint(content: body))
-        } catch {
-            throw Failure(.badAnswer, .giveUp, error.description)
-        }
+        } catch { throw Failure(.badAnswer, .giveUp, error.description) }
     }
 }

@@ -5,9 +5,7 @@ import BellhopStore
 
 /// Measures a poll of a million tasks without changes: scan and compare.
 enum PollBenchmarks {
-    static let all = [
-        Benchmark(name: "poll", summary: "unchanged polls of 1,000,000 tasks, and their memory", run: run)
-    ]
+    static let all = [Benchmark(name: "poll", summary: "unchanged polls of 1,000,000 tasks, and their memory", run: run)]
 
     private static func run(_ bench: Bench) async throws -> [Measurement] {
         let count = bench.size(1_000_000)
@@ -53,8 +51,7 @@ enum PollBenchmarks {
                 remark:
                     "\(count) tasks in \(size / 1_000_000) MB, of which one byte differs from the last answer; whole polls of the "
                     + "agent's poller over a body in memory, without HTTP: \(Quantity.time(changed.median)) of processor and \(Quantity.time(waits.median)) in all "
-                    + "each, \(Quantity.time(first)) with reading the store first."
-            ),
+                    + "each, \(Quantity.time(first)) with reading the store first."),
             Measurement(
                 "poll.unchanged-fast", .throughput(Double(size) / changed.median),
                 beside: .init(name: "the same without branches", quantity: .throughput(Double(size) / fast.median))),
@@ -89,8 +86,7 @@ enum PollBenchmarks {
             let present = listing.entries[next..<end].map { entry in
                 PollCommit.PresentTask(
                     text: SnapshotText(Snapshot(key: entry.key)), listed: entry.fingerprint, content: entry.fingerprint,
-                    generation: 1,
-                    refreshed: now)
+                    generation: 1, refreshed: now)
             }
             let commit = PollCommit(
                 scope: Tasks.scope.id, source: Tasks.source, expectedTurn: turn, at: now,

@@ -33,16 +33,13 @@ final class TableServer: Sendable {
 
     /// Listens on a free port and returns the instance's address.
     func start() async throws -> String {
-        let channel = try await ServerBootstrap(group: threads)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
-            .childChannelInitializer { [self] channel in
+        let channel = try await ServerBootstrap(group: threads).serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.socketOption(.tcp_nodelay), value: 1).childChannelInitializer { [self] channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline(withPipeliningAssistance: false)
                     try channel.pipeline.syncOperations.addHandler(Turn(self))
                 }
-            }
-            .bind(host: "127.0.0.1", port: 0).get()
+            }.bind(host: "127.0.0.1", port: 0).get()
         listener.withLock { $0 = channel }
         guard let port = channel.localAddress?.port else { throw BenchError("the server has no port") }
         return "http://127.0.0.1:\(port)"

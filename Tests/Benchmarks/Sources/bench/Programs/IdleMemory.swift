@@ -57,12 +57,10 @@ enum IdleMemory {
                 names[0], .memory(anonymous.max() ?? .nan, per: nil),
                 beside: .init(name: "`bellhop simulate`, just started", quantity: .memory(Double(bare), per: nil)),
                 aim: .figure(atMost: withConsole ? 30_000_000 : 20_000_000),
-                remark:
-                    "`RssAnon` of `bellhop run` with \(tasks) tasks, polled each second, the maximum of five samples "
+                remark: "`RssAnon` of `bellhop run` with \(tasks) tasks, polled each second, the maximum of five samples "
                     + (withConsole
                         ? "after 20 polls, the first of them beside a person's look at eight pages of the console."
-                        : "after eight polls.")
-            ),
+                        : "after eight polls.")),
             Measurement(
                 names[1], .memory(Double(resident), per: nil), aim: .figure(atMost: 30_000_000),
                 remark: "`VmRSS` of the same agent: with the pages of the program's file, which several agents share."),

@@ -47,9 +47,7 @@ struct Program {
         return wait()
     }
 
-    private static func withStrings<Result>(
-        _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
-    ) -> Result {
+    private static func withStrings<Result>(_ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Result) -> Result {
         let copies = strings.map { strdup($0) }
         defer { copies.forEach { free($0) } }
         return body(copies + [nil])

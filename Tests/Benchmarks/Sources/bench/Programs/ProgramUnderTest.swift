@@ -27,9 +27,7 @@ struct ProgramUnderTest {
 
     /// Writes a configuration for an instance at this address, and each rule into its own file.
     /// - Parameter console: the port of the console; nil for none.
-    func configure(
-        _ name: String, instance: String, every: String, rules count: Int, console: Int? = nil
-    ) throws -> String {
+    func configure(_ name: String, instance: String, every: String, rules count: Int, console: Int? = nil) throws -> String {
         let place = "\(folder)/\(name)"
         try Files.makeFolder(place)
         try Files.makeFolder(place + "/rules")

@@ -38,8 +38,7 @@ enum RoutingBenchmarks {
                 aim: .figure(atLeast: 30_000),
                 remark:
                     "\(count) events, of which one in ten makes a delivery; \(batch) events per transaction, as many as the plain inserts; "
-                    + "\(Quantity.figures(processor.median / Double(count) * 1e6)) µs of processor time per event."
-            )
+                    + "\(Quantity.figures(processor.median / Double(count) * 1e6)) µs of processor time per event.")
         ]
     }
 

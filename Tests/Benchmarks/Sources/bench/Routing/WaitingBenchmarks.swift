@@ -12,11 +12,9 @@ enum WaitingBenchmarks {
             summary: "routing in memory through 100 rules, of which 20 use `for`, `count`, `group` or absence", run: memory),
         Benchmark(
             name: "wait.durable", summary: "events from the store through these rules, one in ten changing state (T2)",
-            run: durable),
-        Benchmark(name: "wait.due", summary: "100,000 timers that are due at once", run: due),
+            run: durable), Benchmark(name: "wait.due", summary: "100,000 timers that are due at once", run: due),
         Benchmark(name: "wait.start", summary: "a start beside 1,000,000 timers that are not due", run: start),
-        Benchmark(
-            name: "wait.tasks", summary: "a rule that reads `tasks` of a source with 100,000, for each event", run: tasks),
+        Benchmark(name: "wait.tasks", summary: "a rule that reads `tasks` of a source with 100,000, for each event", run: tasks),
     ]
 
     private static let batch = 1000
@@ -38,8 +36,7 @@ enum WaitingBenchmarks {
                 "wait.memory", .rate(Double(count) / ours.median, of: "events"),
                 beside: .init(
                     name: "the same rules without `for`, `count`, `group` and absence",
-                    quantity: .rate(Double(count) / bare.median, of: "events")),
-                aim: .ratio(atLeast: 0.5),
+                    quantity: .rate(Double(count) / bare.median, of: "events")), aim: .ratio(atLeast: 0.5),
                 remark:
                     "\(Quantity.figures(ours.median / Double(count) * 1e9)) ns of processor time per event; one in ten matches "
                     + "a rule, one in fifty a rule that waits.")

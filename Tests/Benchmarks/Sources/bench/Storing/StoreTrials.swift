@@ -49,8 +49,7 @@ enum StoreTrials {
                 "store.deliveries", .rate(Double(count) / times.median, of: "deliveries"),
                 beside: .init(
                     name: "the same rows updated twice by plain SQLite",
-                    quantity: .rate(Double(count) / plain.median, of: "deliveries")),
-                aim: .ratio(atLeast: 0.5),
+                    quantity: .rate(Double(count) / plain.median, of: "deliveries")), aim: .ratio(atLeast: 0.5),
                 remark: "Each batch of \(inFlight) is finished (T4) in the transaction that claims the next (T3), on both sides.")
         ]
     }

@@ -18,8 +18,7 @@ struct ConsoleUnderTest: Sendable {
     init(port: Int) { self.port = port }
 
     /// The answer to a login is a redirection, with the cookie.
-    private let client = HTTPClient(
-        eventLoopGroupProvider: .singleton, configuration: .init(redirectConfiguration: .disallow))
+    private let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: .init(redirectConfiguration: .disallow))
 
     /// Serves during the body.
     static func serving<Value: Sendable>(

@@ -6,9 +6,7 @@ import BellhopStore
 
 /// Measures how fast pages of the console open over a full store.
 enum PageBenchmarks {
-    static let all = [
-        Benchmark(name: "console.pages", summary: "pages of the console over 1,000,000 stored events", run: run)
-    ]
+    static let all = [Benchmark(name: "console.pages", summary: "pages of the console over 1,000,000 stored events", run: run)]
 
     private static func run(_ bench: Bench) async throws -> [Measurement] {
         let count = bench.size(1_000_000)

@@ -7,8 +7,7 @@ import BellhopStore
 /// Measures how much viewers of the console slow the agent.
 enum ViewerBenchmarks {
     static let all = [
-        Benchmark(
-            name: "console.viewers", summary: "routing while 1,000 people watch the events as they come", run: run)
+        Benchmark(name: "console.viewers", summary: "routing while 1,000 people watch the events as they come", run: run)
     ]
 
     private static func run(_ bench: Bench) async throws -> [Measurement] {

@@ -43,9 +43,7 @@ final class Viewers: Sendable {
     }
 
     /// The number of events that all viewers received together, and the smallest number of one viewer.
-    var events: (all: Int, fewest: Int) {
-        received.withLock { ($0.reduce(0, +), $0.min() ?? 0) }
-    }
+    var events: (all: Int, fewest: Int) { received.withLock { ($0.reduce(0, +), $0.min() ?? 0) } }
 
     /// Waits until each has received this many events.
     func waitUntilEach(has count: Int, atMost seconds: Int) async throws {
