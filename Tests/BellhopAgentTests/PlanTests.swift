@@ -15,9 +15,7 @@ import Testing
         func state(_ text: String, _ sources: [String], _ connections: [String], _ secrets: [String]) -> RulesInForce {
             RulesInForce(at: now, files: files(text), connections: connections, sources: sources, secrets: secrets)
         }
-        func book(_ text: String) throws -> RuleBook {
-            try RuleBook.load(files(text), context: RuleLoading.openContext())
-        }
+        func book(_ text: String) throws -> RuleBook { try RuleBook.load(files(text), context: RuleLoading.openContext()) }
         return Plan(
             state(before, sources.0, connections.0, secrets.0), state(after, sources.1, connections.1, secrets.1),
             before: try book(before), after: try book(after), scopes: scopes, known: known, at: now)

@@ -18,9 +18,7 @@ import YAML
 
     @Test func `a space ends an anchor's name`() { #expect(places("a: &x:y z\n") == ["1:4 leading-character"]) }
 
-    @Test func `an alias may be a key`() throws {
-        #expect(outline(try root("a: &x k\n*x : 1\n")) == #"{a: "k", k: 1}"#)
-    }
+    @Test func `an alias may be a key`() throws { #expect(outline(try root("a: &x k\n*x : 1\n")) == #"{a: "k", k: 1}"#) }
 
     @Test func `exponential growth by aliases is refused at once`() {
         var text = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n"

@@ -13,9 +13,7 @@ import Testing
         loopback = try HTTPAddress("http://127.0.0.1:8080/api/now/table/task")
     }
 
-    private func headers(_ cookies: String...) -> HeaderFields {
-        HeaderFields(cookies.map { .init("Set-Cookie", $0) })
-    }
+    private func headers(_ cookies: String...) -> HeaderFields { HeaderFields(cookies.map { .init("Set-Cookie", $0) }) }
 
     @Test func `the cookies of a ServiceNow login are kept, and deleted cookies are removed`() {
         var jar = CookieJar()

@@ -13,9 +13,7 @@ import Testing
     ) async throws {
         let simulation = Simulation(now: { SampleDelivery.now.microseconds })
         try await SimulatorServer(simulation).serve { base in
-            func hook(_ path: String) -> Settings {
-                Settings(JSON.Object(["url": .string(base + path)], with: settings))
-            }
+            func hook(_ path: String) -> Settings { Settings(JSON.Object(["url": .string(base + path)], with: settings)) }
             let connectors = try await Connectors(
                 connections: [
                     ("ops", "slack", hook("/hooks/ops/T0SECRETSECRET")),
@@ -76,9 +74,7 @@ import Testing
         message.list?.items = (0..<100).map { [.value("\($0) " + String(repeating: "x", count: 300))] }
         message.link = .init(label: String(repeating: "l", count: 500), address: "https://x.example/")
         let large = message
-        try await withConnectors { _, connectors, _ in
-            _ = try await perform(SampleDelivery.notify(large), connectors)
-        }
+        try await withConnectors { _, connectors, _ in _ = try await perform(SampleDelivery.notify(large), connectors) }
     }
 
     @Test func `a message arrives at a webhook as the expected document`() async throws {

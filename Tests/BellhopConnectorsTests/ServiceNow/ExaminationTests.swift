@@ -171,9 +171,7 @@ import Testing
         practice.instance.changeUser("john.doe") { $0.dictionary = .forbidden }
         let schema = try TaskFields.schema(nil, display: .values, source: "incidents")
         let need = ConnectionNeeds.SourceNeed(name: "incidents", kind: "table", settings: settings, schema: schema)
-        let findings = try await practice.open { connection in
-            await connection.examine(ConnectionNeeds(sources: [need]))
-        }
+        let findings = try await practice.open { connection in await connection.examine(ConnectionNeeds(sources: [need])) }
         #expect(findings.contains { $0.subject == "fields" && $0.text.contains("no field `pririty`, which `query` of source") })
     }
 

@@ -76,9 +76,7 @@ extension LoginMethodTests {
 
     @Test func `a login as another user than in bellhop.yaml is refused`() async throws {
         practice.instance.addAPIKey("key-3", of: "abel.tuter")
-        let failure = await failure {
-            try await open(["api_key": "key-3", "username": "john.doe"]) { try await list($0) }
-        }
+        let failure = await failure { try await open(["api_key": "key-3", "username": "john.doe"]) { try await list($0) } }
         #expect(failure?.message.contains("as abel.tuter, but it was john.doe") == true)
     }
 

@@ -66,8 +66,7 @@ import Testing
     }
 
     private func dispatcher(_ context: EngineContext, _ connection: ServiceNowConnection) -> Dispatcher {
-        Dispatcher(
-            context, receivers: { _ in connection.limits }, actions: { _ in CommentAction(connection: connection) })
+        Dispatcher(context, receivers: { _ in connection.limits }, actions: { _ in CommentAction(connection: connection) })
     }
 
     // MARK: Rates

@@ -59,17 +59,13 @@ struct ConnectProxy: Sendable {
                 return refuse("405 Method Not Allowed", context)
             }
             let near = context.channel
-            ClientBootstrap(group: context.eventLoop)
-                .channelInitializer { channel in
-                    channel.eventLoop.makeCompletedFuture {
-                        try channel.pipeline.syncOperations.addHandler(Relay(to: near))
-                    }
-                }
-                .connect(host: String(place[0]), port: port).assumeIsolated().whenComplete { result in
-                    guard case .success(let far) = result else { return near.close(promise: nil) }
-                    self.beyond = far
-                    near.writeAndFlush(ByteBuffer(string: "HTTP/1.1 200 Connection established\r\n\r\n"), promise: nil)
-                }
+            ClientBootstrap(group: context.eventLoop).channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Relay(to: near)) }
+            }.connect(host: String(place[0]), port: port).assumeIsolated().whenComplete { result in
+                guard case .success(let far) = result else { return near.close(promise: nil) }
+                self.beyond = far
+                near.writeAndFlush(ByteBuffer(string: "HTTP/1.1 200 Connection established\r\n\r\n"), promise: nil)
+            }
         }
 
         func channelInactive(context: ChannelHandlerContext) { beyond?.close(promise: nil) }

@@ -147,9 +147,7 @@ struct ConsoleFixture {
     }
 
     /// The id of the latest delivery; empty if there is none.
-    func deliveryID() async -> String {
-        await api("GET", "/deliveries").json["deliveries"]?[0]?["id"]?.asString ?? ""
-    }
+    func deliveryID() async -> String { await api("GET", "/deliveries").json["deliveries"]?[0]?["id"]?.asString ?? "" }
 
     /// Begins a back-test of the rules in force, and returns its id.
     func beginBackTest() async -> String {

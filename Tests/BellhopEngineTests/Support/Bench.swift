@@ -121,9 +121,7 @@ struct Bench: Sendable {
     }
 
     /// All events, one per line, in the order of the bus.
-    func eventLines() async throws -> [String] {
-        try await store.events(EventQuery(limit: 100_000)).map(\.event.line)
-    }
+    func eventLines() async throws -> [String] { try await store.events(EventQuery(limit: 100_000)).map(\.event.line) }
 
     func deliveries(_ states: DeliveryState...) async throws -> [DeliveryRecord] {
         try await store.deliveries(DeliveryQuery(states: states, limit: 100_000))

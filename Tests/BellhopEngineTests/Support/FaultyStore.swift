@@ -9,13 +9,8 @@ final class FaultyStore: Store {
         case open, remembered, tasks, writes, comments, commit, setHealth, append, unrouted, state, route, register, formerRules,
             nextTimer, dueTimers, timers
         case claim, coalesce, finish, stops, silences, addSilence, endSilence, beginAndEndSilences, nextRelease, released,
-            release,
-            pauses,
-            pause, resume, start, rescue,
-            wake, correctFutureTimes, nextDue, apply, status, events,
-            deliveries,
-            decisions,
-            prune, note
+            release, pauses, pause, resume, start, rescue, wake, correctFutureTimes, nextDue, apply, status, events, deliveries,
+            decisions, prune, note
     }
 
     enum Moment: Sendable {

@@ -181,9 +181,7 @@ import Testing
     @Test func `an event is not explained by a version of the rule that came after it`() throws {
         typealias Kind = ExplanationFacts.Change.Kind
         func found(_ rule: String, _ kind: Kind, _ event: Event = Fixture.event()) throws -> Explanation.Account {
-            try account(rule, event) {
-                $0.changes = [.init(of: "r", kind, at: Fixture.start + .seconds(60), routed: 5)]
-            }
+            try account(rule, event) { $0.changes = [.init(of: "r", kind, at: Fixture.start + .seconds(60), routed: 5)] }
         }
         let rule = "on: task_created\nwhen: task.priority == 1"
         let event = Fixture.event(.taskCreated, Fixture.task(fields: ["priority": 3]))

@@ -62,9 +62,7 @@ import Testing
 
         let wrong = (0..<200).map { file($0, when: $0 % 3 == 0 ? "task.pririty == 1" : "true", name: $0 % 50 == 49 ? "r0" : nil) }
         let problems = #expect(throws: Diagnostics.self) { try RuleBook.load(wrong, context: context) }
-        let others = await #expect(throws: Diagnostics.self) {
-            try await RuleBook.loadInParallel(wrong, context: context)
-        }
+        let others = await #expect(throws: Diagnostics.self) { try await RuleBook.loadInParallel(wrong, context: context) }
         #expect(problems?.errorCount == 71)
         #expect(problems == others)
     }

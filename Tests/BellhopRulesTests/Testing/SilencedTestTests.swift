@@ -6,9 +6,7 @@ import Testing
 @Suite struct `Silences in tests` {
     private static let rule = "rule: r\non: task_created\nfrom: my-work\ndo: [{notify: {to: ops, title: \"${{ task.id }}\"}}]"
 
-    private func problems(_ test: String) -> [String] {
-        Fixture.problems("tests:\n  - name: t\n\(test)", of: Self.rule)
-    }
+    private func problems(_ test: String) -> [String] { Fixture.problems("tests:\n  - name: t\n\(test)", of: Self.rule) }
 
     private static func event(_ id: String) -> String { "      - task_created: {task: {id: \(id), number: \(id)}}\n" }
 

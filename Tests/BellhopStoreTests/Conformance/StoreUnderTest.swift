@@ -40,9 +40,7 @@ struct Bench {
     func after(_ seconds: Int) -> Timestamp { clock.now + .seconds(seconds) }
 
     /// The states of all deliveries, in the order of creation.
-    func states() async throws -> [DeliveryState] {
-        try await store.deliveries(DeliveryQuery(limit: 1000)).map(\.state)
-    }
+    func states() async throws -> [DeliveryState] { try await store.deliveries(DeliveryQuery(limit: 1000)).map(\.state) }
 
     func claim(_ limit: Int = 10, excluding: Set<String> = [], for seconds: Int = 60) async throws -> [Claim] {
         try await store.claim(limit: limit, excluding: excluding, until: after(seconds), at: now)

@@ -8,9 +8,7 @@ import Testing
         Catalogue.complaints(about: Settings(settings), ofSource: "table").first
     }
 
-    @Test func `a table without a query lists all rows`() throws {
-        #expect(try TableQuestion(Settings()).query == .all)
-    }
+    @Test func `a table without a query lists all rows`() throws { #expect(try TableQuestion(Settings()).query == .all) }
 
     @Test func `order, limit and category are read apart from the query`() throws {
         let written = try TableQuestion(Settings(["query": "a=1^EQ^ORDERBYDESCb"]))

@@ -201,9 +201,7 @@ struct ExplainedHistory<Model: ExplanationModel> {
 
 extension StoredEvent {
     /// Whether a source reported it.
-    fileprivate var isOfSource: Bool {
-        [.taskCreated, .taskChanged, .taskRemoved, .taskReturned].contains(event.type)
-    }
+    fileprivate var isOfSource: Bool { [.taskCreated, .taskChanged, .taskRemoved, .taskReturned].contains(event.type) }
 }
 
 extension TaskChange.Fields {

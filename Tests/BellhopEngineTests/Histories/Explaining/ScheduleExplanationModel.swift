@@ -46,9 +46,7 @@ struct ScheduleExplanationModel: ExplanationModel {
     private static let schedules = ["every", "cron", "all", "list", "once"]
 
     /// Schedules come before the polled changes, except those that read tasks and came due during downtime.
-    mutating func beforeChanges(at now: Int) {
-        fire(at: now) { $0 == now || !["list", "once"].contains($1) && $0 <= now }
-    }
+    mutating func beforeChanges(at now: Int) { fire(at: now) { $0 == now || !["list", "once"].contains($1) && $0 <= now } }
 
     mutating func afterChanges(at now: Int) { fire(at: now) { due, _ in due <= now } }
 

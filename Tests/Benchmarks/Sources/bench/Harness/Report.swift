@@ -31,10 +31,8 @@ struct Report: Sendable {
             }
             rows.append([
                 measurement.name, measurement.measured.description, measurement.yardstick?.name ?? "-",
-                measurement.yardstick?.quantity.description ?? "",
-                measurement.ratio.map { Quantity.fixed($0, 2) } ?? "-",
-                measurement.aim?.text(for: measurement.measured) ?? "-",
-                measurement.verdict(onBusyMachine: isBusy).rawValue,
+                measurement.yardstick?.quantity.description ?? "", measurement.ratio.map { Quantity.fixed($0, 2) } ?? "-",
+                measurement.aim?.text(for: measurement.measured) ?? "-", measurement.verdict(onBusyMachine: isBusy).rawValue,
             ])
         }
         var lines = Self.aligned(rows, rightward: [1, 3, 4])

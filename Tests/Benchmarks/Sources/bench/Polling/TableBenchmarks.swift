@@ -98,8 +98,7 @@ enum TableBenchmarks {
         let connection = try connection(to: try await server.start(), notebook: NoOpSink())
         let source = try source(connection)
         bench.say("\(count) known rows")
-        var lastPoll = LastPoll(
-            known: KnownTasks(Tasks.keys(count, seed: 9).map { KnownTask(key: $0, listed: .zero) }))
+        var lastPoll = LastPoll(known: KnownTasks(Tasks.keys(count, seed: 9).map { KnownTask(key: $0, listed: .zero) }))
         lastPoll.cursor = try await source.list(from: lastPoll).cursor
         _ = server.takeTraffic()
         var (times, sizes, requests): ([Double], [Double], [Int]) = ([], [], [])
