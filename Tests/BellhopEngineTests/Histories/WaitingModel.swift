@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopTesting
 
 /// A model of rules that wait, count and gather, written from the documentation of the format, not from the program.
 ///
@@ -256,6 +257,28 @@ struct WaitingModel {
 }
 
 extension TestAgent {
+    /// Lets some minutes pass, or none. Sometimes the clock is set back: timers that have fired are not due again, and due times stay as
+    /// they are. Returns the minutes, fewer than none if the clock was set back.
+    func passRandomTime(setsBack: Bool = true, _ random: inout SeededRandom) async -> Int {
+        let pause = random.oneIn(5) ? Int.random(in: 2...12, using: &random) : Int.random(in: 0...1, using: &random)
+        if pause > 0 {
+            await bench.clock.advance(by: .seconds(60 * pause))
+        } else if setsBack, random.oneIn(8) {
+            let step = Int.random(in: 1...6, using: &random)
+            await bench.clock.jump(to: bench.now - .seconds(60 * step))
+            return -step
+        }
+        return pause
+    }
+
+    /// The lines that a model expects and that were not logged, and those that were logged beside them; nil if there are none.
+    func difference(from expected: [String]) -> String? {
+        let (made, wanted) = (texts.sorted(), expected.sorted())
+        if made == wanted { return nil }
+        let (lost, surplus) = (wanted.difference(from: made).insertions, made.difference(from: wanted).insertions)
+        return "lost \(lost), surplus \(surplus)"
+    }
+
     /// Creates, changes or removes a random task of those that a model knows, or does nothing. Returns the expected event.
     func changeRandomTask(
         of known: [String: Int], gone: inout Set<String>, _ title: String, _ random: inout SeededRandom
