@@ -15,10 +15,24 @@ import Testing
         }
     }
 
-    @Test func `concurrent requests fetch one token, with all credentials in the body`() async throws {
-        let settings = practice.oauth("password")
+    /// Settings with a first refresh token, which each use replaces.
+    private func rotating() throws -> JSON.Object {
+        _ = practice.oauth("refresh_token") { $0.next = .other }
+        let first = try #require(practice.instance.refreshToken(of: "john.doe", client: "bellhop"))
+        return practice.oauth("refresh_token", ["refresh_token": .string(first)]) { $0.next = .other }
+    }
+
+    /// Runs the body with a client of the instance.
+    private func withClient(
+        _ settings: JSON.Object, storage: any TokenStorage = NoTokenStorage(), _ body: (OAuthClient) async throws -> Void
+    ) async throws {
         try await practice.simulation.serve { address in
-            let client = try practice.client(address, settings)
+            try await body(practice.client(address, settings, storage: storage))
+        }
+    }
+
+    @Test func `concurrent requests fetch one token, with all credentials in the body`() async throws {
+        try await withClient(practice.oauth("password")) { client in
             let tokens = try await withThrowingTaskGroup(of: String.self) { group in
                 for _ in 1...20 { group.addTask { try await client.authorization().text } }
                 return try await group.reduce(into: Set()) { $0.insert($1) }
@@ -53,9 +67,7 @@ import Testing
     }
 
     @Test func `a token is renewed a margin before it expires, with the refresh token`() async throws {
-        let settings = practice.oauth("password")
-        try await practice.simulation.serve { address in
-            let client = try practice.client(address, settings)
+        try await withClient(practice.oauth("password")) { client in
             let first = try await client.authorization()
             await practice.clock.advance(by: .seconds(1738))
             #expect(try await client.authorization() == first)
@@ -85,9 +97,7 @@ import Testing
     }
 
     @Test func `a refused token is renewed once for all requests that were refused`() async throws {
-        let settings = practice.oauth("password")
-        try await practice.simulation.serve { address in
-            let client = try practice.client(address, settings)
+        try await withClient(practice.oauth("password")) { client in
             let old = try await client.authorization()
             let tokens = try await withThrowingTaskGroup(of: String.self) { group in
                 for _ in 1...20 { group.addTask { try await client.authorization(renewing: old).text } }
@@ -102,8 +112,7 @@ import Testing
     @Test func `an answer without a refresh token leaves the old one valid`() async throws {
         let settings = practice.oauth("password") { $0.next = .none }
         practice.instance.changeClient("bellhop") { $0.next = .same }
-        try await practice.simulation.serve { address in
-            let client = try practice.client(address, settings)
+        try await withClient(settings) { client in
             _ = try await client.authorization()
             practice.instance.changeClient("bellhop") { $0.next = .none }
             for _ in 1...3 {
@@ -117,8 +126,7 @@ import Testing
 
     @Test func `an expired refresh token is replaced by repeating the grant`() async throws {
         let settings = practice.oauth("password") { $0.refreshSeconds = 3600 }
-        try await practice.simulation.serve { address in
-            let client = try practice.client(address, settings)
+        try await withClient(settings) { client in
             _ = try await client.authorization()
             await practice.clock.advance(by: .seconds(7200))
             _ = try await client.authorization()
@@ -129,9 +137,7 @@ import Testing
     }
 
     @Test func `a new refresh token is stored before the new access token is used, also after a restart`() async throws {
-        _ = practice.oauth("refresh_token") { $0.next = .other }
-        let first = try #require(practice.instance.refreshToken(of: "john.doe", client: "bellhop"))
-        let settings = practice.oauth("refresh_token", ["refresh_token": .string(first)]) { $0.next = .other }
+        let settings = try rotating()
         try await practice.simulation.serve { address in
             for restart in 1...3 {
                 let client = try practice.client(address, settings, storage: storage)
@@ -147,11 +153,7 @@ import Testing
     }
 
     @Test func `a refresh token that cannot be stored is reported, kept, and stored later`() async throws {
-        _ = practice.oauth("refresh_token") { $0.next = .other }
-        let first = try #require(practice.instance.refreshToken(of: "john.doe", client: "bellhop"))
-        let settings = practice.oauth("refresh_token", ["refresh_token": .string(first)]) { $0.next = .other }
-        try await practice.simulation.serve { address in
-            let client = try practice.client(address, settings, storage: storage)
+        try await withClient(rotating(), storage: storage) { client in
             storage.refuseWriting()
             for _ in 1...2 {
                 let failure = await failure { _ = try await client.authorization() }
@@ -166,9 +168,7 @@ import Testing
     }
 
     @Test func `a token that another program has renewed is taken from the keychain`() async throws {
-        _ = practice.oauth("refresh_token") { $0.next = .other }
-        let first = try #require(practice.instance.refreshToken(of: "john.doe", client: "bellhop"))
-        let settings = practice.oauth("refresh_token", ["refresh_token": .string(first)]) { $0.next = .other }
+        let settings = try rotating()
         try await practice.simulation.serve { address in
             let (one, other) = (
                 try practice.client(address, settings, storage: storage), try practice.client(address, settings, storage: storage)
@@ -219,8 +219,7 @@ import Testing
 
     @Test func `a person's request tries again in spite of a refusal`() async throws {
         let settings = practice.oauth("client_credentials") { $0.grants = [] }
-        try await practice.simulation.serve { address in
-            let client = try practice.client(address, settings)
+        try await withClient(settings) { client in
             #expect(await failure { _ = try await client.authorization() }?.reason == .unauthenticated)
             _ = practice.oauth("client_credentials")
             #expect(await failure { _ = try await client.authorization() }?.reason == .unauthenticated)
@@ -233,9 +232,7 @@ import Testing
         Fault.badGateway, .internalError, .hibernating, .loginPage, .resetBefore, .tooManyRequests(.seconds(7)), .redirectToLogin,
     ])
     func `an outage of the token endpoint is not a refusal, and a valid token stays in use`(_ fault: Fault) async throws {
-        let settings = practice.oauth("password")
-        try await practice.simulation.serve { address in
-            let client = try practice.client(address, settings)
+        try await withClient(practice.oauth("password")) { client in
             let first = try await client.authorization()
             practice.simulation.faults.add(fault, path: "/oauth_token.do", times: 2)
             await practice.clock.advance(by: .seconds(1750))
@@ -254,12 +251,9 @@ import Testing
     }
 
     @Test func `a request cancelled while its token is fetched does not lose the token`() async throws {
-        _ = practice.oauth("refresh_token") { $0.next = .other }
-        let first = try #require(practice.instance.refreshToken(of: "john.doe", client: "bellhop"))
-        let settings = practice.oauth("refresh_token", ["refresh_token": .string(first)]) { $0.next = .other }
+        let settings = try rotating()
         practice.simulation.faults.add(.slow(milliseconds: 200), path: "/oauth_token.do")
-        try await practice.simulation.serve { address in
-            let client = try practice.client(address, settings, storage: storage)
+        try await withClient(settings, storage: storage) { client in
             let task = Task { try? await client.authorization() }
             while practice.simulation.requests.total == 0 { await Task.yield() }
             task.cancel()
@@ -277,9 +271,7 @@ import Testing
     }
 
     @Test func `neither a token nor its settings print their secrets`() async throws {
-        let settings = practice.oauth("password")
-        try await practice.simulation.serve { address in
-            let client = try practice.client(address, settings)
+        try await withClient(practice.oauth("password")) { client in
             let token = try await client.authorization()
             var text = "\(token) \(client.settings) \(String(reflecting: client.settings)) \(String(reflecting: token))"
             dump(token, to: &text)

@@ -23,6 +23,18 @@ import Testing
         return try TableSource(name: "incidents", settings: settings, connection: practice.connection(over: exchange))
     }
 
+    /// Some rows, and an observer that has read them ten minutes later.
+    private func observed(
+        rows count: Int, page: Int = 1000
+    ) async throws -> (tasks: [SimulatedTask], source: TableSource, observer: TableObserver) {
+        let tasks = (0..<count).map { instance.addTask(title: "task \($0)") }
+        let source = try source(page: page)
+        var observer = TableObserver()
+        await practice.clock.advance(by: .seconds(600))
+        _ = try await observer.poll(source)
+        return (tasks, source, observer)
+    }
+
     /// Changes a row with an earlier timestamp, as a transaction that commits only now.
     private func commit(_ task: SimulatedTask, at stamp: Timestamp) {
         let updates = instance.task(task.id)?.updates ?? 0
@@ -70,11 +82,7 @@ import Testing
     }
 
     @Test func `a row committed later than the overlap is reported when all rows are read`() async throws {
-        let tasks = (0..<4).map { instance.addTask(title: "task \($0)") }
-        let source = try source()
-        var observer = TableObserver()
-        await practice.clock.advance(by: .seconds(600))
-        _ = try await observer.poll(source)
+        var (tasks, source, observer) = try await observed(rows: 4)
         commit(tasks[1], at: try watermark(observer) - Self.times.overlap - .seconds(1))
         let (answer, comparison) = try await observer.poll(source)
         #expect(answer.coverage == .part)
@@ -84,11 +92,7 @@ import Testing
     }
 
     @Test func `a row at the very end of a window is reported, and one a second later in the next window`() async throws {
-        let tasks = (0..<4).map { instance.addTask(title: "task \($0)") }
-        let source = try source()
-        var observer = TableObserver()
-        await practice.clock.advance(by: .seconds(600))
-        _ = try await observer.poll(source)
+        var (tasks, source, observer) = try await observed(rows: 4)
         await practice.clock.advance(by: .seconds(60))
         let end = practice.clock.now - Self.times.lag
         commit(tasks[1], at: end)
@@ -129,11 +133,7 @@ import Testing
     func `no row is lost if a page ends in, or right after, a run of rows of one second`(
         _ course: (same: Int, next: Int, page: Int)
     ) async throws {
-        for number in 0..<(course.same + course.next) { instance.addTask(title: "task \(number)") }
-        let source = try source(page: course.page)
-        var observer = TableObserver()
-        await practice.clock.advance(by: .seconds(600))
-        _ = try await observer.poll(source)
+        var (_, source, observer) = try await observed(rows: course.same + course.next, page: course.page)
         await practice.clock.advance(by: .seconds(60))
         let tasks = instance.tasks
         for task in tasks.prefix(course.same) { instance.touchTask(task.id) }
@@ -145,11 +145,7 @@ import Testing
     }
 
     @Test func `two rows of one second on two pages are both reported, even if the first moves meanwhile`() async throws {
-        for number in 0..<4 { instance.addTask(title: "task \(number)") }
-        let source = try source(page: 1)
-        var observer = TableObserver()
-        await practice.clock.advance(by: .seconds(600))
-        _ = try await observer.poll(source)
+        var (_, source, observer) = try await observed(rows: 4, page: 1)
         await practice.clock.advance(by: .seconds(60))
         let pair = Array(instance.tasks.map(\.id).sorted().prefix(2))
         for id in pair { instance.touchTask(id) }

@@ -19,10 +19,13 @@ final class Gate: Sendable {
 }
 
 extension SQLiteUnderTest {
-    /// A write that lasts until the gate opens.
-    func block(with gate: Gate) async throws { try await sqlite.write { _ in gate.pass() } }
-
-    func waitUntilBlocked(_ gate: Gate) async throws { while !gate.isEntered { await Task.yield() } }
+    /// A store whose writing connection is busy until the gate opens, and the write that waits there.
+    static func blocked(_ place: Place) async throws -> (bench: SQLiteUnderTest, gate: Gate, first: Task<Void, any Error>) {
+        let (bench, gate) = (try SQLiteUnderTest(place), Gate())
+        let first = Task { try await bench.sqlite.write { _ in gate.pass() } }
+        while !gate.isEntered { await Task.yield() }
+        return (bench, gate, first)
+    }
 
     /// Returns once this many callers wait for the transaction after this one.
     func waitForWriters(_ count: Int) async {

@@ -8,10 +8,7 @@ import Testing
 @Suite struct `Concurrent writers` {
     @Test(arguments: SQLiteUnderTest.Place.allCases)
     func `writers that wait together share one commit`(_ place: SQLiteUnderTest.Place) async throws {
-        let bench = try SQLiteUnderTest(place)
-        let gate = Gate()
-        async let first: Void = bench.block(with: gate)
-        try await bench.waitUntilBlocked(gate)
+        let (bench, gate, first) = try await SQLiteUnderTest.blocked(place)
         let before = bench.sqlite.writing.commits
         let count = try await withThrowingTaskGroup(of: Int.self) { group in
             for number in 1...50 { group.addTask { try await bench.store.append([Sample.event(number)]) } }
@@ -20,17 +17,14 @@ import Testing
             return try await group.reduce(0, +)
         }
         #expect(count == 50)
-        try await first
+        try await first.value
         #expect(bench.sqlite.writing.commits - before == 2)  // the one at the gate, and the fifty
         #expect(try await bench.store.status().events == 50)
     }
 
     @Test(arguments: SQLiteUnderTest.Place.allCases)
     func `a failing write does not fail the writes in the same transaction`(_ place: SQLiteUnderTest.Place) async throws {
-        let bench = try SQLiteUnderTest(place)
-        let gate = Gate()
-        async let first: Void = bench.block(with: gate)
-        try await bench.waitUntilBlocked(gate)
+        let (bench, gate, first) = try await SQLiteUnderTest.blocked(place)
         let before = bench.sqlite.writing.commits
         async let good = bench.store.append([Sample.event(1)])
         let bad = Task {
@@ -42,17 +36,14 @@ import Testing
         #expect(try await good == 1)
         await #expect(throws: StoreError.self) { try await bad.value }
         try await late
-        try await first
+        try await first.value
         #expect(bench.sqlite.writing.commits - before == 2)
         #expect(try await bench.store.events(EventQuery()).map(\.event) == [Sample.event(1)])
     }
 
     @Test(arguments: SQLiteUnderTest.Place.allCases)
     func `a write whose caller is cancelled is completed, and so are other writes`(_ place: SQLiteUnderTest.Place) async throws {
-        let bench = try SQLiteUnderTest(place)
-        let gate = Gate()
-        async let first: Void = bench.block(with: gate)
-        try await bench.waitUntilBlocked(gate)
+        let (bench, gate, first) = try await SQLiteUnderTest.blocked(place)
         let cancelled = Task { try await bench.store.append([Sample.event(1)]) }
         let neighbour = Task { try await bench.store.append([Sample.event(2)]) }
         await bench.waitForWriters(2)
@@ -60,7 +51,7 @@ import Testing
         gate.open()
         #expect(try await cancelled.value == 1)
         #expect(try await neighbour.value == 1)
-        try await first
+        try await first.value
         let early = Task {
             withUnsafeCurrentTask { $0?.cancel() }
             return (try await bench.store.append([Sample.event(3)]), try await bench.store.status().events)
@@ -72,10 +63,7 @@ import Testing
     @Test(arguments: SQLiteUnderTest.Place.allCases)
     func `each writer of a failing shared transaction gets its own result`(_ place: SQLiteUnderTest.Place) async throws {
         for count in 1...40 {
-            let bench = try SQLiteUnderTest(place)
-            let gate = Gate()
-            async let first: Void = bench.block(with: gate)
-            try await bench.waitUntilBlocked(gate)
+            let (bench, gate, first) = try await SQLiteUnderTest.blocked(place)
             bench.fail(statement: count + 1, includingReads: false)  // the first is the COMMIT of the blocking write
             let kept = await withTaskGroup(of: (Int, Bool).self) { group in
                 for number in 1...4 {
@@ -90,7 +78,7 @@ import Testing
                 return await group.reduce(into: [Int: Bool]()) { $0[$1.0] = $1.1 }
             }
             bench.stopFailing()
-            try await first
+            try await first.value
             let stored = Set(try await bench.store.events(EventQuery()).map(\.event.id))
             for number in 1...4 {
                 let expected = kept[number] == true
