@@ -9,13 +9,11 @@ import Testing
 extension `Escalations` {
     @Test func `a change by a person ends the escalation at once`() async throws {
         let agent = try await TestAgent(Self.rule())
-        try await agent.put("a")
-        try await agent.wait(5)
+        try await agent.put("a", thenWait: 5)
         try await agent.put("a", "taken")
         #expect(try await agent.bench.store.nextTimer() == nil)
         #expect(try await verdicts(agent) == ["answered: task_changed"])
-        try await agent.wait(60)
-        #expect(agent.texts == ["new a"])
+        #expect(try await agent.texts(after: 60) == ["new a"])
     }
 
     @Test func `a comment by a person ends the escalation, our own comment does not`() async throws {
@@ -40,29 +38,23 @@ extension `Escalations` {
         try await put("new", by: "bob", 0)
         try await agent.bench.comment(on: "a", hop: 0)
         try await put("a business rule changed it", by: "ada", 1)
-        try await agent.wait(15)
-        #expect(agent.texts.dropFirst() == ["remind a a business rule changed it"])
+        #expect(try await agent.texts(after: 15).dropFirst() == ["remind a a business rule changed it"])
     }
 
     @Test func `an answer at the moment of a step does not prevent the step`() async throws {
         let agent = try await TestAgent(Self.rule())
-        try await agent.put("a")
-        try await agent.wait(14)
+        try await agent.put("a", thenWait: 14)
         await agent.bench.clock.advance(by: .seconds(60))
         try await agent.comment("a")
-        try await agent.wait(60)
-        #expect(agent.texts == ["new a", "remind a printer on fire"])
+        #expect(try await agent.texts(after: 60) == ["new a", "remind a printer on fire"])
     }
 
     @Test func `the event that ends an escalation may begin another`() async throws {
         let agent = try await TestAgent(Self.rule().replacing("once: task.id", with: ""))
-        try await agent.put("a")
-        try await agent.wait(10)
+        try await agent.put("a", thenWait: 10)
         try await agent.put("a", "changed")
-        try await agent.wait(14)
-        #expect(agent.texts == ["new a", "new a"])
-        try await agent.wait(1)
-        #expect(agent.texts.last == "remind a changed")
+        #expect(try await agent.texts(after: 14) == ["new a", "new a"])
+        #expect(try await agent.texts(after: 1).last == "remind a changed")
     }
 
     @Test func `a task that leaves ends its escalation, and does not resume it when it returns`() async throws {
@@ -71,8 +63,7 @@ extension `Escalations` {
         try await agent.remove("a")
         #expect(try await verdicts(agent) == ["ended: the task has left"])
         try await agent.put("a")
-        try await agent.wait(60)
-        #expect(agent.texts == ["new a"])
+        #expect(try await agent.texts(after: 60) == ["new a"])
     }
 
     // MARK: Answers beside our own writes
@@ -95,8 +86,7 @@ extension `Escalations` {
         try await agent.bench.comment(on: "a", hop: 0)
         try await put(state: 3, by: "bob", 3)
         #expect(try await agent.bench.store.nextTimer() == nil)
-        try await agent.wait(60)
-        #expect(agent.texts == ["new a"])
+        #expect(try await agent.texts(after: 60) == ["new a"])
     }
 
     @Test func `a person's comment in the same poll as our own is an answer`() async throws {
@@ -119,15 +109,13 @@ extension `Escalations` {
     @Test func `a condition that is false at the next step ends the escalation for good`() async throws {
         let rule = Self.rule().replacing("task.priority == 1", with: "task.priority == 1 && !tasks.exists(t, t.title == 'storm')")
         let agent = try await TestAgent(rule)
-        try await agent.put("a")
-        try await agent.wait(5)
+        try await agent.put("a", thenWait: 5)
         try await agent.put("storm", "storm", priority: 3)
         #expect(try await agent.bench.store.nextTimer() != nil)
         try await agent.wait(10)
         #expect(try await verdicts(agent) == ["ended: `when` does not hold any more"])
         try await agent.remove("storm")
-        try await agent.wait(60)
-        #expect(agent.texts == ["new a"])
+        #expect(try await agent.texts(after: 60) == ["new a"])
     }
 
     @Test func `an until in the rule replaces the default and is evaluated at each step`() async throws {
@@ -137,10 +125,8 @@ extension `Escalations` {
         try await agent.comment("a")
         try await agent.put("a", "changed", priority: 3, state: 6)
         try await agent.put("a", "changed", priority: 3, state: 1)
-        try await agent.wait(15)
-        #expect(agent.texts == ["new a", "remind a changed"])
-        try await agent.put("a", "changed", priority: 3, state: 6)
-        try await agent.wait(15)
+        #expect(try await agent.texts(after: 15) == ["new a", "remind a changed"])
+        try await agent.put("a", "changed", priority: 3, state: 6, thenWait: 15)
         #expect(try await verdicts(agent) == ["ended: `until` holds"])
         #expect(agent.texts.count == 2)
     }
@@ -151,8 +137,7 @@ extension `Escalations` {
         try await agent.comment("a")
         try await agent.put("b", state: 2)
         #expect(try await verdicts(agent) == ["answered: task_changed"])
-        try await agent.wait(15)
-        #expect(agent.texts.dropFirst(2) == ["remind a printer on fire"])
+        #expect(try await agent.texts(after: 15).dropFirst(2) == ["remind a printer on fire"])
         try await agent.bench.update("a", ["state": 2], hop: 0)
         try await agent.put("a", state: 2)
         #expect(try await verdicts(agent).count == 1)
@@ -164,8 +149,7 @@ extension `Escalations` {
     @Test func `an until that fails or is unknown does not end the escalation, and a failure is counted`() async throws {
         let agent = try await TestAgent(Self.rule("until: 1 / (task.priority - 1) > 0 || task.state > 5"))
         try await agent.put("a")
-        try await agent.wait(15)
-        #expect(agent.texts.count == 2)
+        #expect(try await agent.texts(after: 15).count == 2)
         let status = try await agent.bench.store.status().rules.first { $0.rule == "r" }
         #expect(status?.errors == 1 && status?.lastError?.hasPrefix("`until` failed") == true)
     }

@@ -34,8 +34,7 @@ import Testing
     @Test func `the steps of a replay count from the replay, not from its old event`() async throws {
         let agent = try await TestAgent(
             "rule: r\non: task_created\ndo: [{log: new}]\nescalate: [{after: 15m, do: [{log: late}]}]")
-        try await agent.put("a")
-        try await agent.wait(60)
+        try await agent.put("a", thenWait: 60)
         let store = agent.bench.store
         let event = try #require(try await store.events(EventQuery(types: [.taskCreated], limit: 1)).first)
         try await store.replay([event], rule: nil, isForced: false, at: agent.bench.now)
@@ -53,16 +52,14 @@ import Testing
     @Test func `each step runs after its time since the run, as often as its repeat says`() async throws {
         let agent = try await TestAgent(Self.rule())
         try await agent.put("a")
-        try await agent.wait(14)
-        #expect(agent.texts == ["new a"])
-        try await agent.wait(1)
-        #expect(agent.texts == ["new a", "remind a printer on fire"])
-        try await agent.wait(14)
-        #expect(agent.texts.count == 2)
-        try await agent.wait(20)
-        #expect(agent.texts.dropFirst(2) == ["call a task_created printer on fire", "call a task_created printer on fire"])
-        try await agent.wait(60)
-        #expect(agent.texts.count == 5)
+        #expect(try await agent.texts(after: 14) == ["new a"])
+        #expect(try await agent.texts(after: 1) == ["new a", "remind a printer on fire"])
+        #expect(try await agent.texts(after: 14).count == 2)
+        #expect(
+            try await agent.texts(after: 20).dropFirst(2) == [
+                "call a task_created printer on fire", "call a task_created printer on fire",
+            ])
+        #expect(try await agent.texts(after: 60).count == 5)
         #expect(try await agent.bench.store.nextTimer() == nil)
         #expect(try await agent.bench.store.state(for: [.init(rule: "", kind: .escalation, key: "my-work/a")]).isEmpty)
     }
@@ -71,16 +68,13 @@ import Testing
         let steps = ["20m", "10m", "20m"].enumerated().map { "  - {after: \($1), do: [{log: \"\($0)\"}]}" }
         let agent = try await TestAgent(Self.rule(steps: steps.joined(separator: "\n")))
         try await agent.put("a")
-        try await agent.wait(30)
-        #expect(agent.texts == ["new a", "1", "0", "2"])
+        #expect(try await agent.texts(after: 30) == ["new a", "1", "0", "2"])
     }
 
     @Test func `a step has the current task and the event of the run`() async throws {
         let agent = try await TestAgent(Self.rule("until: task.state == 6"))
-        try await agent.put("a")
-        try await agent.wait(10)
-        try await agent.put("a", "printer burnt down")
-        try await agent.wait(21)
+        try await agent.put("a", thenWait: 10)
+        try await agent.put("a", "printer burnt down", thenWait: 21)
         #expect(
             agent.texts == ["new a", "remind a printer burnt down", "call a task_created printer on fire"])
     }
@@ -88,14 +82,11 @@ import Testing
     @Test func `a run during an escalation begins no second one, but a run after the last step does`() async throws {
         let steps = "  - {after: 10m, do: [{log: \"step ${{ event.type }}\"}]}"
         let agent = try await TestAgent(Self.rule("until: task.state == 6", steps: steps).replacing("once: task.id", with: ""))
-        try await agent.put("a")
-        try await agent.wait(5)
+        try await agent.put("a", thenWait: 5)
         try await agent.put("a", "again")
-        try await agent.wait(15)
-        #expect(agent.texts == ["new a", "new a", "step task_created"])
+        #expect(try await agent.texts(after: 15) == ["new a", "new a", "step task_created"])
         try await agent.put("a", "and again")
-        try await agent.wait(10)
-        #expect(agent.texts == ["new a", "new a", "step task_created", "new a", "step task_changed"])
+        #expect(try await agent.texts(after: 10) == ["new a", "new a", "step task_created", "new a", "step task_changed"])
     }
 
     @Test func `steps in days run after that many days`() async throws {
@@ -118,8 +109,7 @@ import Testing
         try await agent.runOnce()
         #expect(
             agent.texts == ["new a", "remind a printer on fire", "call a task_created printer on fire", "last"])
-        try await agent.wait(60)
-        #expect(agent.texts.count == 4)
+        #expect(try await agent.texts(after: 60).count == 4)
     }
 
     @Test func `repetitions after downtime keep their times`() async throws {
@@ -128,8 +118,10 @@ import Testing
         try await agent.put("a")
         await agent.bench.clock.advance(by: .seconds(35 * 60))
         try await agent.runOnce()
-        try await agent.wait(60)
-        #expect(agent.texts.dropFirst() == ["2026-01-05T09:35:00Z", "2026-01-05T09:40:00Z", "2026-01-05T09:50:00Z"])
+        #expect(
+            try await agent.texts(after: 60).dropFirst() == [
+                "2026-01-05T09:35:00Z", "2026-01-05T09:40:00Z", "2026-01-05T09:50:00Z",
+            ])
     }
 
     @Test func `an answer found by the first poll after downtime prevents the due steps`() async throws {
@@ -226,8 +218,7 @@ import Testing
         try await agent.wait(5)
         try await agent.comment("a")
         _ = try await agent.bench.store.prune(Retention(events: .zero), at: agent.bench.now)
-        try await agent.wait(10)
-        #expect(agent.texts == ["new", "1 c a b c 2026-01-05T09:00:00Z"])
+        #expect(try await agent.texts(after: 10) == ["new", "1 c a b c 2026-01-05T09:00:00Z"])
         let key = StateKey(rule: "r", kind: .escalated, key: "my-work/c")
         #expect(try await agent.bench.store.state(for: [key]).isEmpty)
     }
@@ -235,18 +226,15 @@ import Testing
     @Test func `the steps after a wait count from the end of the wait`() async throws {
         let agent = try await TestAgent(Self.rule("for: 5m"))
         try await agent.put("a")
-        try await agent.wait(19)
-        #expect(agent.texts == ["new a"])
-        try await agent.wait(1)
-        #expect(agent.texts.last == "remind a printer on fire")
+        #expect(try await agent.texts(after: 19) == ["new a"])
+        #expect(try await agent.texts(after: 1).last == "remind a printer on fire")
     }
 
     // MARK: Looking
 
     @Test func `the status has the escalations of each rule and their next step`() async throws {
         let agent = try await TestAgent(Self.rule())
-        try await agent.put("a")
-        try await agent.wait(1)
+        try await agent.put("a", thenWait: 1)
         try await agent.put("b")
         #expect(
             try await agent.bench.store.status().waits == [

@@ -15,15 +15,11 @@ extension `Rules for several events` {
     @Test func `an absence runs its rule when no event came in time, with the task's state at that time`() async throws {
         let agent = try await TestAgent(Self.unanswered, [task("z", "x")])
         try await agent.put("a")
-        try await agent.put("b", priority: 3)
-        try await agent.wait(2)
+        try await agent.put("b", priority: 3, thenWait: 2)
         try await agent.put("a", "renamed")
-        try await agent.wait(1)
-        #expect(agent.texts == [])
-        try await agent.wait(1)
-        #expect(agent.texts == ["task_created a renamed 2026-01-05T09:00:00Z a"])
-        try await agent.wait(30)
-        #expect(agent.texts.count == 1)
+        #expect(try await agent.texts(after: 1) == [])
+        #expect(try await agent.texts(after: 1) == ["task_created a renamed 2026-01-05T09:00:00Z a"])
+        #expect(try await agent.texts(after: 30).count == 1)
     }
 
     @Test func `an absence ends with its event, when its task leaves, or if its condition is false when due`()
@@ -34,8 +30,7 @@ extension `Rules for several events` {
         try await agent.put("a", state: 2)
         try await agent.remove("b")
         try await agent.put("c", priority: 2)
-        try await agent.wait(20)
-        #expect(agent.texts == [])
+        #expect(try await agent.texts(after: 20) == [])
         #expect(try await agent.bench.store.nextTimer() == nil)
         let decisions = try await agent.bench.store.decisions(DecisionQuery(limit: 99)).map(\.verdict)
         #expect(decisions.filter { $0 == .cancelled }.count == 2)
@@ -49,14 +44,11 @@ extension `Rules for several events` {
             do: [{log: "${{ task.id }} ${{ event.data.task.title }}"}]
             """
         let agent = try await TestAgent(rule, [task("a", "x"), task("b", "x")])
-        try await agent.put("a", "one")
-        try await agent.wait(3)
+        try await agent.put("a", "one", thenWait: 3)
         try await agent.put("b", "two")
-        try await agent.wait(1)
-        #expect(agent.texts == ["a one"])
+        #expect(try await agent.texts(after: 1) == ["a one"])
         try await agent.put("b", "three")
-        try await agent.wait(4)
-        #expect(agent.texts == ["a one", "b three"])
+        #expect(try await agent.texts(after: 4) == ["a one", "b three"])
     }
 
     @Test func `a task that leaves ends the absence that it began, even if its key has changed`() async throws {
@@ -69,12 +61,10 @@ extension `Rules for several events` {
         try await agent.put("a", state: 1)
         try await agent.put("a", state: 2)
         try await agent.remove("a")
-        try await agent.wait(10)
-        #expect(agent.texts == [])
+        #expect(try await agent.texts(after: 10) == [])
         // The key is free again.
         try await agent.put("b", state: 1)
-        try await agent.wait(4)
-        #expect(agent.texts == ["b"])
+        #expect(try await agent.texts(after: 4) == ["b"])
     }
 
     @Test func `without by, a task that leaves ends only the absence that it began`() async throws {
@@ -89,12 +79,10 @@ extension `Rules for several events` {
         try await agent.remove("b")
         try await agent.wait(1)
         try await agent.remove("a")
-        try await agent.wait(10)
-        #expect(agent.texts == [])
+        #expect(try await agent.texts(after: 10) == [])
         try await agent.put("c")
         try await agent.remove("z")
-        try await agent.wait(4)
-        #expect(agent.texts == ["c"])
+        #expect(try await agent.texts(after: 4) == ["c"])
     }
 
     @Test func `a replay ends no absence and does not restart a silence`() async throws {
@@ -110,10 +98,8 @@ extension `Rules for several events` {
         let end = try #require(events.first { $0.event.type == .taskChanged })
         try await agent.wait(1)
         try await agent.bench.store.replay([end], rule: nil, isForced: false, at: agent.bench.now)
-        try await agent.wait(3)
-        #expect(agent.texts == ["unchanged a"])
-        try await agent.wait(1)
-        #expect(agent.texts.last == "silent my-work true 2026-01-05T09:00:00Z my-work")
+        #expect(try await agent.texts(after: 3) == ["unchanged a"])
+        #expect(try await agent.texts(after: 1).last == "silent my-work true 2026-01-05T09:00:00Z my-work")
         #expect(agent.texts.count == 2)
     }
 
@@ -129,22 +115,17 @@ extension `Rules for several events` {
         let agent = try await TestAgent(Self.silent, [task("z", "x")])
         try await agent.wait(4)
         try await agent.put("a")
-        try await agent.wait(4)
-        #expect(agent.texts == [])
-        try await agent.wait(1)
-        #expect(agent.texts == ["silent my-work true 2026-01-05T09:04:00Z my-work"])
-        try await agent.wait(20)
-        #expect(agent.texts.count == 1)
+        #expect(try await agent.texts(after: 4) == [])
+        #expect(try await agent.texts(after: 1) == ["silent my-work true 2026-01-05T09:04:00Z my-work"])
+        #expect(try await agent.texts(after: 20).count == 1)
         try await agent.put("b")
-        try await agent.wait(5)
-        #expect(agent.texts.count == 2)
+        #expect(try await agent.texts(after: 5).count == 2)
     }
 
     @Test func `two silences for the same time both run after the clock was set back`() async throws {
         let agent = try await TestAgent(Self.silent, [task("z", "x")])
         for id in ["a", "b"] {
-            try await agent.put(id)
-            try await agent.wait(5)
+            try await agent.put(id, thenWait: 5)
             await agent.bench.clock.jump(to: agent.bench.now - .seconds(300))
         }
         let text = "silent my-work true 2026-01-05T09:00:00Z my-work"
@@ -154,11 +135,9 @@ extension `Rules for several events` {
     @Test func `the silence before the first event counts from when the rule was loaded, not from a restart`() async throws {
         let agent = try await TestAgent(Self.silent, [task("z", "x")])
         try await agent.wait(3)
-        try await agent.wait(2)
-        #expect(agent.texts == ["silent my-work true 2026-01-05T09:00:00Z my-work"])
+        #expect(try await agent.texts(after: 2) == ["silent my-work true 2026-01-05T09:00:00Z my-work"])
         // A changed rule begins anew, a changed `do` does not.
-        try await agent.wait(7, with: Self.silent.replacing("within: 5m", with: "within: 6m"))
-        #expect(agent.texts.count == 2)
+        #expect(try await agent.texts(after: 7, with: Self.silent.replacing("within: 5m", with: "within: 6m")).count == 2)
     }
 
     @Test func `the first events after downtime restart a silence that would have ended during it`() async throws {
@@ -167,7 +146,6 @@ extension `Rules for several events` {
         agent.source.put(task("a"))
         try await agent.runOnce()
         #expect(agent.texts == [])
-        try await agent.wait(5)
-        #expect(agent.texts.count == 1)
+        #expect(try await agent.texts(after: 5).count == 1)
     }
 }

@@ -40,8 +40,7 @@ import Testing
     @Test func `events with different keys, or too far apart in time, do not complete a rule with all`() async throws {
         let agent = try await TestAgent(Self.all(), [task("x", "x", ["priority": 3, "state": 1])])
         try await agent.put("a")
-        try await agent.put("b", state: 2)
-        try await agent.wait(10)
+        try await agent.put("b", state: 2, thenWait: 10)
         try await agent.put("x", "late")
         #expect(agent.texts == [])
         try await agent.put("x", "moved", state: 2)
@@ -86,12 +85,10 @@ import Testing
 
     @Test func `a sequence runs when its events came in order, even with others between them`() async throws {
         let agent = try await TestAgent(Self.sequence, [task("z", "x")])
-        try await agent.put("a", priority: 2)
-        try await agent.wait(1)
+        try await agent.put("a", priority: 2, thenWait: 1)
         try await agent.put("a", "renamed", priority: 3)
         try await agent.put("a", "renamed", priority: 2)
-        try await agent.wait(8)
-        #expect(agent.texts == [])
+        #expect(try await agent.texts(after: 8) == [])
         try await agent.remove("a")
         #expect(agent.texts == ["task_created task_changed task_removed task_removed 2026-01-05T09:00:00Z"])
     }
@@ -100,8 +97,7 @@ import Testing
         let agent = try await TestAgent(Self.sequence, [task("z", "x"), task("b", "x", ["priority": 3, "state": 1])])
         try await agent.put("a")
         try await agent.put("a", priority: 2)
-        try await agent.put("b", priority: 2)
-        try await agent.wait(10)
+        try await agent.put("b", priority: 2, thenWait: 10)
         try await agent.remove("a")
         try await agent.remove("b")
         #expect(agent.texts == [])
@@ -136,10 +132,8 @@ import Testing
         for id in ["a", "b", "c"] { try await agent.put(id) }
         for id in ["a", "b", "c"] { try await agent.put(id, "changed") }
         try await agent.put("c", "changed", priority: 2)
-        try await agent.wait(2)
-        #expect(agent.texts == [])
-        try await agent.wait(1)
-        #expect(agent.texts == ["a b a b"])
+        #expect(try await agent.texts(after: 2) == [])
+        #expect(try await agent.texts(after: 1) == ["a b a b"])
         #expect(try await agent.bench.store.nextTimer() == nil)
     }
 
@@ -157,8 +151,7 @@ import Testing
         try await agent.wait(2)
         try await agent.put("a", "again")
         try await agent.put("b", "again", priority: 2)
-        try await agent.wait(3)
-        #expect(agent.texts == ["task_created task_changed task_changed again"])
+        #expect(try await agent.texts(after: 3) == ["task_created task_changed task_changed again"])
     }
 
     // MARK: for
@@ -177,8 +170,7 @@ import Testing
         try await agent.remove("a")
         try await agent.wait(10)
         try await agent.put("b", state: 1)
-        try await agent.wait(5)
-        #expect(agent.texts == ["b"])
+        #expect(try await agent.texts(after: 5) == ["b"])
     }
 
     // MARK: Changes
@@ -214,8 +206,7 @@ import Testing
         let agent = try await TestAgent(rule, [task("z", "x")])
         try await agent.put("a")
         try await agent.runOnce(with: rule, hours: "08:00-09:03")
-        try await agent.wait(10, with: rule, hours: "08:00-09:03")
-        #expect(agent.texts == [])
+        #expect(try await agent.texts(after: 10, with: rule, hours: "08:00-09:03") == [])
         // Open again: four minutes have passed long ago.
         try await agent.runOnce(with: rule, hours: "08:00-17:00")
         #expect(agent.texts.sorted() == ["a 2026-01-05T09:00:00Z", "h a 2026-01-05T09:00:00Z"])

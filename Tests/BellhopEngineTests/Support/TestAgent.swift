@@ -91,8 +91,8 @@ struct TestAgent {
     var texts: [String] { action.texts }
 
     /// The texts after these minutes, with a pass each minute.
-    func texts(after minutes: Int, with rules: String? = nil) async throws -> [String] {
-        try await wait(minutes, with: rules)
+    func texts(after minutes: Int, with rules: String? = nil, hours: String = "08:00-17:00") async throws -> [String] {
+        try await wait(minutes, with: rules, hours: hours)
         return texts
     }
 }
