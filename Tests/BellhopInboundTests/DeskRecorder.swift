@@ -61,8 +61,7 @@ extension InboundEndpoint {
 
     static func events(
         definition: EventDefinition = definition, items: String? = nil, fields: [String: String] = [:], id: String? = nil,
-        dedupKey: EventReading.DedupKey? = nil,
-        largestBody: Int = 1000, rate: Int = 1000
+        dedupKey: EventReading.DedupKey? = nil, largestBody: Int = 1000, rate: Int = 1000
     ) -> InboundEndpoint {
         InboundEndpoint(
             path: "/in/deploys", key: .bearer(["token"]),
@@ -70,8 +69,7 @@ extension InboundEndpoint {
                 EventReading(
                     source: "deploys", definition: definition, items: items.flatMap { JSON.Path(text: $0) },
                     fields: fields.compactMapValues { JSON.Path(text: $0) }, id: id.flatMap { JSON.Path(text: $0) },
-                    dedupKey: dedupKey)),
-            largestBody: largestBody, rate: Rate(count: rate, per: .seconds(60)))
+                    dedupKey: dedupKey)), largestBody: largestBody, rate: Rate(count: rate, per: .seconds(60)))
     }
 
     static let push = InboundEndpoint(

@@ -22,9 +22,7 @@ extension `Rules for several events` {
         #expect(try await agent.texts(after: 30).count == 1)
     }
 
-    @Test func `an absence ends with its event, when its task leaves, or if its condition is false when due`()
-        async throws
-    {
+    @Test func `an absence ends with its event, when its task leaves, or if its condition is false when due`() async throws {
         let agent = try await TestAgent(Self.unanswered, [task("z", "x")])
         for id in ["a", "b", "c"] { try await agent.put(id) }
         try await agent.put("a", state: 2)

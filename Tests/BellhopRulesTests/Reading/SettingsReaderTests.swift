@@ -43,9 +43,7 @@ import YAML
                 code: "unknown-operator", "no such word", at: [.key("any"), .key("state"), .key("startswith")], isAboutKey: true),
             SettingComplaint(code: "wrong-value", "not two", at: [.key("any"), .key("list"), .index(1)]),
             SettingComplaint(code: "wrong-value", "all of it", at: [.key("any"), .key("nowhere")]),
-        ] {
-            reader.report(complaint, in: root, settings)
-        }
+        ] { reader.report(complaint, in: root, settings) }
         let places = reader.diagnostics.all.compactMap(\.place).map { "\($0.line):\($0.column)+\($0.length)" }
         #expect(places == ["1:12+10", "3:11+10", "4:13+1", "3:3+22"])
     }
@@ -70,8 +68,7 @@ import YAML
         let expected: JSON.Object = [
             "name": "0123", "every": ["busy": 15_000_000, "idle": 120_000_000], "size": 64_000_000,
             "rate": ["count": 60, "microseconds": 60_000_000], "count": 3, "on": true, "kind": "b",
-            "url": "https://x.example/y?z",
-            "list": ["a", "1", "true"], "map": ["x": 1], "any": ["a": [1, 1.5, .null, "text"]],
+            "url": "https://x.example/y?z", "list": ["a", "1", "true"], "map": ["x": 1], "any": ["a": [1, 1.5, .null, "text"]],
             "auth": ["user": "john", "password": "12"],
         ]
         #expect(settings.values == expected)
@@ -131,8 +128,7 @@ import YAML
     }
 
     @Test func `a hook can replace a text or refuse it`() throws {
-        let (settings, messages) = try Self.read("name: $A\ncount: $B\nlist: [$A, b]\nkind: $C") {
-            node, text, _ in
+        let (settings, messages) = try Self.read("name: $A\ncount: $B\nlist: [$A, b]\nkind: $C") { node, text, _ in
             switch text {
             case "$A": .text("replaced")
             case "$B": .text("7")

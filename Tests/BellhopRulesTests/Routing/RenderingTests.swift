@@ -69,8 +69,7 @@ import Testing
         func url(_ title: String) throws -> String { try Self.rendered(step, "url", title: title) }
         #expect(try url("INC1") == "https://x.example/a/INC1/b?q=INC1&r=1#INC1")
         #expect(
-            try url("../x?y=1&z=é +#@:")
-                == "https://x.example/a/..%2Fx%3Fy%3D1%26z%3D%C3%A9%20%2B%23%40%3A/b"
+            try url("../x?y=1&z=é +#@:") == "https://x.example/a/..%2Fx%3Fy%3D1%26z%3D%C3%A9%20%2B%23%40%3A/b"
                 + "?q=..%2Fx%3Fy%3D1%26z%3D%C3%A9%20%2B%23%40%3A&r=1#..%2Fx%3Fy%3D1%26z%3D%C3%A9%20%2B%23%40%3A")
         #expect(try url("..").hasPrefix("dead: a value adds a segment `.` or `..` to the path of an address"))
         #expect(try url(".").hasPrefix("dead: "))
@@ -178,8 +177,7 @@ import Testing
         #expect(try Self.values("  - log: ${{ task.title }}", title: Self.hostile)["text"] == .string(Self.hostile))
         #expect(
             try Self.values("  - webhook: {url: https://x.example/, json: {t: \"${{ task.title }}\"}}", title: Self.hostile)[
-                "json"]
-                == ["t": .string(Self.hostile)])
+                "json"] == ["t": .string(Self.hostile)])
         let message = try Self.message(
             "  - notify: {to: ops, title: \"New: ${{ task.title }}\", text: \"**${{ task.title }}** [${{ task.title }}](${{ task.url }})\"}",
             title: Self.hostile)

@@ -55,8 +55,7 @@ enum InboundBenchmarks {
             EventType("deploy_finished"), "", from: .outside,
             [Setting("service", .text, ""), Setting("ok", .boolean, ""), Setting("log", .text, "")])
         let endpoint = InboundEndpoint(
-            path: "/hook", key: .bearer(["token"]),
-            purpose: .events(EventReading(source: "deploys", definition: definition)),
+            path: "/hook", key: .bearer(["token"]), purpose: .events(EventReading(source: "deploys", definition: definition)),
             rate: Rate(count: 100_000_000, per: .seconds(60)))
         let handler = InboundHandler(
             [endpoint], clock: context.clock,
