@@ -71,7 +71,7 @@ struct BackTestGaps {
             if entry["writes"] == true { pausedWrites.end("", at: row.at) }
             if let rule = entry["rule"]?.asString { pausedRules.end(rule, at: row.at) }
         case "reload":
-            for rule in ["added", "changed"].flatMap({ entry[$0]?.asArray ?? [] }).compactMap(\.asString) {
+            for rule in entry["added"].texts + entry["changed"].texts {
                 changes[rule] = (row.at, (changes[rule]?.count ?? 0) + 1)
             }
         default: break

@@ -52,7 +52,7 @@ extension BackTestReport {
             guard let read = DeliveryDifference(json: difference) else { return nil }
             self.difference = read
         }
-        gaps = (json["unknown"]?.asArray ?? []).compactMap(\.asString)
+        gaps = json["unknown"].texts
         deliveries = DeliveryOutlines(json: json["deliveries"], count: json["count"])
     }
 

@@ -56,7 +56,7 @@ public struct ConsoleConfiguration: Sendable {
         public func role(of claims: JSON) -> ConsoleRole? {
             var value: JSON? = claims
             for name in claim.split(separator: ".") { value = value?[String(name)] }
-            let held = Set(value?.asString.map { [$0] } ?? value?.asArray?.compactMap(\.asString) ?? [])
+            let held = Set(value?.asString.map { [$0] } ?? value.texts)
             return [ConsoleRole.admin, .operator, .viewer].first { role in
                 guard let wanted = roles[role] else { return false }
                 return wanted.contains("*") || !wanted.isDisjoint(with: held)

@@ -87,21 +87,21 @@ extension ExplanationFacts {
             }
         }
         isCut = end["cut"] == true
-        changes = (end["changes"]?.asArray ?? []).compactMap { json in
+        changes = end["changes"].elements.compactMap { json in
             guard let rule = json["rule"]?.asString, let kind = json["kind"]?.asString.flatMap(Change.Kind.init),
                 let at = json["time"]?.asMoment
             else { return nil }
             return Change(of: rule, kind, at: at, routed: json["routed"]?.asInt ?? 0)
         }
-        turns = (end["turns"]?.asArray ?? []).compactMap { json in
+        turns = end["turns"].elements.compactMap { json in
             guard let rule = json["rule"]?.asString, let at = json["time"]?.asMoment else { return nil }
             return Turn(of: rule, isPause: json["pause"] == true, at: at)
         }
-        pauses = (end["paused"]?.asArray ?? []).compactMap { json in
+        pauses = end["paused"].elements.compactMap { json in
             guard let rule = json["rule"]?.asString, let at = json["time"]?.asMoment else { return nil }
             return Pause(.rule(rule), since: at, why: "")
         }
-        rules = (end["rules"]?.asArray ?? []).compactMap { json in
+        rules = end["rules"].elements.compactMap { json in
             guard let name = json["rule"]?.asString, let since = json["since"]?.asInt else { return nil }
             return .init(name: name, revision: json["revision"]?.asString ?? "", since: since)
         }

@@ -72,7 +72,6 @@ extension Inquiry {
 
     /// Reads what `json` wrote; nil for anything else.
     public init?(json: JSON) {
-        func texts(_ name: String) -> [String] { json[name]?.asArray?.compactMap(\.asString) ?? [] }
         let limit = json["limit"]?.asInt.map { Int($0) } ?? 50
         let since = json["since"]?.asInt.map(Timestamp.init(microseconds:))
         switch json["inquiry"]?.asString {
@@ -80,7 +79,7 @@ extension Inquiry {
         case "tasks": self = .tasks(json["task"]?.asString)
         case "apply":
             guard let command = json["command"]?.asString.flatMap(DeliveryCommand.init(rawValue:)) else { return nil }
-            self = .apply(command, deliveries: texts("deliveries"))
+            self = .apply(command, deliveries: json["deliveries"].texts)
         case "pause":
             if let subject = Pause.Subject(json: json) {
                 self = .pauseSubject(subject, why: json["why"]?.asString ?? "")
@@ -116,7 +115,7 @@ extension Inquiry {
         case "replay":
             self = .replay(
                 ReplayRequest(
-                    events: texts("events"), rule: json["rule"]?.asString, isForced: json["force"] == true,
+                    events: json["events"].texts, rule: json["rule"]?.asString, isForced: json["force"] == true,
                     isTrial: json["trial"] == true))
         case "audit":
             self = .audit(
@@ -146,13 +145,13 @@ extension Inquiry {
             self = .events(
                 EventQuery(
                     after: json["after"]?.asInt, through: json["through"]?.asInt,
-                    types: texts("types").map(EventType.init), sources: texts("sources"),
+                    types: json["types"].texts.map(EventType.init), sources: json["sources"].texts,
                     task: json["task"]?.asString, id: json["id"]?.asString, since: since, limit: limit),
                 waits: json["waits"] == true)
         case "deliveries":
             self = .deliveries(
                 DeliveryQuery(
-                    through: json["through"]?.asInt, states: texts("states").compactMap(DeliveryState.init(rawValue:)),
+                    through: json["through"]?.asInt, states: json["states"].texts.compactMap(DeliveryState.init(rawValue:)),
                     rule: json["rule"]?.asString, receiver: json["receiver"]?.asString, since: since,
                     reason: json["reason"]?.asString.flatMap(Failure.Reason.init), id: json["id"]?.asString,
                     event: json["event"]?.asString.map(Event.ID.init), limit: limit))

@@ -39,13 +39,13 @@ public struct RulesInForce: Sendable, Hashable {
         guard let note = try await store.readNote(Self.note),
             let at = note["at"]?.asString.flatMap({ Timestamp(rfc3339: $0) })
         else { return nil }
-        func names(_ key: String) -> [String] { note[key]?.asArray?.compactMap(\.asString) ?? [] }
-        let files = (note["files"]?.asArray ?? []).compactMap { file -> RuleFile? in
+        let files = note["files"].elements.compactMap { file -> RuleFile? in
             guard let path = file["path"]?.asString, let text = file["text"]?.asString else { return nil }
             return RuleFile(path: path, bytes: Array(text.utf8))
         }
         self.init(
-            at: at, files: files, connections: names("connections"), sources: names("sources"), secrets: names("secrets"),
+            at: at, files: files, connections: note["connections"].texts, sources: note["sources"].texts,
+            secrets: note["secrets"].texts,
             settings: (note["settings"]?.asObject ?? [:]).reduce(into: [:]) { $0[$1.0] = $1.1.asString })
     }
 

@@ -35,7 +35,7 @@ extension Operations {
                     isOpen: false),
                 content: .json(.named("ChangedCount"))
             ) { call async throws(Problem) in
-                let ids = call.body["deliveries"]?.asArray?.compactMap(\.asString) ?? []
+                let ids = call.body["deliveries"].texts
                 if ids.isEmpty { throw Problem(422, "Name at least one delivery.") }
                 guard let command = call.body["command"]?.asString.flatMap(DeliveryCommand.init) else {
                     throw Problem(422, "`command` is retry or drop.")
@@ -53,7 +53,7 @@ extension Operations {
                 content: .json(.named("Silence"))
             ) { call async throws(Problem) in
                 let id = call.path["silence"] ?? ""
-                let open = try await call.ask(.silences(ended: false)).end["silences"]?.asArray ?? []
+                let open = try await call.ask(.silences(ended: false)).end["silences"].elements
                 guard open.contains(where: { $0["id"]?.asString?.hasPrefix(id) == true }) else {
                     throw Problem(404, "No active or future silence has the id `\(id)`.")
                 }
@@ -70,7 +70,7 @@ extension Operations {
                         ("trial", .boolean("Only say what would be done.")),
                     ], optional: ["rule", "force", "trial"], isOpen: false), content: .json(.object([("agent", .boolean())]))
             ) { call async throws(Problem) in
-                let events = call.body["events"]?.asArray?.compactMap(\.asString) ?? []
+                let events = call.body["events"].texts
                 if events.isEmpty { throw Problem(422, "Name at least one event.") }
                 return .json(
                     try await call.ask(
@@ -180,7 +180,6 @@ struct SilenceForm {
 
     /// - Throws: 422 with the mistake.
     init(_ body: JSON, _ call: Call) throws(Problem) {
-        func texts(_ name: String) -> [String] { body[name]?.asArray?.compactMap(\.asString) ?? [] }
         func time(_ name: String) -> Timestamp? { body[name]?.asString.flatMap { Timestamp(rfc3339: $0) } }
         let now = call.view.clock.now
         let starts = time("starts") ?? now
@@ -195,17 +194,17 @@ struct SilenceForm {
         guard starts < ends, ends > now, Timestamp(rfc3339: ends.rfc3339) != nil else {
             throw Problem(422, "A silence ends after it begins, and after now.")
         }
-        for name in texts("receivers") {
+        for name in body["receivers"].texts {
             do throws(Problem) { _ = try Operations.receiver(name, call.view) } catch { throw Problem(422, error.detail) }
         }
         let known = call.view.book()?.rules.map(\.name) ?? []
-        for name in texts("rules") where !known.contains(name) {
+        for name in body["rules"].texts where !known.contains(name) {
             throw Problem(422, Problem.unknown("rule", name, among: known))
         }
         let when = body["when"]?.asString
         if let when { try call.checkSilence(when) }
         silence = Silence(
-            when: when, rules: texts("rules"), receivers: texts("receivers"), starts: starts, ends: ends,
+            when: when, rules: body["rules"].texts, receivers: body["receivers"].texts, starts: starts, ends: ends,
             reason: body["reason"]?.asString ?? "", by: call.visitor.name, writes: body["writes"] == true)
     }
 }

@@ -65,8 +65,8 @@ struct BackTestForm {
             throw Problem(422, "`since` is a span of time such as 7d.")
         }
         var files: [RuleFile] = []
-        for file in body["files"]?.asArray ?? [] { files.append(try RuleFile(edited: file, call)) }
-        let names = (body["rules"]?.asArray ?? []).compactMap(\.asString)
+        for file in body["files"].elements { files.append(try RuleFile(edited: file, call)) }
+        let names = body["rules"].texts
         let request = BackTestRequest(
             files: files, scope: (body["scope"]?.asString).flatMap(BackTestRequest.Scope.init) ?? .beside, rules: names,
             span: span,

@@ -182,8 +182,8 @@ extension Operations {
 
     static func receivers(_ call: Call) async throws(Problem) -> [JSON] {
         let status = try await call.ask(.status).end
-        let stopped = status["stopped"]?.asArray ?? []
-        let undecided = status["undecided"]?.asArray ?? []
+        let stopped = status["stopped"].elements
+        let undecided = status["undecided"].elements
         let query = DeliveryQuery(states: [.available, .waiting, .running, .quiet], limit: maxRows)
         let open = try await call.ask(.deliveries(query)).rows
         let waiting = open.reduce(into: [:]) { $0[$1["receiver"].text, default: 0] += 1 as Int64 }

@@ -40,8 +40,8 @@ struct RuleList: Sendable {
         view = call.view
         let status = try await call.ask(.status).end
         refused = Int(status["agent"]?["refused_rules"]?.asInt ?? 0)
-        let counts = status["rules"]?.asArray ?? []
-        let paused = Set((status["paused"]?.asArray ?? []).compactMap { $0["rule"]?.asString })
+        let counts = status["rules"].elements
+        let paused = Set(status["paused"].elements.compactMap { $0["rule"]?.asString })
         rules = (call.view.book()?.rules ?? []).map { summary in
             Rule(
                 summary: summary, status: counts.first { $0["rule"]?.asString == summary.name } ?? .null,

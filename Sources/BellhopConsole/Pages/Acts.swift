@@ -103,7 +103,7 @@ extension Pages {
         func text(_ name: String) -> String { (form.first { $0.name == name }?.value ?? "").replacing("\r\n", with: "\n") }
         let answer = try await context.call().change(
             FormEdit(delivery: id, before: text("before"), after: text("after")))
-        let problems = answer["problems"]?.asArray?.compactMap(\.asString) ?? []
+        let problems = answer["problems"].texts
         if problems.isEmpty { return .seeOther("/deliveries/" + PercentEncoding.encode(id)) }
         return try await deliveryForm(context, id, entered: text("after"), problems: problems)
     }

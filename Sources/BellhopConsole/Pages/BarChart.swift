@@ -19,7 +19,7 @@ struct BarChart {
         }
 
         fileprivate mutating func count(until now: Int64) {
-            for entry in entries.flatMap({ $0?.asArray ?? [] }) {
+            for entry in entries.flatMap(\.elements) {
                 guard let hour = entry["hour"]?.asInt, let count = entry["count"]?.asInt,
                     (0..<Int64(BarChart.hours)).contains(now - hour)
                 else { continue }

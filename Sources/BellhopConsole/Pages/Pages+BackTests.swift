@@ -68,13 +68,13 @@ struct BackTestPage {
     init(_ context: PageContext, _ report: JSON) {
         self.context = context
         let t = context.t
-        let rules = (report["rules"]?.asArray ?? []).map { rule -> [HTML] in
+        let rules = report["rules"].elements.map { rule -> [HTML] in
             [
                 context.ruleLink(rule["rule"].text), "\(rule["runs"].shown)",
                 "\(Self.counts(rule["deliveries"], t))", "\(Self.counts(rule["verdicts"], t))", "\(rule["error"].text)",
             ]
         }
-        let unknown = (report["unknown"]?.asArray ?? []).compactMap(\.asString).map { sentence -> HTML in "<li>\(sentence)</li>" }
+        let unknown = report["unknown"].texts.map { sentence -> HTML in "<li>\(sentence)</li>" }
         html = """
             <h2>\(t("What the rules would have done"))</h2><p>\(t("Events")): \(report["events"].shown)</p>
             \(context.table(t("Rules"), [t("Rule"), t("Runs"), t("Deliveries"), t("Stopped or waited"), t("Error")], rules))
@@ -106,7 +106,7 @@ struct BackTestPage {
     /// - Parameter count: the number of all deliveries, if the report has it.
     private static func deliveries(_ context: PageContext, _ list: JSON?, _ count: JSON?, _ caption: String) -> HTML {
         let t = context.t
-        let all = list?.asArray ?? []
+        let all = list.elements
         let left = Int(count?.asInt ?? Int64(all.count)) - most
         let isMore = count == nil && all.count == BackTestJobs.maxInList
         let more: HTML = left > 0 ? "<p>+ \(left)\(isMore ? "+" : "" as HTML)</p>" : ""

@@ -6,7 +6,7 @@ extension Pages {
         let t = context.t
         let status = try await context.call().ask(.status).end
         let activity = try await context.call().ask(.activity).end
-        let needs = (status["needs"]?.asArray ?? []).compactMap(\.asString)
+        let needs = status["needs"].texts
         let counts = status["deliveries"]?.asObject ?? [:]
         let numbers = counts.filter { ($0.value.asInt ?? 0) > 0 }.map { name, count -> HTML in
             "<li><a href=\"/deliveries?state=\(name)\">\(context.state(name)) \(count.asInt.map { Int($0) } ?? 0)</a></li>"
@@ -41,7 +41,7 @@ extension Pages {
 
     private static func sources(_ context: PageContext, _ status: JSON) -> HTML {
         let t = context.t
-        let rows = (status["sources"]?.asArray ?? []).map { source -> [HTML] in
+        let rows = status["sources"].elements.map { source -> [HTML] in
             let name = source["source"].text
             return [
                 "<a href=\"/events?source=\(PercentEncoding.encode(name))\">\(name)</a>", "\(source["kind"].text)",
@@ -55,7 +55,7 @@ extension Pages {
     static func timers(_ context: PageContext) async throws(Problem) -> ConsoleAnswer {
         let t = context.t
         let status = try await context.call().ask(.status).end
-        let rows = (status["upcoming"]?.asArray ?? []).map { timer -> [HTML] in
+        let rows = status["upcoming"].elements.map { timer -> [HTML] in
             let number = timer["number"].text
             let about: HTML = number.isEmpty ? "\(timer["subject"].text)" : context.link("tasks", number, text: number)
             return [

@@ -121,7 +121,7 @@ extension Pages {
     static func receivers(_ context: PageContext) async throws(Problem) -> ConsoleAnswer {
         let t = context.t
         let status = try await context.call().ask(.status).end
-        let isPaused = (status["paused"]?.asArray ?? []).contains { $0["cause"] == "writes" }
+        let isPaused = status["paused"].elements.contains { $0["cause"] == "writes" }
         let rows = try await Operations.receivers(context.call()).map { receiver -> [HTML] in
             let name = receiver["receiver"].text
             let stop = receiver["stopped"]
@@ -157,13 +157,13 @@ extension Pages {
         _ context: PageContext, problem: Problem? = nil, entered: JSON = [:]
     ) async throws(Problem) -> ConsoleAnswer {
         let t = context.t
-        let found = try await context.call().ask(.silences(ended: true)).end["silences"]?.asArray ?? []
+        let found = try await context.call().ask(.silences(ended: true)).end["silences"].elements
         let rows = found.map { silence -> [HTML] in
             let isOpen = silence["ended"]?.asString == nil
             let act: HTML =
                 isOpen && context.may(.operator) ? context.button("/silences/\(silence["id"].text)/end", t("End")) : ""
-            let rules = (silence["rules"]?.asArray ?? []).compactMap(\.asString).joined(separator: ", ")
-            let receivers = (silence["receivers"]?.asArray ?? []).compactMap(\.asString).joined(separator: ", ")
+            let rules = silence["rules"].texts.joined(separator: ", ")
+            let receivers = silence["receivers"].texts.joined(separator: ", ")
             return [
                 "\(silence["id"].text)" + (silence["active"] == true ? " <strong>\(t("active"))</strong>" : ""),
                 context.time(silence["starts"]), context.time(silence["ends"]),

@@ -86,10 +86,17 @@ extension JSON {
     }
 }
 
+extension JSON? {
+    /// The elements; none unless this is an array.
+    public var elements: [JSON] { self?.asArray ?? [] }
+
+    /// The texts among the elements; none unless this is an array.
+    public var texts: [String] { elements.compactMap(\.asString) }
+}
+
 /// There is no nil literal: in `condition ? nil : json`, nil is an absent value, and null is written `.null`.
 extension JSON: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
-    ExpressibleByStringInterpolation,
-    ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+    ExpressibleByStringInterpolation, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
     public init(booleanLiteral value: Bool) { self = .bool(value) }
     public init(integerLiteral value: Int64) { self = .int(value) }

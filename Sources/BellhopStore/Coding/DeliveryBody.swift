@@ -90,7 +90,7 @@ struct DeliveryBody: Hashable {
         case let failure?: initial = .dead(Failure(stored: failure))
         }
         edits = []
-        for json in object.members["edits"]?.asArray ?? [] {
+        for json in object.members["edits"].elements {
             let edit = try StoredObject(json, "an edit of a delivery")
             edits.append(Delivery.Edit(by: try edit.text("by"), at: Timestamp(microseconds: try edit.int("at"))))
         }

@@ -23,7 +23,7 @@ extension Message {
         self.init(title: try [Inline](stored: object.array("title")), severity: severity)
         let own = try Section(stored: object)
         (text, list, fields) = (own.text, own.list, own.fields)
-        for json in object.members["sections"]?.asArray ?? [] {
+        for json in object.members["sections"].elements {
             let section = try StoredObject(json, "a message's section")
             sections.append(try Section(stored: section))
             sections[sections.count - 1].title = try [Inline](stored: section.array("title"))
@@ -32,7 +32,7 @@ extension Message {
             let stored = try StoredObject(json, "a message's link")
             link = Link(label: try stored.text("label"), address: try stored.text("address"))
         }
-        for json in object.members["mentions"]?.asArray ?? [] { mentions.append(try Mention(stored: json)) }
+        for json in object.members["mentions"].elements { mentions.append(try Mention(stored: json)) }
         thread = object.optionalText("thread")
         update = object.members["update"] == true
         resolve = object.members["resolve"] == true
@@ -52,9 +52,9 @@ extension Message.Section {
     /// The section's parts without its title.
     init(stored object: StoredObject) throws(DamagedValue) {
         self.init()
-        for block in object.members["text"]?.asArray ?? [] { text.append(try Message.Block(stored: block)) }
+        for block in object.members["text"].elements { text.append(try Message.Block(stored: block)) }
         if let json = object.members["list"] { list = try Message.List(stored: json) }
-        for json in object.members["fields"]?.asArray ?? [] { fields.append(try Message.Field(stored: json)) }
+        for json in object.members["fields"].elements { fields.append(try Message.Field(stored: json)) }
     }
 }
 

@@ -61,7 +61,7 @@ struct TokenList: DataCommand {
 
     func run() async throws {
         let link = try config.storeLink()
-        let tokens = try await link.answer(.tokens)["tokens"]?.asArray ?? []
+        let tokens = try await link.answer(.tokens)["tokens"].elements
         if output.json { return Console.json(["tokens": .array(tokens)]) }
         if tokens.isEmpty { return Console.note("There are no tokens: `bellhop console token add NAME` makes one.") }
         var table = Table([.init("NAME"), .init("ROLE"), .init("CREATED", rank: 1)])

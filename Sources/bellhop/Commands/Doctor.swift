@@ -70,7 +70,7 @@ struct Doctor: DataCommand {
     private func addPauses(_ examination: inout Examination) async throws(CommandError) {
         let link = try config.storeLink()
         guard link.hasRun else { return }
-        for stop in try await link.answer(.status)["stopped"]?.asArray ?? [] where stop["until"]?.isNull ?? true {
+        for stop in try await link.answer(.status)["stopped"].elements where stop["until"]?.isNull ?? true {
             guard let name = stop["receiver"]?.asString,
                 let place = examination.sections.firstIndex(where: { $0.name == name && $0.name != "this machine" })
             else { continue }
@@ -100,14 +100,14 @@ struct Doctor: DataCommand {
         } catch {
             return []  // The findings about the store say why.
         }
-        let paused = (status["paused"]?.asArray ?? []).map { pause in
+        let paused = status["paused"].elements.map { pause in
             let name = pause["rule"]?.asString
             return Finding(
                 "pauses", .note,
                 "\(name.map { "rule \($0) is" } ?? "writes to tasks are") paused: \(pause["why"]?.asString ?? "")",
                 remedy: "`bellhop resume \(name ?? "--writes")` ends it")
         }
-        let silences = (status["silences"]?.asArray ?? []).map { silence in
+        let silences = status["silences"].elements.map { silence in
             let id = silence["id"]?.asString ?? ""
             return Finding(
                 "silences", .note, "silence \(id) keeps messages back until \(silence["ends"]?.asString ?? "")",

@@ -139,7 +139,7 @@ struct Events: DataCommand {
         if !source.isEmpty {
             let status = try await link.answer(.status)
             // Events come from sources, from connections (logins), and from rules (schedules).
-            let known = (status["sources"]?.asArray ?? []).compactMap { $0["source"]?.asString }
+            let known = status["sources"].elements.compactMap { $0["source"]?.asString }
             for name in source where !known.contains(name) {
                 if let help = Suggestion.didYouMean(name, among: known) {
                     throw CommandError(.problem, "No event comes from `\(name.visible)`: \(help)")
@@ -181,7 +181,7 @@ struct Events: DataCommand {
         case .sourceHeld:
             let counts = data[.counts]
             func count(_ key: EventKey) -> Int64 { counts?[key]?.asInt ?? 0 }
-            let fields = (data[.fields]?.asArray ?? []).compactMap(\.asString).joined(separator: ", ")
+            let fields = data[.fields].texts.joined(separator: ", ")
             words =
                 count(.changed) > 0
                 ? "held back: \(count(.changed)) of \(count(.known)) tasks changed in the same fields (\(fields))"

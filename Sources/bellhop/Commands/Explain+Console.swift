@@ -34,8 +34,7 @@ extension Explain {
     /// The types and sources of the agent's rules in force.
     private static func reaches(_ console: ConsoleClient) async throws(CommandError) -> [RuleReach] {
         try await console.rules().map { rule in
-            func texts(_ list: String) -> [String] { (rule[list]?.asArray ?? []).compactMap(\.asString) }
-            return RuleReach(name: rule["rule"]?.asString ?? "", types: texts("types"), sources: texts("sources"))
+            RuleReach(name: rule["rule"]?.asString ?? "", types: rule["types"].texts, sources: rule["sources"].texts)
         }
     }
 }

@@ -156,7 +156,7 @@ struct Explain: DataCommand {
 
     /// Says which sources could have shown the task, and when they were polled last.
     func explainAbsence(_ link: StoreLink, _ reach: RuleReach?, hasRules: Bool) async throws(CommandError) {
-        let status = try await link.answer(.status)["sources"]?.asArray ?? []
+        let status = try await link.answer(.status)["sources"].elements
         let wanted = reach?.sources ?? []
         var lines = status.compactMap { source -> String? in
             guard let name = source["source"]?.asString, wanted.isEmpty || wanted.contains(name) else { return nil }

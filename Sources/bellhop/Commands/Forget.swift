@@ -25,7 +25,7 @@ struct Forget: DataCommand {
         let found = answer["task"]
         let number = found?["number"]?.asString ?? ""
         let name = number.isEmpty ? found?["id"]?.asString ?? task : number
-        let ended = answer["ended"]?.asArray ?? []
+        let ended = answer["ended"].elements
         if ended.isEmpty { return Console.data("No rule waited for \(name.visible) or remembered it.") }
         Console.data("Forgot \(name.visible):")
         for one in ended { Console.data("  rule \((one["rule"]?.asString ?? "").visible): \(Self.words(one))") }

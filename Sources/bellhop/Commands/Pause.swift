@@ -106,7 +106,7 @@ struct PausedOptions: ParsableArguments {
         if rule { return .subject(.rule(name)) }
         let status = try await link.answer(.status)
         func names(_ list: String, _ member: String) -> [String] {
-            (status[list]?.asArray ?? []).compactMap { $0[member]?.asString }
+            status[list].elements.compactMap { $0[member]?.asString }
         }
         let rules = names("rules", "rule") + (isLenient ? names("paused", "rule") : [])
         // The connections of an agent on another machine are not known here.

@@ -39,7 +39,7 @@ struct ReplayCommand: DataCommand {
         }
         var request = ReplayRequest(events: events, rule: rule, isForced: force, isTrial: true)
         let trial = try await link.answer(.replay(request))
-        let shown = trial["events"]?.asArray ?? []
+        let shown = trial["events"].elements
         if output.json {
             if dryRun { return Console.json(trial) }
         } else {
@@ -71,20 +71,20 @@ struct ReplayCommand: DataCommand {
         print(
             "\(text(event, "id").prefix(12))  \(time)  \(text(event, "type")) of \(text(event, "source")), \(text(event, "subject")):"
         )
-        var lines = (event["deliveries"]?.asArray ?? []).map { delivery in
+        var lines = event["deliveries"].elements.map { delivery in
             let state = text(delivery, "state")
             let content = delivery["message"]?["title"]?.asString ?? delivery["arguments"]?.text ?? ""
             return
                 "rule \(text(delivery, "rule")): \(text(delivery, "action")) to \(text(delivery, "receiver")) “\(content.singleLine.visible.cut(to: 60))”"
                 + (state == "available" ? "" : " (\(state))")
         }
-        lines += (event["stopped"]?.asArray ?? []).map { stop in
+        lines += event["stopped"].elements.map { stop in
             let reason = text(stop, "reason").withLocalTimes(in: link.zone)
             return "rule \(text(stop, "rule"))\(stop["stops"] == true ? " does not run" : ""): \(reason)"
         }
         // A wait of `none` that starts again has no record.
-        let recorded = Set((event["stopped"]?.asArray ?? []).map { text($0, "rule") })
-        lines += (event["waits"]?.asArray ?? []).filter { !recorded.contains(text($0, "rule")) }.map { wait in
+        let recorded = Set(event["stopped"].elements.map { text($0, "rule") })
+        lines += event["waits"].elements.filter { !recorded.contains(text($0, "rule")) }.map { wait in
             "rule \(text(wait, "rule")) waits until \(text(wait, "due").withLocalTimes(in: link.zone))"
         }
         if lines.isEmpty { lines = [rule.map { "rule \($0.visible) does not run for it" } ?? "no rule runs for it"] }

@@ -82,7 +82,7 @@ struct SilenceAdd: DataCommand {
             throw CommandError(.problem, Suggestion.unknown("connection", name, among: link.connections.keys.sorted()))
         }
         if !rule.isEmpty {
-            let known = (try await link.answer(.status)["rules"]?.asArray ?? []).compactMap { $0["rule"]?.asString }
+            let known = try await link.answer(.status)["rules"].elements.compactMap { $0["rule"]?.asString }
             for name in rule where !known.contains(name) {
                 throw CommandError(
                     .problem,
@@ -120,7 +120,7 @@ struct SilenceList: DataCommand {
         let link = try config.storeLink()
         let answer = try await link.answer(.silences(ended: all))
         if output.json { return Console.json(answer) }
-        let silences = answer["silences"]?.asArray ?? []
+        let silences = answer["silences"].elements
         if silences.isEmpty { return Console.note("There are no silences.") }
         let now = SystemClock().now
         var table = Table([
@@ -145,8 +145,7 @@ struct SilenceList: DataCommand {
 
     /// `rule urgent, to ops, when …`.
     private static func covered(_ silence: JSON) -> String {
-        func texts(_ name: String) -> [String] { silence[name]?.asArray?.compactMap(\.asString) ?? [] }
-        let (rules, receivers) = (texts("rules"), texts("receivers"))
+        let (rules, receivers) = (silence["rules"].texts, silence["receivers"].texts)
         var parts: [String] = []
         if !rules.isEmpty { parts.append("rule \(rules.joined(separator: ", "))") }
         if !receivers.isEmpty { parts.append("to \(receivers.joined(separator: ", "))") }

@@ -56,7 +56,7 @@ struct StoredSubjects: Sendable {
     }
 
     private func statuses() async throws(CommandError) -> [JSON] {
-        try await config.storeLink().answer(.status)["sources"]?.asArray ?? []
+        try await config.storeLink().answer(.status)["sources"].elements
     }
 
     /// The tasks of all sources that were polled; empty without a configuration.

@@ -33,7 +33,7 @@ struct DeliveryPage {
         }
         add("occasion", text("occasion"))
         add("created", text("created"))
-        let after = delivery["after"]?.asArray ?? []
+        let after = delivery["after"].elements
         add("waits for", after.compactMap { $0.asString?.prefix(12) }.joined(separator: ", "))
         if let first = delivery["first_attempt"]?.asString {
             let count = delivery["attempts"]?.asInt ?? 0
@@ -47,7 +47,7 @@ struct DeliveryPage {
         }
         add("silence", delivery["silence"]?.asString)
         add("kept back", delivery["quiet_until"]?.asString.map { "until \($0); `bellhop deliveries retry` sends it now" })
-        for edit in delivery["edits"]?.asArray ?? [] {
+        for edit in delivery["edits"].elements {
             add("edited", "\(edit["at"]?.asString ?? "") by \(edit["by"]?.asString ?? "")")
         }
         add("receipt", delivery["receipt"]?.asString)

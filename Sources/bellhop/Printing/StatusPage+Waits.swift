@@ -6,13 +6,13 @@ import BellhopRules
 extension StatusPage {
     /// A sentence for each rule and part, truncated to one line in the short form.
     func waits(limit: Int) -> [String] {
-        let (shown, more) = cut(status["waits"]?.asArray ?? [], limit: limit)
+        let (shown, more) = cut(status["waits"].elements, limit: limit)
         let lines = shown.map { wait in
             let (rule, count) = (wait["rule"]?.asString ?? "", wait["count"]?.asInt ?? 0)
             // With too many waits, the status has no first time.
             let time = wait["next"]?.asString == nil ? nil : wait["next"].words(in: zone)
             let isOverdue = wait["overdue"] == true
-            let isPaused = (status["paused"]?.asArray ?? []).contains { $0["rule"]?.asString == rule }
+            let isPaused = status["paused"].elements.contains { $0["rule"]?.asString == rule }
             let next = isOverdue ? nil : time
             // A group flushes without a poll.
             let moment = RuleTimer.coming(isPaused: isPaused, isAfterPoll: wait["part"] != "group")
@@ -50,7 +50,7 @@ extension StatusPage {
 
     /// The next timers, and the number of the others.
     var upcoming: [String] {
-        let next = status["upcoming"]?.asArray ?? []
+        let next = status["upcoming"].elements
         if next.isEmpty { return [] }
         var table = Table([.init("DUE"), .init("RULE"), .init("PART", rank: 2), .init("ABOUT", rank: 1)])
         for timer in next {
@@ -74,7 +74,7 @@ extension StatusPage {
 
     /// `: 3 for Network, 2 for Desk`, the first keys of a rule's counts.
     private func keys(of rule: String) -> String {
-        let keyed = (status["counts"]?.asArray ?? []).filter {
+        let keyed = status["counts"].elements.filter {
             $0["rule"]?.asString == rule && $0["key"]?.asString?.isEmpty == false
         }
         if keyed.isEmpty { return "" }

@@ -14,7 +14,7 @@ struct StatusPage {
         self.width = width
     }
 
-    var needsNoAction: Bool { (status["needs"]?.asArray ?? []).isEmpty }
+    var needsNoAction: Bool { status["needs"].elements.isEmpty }
 
     /// The problems that need a person.
     var needs: [String] { needsNoAction ? [Self.noNeeds] : lines(ofNeeds: sentences, atMost: .max) }
@@ -108,7 +108,7 @@ struct StatusPage {
 
     /// The receivers of the deliveries in a state that needs a person, and the reasons.
     private func undecided(_ state: DeliveryState, limit: Int) -> String? {
-        let groups = (status["undecided"]?.asArray ?? []).filter { $0["state"]?.asString == state.rawValue }
+        let groups = status["undecided"].elements.filter { $0["state"]?.asString == state.rawValue }
         guard !groups.isEmpty else { return nil }
         let shown = groups.prefix(limit).map { group in
             let reason = group["reason"]?.asString.map { " (\($0))" } ?? ""
@@ -120,7 +120,7 @@ struct StatusPage {
     }
 
     private var sentences: [String] {
-        (status["needs"]?.asArray ?? []).map { ($0.asString ?? "").singleLine.withLocalTimes(in: zone) }
+        status["needs"].elements.map { ($0.asString ?? "").singleLine.withLocalTimes(in: zone) }
     }
 
     /// The problems that need a person, except those in the head of the page.
@@ -136,9 +136,9 @@ struct StatusPage {
         return lines
     }
 
-    private var allSources: [JSON] { Self.failingFirst(status["sources"]?.asArray ?? []) }
+    private var allSources: [JSON] { Self.failingFirst(status["sources"].elements) }
 
-    var allRules: [JSON] { Self.failingFirst(status["rules"]?.asArray ?? []) }
+    var allRules: [JSON] { Self.failingFirst(status["rules"].elements) }
 
     private func sources(limit: Int) -> [String] {
         let (shown, more) = cut(allSources, limit: limit)
@@ -154,13 +154,13 @@ struct StatusPage {
 
     /// A sentence for each active silence, and each paused rule or pause of writes.
     private var paused: [String] {
-        let silences = (status["silences"]?.asArray ?? []).prefix(Self.maxPauses).map { silence in
+        let silences = status["silences"].elements.prefix(Self.maxPauses).map { silence in
             let why = silence["reason"]?.asString ?? ""
             let reason = why.isEmpty ? "" : ": \(why)"
             return "Silence \(silence["id"]?.asString ?? "") until \(silence["ends"].words(in: zone)), by "
                 + "\(silence["by"]?.asString ?? ""), has kept back \(silence["kept"]?.asInt ?? 0)\(reason)."
         }
-        let pauses = status["paused"]?.asArray ?? []
+        let pauses = status["paused"].elements
         let shown = pauses.prefix(Self.maxPauses).map { pause in
             let since = pause["since"].words(in: zone)
             let rule = pause["rule"]?.asString
@@ -177,7 +177,7 @@ struct StatusPage {
 
     /// A sentence for each receiver and end of messages that quiet times hold, truncated to one line in the short form.
     private func quiet(limit: Int) -> [String] {
-        let (shown, more) = cut(status["quiet"]?.asArray ?? [], limit: limit)
+        let (shown, more) = cut(status["quiet"].elements, limit: limit)
         let lines = shown.map { held in
             let count = held["count"]?.asInt ?? 0
             return "\(counted(count, "message is", "messages are")) kept back for \(held["receiver"].words(in: zone)) until "
@@ -197,7 +197,7 @@ struct StatusPage {
 
     /// A sentence for each receiver that gets no deliveries now, truncated to one line in the short form.
     private func stopped(limit: Int) -> [String] {
-        let (shown, more) = cut(status["stopped"]?.asArray ?? [], limit: limit)
+        let (shown, more) = cut(status["stopped"].elements, limit: limit)
         let lines = shown.map { stop in
             let waiting = stop["waiting"]?.asInt ?? 0
             let line =

@@ -19,8 +19,8 @@ struct TopDetails {
                 "Source \(id)", fields(of: entry("sources", "source", id)) + ["", "Its newest events:"] + events.map(line))
         case .rules:
             var status = look.status
-            status["waits"] = .array((status["waits"]?.asArray ?? []).filter { $0["rule"]?.asString == id })
-            status["upcoming"] = .array((status["upcoming"]?.asArray ?? []).filter { $0["rule"]?.asString == id })
+            status["waits"] = .array(status["waits"].elements.filter { $0["rule"]?.asString == id })
+            status["upcoming"] = .array(status["upcoming"].elements.filter { $0["rule"]?.asString == id })
             let page = StatusPage(status, zone: link.zone, width: Screen.dataWidth)
             let waits = page.waits(limit: .max) + page.upcoming
             return TopView.Details(
@@ -43,7 +43,7 @@ struct TopDetails {
                 "Delivery \(id.prefix(12))", lines.isEmpty ? ["It no longer exists: its record was pruned."] : lines)
         case .waiting:
             let parts = id.split(separator: "\u{0}", omittingEmptySubsequences: false).map(String.init)
-            let timer = (look.status["upcoming"]?.asArray ?? []).first {
+            let timer = look.status["upcoming"].elements.first {
                 [$0["rule"]?.asString, $0["kind"]?.asString, $0["key"]?.asString] == parts
             }
             return TopView.Details("Timer of rule \(parts[0])", fields(of: timer ?? .null))
@@ -58,7 +58,7 @@ struct TopDetails {
     private static let most = 20
 
     private func entry(_ list: String, _ member: String, _ name: String) -> JSON {
-        (look.status[list]?.asArray ?? []).first { $0[member]?.asString == name } ?? .null
+        look.status[list].elements.first { $0[member]?.asString == name } ?? .null
     }
 
     /// A line for each member that has a value.

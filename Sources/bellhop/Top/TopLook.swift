@@ -81,7 +81,7 @@ struct TopLook {
 
     // MARK: - Rows
 
-    private func list(_ name: String) -> [JSON] { status[name]?.asArray ?? [] }
+    private func list(_ name: String) -> [JSON] { status[name].elements }
 
     private func text(_ json: JSON, _ name: String) -> String { json[name]?.asString ?? "" }
 

@@ -33,7 +33,7 @@ struct TopPage {
         lines.append(
             "\(view.rates.perMinute("events")) events/min, \(status["unrouted"]?.asInt ?? 0) waiting for the rules; deliveries: "
                 + StatusPage.deliveryCounts(status))
-        let needs = (status["needs"]?.asArray ?? []).compactMap(\.asString).filter { $0 != StatusNeeds.noAgent }
+        let needs = status["needs"].texts.filter { $0 != StatusNeeds.noAgent }
         // A low screen has room only for the table.
         let shown = height < Self.lowScreen ? 0 : Self.maxNeeds
         for need in needs.prefix(shown) {

@@ -84,7 +84,7 @@ struct DeliveryDecision: ParsableArguments {
             do throws(CommandError) {
                 let answer = try await apply(Array(ids[start..<min(start + most, ids.count)]))
                 changed += answer["changed"]?.asInt ?? 0
-                decided += answer["deliveries"]?.asArray ?? []
+                decided += answer["deliveries"].elements
             } catch {
                 var error = error
                 let left = start == 0 ? "Nothing was changed." : "The other \(ids.count - start) deliveries were not changed."
