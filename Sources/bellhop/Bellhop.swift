@@ -30,8 +30,8 @@ struct Bellhop: AsyncParsableCommand {
     private static func unknownCommand(_ name: String) -> CommandError? {
         let names = commandNames + ["help"]
         guard !name.hasPrefix("-"), !names.contains(name) else { return nil }
-        let help = Suggestion.didYouMean(name, among: names) ?? "`bellhop --help` lists the commands."
-        return CommandError(.usage, "There is no command `\(name.visible)`: \(help)")
+        let hint = "`bellhop --help` lists the commands."
+        return CommandError(.usage, Suggestion.unknown("command", name, among: names, otherwise: hint))
     }
 
     static func main() async {

@@ -164,11 +164,16 @@ extension Inquiry {
 }
 
 extension Suggestion {
-    /// The message about a name that does not exist, with the nearest name or else all names.
-    static func unknown(_ kind: String, _ name: String, among names: [String]) -> String {
-        if names.isEmpty { return "There is no \(kind) `\(name.visible)`." }
-        let help = didYouMean(name, among: names) ?? "use \(names.joined(separator: ", "))."
+    /// The message about a name that does not exist, with the nearest name, or else the hint; without a hint, with all names.
+    static func unknown(_ kind: String, _ name: String, among names: [String], otherwise hint: String? = nil) -> String {
+        if names.isEmpty, hint == nil { return "There is no \(kind) `\(name.visible)`." }
+        let help = didYouMean(name, among: names) ?? hint ?? "use \(names.joined(separator: ", "))."
         return "There is no \(kind) `\(name.visible)`: \(help)"
+    }
+
+    /// The message about a rule that does not exist.
+    static func unknownRule(_ name: String, among known: [String]) -> String {
+        unknown("rule", name, among: known, otherwise: "`bellhop status` lists the rules.")
     }
 }
 
@@ -197,14 +202,7 @@ struct LogOptions: ParsableArguments {
     enum Level: String, ExpressibleByArgument, CaseIterable {
         case debug, info, warning, error
 
-        var threshold: Logger.Level {
-            switch self {
-            case .debug: .debug
-            case .info: .info
-            case .warning: .warning
-            case .error: .error
-            }
-        }
+        var threshold: Logger.Level { Logger.Level(rawValue: rawValue) ?? .info }
     }
 
     @Option(
@@ -226,7 +224,7 @@ struct LogOptions: ParsableArguments {
     func logger(clock: any AgentClock, zone: TimeZoneTable) -> Logger {
         Logger(label: "bellhop") { _ in
             TerminalLog(
-                level: logLevel.threshold, format: logFormat == .json ? .json : .text, clock: clock,
+                logLevel: logLevel.threshold, format: logFormat ?? .text, clock: clock,
                 zone: isatty(STDERR_FILENO) == 1 ? zone : nil)
         }
     }

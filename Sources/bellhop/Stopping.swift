@@ -5,15 +5,8 @@ import UnixSignals
 
 /// Runs something until it ends or a signal stops it.
 enum Stopping {
-    /// Runs finite work. After a signal it may continue for a while, to finish what is in flight.
-    static func finishing(within grace: Duration = .seconds(20), _ work: @escaping @Sendable () async throws -> Void) async throws
-    {
-        try await onSignal(work, grace: grace)
-    }
-
-    static func onSignal(
-        _ work: @escaping @Sendable () async throws -> Void, grace: Duration = .zero
-    ) async throws {
+    /// - Parameter grace: how long the work may continue after a signal, to finish what is in flight.
+    static func onSignal(grace: Duration = .zero, _ work: @escaping @Sendable () async throws -> Void) async throws {
         try await withThrowingTaskGroup { group in
             group.addTask {
                 do { try await work() } catch is CancellationError {}
@@ -28,9 +21,7 @@ enum Stopping {
             group.cancelAll()
         }
     }
-}
 
-extension Stopping {
     /// Runs work that must clean up before a signal ends this program: a signal first cancels the work. Child processes have their own
     /// process groups, so the terminal's Ctrl-C does not reach them; and a back-test on another machine would continue there.
     /// Afterwards, signals have their previous effect.
@@ -160,31 +151,20 @@ private struct SignalPipe: @unchecked Sendable {
 /// A class, because it watches the process's signals until it is released.
 final class SecondSignal {
     private let watches: [any DispatchSourceSignal]
+    private static let count = Atomic(0)
 
     init() {
-        let counter = Counter()
         watches = [SIGINT, SIGTERM].map { number in
             let watch = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            watch.setEventHandler { counter.add(number) }
+            watch.setEventHandler {
+                guard SecondSignal.count.add(1, ordering: .relaxed).newValue > 1 else { return }
+                Console.note("Second signal: Bellhop stops at once, and checks unfinished work at its next start.")
+                _exit(128 + number)
+            }
             watch.activate()
             return watch
         }
     }
 
     deinit { for watch in watches { watch.cancel() } }
-
-    /// Counts the signals. A class with a mutex, because the handlers share it.
-    private final class Counter: Sendable {
-        private let count = Mutex(0)
-
-        func add(_ signal: Int32) {
-            let total = count.withLock { count in
-                count += 1
-                return count
-            }
-            guard total > 1 else { return }
-            Console.note("Second signal: Bellhop stops at once, and checks unfinished work at its next start.")
-            _exit(128 + signal)
-        }
-    }
 }

@@ -13,7 +13,7 @@ import Testing
             ["rule": "all", "part": "group", "count": 1, "gathered": 3, "next": "2026-01-05T09:05:00Z"],
             ["rule": "up", "part": "escalate", "count": 1, "gathered": 0, "next": "2026-01-05T09:15:00Z"],
         ]
-        let lines = StatusPage(.object(status), zone: .utc, width: 80).whole.filter { $0.hasPrefix("Rule ") }
+        let lines = StatusPage(status: .object(status), zone: .utc, width: 80).whole.filter { $0.hasPrefix("Rule ") }
         #expect(
             lines == [
                 "Rule late waits for 2 keys, the first until 2026-01-05 09:10:00.", "Rule many has counted 4 so far.",
@@ -51,7 +51,7 @@ import Testing
             ["rule": "late", "part": "for", "count": 2, "gathered": 0, "next": "2026-01-05T09:10:00Z", "overdue": true],
             ["rule": "up", "part": "escalate", "count": 1, "gathered": 0, "next": "2026-01-05T09:15:00Z", "overdue": true],
         ]
-        let lines = StatusPage(.object(status), zone: .utc, width: nil).whole.filter { $0.contains(" was due at ") }
+        let lines = StatusPage(status: .object(status), zone: .utc, width: nil).whole.filter { $0.contains(" was due at ") }
         #expect(
             lines == [
                 "Rule late waits for 2 keys; the first was due at 2026-01-05 09:10:00, and comes with the agent's next poll.",
@@ -143,7 +143,7 @@ import Testing
         let row = DeliveryList.row(.object(delivery), in: .utc)
         #expect(row.cells[1] == "joined" && row.cells.last == "joined delivery abcdef, which failed: It says no.")
         #expect(!row.needsPerson)
-        let page = DeliveryPage(.object(delivery), zone: .utc).lines
+        let page = DeliveryPage(delivery: .object(delivery), zone: .utc).lines
         #expect(page[0].hasSuffix("  joined"))
         #expect(page.contains { $0.hasSuffix("receipt     joined delivery abcdef, which failed: It says no.") })
         #expect(page.contains { $0.hasPrefix("By itself it would send") } && !page.contains { $0.hasPrefix("It sent") })
@@ -192,7 +192,7 @@ import Testing
 
     @Test(arguments: [(2, 0, 2), (40, 12, 60), (1, 1, 100), (100, 100, 0)])
     func `the short status fits 24 lines of 80 columns, failures first`(_ sources: Int, _ failing: Int, _ rules: Int) {
-        let page = StatusPage(Self.status(sources: sources, failing: failing, rules: rules), zone: .utc, width: 80)
+        let page = StatusPage(status: Self.status(sources: sources, failing: failing, rules: rules), zone: .utc, width: 80)
         let lines = page.short(lines: 23)
         #expect(lines.count <= 23, "\(lines.joined(separator: "\n"))")
         #expect(lines.allSatisfy { $0.shownWidth <= 80 })
@@ -213,7 +213,7 @@ import Testing
     }
 
     @Test func `a reason shared by several sources is shown once, and sources that work are not listed`() {
-        let page = StatusPage(Self.status(sources: 5, failing: 3, rules: 2), zone: .utc, width: nil)
+        let page = StatusPage(status: Self.status(sources: 5, failing: 3, rules: 2), zone: .utc, width: nil)
         let lines = page.failing
         #expect(lines.count { $0.contains("connection refused") } == 1)
         #expect(lines.contains { $0.hasPrefix("source-2, source-3, source-4: No connection") })
@@ -230,7 +230,7 @@ import Testing
                     "why": "chat answers 429 Too Many Requests: slow down, and come back when a minute is over.",
                 ])
             })
-        let page = StatusPage(.object(status), zone: .utc, width: 80)
+        let page = StatusPage(status: .object(status), zone: .utc, width: 80)
         let short = page.short(lines: 23)
         #expect(short.count <= 23 && short.allSatisfy { $0.shownWidth <= 80 }, "\(short.joined(separator: "\n"))")
         #expect(short.contains { $0.hasPrefix("chat-1 rests until 2026-01-05 08:30:05, and 1 delivery waits for it:") })
@@ -243,7 +243,7 @@ import Testing
 
     @Test func `beside a receiver that a person paused, the failures do not say that nothing needs a person`() {
         var status: JSON.Object = ["agent": ["pid": 7], "needs": []]
-        func failing() -> [String] { StatusPage(.object(status), zone: .utc, width: nil).failing }
+        func failing() -> [String] { StatusPage(status: .object(status), zone: .utc, width: nil).failing }
         #expect(failing().last == "Nothing needs a person.")
         status["stopped"] = [
             ["receiver": "chat", "cause": "person", "since": "2026-01-05T08:30:05Z", "waiting": 1, "why": "paused by hand"]
@@ -268,7 +268,7 @@ import Testing
 
     @Test func `a rule that is turned off is marked`() {
         let status: JSON = ["rules": [["rule": "tell", "runs": 1, "off": true], ["rule": "ask", "runs": 1, "off": false]]]
-        let lines = StatusPage(status, zone: .utc, width: 80).whole
+        let lines = StatusPage(status: status, zone: .utc, width: 80).whole
         #expect(lines.contains { $0.hasPrefix("tell  off    1") }, "\(lines)")
         #expect(lines.contains { $0.hasPrefix("ask   -      1") })
     }

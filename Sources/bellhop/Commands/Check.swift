@@ -67,13 +67,12 @@ struct Check: DataCommand {
     private func report(_ loaded: RuleLoading.Loaded, in rulePaths: [String], _ warnings: Diagnostics) {
         let rules = loaded.book.rules
         if output.json {
-            Console.data(
+            return Console.data(
                 JSON.object([
                     "ok": true, "rules": .array(rules.map { .string($0.name) }), "problems": .array(warnings.all.map(\.json)),
                 ]).text)
-            return
         }
-        Printing.print(warnings)
+        warnings.print()
         guard !rules.isEmpty else {
             let places = (paths.isEmpty ? rulePaths : paths).map { "`\($0.visible)`" }.joined(separator: ", ")
             return Console.data("No rules were found in \(places): nothing will be done.")

@@ -88,7 +88,7 @@ struct Eval: DataCommand {
     private static func show(_ evaluation: Evaluation) {
         switch evaluation.outcome {
         case .value(let result): Console.data("\(Paint.bold(result.text.visible)) \(Paint.dim(": " + result.type.visible))")
-        case .failure(let diagnostic): Printing.print(Diagnostics([diagnostic]))
+        case .failure(let diagnostic): Diagnostics([diagnostic]).print()
         }
         let texts = evaluation.parts.map { part in
             (String(repeating: "  ", count: part.depth + 1) + part.text.singleLine).cut(to: 60)

@@ -93,8 +93,7 @@ struct Explain: DataCommand {
         guard let rule, !known.contains(rule) else { return }
         let recorded = (facts?.deliveries.map(\.rule) ?? []) + (facts?.decisions.map(\.rule) ?? [])
         if recorded.contains(rule) { return }
-        let help = Suggestion.didYouMean(rule, among: known) ?? "`bellhop status` lists the rules."
-        throw CommandError(.problem, "There is no rule `\(rule.visible)`: \(help)")
+        throw CommandError(.problem, Suggestion.unknownRule(rule, among: known))
     }
 
     func printTree(_ facts: ExplanationFacts, _ link: StoreLink) {

@@ -104,7 +104,6 @@ enum TestMessage {
         if configuration.connection(connection) != nil {
             throw CommandError(.problem, "The connection `\(connection.visible)` takes no messages: \(listing)")
         }
-        let help = Suggestion.didYouMean(connection, among: receivers) ?? listing
-        throw CommandError(.usage, "There is no connection `\(connection.visible)`: \(help)")
+        throw CommandError(.usage, Suggestion.unknown("connection", connection, among: receivers, otherwise: listing))
     }
 }

@@ -57,7 +57,7 @@ struct PlanCommand: DataCommand {
         if output.json {
             Console.json(plan.json)
         } else {
-            PlanPage(plan, link: link, isMarkdown: markdown).print()
+            PlanPage(plan: plan, zone: link.zone, isMarkdown: markdown).print()
         }
         if !plan.isEmpty { throw ExitCode(2) }
     }

@@ -46,13 +46,7 @@ struct ReplayCommand: DataCommand {
             for event in shown { show(event, in: link) }
         }
         if dryRun { return }
-        let what = counted(shown.count, "event")
-        if !yes {
-            guard Console.isInteractive else {
-                throw CommandError(.usage, "This would replay \(what): add --yes, because there is no terminal at which to ask.")
-            }
-            guard Console.ask("Replay \(what)? [y/N] ").isYes else { throw CommandError(.problem, "Nothing was changed.") }
-        }
+        if !yes { try Console.confirm("Replay \(counted(shown.count, "event"))") }
         // Replay exactly the events that were shown.
         request.events = shown.compactMap { $0["id"]?.asString }
         request.isTrial = false

@@ -51,7 +51,7 @@ struct Run: AsyncParsableCommand {
         let secondSignal = SecondSignal()
         defer { withExtendedLifetime(secondSignal) {} }
         if once {
-            try await Stopping.finishing { try await runOnce(assembly) }
+            try await Stopping.onSignal(grace: .seconds(20)) { try await runOnce(assembly) }
         } else {
             do {
                 try await Agent(assembly, logger: logger, environment: config.environment)

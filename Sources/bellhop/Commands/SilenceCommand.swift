@@ -84,10 +84,7 @@ struct SilenceAdd: DataCommand {
         if !rule.isEmpty {
             let known = try await link.answer(.status)["rules"].elements.compactMap { $0["rule"]?.asString }
             for name in rule where !known.contains(name) {
-                throw CommandError(
-                    .problem,
-                    "There is no rule `\(name.visible)`: "
-                        + (Suggestion.didYouMean(name, among: known) ?? "`bellhop status` lists the rules."))
+                throw CommandError(.problem, Suggestion.unknownRule(name, among: known))
             }
         }
         // A console checks the condition against its agent's own rules.

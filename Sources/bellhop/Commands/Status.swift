@@ -41,7 +41,7 @@ struct Status: DataCommand {
             guard check, !link.hasRun, let message = error.message else { throw error }
             status = ["agent": .null, "needs": [.string(message)]]
         }
-        let page = StatusPage(status, zone: link.zone, width: Screen.dataWidth)
+        let page = StatusPage(status: status, zone: link.zone, width: Screen.dataWidth)
         if output.json {
             Console.json(status)
         } else {

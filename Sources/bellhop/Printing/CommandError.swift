@@ -126,17 +126,16 @@ struct CommandError: Error {
         if isForPrograms {
             printData()
         } else if let diagnostics {
-            Printing.print(diagnostics)
+            diagnostics.print()
         }
         if let message { Console.sentence(Paint.red("error:", if: Console.noteHasColour) + " " + message.visible) }
     }
 }
 
-enum Printing {
-    /// Prints diagnostics and their number.
-    static func print(_ diagnostics: Diagnostics) {
-        for diagnostic in diagnostics.all { Console.note(diagnostic.rendered(colour: Console.noteHasColour)) }
-        let errors = diagnostics.errorCount
-        if errors > 1 { Console.note("\(errors) errors") }
+extension Diagnostics {
+    /// Prints each, and the number of errors if there are several.
+    func print() {
+        for diagnostic in all { Console.note(diagnostic.rendered(colour: Console.noteHasColour)) }
+        if errorCount > 1 { Console.note("\(errorCount) errors") }
     }
 }

@@ -108,6 +108,17 @@ enum Console {
         if isInteractive { prompt(question) }
         return readLine()
     }
+
+    /// Asks whether to do something, such as "Retry 3 deliveries".
+    ///
+    /// - Throws: if the answer is not yes, or there is no terminal at which to ask.
+    static func confirm(_ what: String) throws(CommandError) {
+        guard isInteractive else {
+            let wouldDo: String = what.prefix(1).lowercased() + what.dropFirst()
+            throw CommandError(.usage, "This would \(wouldDo): add --yes, because there is no terminal at which to ask.")
+        }
+        guard ask("\(what)? [y/N] ").isYes else { throw CommandError(.problem, "Nothing was changed.") }
+    }
 }
 
 /// Text colours.

@@ -2,14 +2,9 @@ import BellhopCore
 
 /// One delivery for people: its history, then its content.
 struct DeliveryPage {
-    private let delivery: JSON
-    private let zone: TimeZoneTable
-
-    /// - Parameter delivery: as `--json` prints it.
-    init(_ delivery: JSON, zone: TimeZoneTable) {
-        self.delivery = delivery
-        self.zone = zone
-    }
+    /// As `--json` prints it.
+    let delivery: JSON
+    let zone: TimeZoneTable
 
     var lines: [String] {
         let name = text("state")

@@ -4,11 +4,9 @@ import BellhopRules
 
 /// The changes that a start or reload would make, for people: for a terminal, or in Markdown.
 struct PlanPage {
-    private let plan: Plan
-    private let link: StoreLink
-    private let isMarkdown: Bool
-
-    init(_ plan: Plan, link: StoreLink, isMarkdown: Bool) { (self.plan, self.link, self.isMarkdown) = (plan, link, isMarkdown) }
+    let plan: Plan
+    let zone: TimeZoneTable
+    let isMarkdown: Bool
 
     func print() {
         if plan.isEmpty { return Console.data("Nothing changes.") }
@@ -19,7 +17,7 @@ struct PlanPage {
         part("Other settings", plan.settings.map { ("~", name($0)) })
         if let obstacle = plan.obstacle { return Console.data("\n" + obstacle) }
         guard let difference = plan.report?.difference else { return }
-        let lines = difference.lines(zone: link.zone, name: name)
+        let lines = difference.lines(zone: zone, name: name)
         if lines.isEmpty {
             Console.data("\nThe events of the last day would have led to the same deliveries: \(difference.same).")
         } else {

@@ -8,12 +8,6 @@ struct StatusPage {
     /// The screen's width; nil for no limit.
     let width: Int?
 
-    init(_ status: JSON, zone: TimeZoneTable, width: Int?) {
-        self.status = status
-        self.zone = zone
-        self.width = width
-    }
-
     var needsNoAction: Bool { status["needs"].elements.isEmpty }
 
     /// The problems that need a person.

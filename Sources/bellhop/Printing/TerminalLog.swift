@@ -3,21 +3,12 @@ import Logging
 
 /// Log lines for people (or, on request, for programs) on standard error.
 struct TerminalLog: LogHandler {
-    enum Format { case text, json }
-
     var metadata: Logger.Metadata = [:]
     var logLevel: Logger.Level
-    private let format: Format
-    private let clock: any AgentClock
+    let format: LogOptions.Format
+    let clock: any AgentClock
     /// The time zone of text lines; nil for UTC.
-    private let zone: TimeZoneTable?
-
-    init(level: Logger.Level, format: Format, clock: any AgentClock, zone: TimeZoneTable?) {
-        self.zone = zone
-        logLevel = level
-        self.format = format
-        self.clock = clock
-    }
+    let zone: TimeZoneTable?
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }

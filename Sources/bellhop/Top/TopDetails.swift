@@ -3,13 +3,8 @@ import BellhopCore
 
 /// The details of one row of `bellhop top`.
 struct TopDetails {
-    private let link: StoreLink
-    private let look: TopLook
-
-    init(_ link: StoreLink, _ look: TopLook) {
-        self.link = link
-        self.look = look
-    }
+    let link: StoreLink
+    let look: TopLook
 
     func details(of id: String, in tab: TopView.Tab) async throws(CommandError) -> TopView.Details {
         switch tab {
@@ -21,7 +16,7 @@ struct TopDetails {
             var status = look.status
             status["waits"] = .array(status["waits"].elements.filter { $0["rule"]?.asString == id })
             status["upcoming"] = .array(status["upcoming"].elements.filter { $0["rule"]?.asString == id })
-            let page = StatusPage(status, zone: link.zone, width: Screen.dataWidth)
+            let page = StatusPage(status: status, zone: link.zone, width: Screen.dataWidth)
             let waits = page.waits(limit: .max) + page.upcoming
             return TopView.Details(
                 "Rule \(id)",
@@ -35,7 +30,7 @@ struct TopDetails {
         case .deliveries:
             var lines: [String] = []
             _ = try await link.answer(.deliveries(DeliveryQuery(id: id, limit: 1))) { delivery in
-                lines = DeliveryPage(delivery, zone: link.zone).lines.flatMap {
+                lines = DeliveryPage(delivery: delivery, zone: link.zone).lines.flatMap {
                     $0.wrappedLines(to: Screen.dataWidth, indent: 14)
                 }
             }

@@ -94,7 +94,7 @@ struct TopScreen {
             case .quit: break
             case .look(let tab, let id):
                 guard let look = screen.view.look else { return }
-                screen.view.show(try await TopDetails(link, look).details(of: id, in: tab))
+                screen.view.show(try await TopDetails(link: link, look: look).details(of: id, in: tab))
                 return
             case .pauseRule(let name, let isPaused):
                 _ = try await link.answer(

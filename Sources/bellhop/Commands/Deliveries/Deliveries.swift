@@ -53,7 +53,7 @@ struct DeliveryShow: DataCommand {
             count += 1
             if output.json { return Console.json(delivery) }
             if count > 1 { Console.data("") }
-            for line in DeliveryPage(delivery, zone: link.zone).lines { Console.data(line) }
+            for line in DeliveryPage(delivery: delivery, zone: link.zone).lines { Console.data(line) }
         }
         if count == 0 { throw CommandError(.problem, "There is no delivery \(id.visible).") }
     }

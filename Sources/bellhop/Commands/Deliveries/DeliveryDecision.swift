@@ -148,16 +148,9 @@ struct DeliveryDecision: ParsableArguments {
             Console.note(failures, "delivery", "deliveries")
         }
         if ids.isEmpty || yes { return ids }
-        let what = counted(ids.count, "delivery", "deliveries")
-        let verb = command == .retry ? "retry" : "drop"
         for line in table.lines(width: Screen.noteWidth) { Console.note(line) }
         if ids.count > Self.maxShown { Console.note("and \(ids.count - Self.maxShown) more") }
-        guard Console.isInteractive else {
-            throw CommandError(.usage, "This would \(verb) \(what): add --yes, because there is no terminal at which to ask.")
-        }
-        guard Console.ask("\(verb == "retry" ? "Retry" : "Drop") \(what)? [y/N] ").isYes else {
-            throw CommandError(.problem, "Nothing was changed.")
-        }
+        try Console.confirm("\(command == .retry ? "Retry" : "Drop") \(counted(ids.count, "delivery", "deliveries"))")
         return ids
     }
 }
