@@ -39,7 +39,7 @@ extension ConfigOptions {
         if Files.exist(config) {
             let link = try storeLink()
             own = link.project?.id
-            KeychainNotice.send(change, project: options.shared ? nil : own, to: link)
+            Self.send(change, project: options.shared ? nil : own, to: link)
         }
         guard options.shared else { return }
         let others = try CommandError.converting { () throws(SecretError) in try keychain.projects() }.filter { $0.id != own }
@@ -58,6 +58,41 @@ extension ConfigOptions {
             return Console.sentence(
                 "An agent of \(other.file.visible) uses it once it is restarted: its store cannot be found from here.")
         }
-        KeychainNotice.send(change, project: nil, to: link, of: other.file)
+        Self.send(change, project: nil, to: link, of: other.file)
+    }
+
+    /// Tells the agent of a project, and prints the outcome. Prints nothing if no agent runs.
+    /// - Parameter other: the project's bellhop.yaml, if it is not the command's own; the agent may then not use the entry.
+    private static func send(_ change: KeychainChange, project: String?, to link: StoreLink, of other: String? = nil) {
+        let agent = "The running agent" + (other.map { " of \($0.visible)" } ?? "")
+        let answer: JSON?
+        do throws(InquiryError) {
+            answer = try ControlClient(link.socket).ask(.keychainChanged(change, project: project))
+        } catch {
+            return Console.sentence("\(agent) could not be reached, so it must be restarted to use this: \(error.message)")
+        }
+        guard let outcomes = answer?.asArray else { return }
+        if outcomes.isEmpty {
+            if other == nil { Console.sentence(unused(change)) }
+            return
+        }
+        for outcome in outcomes {
+            let source = outcome["source"]?.asString
+            let name = source.map { "source `\($0)`" } ?? "connection `\(outcome["connection"]?.asString ?? "")`"
+            let why = outcome["why"]?.asString ?? ""
+            switch outcome["outcome"]?.asString {
+            case "in_use": Console.sentence("\(agent) uses it from now on (\(name)).")
+            case "needs_restart": Console.sentence("\(agent) must be restarted to use it: \(why.visible).")
+            case _ where source != nil: Console.sentence(why.visible)
+            default: Console.sentence("\(agent) now rests \(name). \(why.visible)")
+            }
+        }
+    }
+
+    private static func unused(_ change: KeychainChange) -> String {
+        switch change {
+        case .secret(let name): "No connection or source of the running agent asks for `${{ secret.\(name) }}`."
+        case .login(let name): "The running agent has no connection `\(name)`: it must be restarted to use it."
+        }
     }
 }

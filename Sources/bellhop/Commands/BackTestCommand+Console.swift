@@ -19,8 +19,8 @@ extension BackTestCommand {
         if found.problems.hasErrors { throw CommandError(found.problems) }
         if !paths.isEmpty, found.rules.isEmpty { throw CommandError(.problem, "There are no rules in \(paths.listed).") }
         let body = body(names, found.rules, isOfFiles: Self.areFiles(paths))
-        let outcome = await Stopping.cancelledBySignals { [meter = ProgressMeter("Reading events")] in
-            let waiting = ProgressMeter("Waiting for other back-tests there")
+        let outcome = await Stopping.cancelledBySignals { [meter = ProgressMeter(title: "Reading events")] in
+            let waiting = ProgressMeter(title: "Waiting for other back-tests there")
             var waits = false
             defer { meter.end() }
             do throws(CommandError) {

@@ -2,6 +2,7 @@ import ArgumentParser
 import BellhopAgent
 import BellhopCore
 import BellhopRules
+import Glibc
 
 struct BackTestCommand: DataCommand {
     static let configuration = CommandConfiguration(
@@ -54,7 +55,7 @@ struct BackTestCommand: DataCommand {
         let other = try await other(workspace, store)
         let now = SystemClock().now
         let start = now - (try DurationText.parse(since))
-        let meter = ProgressMeter("Reading events")
+        let meter = ProgressMeter(title: "Reading events")
         let report: BackTestReport
         do throws(StoreError) {
             report = try await BackTestRun.report(
@@ -112,4 +113,22 @@ struct BackTestCommand: DataCommand {
     private static func isPath(_ name: String) -> Bool {
         name.contains("/") || name.hasSuffix(".yaml") || name.hasSuffix(".yml")
     }
+}
+
+/// A progress bar on a terminal; elsewhere it prints nothing.
+struct ProgressMeter {
+    let title: String
+    let isShown = isatty(STDERR_FILENO) == 1
+    private static let width = 24
+
+    /// - Parameter done: the progress, from 0 to 1.
+    func show(_ done: Double) {
+        guard isShown else { return }
+        let full = Int(done * Double(Self.width))
+        let bar = String(repeating: "█", count: full) + String(repeating: "░", count: Self.width - full)
+        Console.control("\r\(title) \(bar) \(Int(done * 100)) %")
+    }
+
+    /// Removes it from the screen.
+    func end() { if isShown { Console.control("\r\u{1B}[K") } }
 }

@@ -1,17 +1,7 @@
 import ArgumentParser
 
 struct CompletionsCommand: ParsableCommand {
-    enum Shell: String, ExpressibleByArgument, CaseIterable {
-        case bash, zsh, fish
-
-        var script: String {
-            switch self {
-            case .bash: Bellhop.completionScript(for: .bash)
-            case .zsh: Bellhop.completionScript(for: .zsh)
-            case .fish: Bellhop.completionScript(for: .fish)
-            }
-        }
-    }
+    enum Shell: String, ExpressibleByArgument, CaseIterable { case bash, zsh, fish }
 
     static let configuration = CommandConfiguration(
         commandName: "completions", abstract: "Print a script that completes commands and options in a shell.",
@@ -25,6 +15,9 @@ struct CompletionsCommand: ParsableCommand {
     var shell: Shell
 
     func run() {
-        Console.data(shell.script)
+        guard let shell = CompletionShell(rawValue: shell.rawValue) else {
+            preconditionFailure("ArgumentParser knows all of them")
+        }
+        Console.data(Bellhop.completionScript(for: shell))
     }
 }

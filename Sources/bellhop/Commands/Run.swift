@@ -91,6 +91,64 @@ struct Run: AsyncParsableCommand {
         await assembly.exporter?.flush()
         await assembly.shutdown()
         if let refused { throw CommandError(refused) }
-        if let trouble = PassVerdict(pass, before: before, after: after, ended: ended).trouble { throw trouble }
+        if let trouble = pass.trouble(before: before, after: after, ended: ended) { throw trouble }
+    }
+}
+
+extension Engine.Pass {
+    /// The most serious problem of `run --once`; nil if everything is done. Problems that need a person come first.
+    ///
+    /// - Parameters:
+    ///   - before: the store before the pass.
+    ///   - ended: how many deliveries the pass left dead or held.
+    fileprivate func trouble(before: StoreStatus, after: StoreStatus, ended: Int) -> CommandError? {
+        var failures: [Failure] = []
+        var held: [String] = []
+        for poll in polls {
+            switch poll.outcome {
+            case .failed(let failure): failures.append(failure)
+            case .held: held.append(poll.source)
+            case .unchanged, .baseline, .changed, .superseded: break
+            }
+        }
+        if let failure = failures.first { return CommandError(failure) }
+        if ended > 0 {
+            return CommandError(
+                .problem,
+                "\(counted(ended, "delivery is", "deliveries are")) dead or held, and need\(ended == 1 ? "s" : "") a decision: see `bellhop deliveries`."
+            )
+        }
+        if let paused = after.stops.first(where: { $0.stop.cause == .refusal && $0.waiting > 0 })?.stop {
+            return CommandError(
+                .problem, "\(paused.receiver) is paused: \(paused.sentence) Repair it, then `bellhop resume \(paused.receiver)`.")
+        }
+        let errors = Dictionary(before.rules.map { ($0.rule, $0.errors) }) { first, _ in first }
+        let failed = after.rules.filter { $0.errors > errors[$0.rule] ?? 0 }
+        if let rule = failed.first {
+            let others = failed.count > 1 ? " \(failed.count - 1) more failed: see `bellhop status`." : ""
+            return CommandError(.problem, "The rule \(rule.rule) failed: \(rule.lastError ?? "see `bellhop status`")\(others)")
+        }
+        if !held.isEmpty {
+            let names = held.map { "`\($0)`" }.joined(separator: " and ")
+            return CommandError(.tryLater, "The result of \(names) is held until the next poll shows the same: run this again.")
+        }
+        let left = after.deliveries[.available] ?? 0
+        if left == 0 { return nil }
+        return CommandError(
+            .tryLater,
+            "\(counted(left, "delivery is", "deliveries are")) still to be made, by the next run: see `bellhop deliveries`.")
+    }
+}
+
+extension SystemClock {
+    /// The machine's clock. In debug builds `BELLHOP_CLOCK_AHEAD=259200` sets it three days ahead, for tests in which processes follow
+    /// each other over hours and days.
+    fileprivate static func ofThisRun(environment: [String: String]) -> SystemClock {
+        #if DEBUG
+            if let seconds = environment["BELLHOP_CLOCK_AHEAD"].flatMap({ Int64($0) }) {
+                return SystemClock(startingAt: SystemClock().now + .seconds(seconds), speed: 1)
+            }
+        #endif
+        return SystemClock()
     }
 }
