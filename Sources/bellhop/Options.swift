@@ -153,9 +153,7 @@ extension Inquiry {
     /// Whether it writes to the store.
     var changes: Bool {
         switch self {
-        case .apply, .edit, .pause, .resume, .pauseSubject, .resumeSubject, .addSilence, .endSilence, .forget,
-            .keepRefusal, .addToken, .removeToken:
-            true
+        case .apply, .edit, .pause, .resume, .addSilence, .endSilence, .forget, .keepRefusal, .addToken, .removeToken: true
         case .replay(let request): !request.isTrial
         case .status, .activity, .tokens, .events, .deliveries, .audit, .history, .tasks, .form, .silences, .keychainChanged:
             false

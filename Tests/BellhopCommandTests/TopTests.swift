@@ -1,3 +1,4 @@
+import BellhopAgent
 import BellhopCore
 import BellhopTesting
 import Foundation
@@ -68,13 +69,13 @@ import Testing
 
     @Test func `a rule and a receiver can be paused and resumed; other rows cannot`() {
         var rules = Self.view(.rules, Self.look(paused: ["beta"]))
-        #expect(rules.press(.text("p")) == .pauseRule("alpha", isPaused: false))
+        #expect(rules.press(.text("p")) == .pause(.rule("alpha"), isPaused: false))
         _ = rules.press(.down)
-        #expect(rules.press(.text("p")) == .pauseRule("beta", isPaused: true))
+        #expect(rules.press(.text("p")) == .pause(.rule("beta"), isPaused: true))
         var receivers = Self.view(.receivers)
-        #expect(receivers.press(.text("p")) == .pauseReceiver("ops", isPaused: false))
+        #expect(receivers.press(.text("p")) == .pause(.receiver("ops"), isPaused: false))
         _ = receivers.press(.end)
-        #expect(receivers.press(.text("p")) == .pauseReceiver("page", isPaused: true))
+        #expect(receivers.press(.text("p")) == .pause(.receiver("page"), isPaused: true))
         var events = Self.view(.events)
         #expect(events.press(.text("p")) == nil)
         #expect(events.message != nil)

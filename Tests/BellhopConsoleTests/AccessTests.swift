@@ -48,7 +48,7 @@ import Testing
 
     @Test func `a receiver that does not exist cannot be paused`() async throws {
         let fixture = try await ConsoleFixture()
-        let pausing = Inquiry.pause(receiver: "nosuch", why: "").json
+        let pausing = Inquiry.pause(.receiver("nosuch"), why: "").json
         #expect(await fixture.api("POST", "/inquiries", as: .operator, body: pausing).status == 404)
         #expect(await fixture.api("POST", "/inquiries", as: .viewer, body: pausing).status == 403)
         #expect(try await fixture.store.stops().isEmpty)

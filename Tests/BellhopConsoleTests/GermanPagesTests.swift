@@ -39,8 +39,8 @@ import Testing
         let event = try await fixture.happen("A printer burns", "Another").first
         let browser = try await fixture.logIn(as: .operator)
         // Acts for the audit.
-        _ = try await fixture.view.ask(.pauseSubject(.rule("acknowledge"), why: "loud"))
-        _ = try await fixture.view.ask(.resumeSubject(.rule("acknowledge")))
+        _ = try await fixture.view.ask(.pause(.rule("acknowledge"), why: "loud"))
+        _ = try await fixture.view.ask(.resume(.rule("acknowledge")))
         _ = await fixture.api("POST", "/silences", as: .operator, body: ["for": "2h"])
         let delivery = await fixture.deliveryID()
         _ = await browser.post("/backtests")

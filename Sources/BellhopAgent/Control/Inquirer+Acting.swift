@@ -51,23 +51,43 @@ extension Inquirer {
     }
 }
 
-/// Pauses of rules, and of all writes to tasks.
 extension Inquirer {
-    /// Does nothing if it is already paused.
-    func pause(_ subject: Pause.Subject, why: String) async throws(StoreError) -> JSON {
-        if case .rule(let name) = subject {
+    /// Does nothing if a person has paused it already.
+    func pause(_ target: PauseTarget, why: String) async throws(StoreError) -> JSON {
+        switch target {
+        case .receiver(let name):
+            let stop = ReceiverStop(receiver: name, cause: .person, since: clock.now, until: nil, why: why)
+            let isNew = try await store.pause(ReceiverPause(stop))
+            if isNew { agent?.pause(stop) }
+            return ["changed": .bool(isNew)]
+        case .rule(let name):
             let known = try await store.status(at: clock.now).rules.map(\.rule)
-            guard known.contains(name) else {
-                let help = Suggestion.didYouMean(name, among: known) ?? "`bellhop status` lists the rules."
-                throw StoreError(.other, "There is no rule `\(name)`: \(help)")
-            }
+            guard known.contains(name) else { throw Self.noRule(name, among: known) }
+            return try await pause(Pause(.rule(name), since: clock.now, why: why))
+        case .writes: return try await pause(Pause(.writes, since: clock.now, why: why))
         }
-        let isNew = try await store.pause(Pause(subject, since: clock.now, why: why))
+    }
+
+    static func noRule(_ name: String, among known: [String]) -> StoreError {
+        let help = Suggestion.didYouMean(name, among: known) ?? "`bellhop status` lists the rules."
+        return StoreError(.other, "There is no rule `\(name)`: \(help)")
+    }
+
+    private func pause(_ pause: Pause) async throws(StoreError) -> JSON {
+        let isNew = try await store.pause(pause)
         if isNew { try await agent?.applyPauses() }
         return ["changed": .bool(isNew)]
     }
 
-    func resume(_ subject: Pause.Subject) async throws(StoreError) -> JSON {
+    func resume(_ target: PauseTarget) async throws(StoreError) -> JSON {
+        let subject: Pause.Subject
+        switch target {
+        case .receiver(let name):
+            if let resume = agent?.resume { return ["changed": .bool(try await resume(name))] }
+            return ["changed": .bool(try await store.resume(receiver: name, at: clock.now))]
+        case .rule(let name): subject = .rule(name)
+        case .writes: subject = .writes
+        }
         let wasPaused = try await store.resume(subject, at: clock.now)
         if wasPaused {
             try await agent?.applyPauses()

@@ -28,10 +28,7 @@ extension Inquirer {
         guard let book = agent?.book() ?? book else {
             throw StoreError(.other, "The rules in force are not known yet: try again.")
         }
-        if let rule = request.rule, !book.contains(rule) {
-            let help = Suggestion.didYouMean(rule, among: book.rules.map(\.name)) ?? "`bellhop status` lists the rules."
-            throw StoreError(.other, "There is no rule `\(rule)`: \(help)")
-        }
+        if let rule = request.rule, !book.contains(rule) { throw Self.noRule(rule, among: book.rules.map(\.name)) }
         var events: [StoredEvent] = []
         for id in request.events {
             let event = try await event(id)

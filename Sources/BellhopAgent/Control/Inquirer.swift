@@ -142,22 +142,9 @@ public struct Inquirer: Sendable {
         return trouble
     }
 
-    /// Pauses a receiver; does nothing if a person paused it before.
-    func pause(_ receiver: String, why: String) async throws(StoreError) -> JSON {
-        let stop = ReceiverStop(receiver: receiver, cause: .person, since: clock.now, until: nil, why: why)
-        let isNew = try await store.pause(ReceiverPause(stop))
-        if isNew { agent?.pause(stop) }
-        return ["changed": .bool(isNew)]
-    }
-
     /// The longest stop of each stopped receiver.
     func stops() async throws(StoreError) -> [String: ReceiverStop] {
         ReceiverStop.longest(of: try await store.stops(), at: clock.now)
-    }
-
-    func resume(_ receiver: String) async throws(StoreError) -> JSON {
-        if let resume = agent?.resume { return ["changed": .bool(try await resume(receiver))] }
-        return ["changed": .bool(try await store.resume(receiver: receiver, at: clock.now))]
     }
 
     /// Applies a command to deliveries; without ids to all dead and held ones. Changes nothing unless every id matches exactly one

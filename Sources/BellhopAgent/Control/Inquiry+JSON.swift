@@ -9,10 +9,8 @@ extension Inquiry {
         case .tasks(let task): ["inquiry": "tasks", "task": task.map(JSON.string) ?? .null]
         case .apply(let command, let ids):
             ["inquiry": "apply", "command": .string(command.rawValue), "deliveries": .array(ids.map(JSON.string))]
-        case .pause(let receiver, let why): ["inquiry": "pause", "receiver": .string(receiver), "why": .string(why)]
-        case .resume(let receiver): ["inquiry": "resume", "receiver": .string(receiver)]
-        case .pauseSubject(let subject, let why): ["inquiry": "pause", subject.kind: subject.name, "why": .string(why)]
-        case .resumeSubject(let subject): ["inquiry": "resume", subject.kind: subject.name]
+        case .pause(let target, let why): ["inquiry": "pause", target.kind: target.name, "why": .string(why)]
+        case .resume(let target): ["inquiry": "resume", target.kind: target.name]
         case .silences(let ended): ["inquiry": "silences", "ended": .bool(ended)]
         case .addSilence(let silence): ["inquiry": "add_silence", "silence": .object(silence.json)]
         case .endSilence(let id): ["inquiry": "end_silence", "id": .string(id)]
@@ -81,19 +79,11 @@ extension Inquiry {
             guard let command = json["command"]?.asString.flatMap(DeliveryCommand.init(rawValue:)) else { return nil }
             self = .apply(command, deliveries: json["deliveries"].texts)
         case "pause":
-            if let subject = Pause.Subject(json: json) {
-                self = .pauseSubject(subject, why: json["why"]?.asString ?? "")
-                return
-            }
-            guard let receiver = json["receiver"]?.asString else { return nil }
-            self = .pause(receiver: receiver, why: json["why"]?.asString ?? "")
+            guard let target = PauseTarget(json: json) else { return nil }
+            self = .pause(target, why: json["why"]?.asString ?? "")
         case "resume":
-            if let subject = Pause.Subject(json: json) {
-                self = .resumeSubject(subject)
-                return
-            }
-            guard let receiver = json["receiver"]?.asString else { return nil }
-            self = .resume(receiver: receiver)
+            guard let target = PauseTarget(json: json) else { return nil }
+            self = .resume(target)
         case "silences": self = .silences(ended: json["ended"] == true)
         case "add_silence":
             guard let silence = json["silence"].flatMap({ Silence(json: $0) }) else { return nil }
@@ -160,9 +150,10 @@ extension Inquiry {
     }
 }
 
-extension Pause.Subject {
+extension PauseTarget {
     fileprivate var kind: String {
         switch self {
+        case .receiver: "receiver"
         case .rule: "rule"
         case .writes: "writes"
         }
@@ -170,7 +161,7 @@ extension Pause.Subject {
 
     fileprivate var name: JSON {
         switch self {
-        case .rule(let name): .string(name)
+        case .receiver(let name), .rule(let name): .string(name)
         case .writes: true
         }
     }
@@ -180,6 +171,8 @@ extension Pause.Subject {
             self = .rule(rule)
         } else if json["writes"] == true {
             self = .writes
+        } else if let receiver = json["receiver"]?.asString {
+            self = .receiver(receiver)
         } else {
             return nil
         }

@@ -10,12 +10,9 @@ public enum Inquiry: Sendable, Hashable {
     case tasks(String?)
     /// A person's command for deliveries, by their ids or the starts of ids; empty for all dead and held ones.
     case apply(DeliveryCommand, deliveries: [String])
-    /// A person pauses a connection: it gets no deliveries until a person resumes it.
-    case pause(receiver: String, why: String)
-    case resume(receiver: String)
-    /// A person pauses a rule or all writes to tasks.
-    case pauseSubject(Pause.Subject, why: String)
-    case resumeSubject(Pause.Subject)
+    /// A person pauses something until a person resumes it.
+    case pause(PauseTarget, why: String)
+    case resume(PauseTarget)
     /// The active and the future silences; with `ended` also those that ended recently.
     case silences(ended: Bool)
     /// A person adds a silence. Its condition was already checked.
@@ -44,6 +41,15 @@ public enum Inquiry: Sendable, Hashable {
     case keepRefusal(String, JSON?)
     /// A command has changed the keychain of a project, named by its id. A running agent applies the change.
     case keychainChanged(KeychainChange, project: String?)
+}
+
+/// What a person pauses or resumes.
+public enum PauseTarget: Sendable, Hashable {
+    /// A connection: it gets no deliveries.
+    case receiver(String)
+    case rule(String)
+    /// All writes to tasks.
+    case writes
 }
 
 /// A person's change to the arguments of a delivery.

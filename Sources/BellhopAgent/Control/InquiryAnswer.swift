@@ -45,10 +45,8 @@ public struct InquiryAnswer: Sendable {
             switch inquiry {
             case .status: return .end(try await inquirer.status())
             case .apply(let command, let ids): return .end(try await inquirer.apply(command, to: ids))
-            case .pause(let receiver, let why): return .end(try await inquirer.pause(receiver, why: why))
-            case .resume(let receiver): return .end(try await inquirer.resume(receiver))
-            case .pauseSubject(let subject, let why): return .end(try await inquirer.pause(subject, why: why))
-            case .resumeSubject(let subject): return .end(try await inquirer.resume(subject))
+            case .pause(let target, let why): return .end(try await inquirer.pause(target, why: why))
+            case .resume(let target): return .end(try await inquirer.resume(target))
             case .silences(let ended): return .end(try await inquirer.silences(ended: ended))
             case .addSilence(let silence): return .end(try await inquirer.add(silence))
             case .endSilence(let id): return .end(try await inquirer.endSilence(id))

@@ -83,12 +83,12 @@ extension Operations {
             Operation(
                 id: "pauseWrites", method: .post, path: "/writes/pause", summary: "Pauses all writes to tasks.", role: .operator,
                 body: why, content: .json(.named("Changed"))
-            ) { call async throws(Problem) in .json(try await call.ask(.pauseSubject(.writes, why: call.why)).end) },
+            ) { call async throws(Problem) in .json(try await call.ask(.pause(.writes, why: call.why)).end) },
             Operation(
                 id: "resumeWrites", method: .post, path: "/writes/resume", summary: "Ends the pause of all writes to tasks.",
                 role: .operator,
                 content: .json(.named("Changed"))
-            ) { call async throws(Problem) in .json(try await call.ask(.resumeSubject(.writes)).end) },
+            ) { call async throws(Problem) in .json(try await call.ask(.resume(.writes)).end) },
             Operation(
                 id: "inquire", method: .post, path: "/inquiries",
                 summary: "Answers an inquiry that a command with `--console` sends, in the form of the control socket.",
@@ -129,17 +129,15 @@ extension Operations {
                 body: pauses ? why : nil, content: .json(.named("Changed"))
             ) { call async throws(Problem) in
                 let name = try await RuleList(call).rule(call.path["rule"] ?? "").summary.name
-                return .json(
-                    try await call.ask(pauses ? .pauseSubject(.rule(name), why: call.why) : .resumeSubject(.rule(name))).end)
+                return .json(try await call.ask(pauses ? .pause(.rule(name), why: call.why) : .resume(.rule(name))).end)
             },
             Operation(
                 id: "\(verb)Receiver", method: .post, path: "/receivers/{receiver}/\(verb)",
                 summary: pauses ? "Pauses a receiver: it gets no deliveries until it is resumed." : "Ends a receiver's pause.",
                 role: .operator, body: pauses ? why : nil, content: .json(.named("Changed"))
             ) { call async throws(Problem) in
-                let name = try receiver(call.path["receiver"] ?? "", call.view)
-                return .json(
-                    try await call.ask(pauses ? .pause(receiver: name, why: call.why) : .resume(receiver: name)).end)
+                let target = PauseTarget.receiver(try receiver(call.path["receiver"] ?? "", call.view))
+                return .json(try await call.ask(pauses ? .pause(target, why: call.why) : .resume(target)).end)
             },
         ]
     }
@@ -228,7 +226,7 @@ struct RemoteInquiry {
             silence.by = call.visitor.name
             inquiry = .addSilence(silence)
         case .events(let query, _): try call.checkTypes(query.types.map(\.name))
-        case .pause(let receiver, _): _ = try Operations.receiver(receiver, call.view)
+        case .pause(.receiver(let name), _): _ = try Operations.receiver(name, call.view)
         default: break
         }
         let person = Person(
@@ -281,8 +279,7 @@ extension Inquiry {
     fileprivate var role: ConsoleRole {
         switch self {
         case .status, .activity, .events, .deliveries, .tasks, .silences, .history, .audit: .viewer
-        case .apply, .pause, .resume, .pauseSubject, .resumeSubject, .addSilence, .endSilence, .forget, .form, .edit, .replay:
-            .operator
+        case .apply, .pause, .resume, .addSilence, .endSilence, .forget, .form, .edit, .replay: .operator
         case .tokens, .addToken, .removeToken, .keepRefusal, .keychainChanged: .admin
         }
     }

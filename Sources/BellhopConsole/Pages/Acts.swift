@@ -27,11 +27,11 @@ extension Pages {
         },
         Page(.post, "/rules/{rule}/pause", role: .operator) { context, path throws(Problem) in
             let rule = try await RuleList(context.call()).rule(path["rule"] ?? "").summary.name
-            _ = try await context.call().ask(.pauseSubject(.rule(rule), why: why(context)))
+            _ = try await context.call().ask(.pause(.rule(rule), why: why(context)))
             return .seeOther("/rules/" + PercentEncoding.encode(rule))
         },
         Page(.post, "/rules/{rule}/resume", role: .operator) { context, path throws(Problem) in
-            _ = try await context.call().ask(.resumeSubject(.rule(path["rule"] ?? "")))
+            _ = try await context.call().ask(.resume(.rule(path["rule"] ?? "")))
             return .seeOther("/rules/" + PercentEncoding.encode(path["rule"] ?? ""))
         },
         Page(.post, "/rules/{rule}/workbench", role: .operator) { context, path throws(Problem) in
@@ -45,20 +45,20 @@ extension Pages {
         },
         Page(.post, "/receivers/{receiver}/pause", role: .operator) { context, path throws(Problem) in
             let name = try Operations.receiver(path["receiver"] ?? "", context.view)
-            _ = try await context.call().ask(.pause(receiver: name, why: why(context)))
+            _ = try await context.call().ask(.pause(.receiver(name), why: why(context)))
             return .seeOther("/receivers")
         },
         Page(.post, "/receivers/{receiver}/resume", role: .operator) { context, path throws(Problem) in
             let name = try Operations.receiver(path["receiver"] ?? "", context.view)
-            _ = try await context.call().ask(.resume(receiver: name))
+            _ = try await context.call().ask(.resume(.receiver(name)))
             return .seeOther("/receivers")
         },
         Page(.post, "/writes/pause", role: .operator) { context, _ throws(Problem) in
-            _ = try await context.call().ask(.pauseSubject(.writes, why: why(context)))
+            _ = try await context.call().ask(.pause(.writes, why: why(context)))
             return .seeOther("/receivers")
         },
         Page(.post, "/writes/resume", role: .operator) { context, _ throws(Problem) in
-            _ = try await context.call().ask(.resumeSubject(.writes))
+            _ = try await context.call().ask(.resume(.writes))
             return .seeOther("/receivers")
         },
         Page(.post, "/silences", role: .operator) { context, _ throws(Problem) in

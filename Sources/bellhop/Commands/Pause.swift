@@ -27,25 +27,24 @@ struct PauseCommand: DataCommand {
 
     func run() async throws {
         let link = try config.storeLink()
-        switch try await paused.target(link) {
-        case .receiver(let name):
-            let answer = try await link.answer(.pause(receiver: name, why: why))
-            show(answer, "\(name) is paused: its deliveries wait until `bellhop resume \(name)`.", "\(name) was already paused.")
-        case .subject(.rule(let name)):
-            let answer = try await link.answer(.pauseSubject(.rule(name), why: why))
-            show(
-                answer, "Rule \(name) is paused: it sees no events until `bellhop resume \(name)`.",
-                "Rule \(name) was already paused.")
-        case .subject(.writes):
-            let answer = try await link.answer(.pauseSubject(.writes, why: why))
-            show(
-                answer, "Writes to tasks are paused: they wait until `bellhop resume --writes`.",
-                "Writes to tasks were already paused.")
-        }
-    }
-
-    private func show(_ answer: JSON, _ changed: String, _ unchanged: String) {
+        let target = try await paused.target(link)
+        let answer = try await link.answer(.pause(target, why: why))
         if output.json { return Console.json(answer) }
+        let (changed, unchanged) =
+            switch target {
+            case .receiver(let name):
+                ("\(name) is paused: its deliveries wait until `bellhop resume \(name)`.", "\(name) was already paused.")
+            case .rule(let name):
+                (
+                    "Rule \(name) is paused: it sees no events until `bellhop resume \(name)`.",
+                    "Rule \(name) was already paused."
+                )
+            case .writes:
+                (
+                    "Writes to tasks are paused: they wait until `bellhop resume --writes`.",
+                    "Writes to tasks were already paused."
+                )
+            }
         Console.data(answer["changed"] == true ? changed : unchanged)
     }
 }
@@ -64,14 +63,15 @@ struct Resume: DataCommand {
 
     func run() async throws {
         let link = try config.storeLink()
-        let (answer, name): (JSON, String)
-        switch try await paused.target(link, isLenient: true) {
-        case .receiver(let receiver): (answer, name) = (try await link.answer(.resume(receiver: receiver)), receiver.visible)
-        case .subject(.rule(let rule)):
-            (answer, name) = (try await link.answer(.resumeSubject(.rule(rule))), "Rule \(rule.visible)")
-        case .subject(.writes): (answer, name) = (try await link.answer(.resumeSubject(.writes)), "Writing to tasks")
-        }
+        let target = try await paused.target(link, isLenient: true)
+        let answer = try await link.answer(.resume(target))
         if output.json { return Console.json(answer) }
+        let name =
+            switch target {
+            case .receiver(let receiver): receiver.visible
+            case .rule(let rule): "Rule \(rule.visible)"
+            case .writes: "Writing to tasks"
+            }
         guard answer["changed"] == true else {
             throw CommandError(.problem, "\(name) is not paused: `bellhop status` lists all pauses.")
         }
@@ -81,11 +81,6 @@ struct Resume: DataCommand {
 
 /// The options that select what is paused or resumed.
 struct PausedOptions: ParsableArguments {
-    enum Target {
-        case receiver(String)
-        case subject(Pause.Subject)
-    }
-
     @Flag(help: "All writes to tasks, instead of a connection or a rule.")
     var writes = false
 
@@ -101,9 +96,9 @@ struct PausedOptions: ParsableArguments {
     }
 
     /// - Parameter isLenient: whether an unknown name is taken for a receiver, which bellhop.yaml may have named before.
-    func target(_ link: StoreLink, isLenient: Bool = false) async throws(CommandError) -> Target {
-        guard let name, !writes else { return .subject(.writes) }
-        if rule { return .subject(.rule(name)) }
+    func target(_ link: StoreLink, isLenient: Bool = false) async throws(CommandError) -> PauseTarget {
+        guard let name, !writes else { return .writes }
+        if rule { return .rule(name) }
         let status = try await link.answer(.status)
         func names(_ list: String, _ member: String) -> [String] {
             status[list].elements.compactMap { $0[member]?.asString }
@@ -116,7 +111,7 @@ struct PausedOptions: ParsableArguments {
         if isReceiver, rules.contains(name) {
             // If only the rule is paused, end its pause.
             if isLenient, names("paused", "rule").contains(name), !names("stopped", "receiver").contains(name) {
-                return .subject(.rule(name))
+                return .rule(name)
             }
             if isLenient { return .receiver(name) }
             throw CommandError(
@@ -124,7 +119,7 @@ struct PausedOptions: ParsableArguments {
                 "A connection and a rule are named `\(name.visible)`: `bellhop pause --rule \(name.visible)` for the rule.")
         }
         if isReceiver { return .receiver(name) }
-        if rules.contains(name) { return .subject(.rule(name)) }
+        if rules.contains(name) { return .rule(name) }
         if isLenient { return .receiver(name) }
         let known = (Array(link.connections.keys) + rules).sorted()
         throw CommandError(.problem, Suggestion.unknown("connection and no rule", name, among: known))

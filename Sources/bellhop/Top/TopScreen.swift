@@ -96,14 +96,15 @@ struct TopScreen {
                 guard let look = screen.view.look else { return }
                 screen.view.show(try await TopDetails(link: link, look: look).details(of: id, in: tab))
                 return
-            case .pauseRule(let name, let isPaused):
-                _ = try await link.answer(
-                    isPaused ? .resumeSubject(.rule(name)) : .pauseSubject(.rule(name), why: Self.why))
-                screen.view.say(
-                    isPaused ? "Rule \(name) is resumed." : "Rule \(name) is paused: it sees no events. p resumes it.")
-            case .pauseReceiver(let name, let isPaused):
-                _ = try await link.answer(isPaused ? .resume(receiver: name) : .pause(receiver: name, why: Self.why))
-                screen.view.say(isPaused ? "\(name) is resumed." : "\(name) is paused: its deliveries wait. p resumes it.")
+            case .pause(let target, let isPaused):
+                _ = try await link.answer(isPaused ? .resume(target) : .pause(target, why: Self.why))
+                let (name, effect) =
+                    switch target {
+                    case .receiver(let name): (name, "its deliveries wait")
+                    case .rule(let name): ("Rule \(name)", "it sees no events")
+                    case .writes: ("Writing to tasks", "it waits")
+                    }
+                screen.view.say(isPaused ? "\(name) is resumed." : "\(name) is paused: \(effect). p resumes it.")
             case .apply(let command, let id):
                 let answer = try await link.answer(.apply(command, deliveries: [id]))
                 let done = command == .retry ? "will be tried again" : "is dropped"

@@ -12,9 +12,8 @@ struct TopView {
         case quit
         /// Shows the details of one row.
         case look(Tab, id: String)
-        /// Pauses the rule, or resumes it if it is paused.
-        case pauseRule(String, isPaused: Bool)
-        case pauseReceiver(String, isPaused: Bool)
+        /// Pauses it, or resumes it if it is paused.
+        case pause(PauseTarget, isPaused: Bool)
         case apply(DeliveryCommand, delivery: String)
     }
 
@@ -129,7 +128,7 @@ struct TopView {
         }
         guard let selected else { return nil }
         let row = rows[selected]
-        return tab == .rules ? .pauseRule(row.id, isPaused: row.isPaused) : .pauseReceiver(row.id, isPaused: row.isPaused)
+        return .pause(tab == .rules ? .rule(row.id) : .receiver(row.id), isPaused: row.isPaused)
     }
 
     private mutating func decide(_ command: DeliveryCommand) {
