@@ -32,7 +32,7 @@ public struct Agent: Sendable {
         signals: [UnixSignal] = [.sigterm, .sigint]
     ) async throws {
         try await assembly.engine.recover()
-        let reloader = Reloader(assembly, environment: environment)
+        let reloader = Reloader(assembly: assembly, environment: environment)
         let handler = Self.handler(assembly)
         let inquirer = inquirer(handler)
         let server = ControlServer(
@@ -99,10 +99,7 @@ public struct Agent: Sendable {
         let file: @Sendable (String) -> [UInt8]? = { path in shelf.book.flatMap { Self.content(of: path, in: $0) } }
         let workshop = RuleWorkshop(
             inquirer, places: RulePlaces(configuration.rules, in: configuration.folder), book: { shelf.book }, file: file
-        ) {
-            [store = configuration.store] () throws(StoreError) in
-            try Stores.openForReading(store)
-        }
+        ) { [store = configuration.store] () throws(StoreError) in try Stores.openForReading(store) }
         return AgentView(
             inquirer: inquirer, clock: assembly.context.clock, configuration: configuration.console,
             zone: configuration.timeZone, connections: configuration.connections.map { ($0.name, $0.kind) },

@@ -1,7 +1,7 @@
 import BellhopCore
 import BellhopEngine
 import BellhopRules
-public import ServiceLifecycle
+import ServiceLifecycle
 import UnixSignals
 
 /// Puts changed rules in force while the agent runs: when a file in their folders changes, and on SIGHUP. After a change with an
@@ -9,21 +9,16 @@ import UnixSignals
 ///
 /// One loop does all reloads, so that they never overlap: it finds the rules' folders, watches them, reloads if the rules differ, waits
 /// for a change and then until no more changes come.
-public struct Reloader: Service {
-    private let assembly: Assembly
+struct Reloader: Service {
+    let assembly: Assembly
+    let environment: [String: String]
+
     /// How long folders must be quiet before they are read: editors write in several steps.
     private static let quiet = Duration.milliseconds(150)
     /// The longest wait for quiet.
     private static let timeout = Duration.seconds(5)
 
-    private let environment: [String: String]
-
-    public init(_ assembly: Assembly, environment: [String: String]) {
-        self.assembly = assembly
-        self.environment = environment
-    }
-
-    public func run() async throws {
+    func run() async throws {
         let changed = Bell()
         let configuration = Bell()
         await cancelWhenGracefulShutdown {

@@ -21,15 +21,7 @@ final class RuntimeFacts: Sendable {
         case .polled(let source, _, _, _), .unchanged(let source, _, _): state.withLock { $0.polled[source] = now }
         case .configurationChanged: state.withLock { $0.hasConfigurationChanged = true }
         case .rebound(let connection, let problem): state.withLock { $0.unbound[connection] = problem }
-        case .baseline, .recovered, .pollFailed, .pollHeld, .pollSuperseded, .notice, .event, .eventDropped, .routed, .ruleFailed,
-            .keysLost,
-            .shadowed, .silenced, .quiet, .dropped, .released, .silenceRefused, .delivered, .retrying, .postponed, .dead, .held,
-            .paused, .breakerOpened,
-            .breakerTrial, .breakerClosed, .receiverPaused, .receiverResumed, .coalesced, .leaseLost, .rescued, .rulesLoaded,
-            .rulesRefused, .ruleRefused,
-            .rulesUnwatched, .configurationWrong, .configurationRestored,
-            .storeFailed, .pruned, .clockJumped, .telemetryFailed, .telemetryRecovered, .stopping:
-            break
+        default: break
         }
     }
 

@@ -111,18 +111,8 @@ final class SentTasks: Source {
             guard let value = Timestamp(rfc3339: value), let known = Timestamp(rfc3339: known) else { return false }
             return value < known
         default:
-            guard let value = value.number, let known = known.number else { return false }
+            guard let value = value.asDouble, let known = known.asDouble else { return false }
             return value < known
-        }
-    }
-}
-
-extension JSON {
-    fileprivate var number: Double? {
-        switch self {
-        case .int(let number): Double(number)
-        case .double(let number): number
-        case .null, .bool, .string, .array, .object: nil
         }
     }
 }

@@ -67,13 +67,15 @@ public struct ConfigurationLoader: Sendable {
             file: file, folder: PathText.prefix(of: file), values: values, resolver: resolver, lines: lines,
             hasPlaceholders: focus == .shape)
         var configuration = reading.configuration(root, secretStores: stores, keychain: keychain)
+        func isIncomplete(_ name: String, in section: String) -> Bool {
+            root[section]?[name].map { Self.isIncomplete($0, values) } ?? false
+        }
         for place in configuration.connections.indices {
-            let node = root["connections"]?[configuration.connections[place].name]
-            configuration.connections[place].hasPlaceholders = node.map { Self.isIncomplete($0, values) } ?? false
+            let name = configuration.connections[place].name
+            configuration.connections[place].hasPlaceholders = isIncomplete(name, in: "connections")
         }
         for place in configuration.sources.indices {
-            let node = root["sources"]?[configuration.sources[place].name]
-            configuration.sources[place].hasPlaceholders = node.map { Self.isIncomplete($0, values) } ?? false
+            configuration.sources[place].hasPlaceholders = isIncomplete(configuration.sources[place].name, in: "sources")
         }
         problems.report(reading.diagnostics)
         problems.all = problems.all.map(lines.shown)

@@ -11,12 +11,6 @@ public struct Examination: Sendable {
         /// The connection's kind, such as `servicenow`, or the configuration file of this machine.
         public var what: String
         public var findings: [Finding]
-
-        public init(name: String, what: String, findings: [Finding]) {
-            self.name = name
-            self.what = what
-            self.findings = findings
-        }
     }
 
     /// The overall result, worst first.
@@ -25,8 +19,6 @@ public struct Examination: Sendable {
     }
 
     public var sections: [Section]
-
-    public init(_ sections: [Section]) { self.sections = sections }
 
     public var outcome: Outcome {
         let outcomes = sections.flatMap(\.findings).filter { $0.state == .missing }.map { Self.outcome($0.reason) }

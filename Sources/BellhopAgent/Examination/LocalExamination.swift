@@ -6,12 +6,8 @@ import Glibc
 /// Examines what an agent needs on this machine: a place for its store, disk space, a private keychain.
 public struct LocalExamination: Sendable {
     private let configuration: Configuration
-    private let keychain: Keychain
 
-    public init(_ configuration: Configuration, keychain: Keychain) {
-        self.configuration = configuration
-        self.keychain = keychain
-    }
+    public init(_ configuration: Configuration) { self.configuration = configuration }
 
     public func findings() -> [Finding] { [store, disk, secrets] }
 
@@ -50,6 +46,7 @@ public struct LocalExamination: Sendable {
     }
 
     private var secrets: Finding {
+        let keychain = configuration.keychain
         do throws(SecretError) {
             let names = try keychain.secretNames()
             let count = names.own.count + names.shared.count

@@ -4,10 +4,7 @@ public struct HistoryFile: Sendable {
     /// How many lines are kept.
     private let limit: Int
 
-    /// Why the history could not be read or written, in one sentence.
-    public struct FileError: Error, Sendable {
-        public var message: String
-    }
+    public typealias FileError = PrivateFile.FileError
 
     public init(path: String, limit: Int = 500) {
         self.path = path
@@ -23,10 +20,6 @@ public struct HistoryFile: Sendable {
 
     /// The lines; empty without a file.
     public func lines() throws(FileError) -> [String] {
-        do throws(PrivateFile.FileError) { return try readLines() } catch { throw FileError(message: error.message) }
-    }
-
-    private func readLines() throws(PrivateFile.FileError) -> [String] {
         let bytes = try PrivateFile.read(path) ?? []
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").suffix(limit).map(String.init)
     }
@@ -35,16 +28,12 @@ public struct HistoryFile: Sendable {
     /// of the last line.
     public func add(_ line: String) throws(FileError) {
         guard !line.isEmpty, !line.contains("\n") else { return }
-        do throws(PrivateFile.FileError) {
-            try PrivateFile.makeFolder(above: path)
-            try PrivateFile.exclusively(path) { () throws(PrivateFile.FileError) in
-                var lines = try readLines()
-                guard lines.last != line else { return }
-                lines.append(line)
-                try PrivateFile.write(Array((lines.suffix(limit).joined(separator: "\n") + "\n").utf8), to: path)
-            }
-        } catch {
-            throw FileError(message: error.message)
+        try PrivateFile.makeFolder(above: path)
+        try PrivateFile.exclusively(path) { () throws(FileError) in
+            var lines = try self.lines()
+            guard lines.last != line else { return }
+            lines.append(line)
+            try PrivateFile.write(Array((lines.suffix(limit).joined(separator: "\n") + "\n").utf8), to: path)
         }
     }
 }

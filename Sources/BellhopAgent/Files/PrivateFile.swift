@@ -3,10 +3,10 @@ import BellhopFiles
 import Glibc
 
 /// Reads and writes files that only their owner may read.
-enum PrivateFile {
-    struct FileError: Error, Sendable {
+public enum PrivateFile {
+    public struct FileError: Error, Sendable {
         /// One sentence: what happened, where, and what to do.
-        var message: String
+        public var message: String
         /// `errno`, if a system call failed.
         var code: Int32 = 0
         /// True if writing failed.

@@ -39,7 +39,7 @@ struct Doctor: DataCommand {
             // A placeholder for a missing login: the examination reports it, and sends no request with it.
             withoutLogin.contains(connection) ? .init(username: "nobody", password: "none") : nil
         }
-        var local = LocalExamination(configuration, keychain: configuration.keychain).findings()
+        var local = LocalExamination(configuration).findings()
         var rules: [RuleSummary] = []
         do throws(Diagnostics) {
             let loaded = try await RuleLoading.book(configuration, sources: connectors.sources)
