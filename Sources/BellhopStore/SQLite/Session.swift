@@ -4,7 +4,7 @@ import BellhopCore
 struct Session {
     let database: Database
     /// Makes statements fail, in tests; nil otherwise.
-    var faults: StatementFaults?
+    let faults: StatementFaults?
 
     init(_ database: Database, faults: StatementFaults? = nil) {
         self.database = database
@@ -17,6 +17,14 @@ struct Session {
     /// Runs a statement without parameters that returns no rows.
     func run(_ sql: String) throws { try run(sql) { _ in } }
 
+    /// Runs a statement that returns no rows, with the values of its parameters; returns how many rows it changed.
+    @discardableResult
+    func run<each Value: Bindable>(_ sql: String, _ values: repeat (StaticString, each Value)) throws -> Int {
+        var statement = try prepare(sql)
+        for (name, value) in repeat each values { try value.bind(to: &statement, as: name) }
+        return try statement.run()
+    }
+
     /// Runs a statement that returns no rows; returns how many rows it changed.
     ///
     /// - Parameter bind: binds the parameters.
@@ -28,19 +36,66 @@ struct Session {
     }
 
     /// Reads the rows of a query, except those for which `read` returns nil.
-    func rows<Row>(
-        _ sql: String, _ bind: (inout Prepared) throws -> Void = { _ in }, read: (borrowing Prepared) throws -> Row?
+    func rows<Row, each Value: Bindable>(
+        _ sql: String, _ values: repeat (StaticString, each Value), read: (borrowing Prepared) throws -> Row?
     ) throws -> [Row] {
         var statement = try prepare(sql)
-        try bind(&statement)
+        for (name, value) in repeat each values { try value.bind(to: &statement, as: name) }
         var rows: [Row] = []
         while try statement.next() { if let row = try read(statement) { rows.append(row) } }
         return rows
+    }
+
+    /// Whether a query has a row.
+    func exists<each Value: Bindable>(_ sql: String, _ values: repeat (StaticString, each Value)) throws -> Bool {
+        var statement = try prepare(sql)
+        for (name, value) in repeat each values { try value.bind(to: &statement, as: name) }
+        return try statement.exists()
     }
 
     /// The first column of the first row.
     func int(_ sql: String) throws -> Int64 {
         var statement = try prepare(sql)
         return try statement.next() ? statement.int(0) : 0
+    }
+}
+
+/// A value of a statement's parameter.
+protocol Bindable {
+    func bind(to statement: inout Prepared, as name: StaticString) throws
+}
+
+extension Int: Bindable {
+    func bind(to statement: inout Prepared, as name: StaticString) throws { try statement.bind(name, self) }
+}
+
+extension Int64: Bindable {
+    func bind(to statement: inout Prepared, as name: StaticString) throws { try statement.bind(name, self) }
+}
+
+extension Bool: Bindable {
+    func bind(to statement: inout Prepared, as name: StaticString) throws { try statement.bind(name, self) }
+}
+
+extension String: Bindable {
+    func bind(to statement: inout Prepared, as name: StaticString) throws { try statement.bind(name, self) }
+}
+
+extension Timestamp: Bindable {
+    func bind(to statement: inout Prepared, as name: StaticString) throws { try statement.bind(name, self) }
+}
+
+extension Fingerprint: Bindable {
+    func bind(to statement: inout Prepared, as name: StaticString) throws { try statement.bind(name, self) }
+}
+
+/// UTF-8, bound as text.
+extension [UInt8]: Bindable {
+    func bind(to statement: inout Prepared, as name: StaticString) throws { try statement.bind(name, text: self) }
+}
+
+extension Optional: Bindable where Wrapped: Bindable {
+    func bind(to statement: inout Prepared, as name: StaticString) throws {
+        if let self { try self.bind(to: &statement, as: name) } else { try statement.bind(name, nil as Int64?) }
     }
 }

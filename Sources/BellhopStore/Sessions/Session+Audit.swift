@@ -76,7 +76,7 @@ extension Session {
         }
         old.stop()
         guard let last else { return 0 }
-        try run(SQL.Audit.remove) { try $0.bind(":number", last) }
+        try run(SQL.Audit.remove, (":number", last))
         var empty = try prepare(SQL.Audit.empty)
         try empty.bind(":number", last)
         guard try empty.next() else { return 0 }

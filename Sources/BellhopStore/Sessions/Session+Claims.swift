@@ -130,12 +130,10 @@ extension Session {
     private func due(
         _ receiver: String, _ rule: String, atMost most: Int, at now: Timestamp, withoutWrites: Bool
     ) throws -> [Due] {
-        try rows(withoutWrites ? SQL.Deliveries.dueWithoutWrites : SQL.Deliveries.due) {
-            try $0.bind(":receiver", receiver)
-            try $0.bind(":rule", rule)
-            try $0.bind(":now", now)
-            try $0.bind(":limit", most)
-        } read: { row in
+        try rows(
+            withoutWrites ? SQL.Deliveries.dueWithoutWrites : SQL.Deliveries.due,
+            (":receiver", receiver), (":rule", rule), (":now", now), (":limit", most)
+        ) { row in
             Due(
                 place: 0, runAt: row.int(0), id: row.int(1), receiver: receiver, rule: rule, upcoming: [], extraTime: .zero)
         }

@@ -59,11 +59,7 @@ extension Session {
 
     /// Deletes old records of a verdict, at most this many; returns how many.
     func forget(_ verdict: DecisionRecord.Verdict, before limit: Timestamp, atMost count: Int) throws -> Int {
-        var statement = try prepare(SQL.Decisions.prune)
-        try statement.bind(":verdict", verdict.rawValue)
-        try statement.bind(":before", limit)
-        try statement.bind(":limit", count)
-        return try statement.run()
+        return try run(SQL.Decisions.prune, (":verdict", verdict.rawValue), (":before", limit), (":limit", count))
     }
 
     private static func bind(_ series: Series, to statement: inout Prepared) throws {

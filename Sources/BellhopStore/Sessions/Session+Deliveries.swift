@@ -87,15 +87,12 @@ extension Session {
 
     func correctFutureTimes(at now: Timestamp) throws {
         for sql in [SQL.Deliveries.advance, SQL.Deliveries.advanceResumptions] {
-            try run(sql) { try $0.bind(":now", now) }
+            try run(sql, (":now", now))
         }
     }
 
     func wake(receiver: String, at now: Timestamp) throws {
-        var statement = try prepare(SQL.Deliveries.wake)
-        try statement.bind(":now", now)
-        try statement.bind(":receiver", receiver)
-        try statement.run()
+        try run(SQL.Deliveries.wake, (":now", now), (":receiver", receiver))
     }
 
     /// The deliveries that wrote, or may have written, to each of these tasks since then, and those that created one of them.
@@ -136,13 +133,9 @@ extension Session {
     }
 
     func end(_ id: Int64, as state: DeliveryState, _ failure: Failure, at now: Timestamp, uncertain: Bool) throws {
-        var statement = try prepare(SQL.Deliveries.end)
-        try statement.bind(":state", state.rawValue)
-        try statement.bind(":at", now)
-        try statement.bind(":failure", text: failure.stored.encoded())
-        try statement.bind(":uncertain", uncertain)
-        try statement.bind(":id", id)
-        try statement.run()
+        try run(
+            SQL.Deliveries.end, (":state", state.rawValue), (":at", now), (":failure", failure.stored.encoded()),
+            (":uncertain", uncertain), (":id", id))
     }
 }
 

@@ -19,9 +19,8 @@ extension Session {
         history.pauses = try pauses()
         guard let first = page.first else { return history }
         let ids = Self.json(page.map { .string($0.event.id.text) })
-        var unrouted = try prepare(SQL.History.unrouted)
-        try unrouted.bind(":places", text: Self.json(page.map { .int($0.sequence) }))
-        while try unrouted.next() { history.unrouted.insert(unrouted.int(0)) }
+        let places = Self.json(page.map { .int($0.sequence) })
+        history.unrouted = Set(try rows(SQL.History.unrouted, (":places", places)) { row in row.int(0) })
         history.decisions = try decisions(of: page, ids)
         let own = Set(page.map(\.sequence))
         let waits = history.decisions.compactMap(\.waitPlace)
@@ -43,14 +42,11 @@ extension Session {
         }
         history.deliveries.reverse()
         history.timers = try timers(Array(Set(history.decisions.compactMap(\.timer)).union(absences(of: page))))
-        var audit = try prepare(SQL.History.audit)
-        try audit.bind(":since", page.map(\.event.time).min() ?? first.event.time)
-        try audit.bind(":names", text: Self.json(history.deliveries.map { .string($0.delivery.id.text) }))
-        try audit.bind(":limit", 4 * HistoryQuery.most)
-        while try audit.next() {
-            history.audit.append(
-                AuditRow(number: audit.int(0), at: audit.time(1), entry: audit.text(2), hash: audit.text(3)))
-        }
+        let since = page.map(\.event.time).min() ?? first.event.time
+        let names = Self.json(history.deliveries.map { .string($0.delivery.id.text) })
+        history.audit = try rows(
+            SQL.History.audit, (":since", since), (":names", names), (":limit", 4 * HistoryQuery.most)
+        ) { row in AuditRow(number: row.int(0), at: row.time(1), entry: row.text(2), hash: row.text(3)) }
         for event in page where history.caused.count < HistoryQuery.most {
             history.caused += try caused(by: event, limit: HistoryQuery.most - history.caused.count)
         }
@@ -135,13 +131,8 @@ extension Session {
     /// The timers of the absences without `after` that these events may have begun again: of their source, or of all sources.
     private func absences(of events: [StoredEvent]) throws -> Set<RuleTimer.ID> {
         let keys = Set(events.map(\.event.source)).union([""])
-        var ids: Set<RuleTimer.ID> = []
-        var rules = try prepare(SQL.History.beginning)
-        while try rules.next() {
-            let rule = rules.text(0)
-            ids.formUnion(keys.map { RuleTimer.ID(rule: rule, kind: .absence, key: $0) })
-        }
-        return ids
+        let rules = try rows(SQL.History.beginning) { row in row.text(0) }
+        return Set(rules.flatMap { rule in keys.map { RuleTimer.ID(rule: rule, kind: .absence, key: $0) } })
     }
 
     /// The keys under which a rule may wait for this event: its task or one of its values, for `for` with the source. Other keys that `by`

@@ -10,12 +10,9 @@ extension Session {
 
     func setNote(_ key: String, to value: JSON?) throws {
         if let value {
-            var statement = try prepare(SQL.Notes.set)
-            try statement.bind(":key", key)
-            try statement.bind(":value", text: value.encoded())
-            try statement.run()
+            try run(SQL.Notes.set, (":key", key), (":value", value.encoded()))
         } else {
-            try run(SQL.Notes.forget) { try $0.bind(":key", key) }
+            try run(SQL.Notes.forget, (":key", key))
         }
     }
 }

@@ -19,17 +19,13 @@ extension Session {
 
     /// Stores a pause that Bellhop itself makes; false if its subject is already paused.
     func keep(_ pause: Pause) throws -> Bool {
-        var statement = try prepare(SQL.Pauses.insert)
-        try statement.bind(":rule", pause.subject.stored)
-        try statement.bind(":since", pause.since)
-        try statement.bind(":why", pause.why)
-        return try statement.run() == 1
+        return try run(SQL.Pauses.insert, (":rule", pause.subject.stored), (":since", pause.since), (":why", pause.why)) == 1
     }
 
     func resume(_ subject: Pause.Subject, by person: Person?, at now: Timestamp) throws -> Bool {
-        let count = try run(SQL.Pauses.remove) { try $0.bind(":rule", subject.stored) }
+        let count = try run(SQL.Pauses.remove, (":rule", subject.stored))
         guard count == 1 else { return false }
-        try run(SQL.Pauses.skipEvents) { try $0.bind(":rule", subject.stored) }
+        try run(SQL.Pauses.skipEvents, (":rule", subject.stored))
         try audit(.resume, by: person, subject.audited, at: now)
         return true
     }

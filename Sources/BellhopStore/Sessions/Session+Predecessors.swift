@@ -58,7 +58,7 @@ extension Session {
 
     /// Deletes a delivery's waits, so that no predecessor makes it available again.
     func forgetWaits(of id: Int64) throws {
-        try run(SQL.Predecessors.forget) { try $0.bind(":id", id) }
+        try run(SQL.Predecessors.forget, (":id", id))
     }
 
     /// Finds new heads for the lanes in which a delivery waits.
@@ -71,15 +71,11 @@ extension Session {
     // Parts.
 
     private func isBarred(_ lane: String) throws -> Bool {
-        var statement = try prepare(SQL.Predecessors.laneBars)
-        try statement.bind(":lane", lane)
-        return try statement.exists()
+        return try exists(SQL.Predecessors.laneBars, (":lane", lane))
     }
 
     private func followers(of id: Int64) throws -> [Follower] {
-        try rows(SQL.Predecessors.followers) {
-            try $0.bind(":id", id)
-        } read: { row in
+        try rows(SQL.Predecessors.followers, (":id", id)) { row in
             let state = try Self.state(row.text(1))
             let readiness: Readiness =
                 switch state {
@@ -103,22 +99,12 @@ extension Session {
     private func set(_ id: Int64, to readiness: Readiness, at now: Timestamp) throws {
         switch readiness {
         case .free:
-            var statement = try prepare(SQL.Predecessors.free)
-            try statement.bind(":now", now)
-            try statement.bind(":id", id)
-            try statement.run()
+            try run(SQL.Predecessors.free, (":now", now), (":id", id))
             try forgetWaits(of: id)
         case .waiting, .aside:
-            var statement = try prepare(SQL.Predecessors.wait)
-            try statement.bind(":bars", readiness == .waiting)
-            try statement.bind(":id", id)
-            try statement.run()
+            try run(SQL.Predecessors.wait, (":bars", readiness == .waiting), (":id", id))
         case .stopped:
-            var statement = try prepare(SQL.Predecessors.stop)
-            try statement.bind(":now", now)
-            try statement.bind(":failure", text: Self.stopped.stored.encoded())
-            try statement.bind(":id", id)
-            try statement.run()
+            try run(SQL.Predecessors.stop, (":now", now), (":failure", Self.stopped.stored.encoded()), (":id", id))
         }
     }
 }

@@ -70,48 +70,36 @@ extension Session {
     /// Deletes the waits of the deleted deliveries in this range, and the waits for them.
     private func forgetWaits(after: Int64, through last: Int64) throws {
         for sql in SQL.Pruning.removeWaits {
-            var statement = try prepare(sql)
-            try statement.bind(":after", after)
-            try statement.bind(":last", last)
-            try statement.run()
+            try run(sql, (":after", after), (":last", last))
         }
     }
 
     /// Deletes tasks that were removed before the limit, and scopes that were not used since then.
     private func forget(before limit: Timestamp, keeping kept: Set<Scope.ID>) throws -> Int {
-        var count = try run(SQL.Pruning.removeDeparted) { try $0.bind(":before", limit) }
-        var scopes: [Int64] = []
-        var old = try prepare(SQL.Pruning.oldScopes)
-        try old.bind(":before", limit)
-        while try old.next() {
-            if !kept.contains(Scope.ID(text: old.text(1))) { scopes.append(old.int(0)) }
+        var count = try run(SQL.Pruning.removeDeparted, (":before", limit))
+        let scopes = try rows(SQL.Pruning.oldScopes, (":before", limit)) { row in
+            kept.contains(Scope.ID(text: row.text(1))) ? nil : row.int(0)
         }
         for sql in [SQL.Pruning.removeScopeTasks, SQL.Pruning.removeScopeDeparted, SQL.Pruning.removeScope] {
-            for scope in scopes { count += try run(sql) { try $0.bind(":scope", scope) } }
+            for scope in scopes { count += try run(sql, (":scope", scope)) }
         }
         return count
     }
 
     private func forgetConversations(before limit: Timestamp) throws -> Int {
-        try run(SQL.Pruning.removeConversations) { try $0.bind(":before", limit) }
+        try run(SQL.Pruning.removeConversations, (":before", limit))
     }
 
     /// Deletes stops that ended so long ago that they no longer affect the receiver.
     private func forgetStops(at now: Timestamp) throws -> Int {
-        var statement = try prepare(SQL.Pruning.removeStops)
-        try statement.bind(":now", now)
-        try statement.bind(":since", now - ReceiverPace.memory)
-        return try statement.run()
+        return try run(SQL.Pruning.removeStops, (":now", now), (":since", now - ReceiverPace.memory))
     }
 
     /// Deletes the notes about deleted deliveries.
     private func forgetNotes() throws -> Int {
-        var looking = try prepare(SQL.Notes.startingWith)
-        try looking.bind(":first", Delivery.notePrefix)
         // The end of the texts with this prefix: `0` follows `/`.
-        try looking.bind(":end", Delivery.notePrefix.dropLast() + "0")
-        var keys: [String] = []
-        while try looking.next() { keys.append(looking.text(0)) }
+        let end = String(Delivery.notePrefix.dropLast()) + "0"
+        let keys = try rows(SQL.Notes.startingWith, (":first", Delivery.notePrefix), (":end", end)) { row in row.text(0) }
         var finding = try prepare(SQL.Deliveries.isKnown)
         var count = 0
         for key in keys {
@@ -124,7 +112,7 @@ extension Session {
     }
 
     private func expire(at now: Timestamp) throws -> Int {
-        try run(SQL.Pruning.removeState) { try $0.bind(":now", now) }
+        try run(SQL.Pruning.removeState, (":now", now))
     }
 }
 

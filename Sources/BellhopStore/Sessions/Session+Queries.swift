@@ -75,10 +75,7 @@ extension Session {
 
     func activity(since: Timestamp) throws -> Activity {
         func hours(_ sql: String) throws -> [(state: String, hour: Activity.Hour)] {
-            try rows(sql) {
-                try $0.bind(":since", since)
-                try $0.bind(":limit", Activity.most)
-            } read: { row in
+            try rows(sql, (":since", since), (":limit", Activity.most)) { row in
                 (row.text(2), Activity.Hour(hour: row.int(0), count: Int(row.int(1))))
             }
         }
@@ -176,9 +173,7 @@ extension Session {
     }
 
     private func rules() throws -> [StoreStatus.RuleStatus] {
-        try rows(SQL.Queries.rules) {
-            try $0.bind(":most", StoreStatus.WaitStatus.most)
-        } read: { row in
+        try rows(SQL.Queries.rules, (":most", StoreStatus.WaitStatus.most)) { row in
             StoreStatus.RuleStatus(
                 rule: row.text(0), runs: Int(row.int(1)), errors: Int(row.int(2)), lastError: row.optionalText(3),
                 lastRun: row.optionalTime(4), nextDue: row.optionalTime(5), isOff: row.int(6) == 1,

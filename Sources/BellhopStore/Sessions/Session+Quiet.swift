@@ -6,8 +6,7 @@ extension Session {
     private static let maxHeld = 32 << 20
 
     func nextRelease() throws -> Timestamp? {
-        var statement = try prepare(SQL.Quiet.next)
-        return try statement.next() ? statement.optionalTime(0) : nil
+        try rows(SQL.Quiet.next) { row in row.optionalTime(0) }.first
     }
 
     func released(at now: Timestamp) throws -> [HeldMessage] {
@@ -50,19 +49,12 @@ extension Session {
                 try done(id, receipt, as: .joined, at: release.at)
                 try forgetWaits(of: id)
             case .silenced(let silence):
-                var statement = try prepare(SQL.Quiet.silence)
-                try statement.bind(":silence", silence)
-                try statement.bind(":now", release.at)
-                try statement.bind(":id", id)
-                try statement.run()
+                try run(SQL.Quiet.silence, (":silence", silence), (":now", release.at), (":id", id))
                 try forgetWaits(of: id)
                 silenced[silence, default: 0] += 1
             case .dropped(let failure): try drop(held: id, failure, at: release.at)
             case .held(let until):
-                var statement = try prepare(SQL.Quiet.holdLonger)
-                try statement.bind(":until", until)
-                try statement.bind(":id", id)
-                try statement.run()
+                try run(SQL.Quiet.holdLonger, (":until", until), (":id", id))
             }
         }
         if let joined = release.joined { try insert([joined]) }
@@ -71,20 +63,13 @@ extension Session {
 
     /// Makes a held message available, or waiting if earlier steps of its run are not done.
     func send(_ id: Int64, _ lane: String, at now: Timestamp) throws {
-        var statement = try prepare(SQL.Quiet.send)
-        try statement.bind(":now", now)
-        try statement.bind(":id", id)
-        try statement.run()
+        try run(SQL.Quiet.send, (":now", now), (":id", id))
         try settle(id, at: now)
         try reorder(lane)
     }
 
     private func drop(held id: Int64, _ failure: Failure, at now: Timestamp) throws {
-        var statement = try prepare(SQL.Quiet.drop)
-        try statement.bind(":failure", text: failure.stored.encoded())
-        try statement.bind(":now", now)
-        try statement.bind(":id", id)
-        try statement.run()
+        try run(SQL.Quiet.drop, (":failure", failure.stored.encoded()), (":now", now), (":id", id))
         try forgetWaits(of: id)
     }
 
@@ -104,10 +89,7 @@ extension Session {
 
     /// Drops the messages about a task that quiet times hold; returns how many of each rule.
     func dropHeld(about task: NamedTask, at now: Timestamp) throws -> [String: Int] {
-        var statement = try prepare(SQL.Quiet.ofTask)
-        try statement.bind(":subject", task.subject)
-        var held: [(id: Int64, rule: String)] = []
-        while try statement.next() { held.append((statement.int(0), statement.text(1))) }
+        let held = try rows(SQL.Quiet.ofTask, (":subject", task.subject)) { row in (id: row.int(0), rule: row.text(1)) }
         let failure = Failure(.quiet, .giveUp, "`bellhop forget` ended all that waited for its task.")
         for (id, _) in held { try drop(held: id, failure, at: now) }
         return held.reduce(into: [:]) { $0[$1.rule, default: 0] += 1 }
@@ -121,17 +103,12 @@ extension Session {
 
     private func continues(_ delivery: Delivery) throws -> Bool {
         guard case .message(let message) = delivery.arguments, let conversation = message.conversation else { return false }
-        var statement = try prepare(SQL.Quiet.continues)
-        try statement.bind(":receiver", delivery.id.receiver)
-        try statement.bind(":conversation", conversation)
-        return try statement.exists()
+        return try exists(SQL.Quiet.continues, (":receiver", delivery.id.receiver), (":conversation", conversation))
     }
 
     private func waits(_ id: Int64, _ delivery: Delivery) throws -> Bool {
         if delivery.after.isEmpty { return false }
-        var statement = try prepare(SQL.Quiet.waits)
-        try statement.bind(":id", id)
-        return try statement.exists() && !isFree(id)
+        return try exists(SQL.Quiet.waits, (":id", id)) && !isFree(id)
     }
 }
 

@@ -6,12 +6,9 @@ extension Session {
     ) throws -> Int {
         var count = 0
         for event in events {
-            var insert = try prepare(SQL.Replays.insert)
-            try insert.bind(":event", event.sequence)
-            try insert.bind(":rule", rule)
-            try insert.bind(":forced", isForced)
-            try insert.bind(":at", now)
-            guard try insert.run() == 1 else { continue }
+            guard
+                try run(SQL.Replays.insert, (":event", event.sequence), (":rule", rule), (":forced", isForced), (":at", now)) == 1
+            else { continue }
             count += 1
             var facts: JSON.Object = ["event": .string(event.event.id.text), "type": .string(event.event.type.name)]
             if let rule { facts["rule"] = .string(rule) }
@@ -22,9 +19,7 @@ extension Session {
     }
 
     func replays(limit: Int) throws -> [Replay] {
-        try rows(SQL.Replays.waiting) {
-            try $0.bind(":limit", limit)
-        } read: { row in
+        try rows(SQL.Replays.waiting, (":limit", limit)) { row in
             Replay(
                 id: row.int(9), event: try StoredEvent(row), rule: row.optionalText(10), isForced: row.int(11) == 1,
                 at: row.time(12))
@@ -33,7 +28,7 @@ extension Session {
 
     /// Removes a replay; false if it was removed before.
     func end(replay id: Int64) throws -> Bool {
-        let count = try run(SQL.Replays.remove) { try $0.bind(":id", id) }
+        let count = try run(SQL.Replays.remove, (":id", id))
         return count == 1
     }
 }

@@ -30,8 +30,8 @@ extension Session {
             try setDigest(of: rule.name, from: rule.readsEvents ? last : nil)
         }
         for name in present.keys {
-            try run(SQL.Rules.remove) { try $0.bind(":name", name) }
-            try run(SQL.Timers.removeAll) { try $0.bind(":rule", name) }
+            try run(SQL.Rules.remove, (":name", name))
+            try run(SQL.Timers.removeAll, (":rule", name))
             try forgetWaits(of: name, ending: .removed, at: now)
             try forgetEscalations(of: name, ending: .removed, at: now)
             try setDigest(of: name, from: nil)
@@ -67,15 +67,13 @@ extension Session {
     }
 
     private func ruleRows() throws -> [String: RuleRow] {
-        var rows: [String: RuleRow] = [:]
-        var statement = try prepare(SQL.Rules.all)
-        while try statement.next() {
-            rows[statement.text(0)] = RuleRow(
-                since: statement.int(1), schedule: statement.optionalText(2), due: statement.optionalTime(3),
-                waits: statement.optionalText(4), calendars: statement.optionalText(5), isOff: statement.int(6) == 1,
-                revision: statement.text(7))
+        let found = try rows(SQL.Rules.all) { row in
+            let rule = RuleRow(
+                since: row.int(1), schedule: row.optionalText(2), due: row.optionalTime(3), waits: row.optionalText(4),
+                calendars: row.optionalText(5), isOff: row.int(6) == 1, revision: row.text(7))
+            return (row.text(0), rule)
         }
-        return rows
+        return Dictionary(uniqueKeysWithValues: found)
     }
 
     private func set(_ rule: RuleRegistration, _ row: RuleRow?, place: Int, since: Int64) throws {
@@ -95,25 +93,22 @@ extension Session {
 
     /// Ends the rule's waits, counts and groups, because the rule is new or their definitions have changed.
     private func beginWaits(_ rule: RuleRegistration, ending: DecisionRecord.Ending, at now: Timestamp) throws {
-        try run(SQL.Timers.removeWaits) { try $0.bind(":rule", rule.name) }
+        try run(SQL.Timers.removeWaits, (":rule", rule.name))
         try forgetWaits(of: rule.name, ending: ending, at: now)
         if rule.beginsByItself { try change([.set(RuleTimer(.init(rule: rule.name, kind: .existing), due: now))]) }
     }
 
     /// Computes the due times of a rule's waits again, because its calendars have changed.
     private func recompute(_ rule: String, at now: Timestamp) throws {
-        var timers = try prepare(SQL.Rules.recompute[0])
-        try timers.bind(":rule", rule)
-        try timers.bind(":now", now)
-        try timers.run()
-        try run(SQL.Rules.recompute[1]) { try $0.bind(":rule", rule) }
+        try run(SQL.Rules.recompute[0], (":rule", rule), (":now", now))
+        try run(SQL.Rules.recompute[1], (":rule", rule))
     }
 
     private func forgetWaits(of rule: String, ending: DecisionRecord.Ending, at now: Timestamp) throws {
         var waiting = try prepare(SQL.Rules.waiting)
         try waiting.bind(":rule", rule)
         try record(ending, of: &waiting, at: now)
-        try run(SQL.Rules.forgetWaits) { try $0.bind(":rule", rule) }
+        try run(SQL.Rules.forgetWaits, (":rule", rule))
     }
 
     /// Records that waiting runs have ended.
@@ -146,7 +141,7 @@ extension Session {
         var escalating = try prepare(SQL.Rules.escalating)
         try escalating.bind(":rule", rule)
         try record(ending, of: &escalating, at: now)
-        for sql in SQL.Rules.forgetEscalations { try run(sql) { try $0.bind(":rule", rule) } }
+        for sql in SQL.Rules.forgetEscalations { try run(sql, (":rule", rule)) }
     }
 
     /// Begins the digests of a rule at a place, unless they have begun; nil ends them.

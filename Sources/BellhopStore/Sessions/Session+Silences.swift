@@ -53,19 +53,15 @@ extension Session {
     }
 
     func forgetSilences(before limit: Timestamp) throws -> Int {
-        try run(SQL.Silences.prune) { try $0.bind(":before", limit) }
+        try run(SQL.Silences.prune, (":before", limit))
     }
 
     // Parts.
 
     private func insert(_ silence: Silence) throws -> Bool {
-        var statement = try prepare(SQL.Silences.insert)
-        try statement.bind(":id", silence.id)
-        try statement.bind(":entry", silence.entry)
-        try statement.bind(":starts", silence.starts)
-        try statement.bind(":ends", silence.ends)
-        try statement.bind(":body", text: JSON.object(silence.json).encoded())
-        return try statement.run() == 1
+        return try run(
+            SQL.Silences.insert, (":id", silence.id), (":entry", silence.entry), (":starts", silence.starts),
+            (":ends", silence.ends), (":body", JSON.object(silence.json).encoded())) == 1
     }
 
     private func silenceRows() throws -> [SilenceRow] {
@@ -82,10 +78,7 @@ extension Session {
 
     @discardableResult
     private func start(_ silence: Silence, at now: Timestamp) throws -> Event {
-        var statement = try prepare(SQL.Silences.start)
-        try statement.bind(":id", silence.id)
-        try statement.bind(":now", now)
-        try statement.run()
+        try run(SQL.Silences.start, (":id", silence.id), (":now", now))
         let event = Event.silenceStarted(silence, at: now)
         try append([event])
         return event
@@ -94,10 +87,7 @@ extension Session {
     /// Ends a silence, with its event if it had begun.
     private func end(_ row: SilenceRow, at now: Timestamp) throws -> SilenceRecord {
         var record = row.record
-        var statement = try prepare(SQL.Silences.end)
-        try statement.bind(":id", record.silence.id)
-        try statement.bind(":now", now)
-        try statement.run()
+        try run(SQL.Silences.end, (":id", record.silence.id), (":now", now))
         record.ended = now
         if row.started != nil { try append([.silenceEnded(record, at: now)]) }
         return record

@@ -10,16 +10,9 @@ extension Session {
     }
 
     func open(_ scope: Scope, source: String, at now: Timestamp) throws -> SourceMemory {
-        var open = try prepare(SQL.Sources.open)
-        try open.bind(":name", scope.id.text)
-        try open.bind(":source", source)
-        try open.bind(":instance", scope.instance)
-        try open.bind(":user", scope.user)
-        try open.bind(":kind", scope.kind)
-        try open.bind(":query", scope.query)
-        try open.bind(":opened", now)
-        try open.bind(":health", text: SourceHealth().stored.encoded())
-        try open.run()
+        try run(
+            SQL.Sources.open, (":name", scope.id.text), (":source", source), (":instance", scope.instance), (":user", scope.user),
+            (":kind", scope.kind), (":query", scope.query), (":opened", now), (":health", SourceHealth().stored.encoded()))
         let row = try require(scope.id)
         return SourceMemory(
             turn: row.turn, hasBaseline: row.turn > 0, cursor: row.cursor, answer: row.answer, known: try known(row.id),
@@ -82,30 +75,22 @@ extension Session {
         try setRemoved(poll.removed, in: row.id, at: poll.at)
         let count = try append(poll.events)
         if row.turn == 0 { try beginWaits(with: poll.source, at: poll.at) }
-        var advance = try prepare(SQL.Sources.advance)
-        try advance.bind(":at", poll.at)
-        try advance.bind(":cursor", text: poll.cursor?.value.encoded())
-        try advance.bind(":answer", poll.answer)
-        try advance.bind(":health", text: poll.health.stored.encoded())
-        try advance.bind(":scope", row.id)
-        try advance.run()
+        try run(
+            SQL.Sources.advance, (":at", poll.at), (":cursor", poll.cursor?.value.encoded()), (":answer", poll.answer),
+            (":health", poll.health.stored.encoded()), (":scope", row.id))
         return .committed(turn: row.turn + 1, newEvents: count)
     }
 
     /// Lets rules begin to wait for the tasks of a source's baseline.
     private func beginWaits(with source: String, at now: Timestamp) throws {
-        try run(SQL.Timers.endExisting) { try $0.bind(":source", source) }
-        var begin = try prepare(SQL.Timers.beginExisting)
-        try begin.bind(":source", source)
-        try begin.bind(":now", now)
-        try begin.run()
+        try run(SQL.Timers.endExisting, (":source", source))
+        try run(SQL.Timers.beginExisting, (":source", source), (":now", now))
     }
 
     func setHealth(_ health: SourceHealth, of scope: Scope.ID, events: [Event], rest: ReceiverStop?) throws {
-        var statement = try prepare(SQL.Sources.setHealth)
-        try statement.bind(":health", text: health.stored.encoded())
-        try statement.bind(":name", scope.text)
-        guard try statement.run() == 1 else { throw Self.unopened(scope) }
+        guard try run(SQL.Sources.setHealth, (":health", health.stored.encoded()), (":name", scope.text)) == 1 else {
+            throw Self.unopened(scope)
+        }
         if let rest { try keep(rest) }
         try append(events)
     }
@@ -170,9 +155,7 @@ extension Session {
     }
 
     private func hasDeparted(_ scope: Int64) throws -> Bool {
-        var statement = try prepare(SQL.Sources.hasDeparted)
-        try statement.bind(":scope", scope)
-        return try statement.exists()
+        return try exists(SQL.Sources.hasDeparted, (":scope", scope))
     }
 
     private func snapshot(_ row: borrowing Prepared, _ column: Int32) throws -> Snapshot {

@@ -102,26 +102,17 @@ extension Session {
     }
 
     private func drop(_ count: Int, of rule: String) throws -> Int {
-        var find = try prepare(SQL.Rules.oldestKeys)
-        try find.bind(":name", rule)
-        try find.bind(":count", count)
-        var keys: [(rule: String, kind: String, key: String)] = []
-        while try find.next() { keys.append((find.text(0), find.text(1), find.text(2))) }
+        let keys = try rows(SQL.Rules.oldestKeys, (":name", rule), (":count", count)) { row in
+            (rule: row.text(0), kind: row.text(1), key: row.text(2))
+        }
         for key in keys {
             for text in SQL.Rules.dropKey {
-                var statement = try prepare(text)
-                try statement.bind(":rule", key.rule)
-                try statement.bind(":kind", key.kind)
-                try statement.bind(":key", key.key)
-                try statement.run()
+                try run(text, (":rule", key.rule), (":kind", key.kind), (":key", key.key))
             }
             guard let kind = StateKey.Kind(rawValue: key.kind)?.timer else { continue }
             try change([.cancel(RuleTimer.ID(rule: rule, kind: kind, key: key.key))])
         }
-        var counted = try prepare(SQL.Rules.countDropped)
-        try counted.bind(":count", keys.count)
-        try counted.bind(":name", rule)
-        try counted.run()
+        try run(SQL.Rules.countDropped, (":count", keys.count), (":name", rule))
         return keys.count
     }
 }

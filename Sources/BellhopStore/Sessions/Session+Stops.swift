@@ -30,14 +30,8 @@ extension Session {
     }
 
     func resume(_ receiver: String, by person: Person?, at now: Timestamp) throws -> Bool {
-        var statement = try prepare(SQL.Deliveries.resumeReceiver)
-        try statement.bind(":now", now)
-        try statement.bind(":receiver", receiver)
-        let wasPaused = try statement.run() > 0
-        var resumption = try prepare(SQL.Deliveries.resumption)
-        try resumption.bind(":receiver", receiver)
-        try resumption.bind(":now", now)
-        try resumption.run()
+        let wasPaused = try run(SQL.Deliveries.resumeReceiver, (":now", now), (":receiver", receiver)) > 0
+        try run(SQL.Deliveries.resumption, (":receiver", receiver), (":now", now))
         guard wasPaused else { return false }
         try append([.receiverResumed(receiver, at: now)])
         try audit(.resume, by: person, ["receiver": .string(receiver)], at: now)
@@ -46,13 +40,8 @@ extension Session {
 
     @discardableResult
     private func run(_ sql: String, _ stop: ReceiverStop) throws -> Int {
-        var statement = try prepare(sql)
-        try statement.bind(":receiver", stop.receiver)
-        try statement.bind(":cause", stop.cause.rawValue)
-        try statement.bind(":since", stop.since)
-        try statement.bind(":until", stop.until)
-        try statement.bind(":interval", stop.interval.wholeMicroseconds)
-        try statement.bind(":why", stop.why)
-        return try statement.run()
+        return try run(
+            sql, (":receiver", stop.receiver), (":cause", stop.cause.rawValue), (":since", stop.since), (":until", stop.until),
+            (":interval", stop.interval.wholeMicroseconds), (":why", stop.why))
     }
 }

@@ -2,9 +2,7 @@ import BellhopCore
 
 extension Session {
     func nextTimer(after time: Timestamp) throws -> Timestamp? {
-        var statement = try prepare(SQL.Timers.nextDue)
-        try statement.bind(":after", time)
-        return try statement.next() ? statement.optionalTime(0) : nil
+        try rows(SQL.Timers.nextDue, (":after", time)) { row in row.optionalTime(0) }.first
     }
 
     /// The timers that are due: by their times, then by the places of their rules, then by when they were set.
@@ -35,10 +33,7 @@ extension Session {
 
     /// The first timers of one moment. Looks at no more than these: a moment may have a great many.
     private func dueTimers(of due: Timestamp, limit: Int) throws -> [DueTimer] {
-        var rules = try prepare(SQL.Timers.rulesDue)
-        try rules.bind(":due", due)
-        var names: [String] = []
-        while try rules.next() { names.append(rules.text(0)) }
+        let names = try rows(SQL.Timers.rulesDue, (":due", due)) { row in row.text(0) }
         var statement = try prepare(SQL.Timers.dueOfRule)
         var timers: [DueTimer] = []
         for name in names where timers.count < limit {

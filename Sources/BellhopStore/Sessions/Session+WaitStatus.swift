@@ -32,9 +32,7 @@ extension Session {
 
     private func escalations() throws -> [StoreStatus.WaitStatus] {
         let most = StoreStatus.WaitStatus.most
-        return try rows(SQL.Queries.escalations) {
-            try $0.bind(":most", most)
-        } read: { row in
+        return try rows(SQL.Queries.escalations, (":most", most)) { row in
             let count = Int(row.int(1))
             guard count > 0 else { return nil }
             return StoreStatus.WaitStatus(
