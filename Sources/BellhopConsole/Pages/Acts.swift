@@ -5,63 +5,61 @@ import BellhopRules
 extension Pages {
     /// The targets of the pages' forms. Each redirects to a page afterwards.
     static let acts: [Page] = [
-        Page(.post, "/logout") { context, _ throws(Problem) in
+        Page("/logout", .post) { context, _ throws(Problem) in
             context.handler.authenticator.logOut(context.visitor)
             var answer = ConsoleAnswer.seeOther("/login")
             answer.fields.append(context.handler.authenticator.cookie(for: nil))
             return answer
         },
-        Page(.post, "/deliveries", role: .operator) { context, _ throws(Problem) in
-            let form = context.request.form
-            let ids = form.filter { $0.name == "delivery" }.map(\.value)
-            guard let command = form.first(where: { $0.name == "command" }).flatMap({ DeliveryCommand(rawValue: $0.value) })
-            else {
+        Page("/deliveries", .post, role: .operator) { context, _ throws(Problem) in
+            let ids = context.request.form.filter { $0.name == "delivery" }.map(\.value)
+            guard let command = context.request.field("command").flatMap(DeliveryCommand.init(rawValue:)) else {
                 throw Problem(400, "The form names no command.")
             }
             if !ids.isEmpty { _ = try await context.call().ask(.apply(command, deliveries: ids)) }
-            return .seeOther("/deliveries?" + (form.first { $0.name == "query" }?.value ?? ""))
+            return .seeOther("/deliveries?" + (context.request.field("query") ?? ""))
         },
         decide(.retry), decide(.drop),
-        Page(.post, "/deliveries/{delivery}/edit", role: .operator) { context, path throws(Problem) in
-            try await edit(context, path["delivery"] ?? "")
+        Page("/deliveries/{delivery}/edit", .post, role: .operator) { context, name throws(Problem) in
+            try await edit(context, name)
         },
-        Page(.post, "/rules/{rule}/pause", role: .operator) { context, path throws(Problem) in
-            let rule = try await RuleList(context.call()).rule(path["rule"] ?? "").summary.name
+        Page("/rules/{rule}/pause", .post, role: .operator) { context, name throws(Problem) in
+            let rule = try await RuleList(context.call()).rule(name).summary.name
             _ = try await context.call().ask(.pause(.rule(rule), why: why(context)))
             return .seeOther("/rules/" + PercentEncoding.encode(rule))
         },
-        Page(.post, "/rules/{rule}/resume", role: .operator) { context, path throws(Problem) in
-            _ = try await context.call().ask(.resume(.rule(path["rule"] ?? "")))
-            return .seeOther("/rules/" + PercentEncoding.encode(path["rule"] ?? ""))
+        Page("/rules/{rule}/resume", .post, role: .operator) { context, name throws(Problem) in
+            _ = try await context.call().ask(.resume(.rule(name)))
+            return .seeOther("/rules/" + PercentEncoding.encode(name))
         },
-        Page(.post, "/rules/{rule}/workbench", role: .operator) { context, path throws(Problem) in
-            try await tryRule(context, path["rule"] ?? "")
+        Page("/rules/{rule}/workbench", .post, role: .operator) { context, name throws(Problem) in
+            try await tryRule(context, name)
         },
-        Page(.post, "/workbench", role: .operator) { context, _ throws(Problem) in try await tryNewRule(context) },
-        Page(.post, "/backtests", role: .operator) { context, _ throws(Problem) in try await beginBackTest(context) },
-        Page(.post, "/backtests/{backtest}/end", role: .operator) { context, path throws(Problem) in
-            _ = try context.jobs.end(path["backtest"] ?? "")
+        Page("/workbench", .post, role: .operator) { context, _ throws(Problem) in try await tryNewRule(context) },
+        Page("/backtests", .post, role: .operator) { context, _ throws(Problem) in try await beginBackTest(context) },
+        Page("/backtests/{backtest}/end", .post, role: .operator) { context, name throws(Problem) in
+            _ = try context.jobs.end(name)
             return .seeOther("/backtests")
         },
-        Page(.post, "/receivers/{receiver}/pause", role: .operator) { context, path throws(Problem) in
-            let name = try Operations.receiver(path["receiver"] ?? "", context.view)
-            _ = try await context.call().ask(.pause(.receiver(name), why: why(context)))
+        Page("/receivers/{receiver}/pause", .post, role: .operator) { context, name throws(Problem) in
+            let receiver = try Operations.receiver(name, context.view)
+            _ = try await context.call().ask(.pause(.receiver(receiver), why: why(context)))
             return .seeOther("/receivers")
         },
-        Page(.post, "/receivers/{receiver}/resume", role: .operator) { context, path throws(Problem) in
-            let name = try Operations.receiver(path["receiver"] ?? "", context.view)
-            _ = try await context.call().ask(.resume(.receiver(name)))
+        Page("/receivers/{receiver}/resume", .post, role: .operator) { context, name throws(Problem) in
+            let receiver = try Operations.receiver(name, context.view)
+            _ = try await context.call().ask(.resume(.receiver(receiver)))
             return .seeOther("/receivers")
         },
-        Page(.post, "/writes/pause", role: .operator) { context, _ throws(Problem) in
+        Page("/writes/pause", .post, role: .operator) { context, _ throws(Problem) in
             _ = try await context.call().ask(.pause(.writes, why: why(context)))
             return .seeOther("/receivers")
         },
-        Page(.post, "/writes/resume", role: .operator) { context, _ throws(Problem) in
+        Page("/writes/resume", .post, role: .operator) { context, _ throws(Problem) in
             _ = try await context.call().ask(.resume(.writes))
             return .seeOther("/receivers")
         },
-        Page(.post, "/silences", role: .operator) { context, _ throws(Problem) in
+        Page("/silences", .post, role: .operator) { context, _ throws(Problem) in
             var body: JSON.Object = [:]
             for (name, value) in context.request.form where !value.isEmpty {
                 switch name {
@@ -81,30 +79,28 @@ extension Pages {
                 return try await silences(context, problem: error, entered: .object(body))
             }
         },
-        Page(.post, "/silences/{silence}/end", role: .operator) { context, path throws(Problem) in
-            _ = try await context.call().ask(.endSilence(path["silence"] ?? ""))
+        Page("/silences/{silence}/end", .post, role: .operator) { context, name throws(Problem) in
+            _ = try await context.call().ask(.endSilence(name))
             return .seeOther("/silences")
         },
     ]
 
-    private static func why(_ context: PageContext) -> String { context.request.form.first { $0.name == "why" }?.value ?? "" }
+    private static func why(_ context: PageContext) -> String { context.request.field("why") ?? "" }
 
     private static func decide(_ command: DeliveryCommand) -> Page {
-        Page(.post, "/deliveries/{delivery}/\(command.rawValue)", role: .operator) { context, path throws(Problem) in
-            let id = try await Operations.delivery(context.call(path: path))["id"].text
+        Page("/deliveries/{delivery}/\(command.rawValue)", .post, role: .operator) { context, name throws(Problem) in
+            let id = try await Operations.delivery(context.call(path: ["delivery": name]))["id"].text
             _ = try await context.call().ask(.apply(command, deliveries: [id]))
             return .seeOther("/deliveries/" + id)
         }
     }
 
     private static func edit(_ context: PageContext, _ id: String) async throws(Problem) -> ConsoleAnswer {
-        let form = context.request.form
-        // Browsers send line ends as CRLF.
-        func text(_ name: String) -> String { (form.first { $0.name == name }?.value ?? "").replacing("\r\n", with: "\n") }
+        let after = context.request.entered("after")
         let answer = try await context.call().change(
-            FormEdit(delivery: id, before: text("before"), after: text("after")))
+            FormEdit(delivery: id, before: context.request.entered("before"), after: after))
         let problems = answer["problems"].texts
         if problems.isEmpty { return .seeOther("/deliveries/" + PercentEncoding.encode(id)) }
-        return try await deliveryForm(context, id, entered: text("after"), problems: problems)
+        return try await deliveryForm(context, id, entered: after, problems: problems)
     }
 }

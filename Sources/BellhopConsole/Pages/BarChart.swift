@@ -8,17 +8,13 @@ struct BarChart {
         var name: String
         var classes: HTML
         /// The count of each of the hours, the oldest first.
-        fileprivate(set) var counts = [Int64](repeating: 0, count: BarChart.hours)
-        private let entries: [JSON?]
+        fileprivate var counts = [Int64](repeating: 0, count: BarChart.hours)
 
-        /// - Parameter entries: lists with `hour` and `count` for each hour whose count is not zero.
-        init(_ name: String, _ classes: HTML, _ entries: [JSON?]) {
-            self.name = name
-            self.classes = classes
-            self.entries = entries
-        }
-
-        fileprivate mutating func count(until now: Int64) {
+        /// - Parameters:
+        ///   - entries: lists with `hour` and `count` for each hour whose count is not zero.
+        ///   - now: the present hour.
+        init(_ name: String, _ classes: HTML, _ entries: [JSON?], until now: Int64) {
+            (self.name, self.classes) = (name, classes)
             for entry in entries.flatMap(\.elements) {
                 guard let hour = entry["hour"]?.asInt, let count = entry["count"]?.asInt,
                     (0..<Int64(BarChart.hours)).contains(now - hour)
@@ -27,24 +23,19 @@ struct BarChart {
             }
         }
 
-        var total: Int64 { counts.reduce(0, +) }
+        fileprivate var total: Int64 { counts.reduce(0, +) }
     }
 
     fileprivate static let hours = 24
     /// The height of the longest bar.
     private static let height: Int64 = 80
-    private static let hour: Int64 = 3_600_000_000
+    fileprivate static let hour: Int64 = 3_600_000_000
 
     let html: HTML
 
     init(_ title: String, _ series: [Series], _ context: PageContext) {
         let t = context.t
-        let now = context.view.clock.now.microseconds / Self.hour
-        let series = series.map { series in
-            var series = series
-            series.count(until: now)
-            return series
-        }
+        let now = context.hour
         let sums = (0..<Self.hours).map { place in series.reduce(0) { $0 + $1.counts[place] } }
         let most = max(1, sums.max() ?? 1)
         var bars: HTML = ""
@@ -72,6 +63,9 @@ struct BarChart {
 }
 
 extension PageContext {
+    /// The present hour, counted from 1970.
+    var hour: Int64 { view.clock.now.microseconds / BarChart.hour }
+
     /// The hour of a bar, and the name of its series.
     fileprivate func label(_ moment: Timestamp, _ name: String) -> String {
         "\(zone.local(moment).hour.twoDigits):00 \(name)"

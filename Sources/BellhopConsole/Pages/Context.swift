@@ -42,6 +42,19 @@ struct PageContext: Sendable {
             : "<p class=\"bad\" role=\"status\">\(t("Left out, because the condition failed:")) \(failures.count). \(failures.error)</p>"
     }
 
+    /// The values of a search's form.
+    func filters(_ names: String...) -> [(name: String, value: String)] {
+        request.query.filter { names.contains($0.name) && !$0.value.isEmpty }
+    }
+
+    /// A link to the next page of a list; empty without a next page.
+    ///
+    /// - Parameter address: the address up to the place where the page begins.
+    func nextPage(_ address: HTML, _ place: String?, _ text: String) -> HTML {
+        guard let place else { return "" }
+        return "<p><a rel=\"next\" href=\"\(address)\(place)\">\(text)</a></p>"
+    }
+
     func may(_ role: ConsoleRole) -> Bool { visitor.role.includes(role) }
 
     /// The field with the session's form token (``Visitor/Session/formToken``).

@@ -26,11 +26,11 @@ extension Pages {
     }
 
     static func beginBackTest(_ context: PageContext) async throws(Problem) -> ConsoleAnswer {
-        let form = context.request.form
-        func value(_ name: String) -> String { form.first { $0.name == name }?.value ?? "" }
-        var body: JSON.Object = ["since": .string(value("since").isEmpty ? "7d" : value("since"))]
-        if !value("rule").isEmpty { body["rules"] = [.string(value("rule"))] }
-        if value("coverage") == "true" { body["coverage"] = true }
+        let request = context.request
+        let (since, rule) = (request.field("since") ?? "", request.field("rule") ?? "")
+        var body: JSON.Object = ["since": .string(since.isEmpty ? "7d" : since)]
+        if !rule.isEmpty { body["rules"] = [.string(rule)] }
+        if request.field("coverage") == "true" { body["coverage"] = true }
         let job = try await BackTestForm(.object(body)).begin(context.call())
         return .seeOther("/backtests/" + job.id)
     }

@@ -6,8 +6,7 @@ extension Pages {
     static func deliveries(_ context: PageContext) async throws(Problem) -> ConsoleAnswer {
         let (t, request) = (context.t, context.request)
         let states = request.query.filter { $0.name == "state" }.compactMap { DeliveryState(rawValue: $0.value) }
-        let filters = ["state", "rule", "receiver", "where", "since"]
-        let query = request.query.filter { filters.contains($0.name) && !$0.value.isEmpty }
+        let query = context.filters("state", "rule", "receiver", "where", "since")
         var (rows, next, complaint): ([JSON], Int64?, HTML) = ([], nil, "")
         do throws(Problem) {
             let found = try await DeliverySearch(context.call(query)).rows(
@@ -16,7 +15,7 @@ extension Pages {
         } catch {
             complaint = try context.complaint(error)
         }
-        let address = query.map { "\($0.name)=\(PercentEncoding.encode($0.value))" }.joined(separator: "&")
+        let address = PercentEncoding.query(query.map { ($0.name, $0.value) })
         let options = DeliveryState.allCases.map { state -> HTML in
             "<option value=\"\(state.rawValue)\"\(states.contains(state) ? " selected" : "" as HTML)>\(t(state.rawValue))</option>"
         }
@@ -36,10 +35,8 @@ extension Pages {
             <button class="danger" name="command" value="drop">\(t("Drop"))</button></p></form>
             """
             : table
-        let older = next.map { next -> HTML in
-            "<p><a rel=\"next\" href=\"/deliveries?\(address)&before=\(Int(next))\">\(t("Older"))</a></p>"
-        }
-        return page(context, t("Deliveries"), form + complaint + list + (older ?? ""))
+        let older = context.nextPage("/deliveries?\(address)&before=", next.map { String($0) }, t("Older"))
+        return page(context, t("Deliveries"), form + complaint + list + older)
     }
 
     private static func table(_ context: PageContext, _ rows: [JSON]) -> HTML {

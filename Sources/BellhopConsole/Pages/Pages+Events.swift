@@ -9,8 +9,7 @@ extension Pages {
 
     static func events(_ context: PageContext) async throws(Problem) -> ConsoleAnswer {
         let (t, request) = (context.t, context.request)
-        let filters = ["type", "source", "task", "where", "since"]
-        let query = request.query.filter { filters.contains($0.name) && !$0.value.isEmpty }
+        let query = context.filters("type", "source", "task", "where", "since")
         var (rows, next, complaint): ([JSON], Int64?, HTML) = ([], nil, "")
         do throws(Problem) {
             let found = try await EventSearch(context.call(query)).rows(
@@ -19,10 +18,8 @@ extension Pages {
         } catch {
             complaint = try context.complaint(error)
         }
-        let address = query.map { "\($0.name)=\(PercentEncoding.encode($0.value))" }.joined(separator: "&")
-        let older = next.map { next -> HTML in
-            "<p><a rel=\"next\" href=\"/events?\(address)&before=\(Int(next))\">\(t("Older"))</a></p>"
-        }
+        let address = PercentEncoding.query(query.map { ($0.name, $0.value) })
+        let older = context.nextPage("/events?\(address)&before=", next.map { String($0) }, t("Older"))
         let form: HTML = """
             <form class="filters" method="get" action="/events" role="search">
             \(field("where", t("Condition"), request.value("where"), hint: "task.priority == 1"))
@@ -32,11 +29,11 @@ extension Pages {
             <button>\(t("Search"))</button></form>
             """
         let live: HTML = """
-            <p><button type="button" id="live" hidden data-stream="/api/v1/events/stream?\(query.filter { $0.name != "since" }.map { "\($0.name)=\(PercentEncoding.encode($0.value))" }.joined(separator: "&"))"
+            <p><button type="button" id="live" hidden data-stream="/api/v1/events/stream?\(PercentEncoding.query(query.filter { $0.name != "since" }.map { ($0.name, $0.value) }))"
             data-types="\(EventCatalogue.builtIn.types.map(\.name).joined(separator: " "))" data-on="\(t("Watch live"))" data-off="\(t("Stop watching"))" aria-pressed="false">\(t("Watch live"))</button></p>
             <div id="live-log" role="log" aria-live="polite" aria-label="\(t("Watch live"))"></div>
             """
-        return page(context, t("Events"), form + complaint + live + eventTable(context, rows) + (older ?? ""))
+        return page(context, t("Events"), form + complaint + live + eventTable(context, rows) + older)
     }
 
     static func field(_ name: String, _ label: String, _ value: String?, hint: String = "") -> HTML {
@@ -121,7 +118,7 @@ extension Pages {
 
     static func tasks(_ context: PageContext) async throws(Problem) -> ConsoleAnswer {
         let (t, request) = (context.t, context.request)
-        let query = request.query.filter { ["source", "where"].contains($0.name) && !$0.value.isEmpty }
+        let query = context.filters("source", "where")
         let after = [("after", request.value("after") ?? "")]
         var (found, next, complaint): ([JSON], String?, HTML) = ([], nil, "")
         do throws(Problem) {
@@ -139,10 +136,8 @@ extension Pages {
                 "\(task["state"].shown)",
             ]
         }
-        let address = query.map { "\($0.name)=\(PercentEncoding.encode($0.value))" }.joined(separator: "&")
-        let later = next.map { next -> HTML in
-            "<p><a rel=\"next\" href=\"/tasks?\(address)&after=\(PercentEncoding.encode(next))\">\(t("Next page"))</a></p>"
-        }
+        let address = PercentEncoding.query(query.map { ($0.name, $0.value) })
+        let later = context.nextPage("/tasks?\(address)&after=", next.map { PercentEncoding.encode($0) }, t("Next page"))
         let form: HTML = """
             <form class="filters" method="get" action="/tasks" role="search">
             \(field("where", t("Condition"), request.value("where"), hint: "task.priority == 1"))
@@ -150,7 +145,7 @@ extension Pages {
             """
         return page(
             context, t("Tasks"),
-            form + complaint + context.table(t("Tasks"), [t("Task"), t("Title"), t("Source"), t("State")], rows) + (later ?? ""))
+            form + complaint + context.table(t("Tasks"), [t("Task"), t("Title"), t("Source"), t("State")], rows) + later)
     }
 
     /// A task's timeline.

@@ -15,21 +15,24 @@ extension Pages {
             <section aria-labelledby="needs"><h2 id="needs">\(t("Needs a person"))</h2>\(needsList(needs, t))</section>
             <section aria-labelledby="counts"><h2 id="counts">\(t("Deliveries"))</h2><ul class="numbers">\(numbers)</ul></section>
             <div class="charts"><section aria-labelledby="hours"><h2 id="hours">\(t("Events per hour"))</h2>
-            \(BarChart(t("Events per hour"), [.init(t("Events"), "bar", [activity["events"]])], context).html)</section>
+            \(BarChart(t("Events per hour"), [.init(t("Events"), "bar", [activity["events"]], until: context.hour)], context).html)</section>
             <section aria-labelledby="results"><h2 id="results">\(t("Deliveries per hour"))</h2>
-            \(BarChart(t("Deliveries per hour"), results(activity["deliveries"], t), context).html)</section></div>
+            \(BarChart(t("Deliveries per hour"), results(activity["deliveries"], context), context).html)</section></div>
             <section aria-labelledby="sources"><h2 id="sources">\(t("Sources"))</h2>\(sources(context, status))</section>
             """
         return page(context, t("Overview"), content)
     }
 
     /// The results of the deliveries of each hour. A joined one counts as part of the delivery that has its message as a line.
-    private static func results(_ byState: JSON?, _ t: Words) -> [BarChart.Series] {
-        func hours(_ states: DeliveryState...) -> [JSON?] { states.map { byState?[$0.rawValue] } }
+    private static func results(_ byState: JSON?, _ context: PageContext) -> [BarChart.Series] {
+        let t = context.t
+        func series(_ name: String, _ classes: HTML, _ states: DeliveryState...) -> BarChart.Series {
+            .init(name, classes, states.map { byState?[$0.rawValue] }, until: context.hour)
+        }
         return [
-            .init(t("done"), "bar done", hours(.done)), .init(t("failed"), "bar failed", hours(.dead, .held)),
-            .init(t("under way"), "bar", hours(.available, .waiting, .running, .quiet)),
-            .init(t("not sent"), "bar unsent", hours(.shadow, .silenced, .dropped)),
+            series(t("done"), "bar done", .done), series(t("failed"), "bar failed", .dead, .held),
+            series(t("under way"), "bar", .available, .waiting, .running, .quiet),
+            series(t("not sent"), "bar unsent", .shadow, .silenced, .dropped),
         ]
     }
 
@@ -86,7 +89,7 @@ extension Pages {
                 "<span class=\"long\">\(words)</span>",
             ]
         }
-        let older: HTML = last > 100 ? "<p><a rel=\"next\" href=\"/audit?before=\(Int(last - 99))\">\(t("Older"))</a></p>" : ""
+        let older = context.nextPage("/audit?before=", last > 100 ? String(last - 99) : nil, t("Older"))
         return page(
             context, t("Audit"),
             context.table(t("Audit"), [t("Number"), t("Time"), t("Act"), t("Person"), t("Details")], shown) + older)

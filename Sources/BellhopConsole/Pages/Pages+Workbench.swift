@@ -144,10 +144,10 @@ extension Pages {
     /// Carries out the command of the workbench's form.
     static func tryRule(_ context: PageContext, _ name: String) async throws(Problem) -> ConsoleAnswer {
         let bench = try await Workbench(context.call(), rule: name)
-        let text = entered("text", context)
+        let text = context.request.entered("text")
         let hasCarriageReturns = bench.text.contains("\r\n")
         var result = WorkbenchResult(
-            text: hasCarriageReturns ? text.replacing("\n", with: "\r\n") : text, tag: entered("tag", context))
+            text: hasCarriageReturns ? text.replacing("\n", with: "\r\n") : text, tag: context.request.entered("tag"))
         do throws(Problem) {
             if let place = try await carryOut(context, bench, &result) { return .seeOther(place) }
         } catch {
@@ -156,21 +156,16 @@ extension Pages {
         return try await workbench(context, name, result)
     }
 
-    /// The value of a form's field. Browsers send line ends as CRLF.
-    private static func entered(_ name: String, _ context: PageContext) -> String {
-        (context.request.form.first { $0.name == name }?.value ?? "").replacing("\r\n", with: "\n")
-    }
-
     /// Carries out the command of a button. Returns the address of the next page; nil to stay on this page.
     private static func carryOut(
         _ context: PageContext, _ bench: Workbench, _ result: inout WorkbenchResult
     ) async throws(Problem) -> String? {
-        switch entered("command", context) {
+        switch context.request.entered("command") {
         case "test": result.tests = try await bench.test(result.text)
         case "backtest":
             let job = try await BackTestForm([
                 "files": [["file": .string(bench.path), "text": .string(result.text)]], "against": "in-force",
-                "since": .string(entered("since", context)),
+                "since": .string(context.request.entered("since")),
             ]).begin(context.call())
             return "/backtests/" + job.id
         case "save":
@@ -215,8 +210,8 @@ extension Pages {
 
     /// Carries out the command of a new file's form.
     static func tryNewRule(_ context: PageContext) async throws(Problem) -> ConsoleAnswer {
-        let file = entered("file", context)
-        var result = WorkbenchResult(text: entered("text", context), tag: "")
+        let file = context.request.entered("file")
+        var result = WorkbenchResult(text: context.request.entered("text"), tag: "")
         var bench: Workbench?
         do throws(Problem) {
             let new = try Workbench(context.call(), newFile: file)

@@ -8,29 +8,21 @@ enum Pages {
         enum Method: String, Sendable { case get = "GET", post = "POST" }
 
         var method: Method
-        /// The path, with names of parameters in braces.
+        /// The path, with at most one parameter: its name is in braces.
         var path: String
         var role: ConsoleRole
         /// The API operation that checks the parameters in the page's address; nil if the page checks them itself.
         var operation: String?
-        var run: @Sendable (PageContext, [String: String]) async throws(Problem) -> ConsoleAnswer
+        var run: Run
+
+        /// - Parameter name: the value of the parameter in the path; empty without one.
+        typealias Run = @Sendable (PageContext, _ name: String) async throws(Problem) -> ConsoleAnswer
 
         init(
-            _ path: String, role: ConsoleRole = .viewer, of operation: String? = nil,
-            _ run: @escaping @Sendable (PageContext, [String: String]) async throws(Problem) -> ConsoleAnswer
+            _ path: String, _ method: Method = .get, role: ConsoleRole = .viewer, of operation: String? = nil,
+            _ run: @escaping Run
         ) {
-            self.init(.get, path, role: role, run)
-            self.operation = operation
-        }
-
-        init(
-            _ method: Method, _ path: String, role: ConsoleRole = .viewer,
-            _ run: @escaping @Sendable (PageContext, [String: String]) async throws(Problem) -> ConsoleAnswer
-        ) {
-            self.method = method
-            self.path = path
-            self.role = role
-            self.run = run
+            (self.path, self.method, self.role, self.operation, self.run) = (path, method, role, operation, run)
         }
 
         func values(in parts: [String]) -> [String: String]? { PathPattern.values(path, in: parts) }
@@ -39,28 +31,28 @@ enum Pages {
     static let all: [Page] = [
         Page("/") { context, _ throws(Problem) in try await overview(context) },
         Page("/events", of: "events") { context, _ throws(Problem) in try await events(context) },
-        Page("/events/{event}") { context, path throws(Problem) in try await event(context, path["event"] ?? "") },
-        Page("/events/{event}/test", role: .operator) { context, path throws(Problem) in
-            try await test(context, event: path["event"] ?? "")
+        Page("/events/{event}") { context, name throws(Problem) in try await event(context, name) },
+        Page("/events/{event}/test", role: .operator) { context, name throws(Problem) in
+            try await test(context, event: name)
         },
-        Page("/tasks/{task}/test", role: .operator) { context, path throws(Problem) in
-            try await test(context, task: path["task"] ?? "")
+        Page("/tasks/{task}/test", role: .operator) { context, name throws(Problem) in
+            try await test(context, task: name)
         },
         Page("/calendar") { context, _ throws(Problem) in try await calendar(context) },
         Page("/tasks", of: "tasks") { context, _ throws(Problem) in try await tasks(context) },
-        Page("/tasks/{task}") { context, path throws(Problem) in try await task(context, path["task"] ?? "") },
+        Page("/tasks/{task}") { context, name throws(Problem) in try await task(context, name) },
         Page("/rules") { context, _ throws(Problem) in try await rules(context) },
-        Page("/rules/{rule}") { context, path throws(Problem) in try await rule(context, path["rule"] ?? "") },
-        Page("/rules/{rule}/workbench", role: .operator) { context, path throws(Problem) in
-            try await workbench(context, path["rule"] ?? "")
+        Page("/rules/{rule}") { context, name throws(Problem) in try await rule(context, name) },
+        Page("/rules/{rule}/workbench", role: .operator) { context, name throws(Problem) in
+            try await workbench(context, name)
         },
         Page("/workbench", role: .operator) { context, _ throws(Problem) in try await newRule(context) },
         Page("/backtests") { context, _ throws(Problem) in try await backTests(context) },
-        Page("/backtests/{backtest}") { context, path throws(Problem) in try await backTest(context, path["backtest"] ?? "") },
+        Page("/backtests/{backtest}") { context, name throws(Problem) in try await backTest(context, name) },
         Page("/deliveries", of: "deliveries") { context, _ throws(Problem) in try await deliveries(context) },
-        Page("/deliveries/{delivery}") { context, path throws(Problem) in try await delivery(context, path["delivery"] ?? "") },
-        Page("/deliveries/{delivery}/edit", role: .operator) { context, path throws(Problem) in
-            try await deliveryForm(context, path["delivery"] ?? "")
+        Page("/deliveries/{delivery}") { context, name throws(Problem) in try await delivery(context, name) },
+        Page("/deliveries/{delivery}/edit", role: .operator) { context, name throws(Problem) in
+            try await deliveryForm(context, name)
         },
         Page("/timers") { context, _ throws(Problem) in try await timers(context) },
         Page("/silences") { context, _ throws(Problem) in try await silences(context) },
@@ -96,9 +88,9 @@ enum Pages {
                 try operation.check(request.query.filter { !$0.value.isEmpty })
             }
             if page.method == .post {
-                try handler.checkOrigin(request, visitor, formToken: request.form.first { $0.name == "form_token" }?.value)
+                try handler.checkOrigin(request, visitor, formToken: request.field("form_token"))
             }
-            var answer = try await page.run(context, values)
+            var answer = try await page.run(context, values.values.first ?? "")
             answer.fields.append(("Cache-Control", "no-store"))
             return answer
         }
@@ -117,10 +109,10 @@ enum Pages {
         }
         // Otherwise another site could log the browser in with its own token (login CSRF).
         try handler.checkSite(request)
-        let token = request.form.first { $0.name == "token" }?.value ?? ""
+        let token = request.field("token") ?? ""
         do throws(Problem) {
             let visitor = try await handler.authenticator.logIn(token.filter { !$0.isWhitespace }, from: request)
-            let wanted = request.form.first { $0.name == "next" }?.value ?? "/"
+            let wanted = request.field("next") ?? "/"
             var answer = ConsoleAnswer.seeOther(isPage(wanted) ? wanted : "/")
             answer.fields.append(handler.authenticator.cookie(for: visitor))
             return answer
@@ -140,15 +132,15 @@ enum Pages {
     /// The path and query of a request.
     private static func address(of request: ConsoleRequest) -> String {
         let path = "/" + request.path.map { PercentEncoding.encode($0) }.joined(separator: "/")
-        let query = request.query.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }
-        return query.isEmpty ? path : path + "?" + query.joined(separator: "&")
+        let query = PercentEncoding.query(request.query.map { ($0.name, $0.value) })
+        return query.isEmpty ? path : path + "?" + query
     }
 
     private static func loginPage(
         _ request: ConsoleRequest, _ view: AgentView, status: Int, problem: Problem? = nil
     ) -> ConsoleAnswer {
         let t = Words(language: Language(request))
-        let next = request.form.first { $0.name == "next" }?.value ?? request.value("next") ?? "/"
+        let next = request.field("next") ?? request.value("next") ?? "/"
         let complaint = problem.map { problem -> HTML in
             "<p class=\"bad\" role=\"alert\" id=\"problem\">\(t.sentence(problem.detail))</p>"
         }

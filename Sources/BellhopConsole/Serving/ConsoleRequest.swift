@@ -50,6 +50,12 @@ struct ConsoleRequest: Sendable {
         return PercentEncoding.pairs(Substring(decoding: body, as: UTF8.self))
     }
 
+    /// The value of a form's field.
+    func field(_ name: String) -> String? { form.first { $0.name == name }?.value }
+
+    /// The text in a form's field. Browsers send line ends as CRLF.
+    func entered(_ name: String) -> String { (field(name) ?? "").replacing("\r\n", with: "\n") }
+
     /// Whether a browser asks for a page.
     var wantsPage: Bool { path.first != "api" && !TelemetryHandler.serves(self) }
 }
