@@ -95,9 +95,7 @@ public struct Engine: Service {
         let bells = context.bells
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
-                group.addTask {
-                    await cancelWhenGracefulShutdown { await self.begin() }
-                }
+                group.addTask { await cancelWhenGracefulShutdown { await self.begin() } }
                 group.addTask { await self.dispatchUntil(stop) }
             }
         } onGracefulShutdown: {

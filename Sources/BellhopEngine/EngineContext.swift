@@ -62,9 +62,7 @@ public struct EngineContext: Sendable {
     }
 
     /// Waits before a retry after a store failure; returns false if the task was cancelled meanwhile.
-    func pauseAfterStoreError() async -> Bool {
-        (try? await clock.sleep(for: Self.storePause)) != nil
-    }
+    func pauseAfterStoreError() async -> Bool { (try? await clock.sleep(for: Self.storePause)) != nil }
 }
 
 /// The moments at which tests stop the process, to show that it loses and repeats nothing.

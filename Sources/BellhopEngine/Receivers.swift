@@ -55,8 +55,6 @@ final class Receivers: Sendable {
 
     /// Corrects times that are in the future because the clock was set back.
     func correctFutureTimes(to now: Timestamp) {
-        withGates { gates in
-            for receiver in gates.keys { gates[receiver]?.correctFutureTimes(to: now) }
-        }
+        withGates { gates in for receiver in gates.keys { gates[receiver]?.correctFutureTimes(to: now) } }
     }
 }

@@ -102,8 +102,7 @@ public enum InboundSettings {
                 ]), "A signature of the body (HMAC), as GitHub, Slack and Stripe send it."),
             Setting(
                 "standard_webhooks", .list(.secret),
-                "The secret of Standard Webhooks (`whsec_…`), or several while a secret is being replaced."
-            ),
+                "The secret of Standard Webhooks (`whsec_…`), or several while a secret is being replaced."),
             Setting("bearer", .list(.secret), "A token in `Authorization: Bearer`, or several while a token is being replaced."),
             Setting(
                 "basic",

@@ -28,9 +28,7 @@ extension SQLiteStore: Store {
         return try await read(here: true) { try $0.writes(to: subjects, since: since) }
     }
 
-    func comments(
-        on subjects: [String], since: Timestamp
-    ) async throws(StoreError) -> [String: [WrittenComment]] {
+    func comments(on subjects: [String], since: Timestamp) async throws(StoreError) -> [String: [WrittenComment]] {
         guard !subjects.isEmpty else { return [:] }
         return try await read(here: true) { try $0.comments(on: subjects, since: since) }
     }
@@ -141,9 +139,7 @@ extension SQLiteStore: Store {
         try await write { try $0.coalesce(receiver: receiver, above: above, at: now) }
     }
 
-    func stops() async throws(StoreError) -> [ReceiverStop] {
-        try await read(here: true) { try $0.stops() }
-    }
+    func stops() async throws(StoreError) -> [ReceiverStop] { try await read(here: true) { try $0.stops() } }
 
     func pause(_ pause: ReceiverPause) async throws(StoreError) -> Bool {
         try await write { [person = Person.current] in try $0.pause(pause, by: person) }
@@ -153,9 +149,7 @@ extension SQLiteStore: Store {
         try await write { [person = Person.current] in try $0.resume(receiver, by: person, at: now) }
     }
 
-    func pauses() async throws(StoreError) -> [Pause] {
-        try await read { try $0.pauses() }
-    }
+    func pauses() async throws(StoreError) -> [Pause] { try await read { try $0.pauses() } }
 
     func pause(_ pause: Pause) async throws(StoreError) -> Bool {
         try await write { [person = Person.current] in try $0.pause(pause, by: person) }
@@ -184,9 +178,7 @@ extension SQLiteStore: Store {
 
     // Silences.
 
-    func silences() async throws(StoreError) -> [SilenceRecord] {
-        try await read { try $0.silences() }
-    }
+    func silences() async throws(StoreError) -> [SilenceRecord] { try await read { try $0.silences() } }
 
     func add(_ silence: Silence, at now: Timestamp) async throws(StoreError) -> Bool {
         try await write { [person = Person.current] in try $0.add(silence, by: person, at: now) }
@@ -215,9 +207,7 @@ extension SQLiteStore: Store {
         try await write { try $0.start(node, at: now) }
     }
 
-    func rescue(at now: Timestamp) async throws(StoreError) -> Int {
-        try await write { try $0.rescue(at: now) }
-    }
+    func rescue(at now: Timestamp) async throws(StoreError) -> Int { try await write { try $0.rescue(at: now) } }
 
     func wake(receiver: String, at now: Timestamp) async throws(StoreError) {
         try await write { try $0.wake(receiver: receiver, at: now) }
@@ -254,9 +244,7 @@ extension SQLiteStore: Store {
         try await read { try $0.events(at: places) }
     }
 
-    func digest(_ query: DigestQuery) async throws(StoreError) -> Digest {
-        try await read { try $0.digest(query) }
-    }
+    func digest(_ query: DigestQuery) async throws(StoreError) -> Digest { try await read { try $0.digest(query) } }
 
     func events(_ query: EventQuery) async throws(StoreError) -> EventPage {
         try await read { try $0.events(query) }
@@ -307,9 +295,7 @@ extension SQLiteStore: Store {
 
     // Notes.
 
-    func note(_ key: String) async throws(StoreError) -> JSON? {
-        try await read(here: true) { try $0.note(key) }
-    }
+    func note(_ key: String) async throws(StoreError) -> JSON? { try await read(here: true) { try $0.note(key) } }
 
     func setNote(
         _ key: String, to value: JSON?, by act: AuditAct, _ facts: JSON.Object, at now: Timestamp

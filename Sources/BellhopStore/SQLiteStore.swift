@@ -117,9 +117,7 @@ final class SQLiteStore: Sendable {
     /// Runs work in a transaction of the writer; its changes are on disk when this returns.
     func write<Value: Sendable>(
         stored: @escaping @Sendable (Value) -> Void = { _ in }, _ work: @escaping @Sendable (Session) throws -> Value
-    ) async throws(StoreError) -> Value {
-        try get(try await attempt(stored: stored, work))
-    }
+    ) async throws(StoreError) -> Value { try get(try await attempt(stored: stored, work)) }
 
     /// Runs work like ``write(stored:_:)``, but returns an error of the work unchanged.
     func attempt<Value: Sendable>(

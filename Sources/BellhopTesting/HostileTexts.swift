@@ -5,10 +5,8 @@ public enum HostileTexts {
 
     /// Titles that combine several of these. Each goes through the whole program separately.
     public static let titles = [
-        #"<!channel> ${{ secret.x }} "; DROP TABLE delivery; --"#,
-        "\u{1B}[31mred\u{1B}]0;owned\u{7} \u{9B}2J \u{202E}dne",
-        "@here <@U123> <https://evil.example|click> *bold* `code` [a](javascript:alert(1))",
-        "two\nlines\r\nX-Injected: yes",
+        #"<!channel> ${{ secret.x }} "; DROP TABLE delivery; --"#, "\u{1B}[31mred\u{1B}]0;owned\u{7} \u{9B}2J \u{202E}dne",
+        "@here <@U123> <https://evil.example|click> *bold* `code` [a](javascript:alert(1))", "two\nlines\r\nX-Injected: yes",
         "a\u{85}b\u{9D}0;owned\u{9C} \u{2028}c\u{2029} \u{2067}d\u{2066}e\u{200F}f\u{61C}",
         "no\u{200B}body\u{FEFF} \u{2060}sees\u{E0041}\u{E007F} pass\u{200D}word\u{AD}",
         #"\u0000 \\ ' '' " %00 %n ${{ env.PASSWORD }} $${{ x }} {{ y }}"#,
@@ -30,11 +28,10 @@ public enum HostileTexts {
     static let links = [
         "https://evil.example/", "http://evil.example/a(b)c", "www.evil.example", "evil.example/path", "mailto:x@evil.example",
         "[click](https://evil.example)", "[a](javascript:alert(1))", "![pic](https://evil.example/x.png)",
-        "<https://evil.example>",
-        "<https://evil.example|click>", "[a]: https://evil.example", "[a][b]", "[a]", "[](x)", "](https://evil.example)", "[x](",
-        "https://good.example@evil.example/", "tel:+123", "[\u{202E}kcilc](https://evil.example)", "javascript:alert(1)",
-        "data:text/html,<script>alert(1)</script>", "//evil.example", "https:\\\\evil.example",
-        "<a href=\"https://evil.example\">x</a>",
+        "<https://evil.example>", "<https://evil.example|click>", "[a]: https://evil.example", "[a][b]", "[a]", "[](x)",
+        "](https://evil.example)", "[x](", "https://good.example@evil.example/", "tel:+123",
+        "[\u{202E}kcilc](https://evil.example)", "javascript:alert(1)", "data:text/html,<script>alert(1)</script>",
+        "//evil.example", "https:\\\\evil.example", "<a href=\"https://evil.example\">x</a>",
         "[https://good.example](https://evil.example)", "(https://evil.example)", "a|https://evil.example|b",
         "https://x\u{200B}.example",
     ]
@@ -57,19 +54,15 @@ public enum HostileTexts {
 
     static let lineStarts = [
         "# title", "## title", "#", "-# small", "> quote", ">>> quote", ">", "- item", "* item", "+ item", "1. item", "1) item",
-        "12345. item",
-        "-", "+", "---", "***", "___", "===", "text\n===", "text\n---", "a | b\n--|--\nc | d", "| a | b |", "    code", "\tcode",
-        "  - nested",
-        "```\ncode", "~~~\ncode", "    \n    code", "a\n\n\n\nb", "a\n> b", "a\n- b", "a\n1. b", "a\n# b", "a  \nb", "a\\\nb",
-        "[ ] todo",
-        "- [x] done", ": definition", "term\n: definition", "[^1]: note", "\u{00A0}# title", "a\r\n# b", "a\u{2028}# b",
-        "a\u{85}- b",
+        "12345. item", "-", "+", "---", "***", "___", "===", "text\n===", "text\n---", "a | b\n--|--\nc | d", "| a | b |",
+        "    code", "\tcode", "  - nested", "```\ncode", "~~~\ncode", "    \n    code", "a\n\n\n\nb", "a\n> b", "a\n- b",
+        "a\n1. b", "a\n# b", "a  \nb", "a\\\nb", "[ ] todo", "- [x] done", ": definition", "term\n: definition", "[^1]: note",
+        "\u{00A0}# title", "a\r\n# b", "a\u{2028}# b", "a\u{85}- b",
     ]
 
     static let entities = [
         "&", "&amp;", "&lt;", "&lt;b&gt;", "&amp;lt;", "&#60;b&#62;", "&#x3c;", "&nbsp;", "&copy", "&copy;", "&;", "&#;", "&#0;",
-        "&#xD800;",
-        "&unknown;", "%3Cb%3E", "\\u003cb\\u003e", "\\x3c", "=?UTF-8?B?eA==?=", "=3Cb=3E",
+        "&#xD800;", "&unknown;", "%3Cb%3E", "\\u003cb\\u003e", "\\x3c", "=?UTF-8?B?eA==?=", "=3Cb=3E",
     ]
 
     /// Texts with a special meaning outside messages: in SQL, JSON, header fields, shell commands, paths and spreadsheets.

@@ -62,14 +62,10 @@ public final class TestClock: AgentClock {
     }
 
     /// How many tasks are asleep.
-    public var sleeperCount: Int {
-        state.withLock { $0.sleepers.count }
-    }
+    public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
     /// The earliest deadline; nil if no task sleeps.
-    public var nextDeadline: Timestamp? {
-        state.withLock { $0.sleepers.values.map(\.deadline).min() }
-    }
+    public var nextDeadline: Timestamp? { state.withLock { $0.sleepers.values.map(\.deadline).min() } }
 
     /// Returns once at least `count` tasks sleep.
     /// - Throws: `CancellationError` when the test is cancelled first, as by its time limit.

@@ -6,8 +6,7 @@ import FoundationEssentials
 @main
 struct Bellhop: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bellhop",
-        abstract: "Watches your task tracker and acts on what changes.",
+        commandName: "bellhop", abstract: "Watches your task tracker and acts on what changes.",
         discussion: """
             Start with `bellhop demo`, or with `bellhop init` in an empty folder.
 
@@ -20,8 +19,7 @@ struct Bellhop: AsyncParsableCommand {
             Initialise.self, LogIn.self, LogOut.self, Check.self, Test.self, Run.self, Demo.self, Status.self, Top.self,
             Events.self, Deliveries.self, PauseCommand.self, Resume.self, SilenceCommand.self, Forget.self, ReplayCommand.self,
             Explain.self, BackTestCommand.self, PlanCommand.self, Render.self, Audit.self, Notify.self, Eval.self, Query.self,
-            Doctor.self, ConsoleCommand.self, SecretCommand.self,
-            SchemaCommand.self, CompletionsCommand.self, Simulate.self,
+            Doctor.self, ConsoleCommand.self, SecretCommand.self, SchemaCommand.self, CompletionsCommand.self, Simulate.self,
         ])
 
     static var commandNames: [String] { configuration.subcommands.map { $0._commandName } }

@@ -64,8 +64,7 @@ struct ConsoleClient {
     func ask(_ inquiry: Inquiry, row: (JSON) -> Void) async throws(CommandError) -> JSON {
         var question = inquiry.json
         if let command = Person.current?.command { question["command_name"] = .string(command) }
-        let request = HTTPRequest(
-            "POST", address, headers: ["Content-Type": "application/json"], body: question.encoded())
+        let request = HTTPRequest("POST", address, headers: ["Content-Type": "application/json"], body: question.encoded())
         let answer = try await connected { connection in try await send(request, over: connection, expecting: .lines) }
         for line in answer.body.split(separator: UInt8(ascii: "\n")) {
             switch ControlFrame(line: Array(line)) {
@@ -170,9 +169,7 @@ struct ConsoleClient {
     private static let longestSilence = Duration.seconds(60)
 
     /// Uses a connection to the console.
-    func connected<Value>(
-        _ body: (HTTPConnection) async throws -> Value
-    ) async throws(CommandError) -> Value {
+    func connected<Value>(_ body: (HTTPConnection) async throws -> Value) async throws(CommandError) -> Value {
         do {
             let connection = try HTTPConnection(configuration, clock: SystemClock())
             let value: Value

@@ -113,8 +113,7 @@ struct StoreLink {
             var answer = Inquirer(
                 store: try open(inquiry), clock: SystemClock(), connection: { [connections] in connections[$0] }, users: users,
                 book: book
-            )
-            .answer(inquiry)
+            ).answer(inquiry)
             while true {
                 switch try await answer.next() {
                 case .rows(let rows): for value in rows { row(value) }

@@ -81,10 +81,8 @@ public struct Agent: Sendable {
                     signals.emit(.storeFailed(doing: "storing an event from outside", error))
                     throw error
                 }
-            },
-            storeTasks: { source, items throws(Failure) in try await tasks[source]?.take(items, in: context) },
-            poll: { engine.pollSoon($0) },
-            unique: { Hexadecimal.random(words: 2) })
+            }, storeTasks: { source, items throws(Failure) in try await tasks[source]?.take(items, in: context) },
+            poll: { engine.pollSoon($0) }, unique: { Hexadecimal.random(words: 2) })
     }
 
     /// Logs errors only: the other messages about the life cycle of services do not help the user.
@@ -104,8 +102,7 @@ public struct Agent: Sendable {
             inquirer: inquirer, clock: assembly.context.clock, configuration: configuration.console,
             zone: configuration.timeZone, connections: configuration.connections.map { ($0.name, $0.kind) },
             rates: Self.rates(configuration.connections),
-            book: { shelf.book }, file: file,
-            eventBell: assembly.context.bells.router, telemetry: assembly.telemetry,
+            book: { shelf.book }, file: file, eventBell: assembly.context.bells.router, telemetry: assembly.telemetry,
             provider: assembly.provider, workshop: workshop)
     }
 
@@ -134,8 +131,7 @@ public struct Agent: Sendable {
                 facts: {
                     var facts: JSON.Object = [
                         "version": .string(BellhopVersion.text), "pid": .int(Int64(getpid())),
-                        "started": .string(started.rfc3339),
-                        "in_flight": .int(Int64(assembly.engine.inFlight)),
+                        "started": .string(started.rfc3339), "in_flight": .int(Int64(assembly.engine.inFlight)),
                         "rules": .int(Int64(assembly.shelf.book?.rules.count ?? 0)),
                         "refused_rules": .int(Int64(assembly.refusedRules?.errorCount ?? 0)),
                         "store_trouble": assembly.storeWatch.last?.json ?? .null,

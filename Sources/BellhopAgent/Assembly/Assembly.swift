@@ -57,11 +57,7 @@ public struct Assembly: Sendable {
     /// Opens the store, makes the connectors, loads the rules and records that they are in force.
     public init(_ configuration: Configuration, options: Options) async throws(AssemblyError) {
         self.configuration = configuration
-        do throws(StoreError) {
-            store = try Stores.open(configuration.store)
-        } catch {
-            throw .store(error)
-        }
+        do throws(StoreError) { store = try Stores.open(configuration.store) } catch { throw .store(error) }
         let watch = StoreWatch(clock: options.clock)
         storeWatch = watch
         let facts = RuntimeFacts()
@@ -70,9 +66,7 @@ public struct Assembly: Sendable {
         let registry = options.metrics ?? MetricsRegistry(clock: clock)
         let counting = Signals.metrics(in: registry)
         let signals = Signals([watch.record, { facts.record($0, at: clock.now) }, counting] + options.listeners)
-        var context = EngineContext(
-            store: store, clock: options.clock, signals: signals,
-            checkpoint: options.checkpoint)
+        var context = EngineContext(store: store, clock: options.clock, signals: signals, checkpoint: options.checkpoint)
         context.silenceEntries = configuration.silences
         context.tracer = configuration.telemetry.receiver?.sampling.map { Tracer($0) }
         self.context = context
@@ -173,9 +167,8 @@ public struct Assembly: Sendable {
             login: { connection in try login(connection).map { ($0.username, $0.password) } },
             loginMark: { connection in try login(connection)?.nonce },
             loginPlace: { connection in hasPlaceholders ? nil : try login(connection)?.place }, tokens: tokens,
-            baseFolder: configuration.folder,
-            output: output, logPlaces: LogPlaces(configuration, keychain: keychain), allowsExec: configuration.allowsExec,
-            keepsRates: keepsRates)
+            baseFolder: configuration.folder, output: output, logPlaces: LogPlaces(configuration, keychain: keychain),
+            allowsExec: configuration.allowsExec, keepsRates: keepsRates)
         do throws(ConnectorErrors) {
             connectors = try await Connectors(
                 connections: configuration.connections.map { ($0.name, $0.kind, $0.settings) },

@@ -37,8 +37,7 @@ struct KeychainReloader {
                 rebound = obstacle
             } else {
                 rebound = try? await assembly.connectors.rebind(connection, retriesRefused: isLogin) {
-                    () async throws(Failure) -> Connectors.Entries in
-                    try await entries(of: connection)
+                    () async throws(Failure) -> Connectors.Entries in try await entries(of: connection)
                 }
             }
             guard let rebound else { return outcomes }  // the agent ends

@@ -36,8 +36,7 @@ final class RuleInstallation: Sendable {
                 latestRefusal.withLock { $0 = problems }
                 context.signals.emit(.rulesRefused(problems: problems.errorCount))
                 for problem in problems.all where problem.severity == .error { context.signals.emit(.ruleRefused(problem)) }
-            case .store(let error):
-                context.signals.emit(.storeFailed(doing: "registering rules", error))
+            case .store(let error): context.signals.emit(.storeFailed(doing: "registering rules", error))
             }
         }
     }

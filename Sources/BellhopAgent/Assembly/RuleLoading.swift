@@ -61,8 +61,7 @@ public enum RuleLoading {
             return RuleContext.SourceFacts(
                 name: source.name, kind: entry.kind, connection: entry.connection, schema: source.schema, scope: source.scope.id,
                 user: source.scope.user, instance: source.scope.instance, shows: source.shows,
-                comments: manifest.comments.with(entry.settings),
-                labels: manifest.labels.with(entry.settings))
+                comments: manifest.comments.with(entry.settings), labels: manifest.labels.with(entry.settings))
         }
         facts += configuration.inbound.sources.map { name in
             let tasks = configuration.inbound.tasks[name]
@@ -87,10 +86,8 @@ public enum RuleLoading {
             timeZoneName: configuration.timeZoneName, zone: { ZoneFiles.zone($0) },
             fileRefusal: { [places = LogPlaces(configuration, keychain: nil), folder = configuration.folder] path in
                 places.refusal(of: path.hasPrefix("/") ? path : folder + path)
-            },
-            queryHint: Catalogue.queryHint, events: configuration.events, calendars: calendars,
-            permissions: configuration.allowsExec ? ["allow_exec"] : [],
-            largestDelivery: configuration.largestDelivery)
+            }, queryHint: Catalogue.queryHint, events: configuration.events, calendars: calendars,
+            permissions: configuration.allowsExec ? ["allow_exec"] : [], largestDelivery: configuration.largestDelivery)
         context.silences = configuration.silences
         context.maxKeys = configuration.maxKeys
         context.canMention = { Catalogue.canMention($0, kind: $1) }

@@ -60,8 +60,7 @@ final class SentTasks: Source {
             var poller =
                 self.poller.withLock { $0 }
                 ?? Poller(
-                    self,
-                    plan: PollPlan(cadence: .every(.days(1)), emitsInitial: true, storms: StormGuard(mayHold: false)),
+                    self, plan: PollPlan(cadence: .every(.days(1)), emitsInitial: true, storms: StormGuard(mayHold: false)),
                     in: context)
             defer { self.poller.withLock { [poller] in $0 = poller } }
             do throws(StoreError) { return .success(try await poller.pollOnce()) } catch { return .failure(error) }

@@ -130,8 +130,7 @@ public struct ConfigurationLoader: Sendable {
         switch focus {
         case .everything: references(in: root)
         case .shape: references(in: root).filter { $0.space == .env }
-        case .connection(let name):
-            references(in: root).filter { $0.space == .env }.union(references(of: name, in: root))
+        case .connection(let name): references(in: root).filter { $0.space == .env }.union(references(of: name, in: root))
         case .source(let name):
             references(in: root).filter { $0.space == .env }.union(root["sources"]?[name].map { references(in: $0) } ?? [])
         }

@@ -75,9 +75,8 @@ struct ConfigurationReading {
         }
         var configuration = Configuration(
             file: file, folder: folder, store: store(settings, root), rules: settings.texts("rules").map(path),
-            logFolders: settings.texts("log_folders").map(path),
-            timeZoneName: zoneName, timeZone: Self.zone(zoneName, at: root["timezone"], &reader) ?? .utc,
-            secretStores: secretStores,
+            logFolders: settings.texts("log_folders").map(path), timeZoneName: zoneName,
+            timeZone: Self.zone(zoneName, at: root["timezone"], &reader) ?? .utc, secretStores: secretStores,
             connections: connections, sources: sources,
             retention: Retention(
                 events: retention?.duration("events") ?? .days(30), deliveries: retention?.duration("deliveries") ?? .days(30),
@@ -92,8 +91,7 @@ struct ConfigurationReading {
             settings.record("telemetry"), root["telemetry"], &reader)
         configuration.calendars = CalendarReading(file: file, folder: folder, zone: configuration.timeZone) {
             ConfigurationReading.zone($0, at: $1, &$2)
-        }.entries(
-            settings.record("calendars"), root["calendars"], &reader)
+        }.entries(settings.record("calendars"), root["calendars"], &reader)
         configuration.quiet = QuietReading(file: file, zone: configuration.timeZone).entries(
             connections, root["connections"], among: configuration.calendars, &reader)
         configuration.silences = SilenceReading(file: file, zone: configuration.timeZone, zoneName: zoneName).entries(

@@ -108,8 +108,7 @@ extension ConfigurationReading {
                     let what = reference.space == .env ? "environment variable" : "secret"
                     report(
                         "missing-\(reference.space == .env ? "variable" : "secret")", "there is no \(what) `\(reference.name)`",
-                        range,
-                        help: resolver.help(for: reference))
+                        range, help: resolver.help(for: reference))
                 }
             case .other(let words, let range):
                 report(

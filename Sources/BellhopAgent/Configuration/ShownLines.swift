@@ -16,11 +16,7 @@ struct ShownLines: Sendable {
         // A file that is not a mapping has no settings.
         if root.mapping == nil { hide(root, root) }
         for pair in root.mapping?.pairs ?? [] {
-            if ["connections", "sources", "events"].contains(pair.name) {
-                checkEntries(pair)
-            } else {
-                look(at: pair)
-            }
+            if ["connections", "sources", "events"].contains(pair.name) { checkEntries(pair) } else { look(at: pair) }
         }
     }
 
@@ -132,8 +128,7 @@ extension SettingType {
         case .list(let element), .map(let element): element.holdsSecret
         case .either(let types): types.contains(where: \.holdsSecret)
         case .text, .scalar, .name, .integer, .number, .boolean, .duration, .size, .rate, .oneOf, .address, .target, .path,
-            .record, .json,
-            .markdown, .expression:
+            .record, .json, .markdown, .expression:
             false
         }
     }

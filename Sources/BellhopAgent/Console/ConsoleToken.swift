@@ -48,16 +48,12 @@ public struct ConsoleToken: Sendable, Hashable {
     }
 
     /// The hash that is stored for a token. A plain hash suffices, because tokens are random and long.
-    public static func hash(of token: String) -> String {
-        Hexadecimal.text(SHA256.hash(data: Array(token.utf8)))
-    }
+    public static func hash(of token: String) -> String { Hexadecimal.text(SHA256.hash(data: Array(token.utf8))) }
 
     /// The key of the note.
     static let note = "console/tokens"
 
-    var json: JSON {
-        ["role": .string(role.rawValue), "hash": .string(hash), "created": .string(created.rfc3339)]
-    }
+    var json: JSON { ["role": .string(role.rawValue), "hash": .string(hash), "created": .string(created.rfc3339)] }
 
     /// The token without its hash, for output.
     var shown: JSON { ["name": .string(name), "role": .string(role.rawValue), "created": .string(created.rfc3339)] }

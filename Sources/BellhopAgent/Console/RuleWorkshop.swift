@@ -35,9 +35,7 @@ public struct RuleWorkshop: Sendable {
     }
 
     /// Identifies a text, so that a later change of it is noticed.
-    public static func tag(of bytes: [UInt8]) -> String {
-        Hexadecimal.text(SHA256.hash(data: bytes).prefix(16))
-    }
+    public static func tag(of bytes: [UInt8]) -> String { Hexadecimal.text(SHA256.hash(data: bytes).prefix(16)) }
 
     /// Checks the text of a file in place of the one in force. Returns its errors, or without errors its warnings.
     public func check(_ edited: RuleFile) async throws(WorkshopError) -> Diagnostics {
@@ -110,8 +108,7 @@ public struct RuleWorkshop: Sendable {
         let coverage = request.measuresCoverage ? CoverageRecord() : nil
         let book: RuleBook
         do throws(Diagnostics) {
-            book =
-                request.files.isEmpty && coverage == nil ? present : try present.loading(files, coverage: coverage)
+            book = request.files.isEmpty && coverage == nil ? present : try present.loading(files, coverage: coverage)
         } catch {
             throw .refused(error)
         }
@@ -165,8 +162,7 @@ public struct RuleWorkshop: Sendable {
         guard let bytes = file(edited.path), Self.tag(of: bytes) == tag else { throw .changed }
         if bytes == edited.bytes { return }
         try await note(
-            .editRules,
-            ["file": .string(edited.path), "before": .string(tag), "after": .string(Self.tag(of: edited.bytes))])
+            .editRules, ["file": .string(edited.path), "before": .string(tag), "after": .string(Self.tag(of: edited.bytes))])
         let isReplaced: Bool
         do throws(PrivateFile.FileError) {
             isReplaced = try SharedFile.replace(edited.path, with: edited.bytes) { Self.tag(of: $0) == tag }

@@ -22,9 +22,7 @@ public struct ControlClient: Sendable {
             }
         }
         let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard socket >= 0 else {
-            throw InquiryError(.badRequest, "Cannot create a socket: \(SystemError().text).")
-        }
+        guard socket >= 0 else { throw InquiryError(.badRequest, "Cannot create a socket: \(SystemError().text).") }
         defer { close(socket) }
         guard connect(socket) else { return nil }
         guard let peer = PeerUser(of: socket), peer.mayAnswer(at: path) else {

@@ -101,8 +101,7 @@ public struct ControlServer: Service {
                         buffer = ByteBuffer()
                     }
                     if buffer.readableBytes > 0 { try await outgoing.write(buffer) }
-                case .end(let value):
-                    return try await outgoing.write(ByteBuffer(bytes: ControlFrame.end(value).line))
+                case .end(let value): return try await outgoing.write(ByteBuffer(bytes: ControlFrame.end(value).line))
                 }
             }
         } catch let error as InquiryError {

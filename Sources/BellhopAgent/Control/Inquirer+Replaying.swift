@@ -88,8 +88,7 @@ extension Inquirer {
                             "rule": .string(rule), "verdict": "unseen", "reason": "the rule is paused, and sees no events",
                             "stops": true, "detail": [:],
                         ]
-                    }
-            ),
+                    }),
         ]
     }
 

@@ -124,8 +124,7 @@ public struct Inquirer: Sendable {
         status["upcoming"] = .array(known.upcoming.map(\.json))
         status["later_waits"] = .int(Int64(known.laterWaits))
         status["counts"] = .array(known.counts.map(\.json))
-        status["silences"] = .array(
-            known.silences.filter { $0.silence.isActive(at: now) }.map { .object($0.json(at: now)) })
+        status["silences"] = .array(known.silences.filter { $0.silence.isActive(at: now) }.map { .object($0.json(at: now)) })
         status["paused"] = .array(known.pauses.map(\.json))
         status["stopped"] = .array(known.stopped(at: now).map(\.json))
         status["agent"] = facts.map(JSON.object) ?? .null
@@ -135,9 +134,7 @@ public struct Inquirer: Sendable {
     /// The store's latest failure, with `is_over` if it can end by itself: whether the store accepts changes again.
     private func withCheck(_ trouble: JSON.Object) async -> JSON.Object {
         var trouble = trouble
-        if trouble["curable"] == true {
-            trouble["is_over"] = .bool(await StoreWatch.accepts(store, at: clock.now))
-        }
+        if trouble["curable"] == true { trouble["is_over"] = .bool(await StoreWatch.accepts(store, at: clock.now)) }
         trouble["curable"] = nil
         return trouble
     }

@@ -36,13 +36,11 @@ extension Inquiry {
             [
                 "inquiry": "history", "task": query.task.map(JSON.string) ?? .null,
                 "event": query.event.map(JSON.string) ?? .null, "through": query.through.map(JSON.int) ?? .null,
-                "with_causes": .bool(query.withCauses),
-                "limit": .int(Int64(query.limit)),
+                "with_causes": .bool(query.withCauses), "limit": .int(Int64(query.limit)),
             ]
         case .activity: ["inquiry": "activity"]
         case .tokens: ["inquiry": "tokens"]
-        case .addToken(let token):
-            ["inquiry": "add_token", "name": .string(token.name), "token": token.json]
+        case .addToken(let token): ["inquiry": "add_token", "name": .string(token.name), "token": token.json]
         case .removeToken(let name): ["inquiry": "remove_token", "name": .string(name)]
         case .keepRefusal(let key, let value): ["inquiry": "refusal", "key": .string(key), "value": value ?? .null]
         case .keychainChanged(let change, let project):
@@ -108,9 +106,7 @@ extension Inquiry {
                     events: json["events"].texts, rule: json["rule"]?.asString, isForced: json["force"] == true,
                     isTrial: json["trial"] == true))
         case "audit":
-            self = .audit(
-                AuditQuery(
-                    after: json["after"]?.asInt, since: since, isLast: json["last"] == true, limit: limit))
+            self = .audit(AuditQuery(after: json["after"]?.asInt, since: since, isLast: json["last"] == true, limit: limit))
         case "history":
             self = .history(
                 HistoryQuery(

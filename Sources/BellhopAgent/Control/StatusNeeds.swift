@@ -47,9 +47,7 @@ public enum StatusNeeds {
     }
 
     private static func add(_ agent: JSON.Object, at now: Timestamp, _ sentences: inout [String]) {
-        if let count = agent["refused_rules"]?.asInt, count > 0 {
-            sentences.append(refusedRules)
-        }
+        if let count = agent["refused_rules"]?.asInt, count > 0 { sentences.append(refusedRules) }
         if agent["restart_needed"] == true { sentences.append(restartNeeded) }
         let unbound = agent["unbound"]?.asObject ?? [:]
         for connection in unbound.keys.sorted() {

@@ -54,9 +54,7 @@ public struct LocalExamination: Sendable {
             guard stat(keychain.path, &facts) == 0 else {
                 return Finding("keychain", .ok, "not created yet: \(keychain.path)")
             }
-            return Finding(
-                "keychain", .ok,
-                "\(keychain.path) is for its owner only (\(counted(count, "secret")))")
+            return Finding("keychain", .ok, "\(keychain.path) is for its owner only (\(counted(count, "secret")))")
         } catch {
             return Finding("keychain", .missing, error.message, reason: .badArguments)
         }

@@ -85,8 +85,7 @@ public enum RedirectListener {
                 }
                 switch interpret(head.uri) {
                 case .code(let code):
-                    answer(
-                        context, .ok, "Thank you. Return to the terminal; you can close this page.", then: .code(code))
+                    answer(context, .ok, "Thank you. Return to the terminal; you can close this page.", then: .code(code))
                 case .foreign:
                     answer(context, .badRequest, "This belongs to a different login than the one in progress.", then: nil)
                 case .refused(let why): answer(context, .ok, "The login was refused. The terminal says why.", then: .refused(why))

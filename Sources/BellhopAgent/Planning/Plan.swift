@@ -43,8 +43,7 @@ public struct Plan: Sendable {
     public var obstacle: String?
 
     public var isEmpty: Bool {
-        rules.isEmpty && sources.isEmpty && baselines.isEmpty && connections.isEmpty && secrets.isEmpty
-            && settings.isEmpty
+        rules.isEmpty && sources.isEmpty && baselines.isEmpty && connections.isEmpty && secrets.isEmpty && settings.isEmpty
     }
 
     /// - Parameters:
@@ -108,8 +107,7 @@ public struct Plan: Sendable {
                 }),
             "sources": json(sources), "baselines": .array(baselines.map(JSON.string)), "receivers": json(connections),
             "secrets": json(secrets), "settings": .array(settings.map(JSON.string)),
-            "difference": report?.difference?.json ?? .null,
-            "obstacle": obstacle.map(JSON.string) ?? .null,
+            "difference": report?.difference?.json ?? .null, "obstacle": obstacle.map(JSON.string) ?? .null,
         ]
     }
 }

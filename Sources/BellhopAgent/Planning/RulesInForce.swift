@@ -53,8 +53,7 @@ public struct RulesInForce: Sendable, Hashable {
         func names(_ list: [String]) -> JSON { .array(list.map(JSON.string)) }
         let json: JSON = [
             "at": .string(at.rfc3339), "connections": names(connections), "sources": names(sources), "secrets": names(secrets),
-            "settings": .object(
-                settings.sorted { $0.key < $1.key }.reduce(into: [:]) { $0[$1.key] = .string($1.value) }),
+            "settings": .object(settings.sorted { $0.key < $1.key }.reduce(into: [:]) { $0[$1.key] = .string($1.value) }),
             "files": .array(
                 files.map { ["path": .string($0.path), "text": .string(String(decoding: $0.bytes, as: UTF8.self))] }),
         ]

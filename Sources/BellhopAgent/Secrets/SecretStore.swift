@@ -61,8 +61,7 @@ public enum SecretStore: Sendable, Hashable {
                     try await run(
                         program.contains("/") ? .path(FilePath(program)) : .name(program),
                         arguments: Arguments(Array(words.dropFirst()) + [name]), platformOptions: platformOptions,
-                        output: .bytes(limit: 1 << 16), error: .discarded
-                    )
+                        output: .bytes(limit: 1 << 16), error: .discarded)
                 }
                 group.addTask {
                     try await Task.sleep(for: timeout)

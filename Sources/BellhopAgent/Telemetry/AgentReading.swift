@@ -41,8 +41,7 @@ struct AgentReading: Sendable {
 
     var samples: [MetricsSnapshot.Sample] {
         var samples: [MetricsSnapshot.Sample] = [
-            .init(.build, BellhopVersion.text, value: 1),
-            .init(.startTime, value: Double(started.microseconds) / 1e6),
+            .init(.build, BellhopVersion.text, value: 1), .init(.startTime, value: Double(started.microseconds) / 1e6),
             .init(.ready, value: Health(healthFacts).isReady ? 1 : 0), .init(.storeUp, value: status == nil ? 0 : 1),
             .init(.deliveriesInFlight, value: Double(inFlight)), .init(.rules, value: Double(rules?.count ?? 0)),
             .init(.rulesRefused, value: Double(refusedRules)),

@@ -38,9 +38,7 @@ struct ExplanationSearch: Sendable {
     func json(isWhole: Bool) -> JSON { explanation.json(isWhole: isWhole, hasRules: hasRules) }
 
     /// The rules in force, loaded so that they explain their conditions; nil if their files no longer load.
-    private static func book(_ view: AgentView) -> RuleBook? {
-        try? view.book()?.explainable(files(view))
-    }
+    private static func book(_ view: AgentView) -> RuleBook? { try? view.book()?.explainable(files(view)) }
 
     /// The files of the rules in force, as they are now.
     static func files(_ view: AgentView) -> [RuleFile] {

@@ -8,8 +8,7 @@ enum OpenAPI {
         "Problem": .object(
             [
                 ("type", .text()), ("title", .text("The same for all problems with this status.")), ("status", .integer()),
-                ("detail", .text("What happened and what to do.")),
-                ("problems", .list(.named("Diagnostic"))),
+                ("detail", .text("What happened and what to do.")), ("problems", .list(.named("Diagnostic"))),
             ], optional: ["problems"]),
         "Event": .object(
             [
@@ -65,8 +64,7 @@ enum OpenAPI {
         ]),
         "AuditRow": .object([
             ("number", .integer()), ("at", .integer("Microseconds since 1970.")),
-            ("entry", .text("A JSON object, as it was hashed.")),
-            ("hash", .text()),
+            ("entry", .text("A JSON object, as it was hashed.")), ("hash", .text()),
         ]),
         "Explanation": .object([
             ("cut", .boolean("Whether there are earlier events.")),
@@ -89,9 +87,7 @@ enum OpenAPI {
                         ))
                 ),
             ], optional: ["report"]),
-        "RuleFile": .object([
-            ("file", .text()), ("text", .text()), ("editable", .boolean("Whether you may save it.")),
-        ]),
+        "RuleFile": .object([("file", .text()), ("text", .text()), ("editable", .boolean("Whether you may save it."))]),
         "Diagnostic": .object(
             [
                 ("severity", .word(["error", "warning", "note"])), ("code", .text()), ("message", .text()), ("file", .text()),

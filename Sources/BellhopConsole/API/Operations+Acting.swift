@@ -8,8 +8,7 @@ extension Operations {
             Operation(
                 id: "form", method: .get, path: "/deliveries/{delivery}/form",
                 summary: "The arguments of a dead or held delivery, as a text to edit. Its `ETag` is for `If-Match`.",
-                role: .operator,
-                content: .json(.named("Form"))
+                role: .operator, content: .json(.named("Form"))
             ) { call async throws(Problem) in
                 let form = try await call.ask(.form(try await delivery(call)["id"]?.asString ?? "")).end
                 return .json(form).tagged(as: RuleWorkshop.tag(of: Array(form["text"].text.utf8)))
@@ -32,8 +31,7 @@ extension Operations {
                 summary: "Retries or drops several deliveries: all of them, or none if one cannot be found.", role: .operator,
                 body: .object(
                     [("command", .word(["retry", "drop"])), ("deliveries", .list(.text("An id or the start of one.")))],
-                    isOpen: false),
-                content: .json(.named("ChangedCount"))
+                    isOpen: false), content: .json(.named("ChangedCount"))
             ) { call async throws(Problem) in
                 let ids = call.body["deliveries"].texts
                 if ids.isEmpty { throw Problem(422, "Name at least one delivery.") }
@@ -86,14 +84,12 @@ extension Operations {
             ) { call async throws(Problem) in .json(try await call.ask(.pause(.writes, why: call.why)).end) },
             Operation(
                 id: "resumeWrites", method: .post, path: "/writes/resume", summary: "Ends the pause of all writes to tasks.",
-                role: .operator,
-                content: .json(.named("Changed"))
+                role: .operator, content: .json(.named("Changed"))
             ) { call async throws(Problem) in .json(try await call.ask(.resume(.writes)).end) },
             Operation(
                 id: "inquire", method: .post, path: "/inquiries",
                 summary: "Answers an inquiry that a command with `--console` sends, in the form of the control socket.",
-                role: .viewer, body: .any(),
-                content: .lines, problems: [404, 409]
+                role: .viewer, body: .any(), content: .lines, problems: [404, 409]
             ) { call async throws(Problem) in try await RemoteInquiry(call).answer },
         ] + decisions + pauses
 

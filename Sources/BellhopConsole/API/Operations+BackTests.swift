@@ -69,8 +69,7 @@ struct BackTestForm {
         let names = body["rules"].texts
         let request = BackTestRequest(
             files: files, scope: (body["scope"]?.asString).flatMap(BackTestRequest.Scope.init) ?? .beside, rules: names,
-            span: span,
-            comparesWithForce: body["against"]?.asString != nil, measuresCoverage: body["coverage"] == true)
+            span: span, comparesWithForce: body["against"]?.asString != nil, measuresCoverage: body["coverage"] == true)
         let plan: BackTestPlan
         do throws(WorkshopError) { plan = try await workshop.prepare(request) } catch { throw Problem(error) }
         let about = (names.isEmpty ? files.map(\.path) : names).prefix(10).joined(separator: ", ")

@@ -111,8 +111,7 @@ extension Operations {
         ) { call async throws(Problem) in .json(try await delivery(call)) },
         Operation(
             id: "timers", method: .get, path: "/timers", summary: "The timers that come due next.", role: .viewer,
-            content: .json(
-                .object([("timers", .list(.named("Timer"))), ("more", .integer("How many others there are."))]))
+            content: .json(.object([("timers", .list(.named("Timer"))), ("more", .integer("How many others there are."))]))
         ) { call async throws(Problem) in
             let status = try await call.ask(.status).end
             return .json(["timers": status["upcoming"] ?? [], "more": status["later_waits"] ?? 0])
@@ -190,8 +189,7 @@ extension Operations {
         return call.view.connections.map { name, kind in
             let mine = undecided.filter { $0["receiver"]?.asString == name }
             return [
-                "receiver": .string(name), "kind": .string(kind),
-                "rate": call.view.rates[name].map(JSON.string) ?? .null,
+                "receiver": .string(name), "kind": .string(kind), "rate": call.view.rates[name].map(JSON.string) ?? .null,
                 "stopped": stopped.first { $0["receiver"]?.asString == name } ?? .null,
                 "waiting": .int(waiting[name] ?? 0), "more_wait": .bool(open.count == maxRows),
                 "undecided": .int(mine.reduce(0) { $0 + ($1["count"]?.asInt ?? 0) }),

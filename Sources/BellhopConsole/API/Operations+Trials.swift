@@ -11,10 +11,7 @@ extension Operations {
             content: .json(
                 .object([
                     ("due", .list(.object([("rule", .text()), ("at", .time())]))),
-                    (
-                        "frequent",
-                        .list(.object([("rule", .text()), ("schedule", .text("A schedule with many times."))]))
-                    ),
+                    ("frequent", .list(.object([("rule", .text()), ("schedule", .text("A schedule with many times."))]))),
                     (
                         "quiet",
                         .list(
@@ -28,8 +25,7 @@ extension Operations {
         ) { call async throws(Problem) in .json(try await calendar(call, days: Int(call.number("days") ?? 7)).json) },
         Operation(
             id: "explainedTest", method: .get, path: "/explanations/test",
-            summary: "A test case for a task's events, or for one event: it expects what the rules did.",
-            role: .operator,
+            summary: "A test case for a task's events, or for one event: it expects what the rules did.", role: .operator,
             parameters: [
                 .init("task", "A task's number, sys_id or subject."), .init("event", "An event's id or the start of one."),
             ],
@@ -59,9 +55,7 @@ extension Operations {
                 ]))
         ) { call async throws(Problem) in
             guard let span = try? DurationText.parse(call.body["since"]?.asString ?? "7d"), span > .zero, span < .days(3660)
-            else {
-                throw Problem(422, "`since` is a span of time such as 7d.")
-            }
+            else { throw Problem(422, "`since` is a span of time such as 7d.") }
             let silence = try SilenceForm(call.body, call).silence
             return .json(try await SilencePreview(silence, since: call.view.clock.now - span, call).json)
         },

@@ -42,8 +42,7 @@ extension Operations {
         Operation(
             id: "ruleCoverage", method: .get, path: "/rules/{rule}/coverage",
             summary: "The coverage of a rule's file by recent events and by the latest runs and stops of its rules.",
-            role: .viewer,
-            content: .json(.named("Coverage")), problems: [409, 422]
+            role: .viewer, content: .json(.named("Coverage")), problems: [409, 422]
         ) { call async throws(Problem) in
             let list = try await RuleList(call)
             let rule = try list.rule(call.path["rule"] ?? "")
@@ -57,8 +56,7 @@ extension Operations {
         },
         Operation(
             id: "rulePlaces", method: .get, path: "/rule-files",
-            summary: "The files of the rules in force, and the folders for new ones.",
-            role: .viewer,
+            summary: "The files of the rules in force, and the folders for new ones.", role: .viewer,
             content: .json(
                 .object([
                     ("files", .list(.text("The path of a file."))),

@@ -53,8 +53,7 @@ extension Pages {
             ? context.button("/backtests/\(id)/end", t(isOver ? "Forget" : "End"), isDangerous: true) : ""
         let report = job.report.map { BackTestPage(context, $0).html } ?? ""
         let coverage = job.coverage.map { CoveragePage(context, $0).html } ?? ""
-        var answer = page(
-            context, t("Back-test"), "\(facts)\(meter)<div class=\"acts\">\(act)</div>\(report)\(coverage)")
+        var answer = page(context, t("Back-test"), "\(facts)\(meter)<div class=\"acts\">\(act)</div>\(report)\(coverage)")
         if !isOver { answer.fields.append(("Refresh", "2")) }
         return answer
     }

@@ -50,8 +50,7 @@ extension Pages {
                 return [
                     canChoose
                         ? "<input type=\"checkbox\" name=\"delivery\" value=\"\(id)\" aria-label=\"\(t("Choose")) \(String(id.prefix(12)))\">"
-                        : "",
-                    context.time(row["created"]), context.state(of: row),
+                        : "", context.time(row["created"]), context.state(of: row),
                     context.link("deliveries", id, text: row["action"].text), "\(row["receiver"].text)",
                     context.ruleLink(row["rule"].text), context.taskLink(row["task"]?["number"].text ?? ""),
                     "\(row["error"]?["message"].text ?? "")",
@@ -66,14 +65,12 @@ extension Pages {
         let task = row["task"]
         let facts = context.facts([
             (t("State"), context.state(of: row)), (t("Action"), "\(row["action"].text)"),
-            (t("Receiver"), "\(row["receiver"].text)"),
-            (t("Rule"), context.ruleLink(row["rule"].text)),
+            (t("Receiver"), "\(row["receiver"].text)"), (t("Rule"), context.ruleLink(row["rule"].text)),
             (t("Task"), (task?["number"].text).map { context.link("tasks", $0, text: $0) + " \(task?["title"].text ?? "")" }),
             (t("Created"), context.time(row["created"])), (t("Attempts"), "\(row["attempts"].shown)"),
             (t("Next attempt"), state == .available ? context.time(row["next"]) : nil),
             (t("Finished"), row["finished"]?.asString == nil ? nil : context.time(row["finished"])),
-            (t("Error"), (row["error"]?["message"]?.asString).map { "\($0)" }),
-            (t("Receipt"), receipt(context, row)),
+            (t("Error"), (row["error"]?["message"]?.asString).map { "\($0)" }), (t("Receipt"), receipt(context, row)),
             (t("Silences"), (row["silence"]?.asString).map { "\($0)" }),
         ])
         let address = "/deliveries/" + whole

@@ -48,17 +48,14 @@ extension Pages {
                 let event = Event(cloudEvent: row)
                 return [
                     context.time(row["time"]), context.link("events", row["id"].text, text: row["type"].text),
-                    "\(row["source"].text)", context.taskLink(event?.task?.number ?? ""),
-                    "\(event.map(summary) ?? "")",
+                    "\(row["source"].text)", context.taskLink(event?.task?.number ?? ""), "\(event.map(summary) ?? "")",
                 ]
             })
     }
 
     /// An event in a few words.
     static func summary(_ event: Event) -> String {
-        if let comment = event.data[.comment] {
-            return "\(comment["author"].text): \(comment["text"].text)"
-        }
+        if let comment = event.data[.comment] { return "\(comment["author"].text): \(comment["text"].text)" }
         if let words = event.changesInWords { return words }
         if let task = event.task { return task.title }
         return event.data[.error]?["message"]?.asString ?? event.data[.reason]?.asString ?? event.subject

@@ -61,10 +61,7 @@ extension Pages {
         let rows = status["upcoming"].elements.map { timer -> [HTML] in
             let number = timer["number"].text
             let about: HTML = number.isEmpty ? "\(timer["subject"].text)" : context.link("tasks", number, text: number)
-            return [
-                context.time(timer["due"]), context.ruleLink(timer["rule"].text),
-                "\(t(timer["kind"].text))", about,
-            ]
+            return [context.time(timer["due"]), context.ruleLink(timer["rule"].text), "\(t(timer["kind"].text))", about]
         }
         let more = Int(status["later_waits"]?.asInt ?? 0)
         let rest: HTML = more > 0 ? "<p>+ \(more)</p>" : ""

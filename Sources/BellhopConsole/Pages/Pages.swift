@@ -21,9 +21,7 @@ enum Pages {
         init(
             _ path: String, _ method: Method = .get, role: ConsoleRole = .viewer, of operation: String? = nil,
             _ run: @escaping Run
-        ) {
-            (self.path, self.method, self.role, self.operation, self.run) = (path, method, role, operation, run)
-        }
+        ) { (self.path, self.method, self.role, self.operation, self.run) = (path, method, role, operation, run) }
 
         func values(in parts: [String]) -> [String: String]? { PathPattern.values(path, in: parts) }
     }
@@ -53,8 +51,7 @@ enum Pages {
         Page("/deliveries/{delivery}") { context, name throws(Problem) in try await delivery(context, name) },
         Page("/deliveries/{delivery}/edit", role: .operator) { context, name throws(Problem) in
             try await deliveryForm(context, name)
-        },
-        Page("/timers") { context, _ throws(Problem) in try await timers(context) },
+        }, Page("/timers") { context, _ throws(Problem) in try await timers(context) },
         Page("/silences") { context, _ throws(Problem) in try await silences(context) },
         Page("/receivers") { context, _ throws(Problem) in try await receivers(context) },
         Page("/audit", of: "audit") { context, _ throws(Problem) in try await audit(context) },
@@ -168,8 +165,7 @@ enum Pages {
     private static let navigation = [
         ("/", "Overview"), ("/events", "Events"), ("/tasks", "Tasks"), ("/rules", "Rules"), ("/deliveries", "Deliveries"),
         ("/timers", "Waiting"), ("/calendar", "Calendar"), ("/silences", "Silences"), ("/receivers", "Receivers"),
-        ("/backtests", "Back-tests"),
-        ("/audit", "Audit"),
+        ("/backtests", "Back-tests"), ("/audit", "Audit"),
     ]
 
     /// - Parameter title: in the page's language.

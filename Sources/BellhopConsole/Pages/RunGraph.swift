@@ -31,8 +31,7 @@ struct RunGraph {
             nodes.append(
                 Node(
                     title: "when = \(part?.brief ?? (isCondition ? t(account.verdict.rawValue) : "true"))",
-                    text: part?.text ?? "",
-                    tone: isCondition ? "bad" : "good"))
+                    text: part?.text ?? "", tone: isCondition ? "bad" : "good"))
         }
         let hasRun = account.verdict == .ran
         nodes.append(

@@ -44,8 +44,7 @@ extension Words {
         .init(
             "The changed rules have errors, and the old ones are in force: `bellhop check` says which.",
             "Die geänderten Regeln haben Fehler, und die alten gelten: `bellhop check` nennt sie."),
-        .init(
-            "The mode of this rule can only be changed by hand.", "Der Modus dieser Regel lässt sich nur von Hand ändern."),
+        .init("The mode of this rule can only be changed by hand.", "Der Modus dieser Regel lässt sich nur von Hand ändern."),
         .init(
             "The configuration changed, and the agent must be restarted to use it.",
             "Die Konfiguration wurde geändert; der Agent muss neu gestartet werden, um sie zu verwenden."),
@@ -103,8 +102,7 @@ extension Words {
         .init("the rule was paused when the event came", "die Regel war angehalten, als das Ereignis kam"),
         .init("the event is older than the rule", "das Ereignis ist älter als die Regel"),
         .init("the event is older than the rule, which was added at %", "das Ereignis ist älter als die Regel (hinzugefügt %)"),
-        .init(
-            "the rule is in the files, but not in force yet", "die Regel steht in den Dateien, gilt aber noch nicht"),
+        .init("the rule is in the files, but not in force yet", "die Regel steht in den Dateien, gilt aber noch nicht"),
         .init(
             "its text allows the run; if something stopped it, the record is gone",
             "ihr Text erlaubt den Lauf; falls etwas ihn verhinderte, ist es nicht mehr gespeichert"),
@@ -118,8 +116,7 @@ extension Words {
             "it is in shadow mode, so its deliveries are only recorded",
             "sie ist im Schatten, ihre Zustellungen werden nur aufgezeichnet"),
         .init("a silence kept everything back", "eine Stummschaltung hielt alles zurück"),
-        .init(
-            "a quiet time keeps everything back until it ends", "eine Ruhezeit hält alles bis zu ihrem Ende zurück"),
+        .init("a quiet time keeps everything back until it ends", "eine Ruhezeit hält alles bis zu ihrem Ende zurück"),
         .init("a quiet time dropped everything", "in der Ruhezeit entfiel alles"),
         .init(
             "the rule has changed since; this is what its earlier version did",

@@ -24,9 +24,7 @@ struct ConsoleRequest: Sendable {
         self.peer = peer
     }
 
-    func header(_ name: String) -> String? {
-        headers.first { $0.name.lowercased() == name }?.value
-    }
+    func header(_ name: String) -> String? { headers.first { $0.name.lowercased() == name }?.value }
 
     /// The tag of `If-Match`, without its quotes; nil without the field, or if it has several tags or `*`.
     var matchTag: String? {

@@ -44,8 +44,7 @@ struct Problem: Error, Sendable, Hashable {
         }
     }
 
-    static let needsToken = Problem(
-        401, "Send a token of the console as `Authorization: Bearer TOKEN`, or log in at /login.")
+    static let needsToken = Problem(401, "Send a token of the console as `Authorization: Bearer TOKEN`, or log in at /login.")
 
     var json: JSON {
         var json: JSON.Object = [
@@ -58,7 +57,6 @@ struct Problem: Error, Sendable, Hashable {
     static let titles = [
         400: "Bad request", 401: "Not logged in", 403: "Not permitted", 404: "Not found", 405: "Wrong method",
         406: "Not acceptable", 409: "Conflict", 412: "Changed meanwhile", 413: "Too large", 415: "Wrong content type",
-        422: "Cannot be used", 428: "Precondition required",
-        429: "Too many requests", 500: "Error", 503: "Not ready",
+        422: "Cannot be used", 428: "Precondition required", 429: "Too many requests", 500: "Error", 503: "Not ready",
     ]
 }

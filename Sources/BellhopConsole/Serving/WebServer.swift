@@ -29,9 +29,8 @@ struct WebServer: Sendable {
     ///   - setting: the setting of bellhop.yaml that names its address.
     ///   - isListening: called with the port.
     init(
-        setting: String, at place: InboundServer.Address?, tls: ConsoleConfiguration.Certificate? = nil,
-        logger: Logger, isListening: @escaping @Sendable (Int) -> Void,
-        answer: @escaping @Sendable (ConsoleRequest) async -> ConsoleAnswer
+        setting: String, at place: InboundServer.Address?, tls: ConsoleConfiguration.Certificate? = nil, logger: Logger,
+        isListening: @escaping @Sendable (Int) -> Void, answer: @escaping @Sendable (ConsoleRequest) async -> ConsoleAnswer
     ) {
         var quiet = logger
         quiet.logLevel = .error  // the server's log lines about starting and stopping do not help the user
@@ -76,9 +75,7 @@ struct WebServer: Sendable {
             if let files = tls {
                 let server = Server(
                     childChannelSetup: try TLSChannel(http, tlsConfiguration: ServerCertificate(files).tls),
-                    configuration: address,
-                    onServerRunning: report,
-                    eventLoopGroup: loop, logger: logger)
+                    configuration: address, onServerRunning: report, eventLoopGroup: loop, logger: logger)
                 try await serve(connections) { try await server.run() }
             } else {
                 let server = Server(

@@ -40,8 +40,7 @@ extension PollMachine {
     /// Ends a poll that found nothing new. It is stored only if polls failed before, or if an empty list is confirmed.
     mutating func recover(_ poll: Poll, at moment: Moment) -> Step {
         let before = memory.health
-        let health = SourceHealth(
-            lastSuccess: poll.began, emptyBaseline: provisional(isStillEmpty: true, at: poll.began))
+        let health = SourceHealth(lastSuccess: poll.began, emptyBaseline: provisional(isStillEmpty: true, at: poll.began))
         reportRecovery(to: health)
         let unchanged = Signal.unchanged(source: source.name, tasks: memory.known.count, took: moment.took)
         guard before.failures > 0 || before.emptyBaseline != health.emptyBaseline else {
@@ -50,8 +49,7 @@ extension PollMachine {
             return end(.unchanged)
         }
         let events = before.announced ? [recovered(before, at: moment.now)] : []
-        return go(
-            to: .storing(health, .unchanged, events.map(Signal.event) + [unchanged]), .store(health, events, rest: nil))
+        return go(to: .storing(health, .unchanged, events.map(Signal.event) + [unchanged]), .store(health, events, rest: nil))
     }
 
     /// Reports that polls work again, even after few failures.

@@ -116,8 +116,7 @@ extension PollMachine {
         if !accepted.toRead.keys.isEmpty || !accepted.asked.isEmpty {
             let isListWrong = accepted.isListEmpty || restart != nil
             let notices = [
-                details.notice,
-                isListWrong ? departures.notice(of: source.name, isListEmpty: accepted.isListEmpty) : nil,
+                details.notice, isListWrong ? departures.notice(of: source.name, isListEmpty: accepted.isListEmpty) : nil,
             ].compactMap(\.self)
             report(detailNotice: notices.isEmpty ? nil : notices.joined(separator: " "))
         }
@@ -166,8 +165,7 @@ extension PollMachine {
                 source: source.name, scope: source.scope, shows: source.shows, now: moment.now, hasBaseline: memory.hasBaseline,
                 emitsInitial: plan.emitsInitial, hidden: poll.hidden, details: poll.details, remembered: loaded.tasks,
                 gone: poll.departures.gone, schema: source.schema, writes: loaded.writes, comments: poll.comments,
-                written: loaded.comments),
-            read)
+                written: loaded.comments), read)
         let (answer, before) = (poll.accepted.answer, memory.health)
         let decision = plan.storms.decide(
             poll.departures, reconciliation.events.count > plan.storms.maxAlike ? AlikeChanges(reconciliation.events) : nil,

@@ -154,8 +154,7 @@ public struct Poller: Sendable {
         for signal in machine.takeSignals() {
             if case .event(let event) = signal {
                 hasEvents = true
-                context.tracer?.stored(
-                    event, by: "poll", from: trail.began, to: context.clock.now, moments: trail.moments)
+                context.tracer?.stored(event, by: "poll", from: trail.began, to: context.clock.now, moments: trail.moments)
             }
             context.signals.emit(signal)
         }

@@ -131,8 +131,7 @@ struct Reconciliation {
             events.append(
                 Event(
                     content, facts: evidence.source, evidence.scope.id.text, comment.task.text, comment.id,
-                    source: evidence.source, subject: subject, at: evidence.now,
-                    hop: (ours?.hop).map { $0 + 1 } ?? 0))
+                    source: evidence.source, subject: subject, at: evidence.now, hop: (ours?.hop).map { $0 + 1 } ?? 0))
         }
     }
 

@@ -107,9 +107,7 @@ extension EngineContext {
     }
 
     private func commit(_ routing: Routing) async throws(StoreError) -> RouteResult {
-        try await store.route(routing) { [bell = bells.dispatcher] in
-            if !routing.deliveries.isEmpty { bell.ring() }
-        }
+        try await store.route(routing) { [bell = bells.dispatcher] in if !routing.deliveries.isEmpty { bell.ring() } }
     }
 
     /// The facts for a batch of timers, except the list of all tasks of a source: it is expensive, and perhaps not needed. Nil if the
@@ -191,8 +189,7 @@ extension EngineContext {
         }
         var digests: [DigestQuery: Digest] = [:]
         for query in needs.digests { digests[query] = try await store.digest(query) }
-        facts.add(
-            needs, state: state, tasks: tasks, events: events, present: present, departed: departed, digests: digests)
+        facts.add(needs, state: state, tasks: tasks, events: events, present: present, departed: departed, digests: digests)
     }
 
     typealias Remembered = [Scope.ID: [TaskKey: RememberedTask]]

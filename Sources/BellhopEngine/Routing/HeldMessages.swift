@@ -52,9 +52,7 @@ final class HeldMessages: Sendable {
             let held = try await context.store.released(at: now)
             guard let first = held.first else {
                 let next = try await context.store.nextRelease()
-                state.withLock { state in
-                    if state.changes == changes { state.next = next }
-                }
+                state.withLock { state in if state.changes == changes { state.next = next } }
                 if next.map({ $0 > now }) ?? true { return }
                 continue
             }

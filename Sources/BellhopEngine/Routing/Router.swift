@@ -22,9 +22,7 @@ public struct Router: Sendable {
     /// Routes until the bus is empty, then waits for the bell; returns when cancelled.
     ///
     /// It runs on the store's executor, as the dispatcher does: the events of a poll are then matched, stored and claimed on one thread.
-    public func run() async {
-        await withTaskExecutorPreference(context.store.executor) { await work() }
-    }
+    public func run() async { await withTaskExecutorPreference(context.store.executor) { await work() } }
 
     private func work() async {
         while !Task.isCancelled {

@@ -12,9 +12,7 @@ public final class RuleShelf: Sendable {
         /// The place on the bus after which each rule sees events; `Int64.max` for a paused rule, which sees none.
         var since: [String: Int64]
 
-        mutating func stop(_ rules: [String]) {
-            for rule in rules where since[rule] != nil { since[rule] = .max }
-        }
+        mutating func stop(_ rules: [String]) { for rule in rules where since[rule] != nil { since[rule] = .max } }
     }
 
     private struct State {

@@ -12,9 +12,7 @@ public struct Signals: Sendable {
 
     public init(_ listeners: [SignalListener] = []) { self.listeners = listeners }
 
-    public func emit(_ signal: Signal) {
-        for listener in listeners { listener(signal) }
-    }
+    public func emit(_ signal: Signal) { for listener in listeners { listener(signal) } }
 
     /// Writes one log line per signal.
     public static func log(_ logger: Logger) -> SignalListener {

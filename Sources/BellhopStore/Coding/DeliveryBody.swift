@@ -85,8 +85,7 @@ struct DeliveryBody: Hashable {
             initial = .quiet(
                 Delivery.KeptBack(
                     task: kept["quiet"]?["task"].flatMap(Snapshot.init(json:)), event: kept["quiet"]?["event"]?.asInt))
-        case let kept? where kept["dropped"]?.asObject != nil:
-            initial = .dropped(Failure(stored: kept["dropped"] ?? .null))
+        case let kept? where kept["dropped"]?.asObject != nil: initial = .dropped(Failure(stored: kept["dropped"] ?? .null))
         case let failure?: initial = .dead(Failure(stored: failure))
         }
         edits = []

@@ -19,9 +19,7 @@ enum EventFitting {
         var lengths: [Int] = []
         gather(data, &lengths)
         var fitted = data
-        if let level = level(of: lengths, excess: size - limit) {
-            fitted = cut(data, above: level)
-        }
+        if let level = level(of: lengths, excess: size - limit) { fitted = cut(data, above: level) }
         // Only numbers, names and short texts are left. Remove the largest members until the rest fits.
         guard case .object(var object) = fitted else { return fitted }
         while JSON.object(object).encoded().count > limit {

@@ -82,9 +82,7 @@ extension Message.Mention {
 }
 
 extension Message.List {
-    var stored: JSON {
-        ["items": .array(items.map(\.stored)), "more": .int(Int64(more)), "empty": empty.stored]
-    }
+    var stored: JSON { ["items": .array(items.map(\.stored)), "more": .int(Int64(more)), "empty": empty.stored] }
 
     init(stored json: JSON) throws(DamagedValue) {
         let object = try StoredObject(json, "a message's list")

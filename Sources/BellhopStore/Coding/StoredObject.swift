@@ -99,8 +99,7 @@ extension Failure {
             case "pause_receiver": .pauseReceiver
             default: .giveUp
             }
-        self.init(
-            json["reason"]?.asString.flatMap(Reason.init) ?? .refused, remedy, json["message"]?.asString ?? "")
+        self.init(json["reason"]?.asString.flatMap(Reason.init) ?? .refused, remedy, json["message"]?.asString ?? "")
     }
 }
 
@@ -121,8 +120,7 @@ extension SourceHealth {
         func time(_ name: String) -> Timestamp? { json[name]?.asInt.map(Timestamp.init(microseconds:)) }
         self.init(
             failures: Int(json["failures"]?.asInt ?? 0), failingSince: time("failingSince"),
-            lastError: json["lastError"]?.asString,
-            announced: json["announced"] == true, lastSuccess: time("lastSuccess"),
+            lastError: json["lastError"]?.asString, announced: json["announced"] == true, lastSuccess: time("lastSuccess"),
             held: json["held"].flatMap(HeldResult.init(json:)), emptyBaseline: time("emptySince").map(EmptyBaseline.init(since:)))
     }
 }

@@ -57,12 +57,9 @@ enum StoreFile {
             return StoreError(
                 .cannotOpen,
                 "The store \(path) cannot be opened (\(SystemError(code).text)): let this user read and write it and its folder.")
-        case EISDIR:
-            return StoreError(.cannotOpen, "The store \(path) is a folder: `store` must name a file.")
-        case ENOSPC, EDQUOT:
-            return StoreError(.full, "The disk for the store \(path) is full: make room.")
-        default:
-            return StoreError(.cannotOpen, "The store \(path) cannot be opened: \(SystemError(code).text).")
+        case EISDIR: return StoreError(.cannotOpen, "The store \(path) is a folder: `store` must name a file.")
+        case ENOSPC, EDQUOT: return StoreError(.full, "The disk for the store \(path) is full: make room.")
+        default: return StoreError(.cannotOpen, "The store \(path) cannot be opened: \(SystemError(code).text).")
         }
     }
 

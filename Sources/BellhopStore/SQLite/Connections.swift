@@ -82,9 +82,7 @@ final class Connections: Sendable {
     func read<Value: Sendable>(
         _ work: @escaping @Sendable (Database) throws -> Value, then: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) {
-        let reading: Reading = { access in
-            then(Result { try access.get().reading(work) })
-        }
+        let reading: Reading = { access in then(Result { try access.get().reading(work) }) }
         guard hasReaders else { return writer.run(reading) }
         switch place(reading) {
         case .now(let connection): run(reading, on: connection)

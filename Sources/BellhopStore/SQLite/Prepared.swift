@@ -76,10 +76,7 @@ struct Prepared: ~Copyable {
     mutating func bind(_ name: StaticString, _ value: String?) throws {
         let place = place(name)
         guard var value else { return try check(sqlite3_bind_null(handle, place)) }
-        try check(
-            value.withUTF8 { bytes in
-                bytes.withMemoryRebound(to: CChar.self) { text(place, $0) }
-            })
+        try check(value.withUTF8 { bytes in bytes.withMemoryRebound(to: CChar.self) { text(place, $0) } })
     }
 
     /// Binds bytes that are UTF-8 as text.

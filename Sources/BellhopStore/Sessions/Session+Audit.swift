@@ -57,8 +57,7 @@ extension Session {
         var rows: [AuditRow] = []
         while try statement.next() {
             rows.append(
-                AuditRow(
-                    number: statement.int(0), at: statement.time(1), entry: statement.text(2), hash: statement.text(3)))
+                AuditRow(number: statement.int(0), at: statement.time(1), entry: statement.text(2), hash: statement.text(3)))
         }
         return rows
     }

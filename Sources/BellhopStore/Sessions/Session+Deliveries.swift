@@ -128,9 +128,7 @@ extension Session {
         return comments
     }
 
-    func promote(_ lane: String) throws {
-        try run(SQL.Deliveries.promote) { try $0.bind(lane: lane) }
-    }
+    func promote(_ lane: String) throws { try run(SQL.Deliveries.promote) { try $0.bind(lane: lane) } }
 
     func end(_ id: Int64, as state: DeliveryState, _ failure: Failure, at now: Timestamp, uncertain: Bool) throws {
         try run(

@@ -57,9 +57,7 @@ extension Session {
     }
 
     /// Deletes a delivery's waits, so that no predecessor makes it available again.
-    func forgetWaits(of id: Int64) throws {
-        try run(SQL.Predecessors.forget, (":id", id))
-    }
+    func forgetWaits(of id: Int64) throws { try run(SQL.Predecessors.forget, (":id", id)) }
 
     /// Finds new heads for the lanes in which a delivery waits.
     func reorder(barredAmong deliveries: [Delivery]) throws {
@@ -101,10 +99,8 @@ extension Session {
         case .free:
             try run(SQL.Predecessors.free, (":now", now), (":id", id))
             try forgetWaits(of: id)
-        case .waiting, .aside:
-            try run(SQL.Predecessors.wait, (":bars", readiness == .waiting), (":id", id))
-        case .stopped:
-            try run(SQL.Predecessors.stop, (":now", now), (":failure", Self.stopped.stored.encoded()), (":id", id))
+        case .waiting, .aside: try run(SQL.Predecessors.wait, (":bars", readiness == .waiting), (":id", id))
+        case .stopped: try run(SQL.Predecessors.stop, (":now", now), (":failure", Self.stopped.stored.encoded()), (":id", id))
         }
     }
 }

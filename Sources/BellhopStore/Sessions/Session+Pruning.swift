@@ -111,9 +111,7 @@ extension Session {
         return count
     }
 
-    private func expire(at now: Timestamp) throws -> Int {
-        try run(SQL.Pruning.removeState, (":now", now))
-    }
+    private func expire(at now: Timestamp) throws -> Int { try run(SQL.Pruning.removeState, (":now", now)) }
 }
 
 extension SQL {

@@ -5,9 +5,7 @@ extension Session {
     /// The most bytes of messages that are released together; at least one is.
     private static let maxHeld = 32 << 20
 
-    func nextRelease() throws -> Timestamp? {
-        try rows(SQL.Quiet.next) { row in row.optionalTime(0) }.first
-    }
+    func nextRelease() throws -> Timestamp? { try rows(SQL.Quiet.next) { row in row.optionalTime(0) }.first }
 
     func released(at now: Timestamp) throws -> [HeldMessage] {
         var first = try prepare(SQL.Quiet.first)
@@ -53,8 +51,7 @@ extension Session {
                 try forgetWaits(of: id)
                 silenced[silence, default: 0] += 1
             case .dropped(let failure): try drop(held: id, failure, at: release.at)
-            case .held(let until):
-                try run(SQL.Quiet.holdLonger, (":until", until), (":id", id))
+            case .held(let until): try run(SQL.Quiet.holdLonger, (":until", until), (":id", id))
             }
         }
         if let joined = release.joined { try insert([joined]) }

@@ -52,9 +52,7 @@ extension Session {
         }
     }
 
-    func forgetSilences(before limit: Timestamp) throws -> Int {
-        try run(SQL.Silences.prune, (":before", limit))
-    }
+    func forgetSilences(before limit: Timestamp) throws -> Int { try run(SQL.Silences.prune, (":before", limit)) }
 
     // Parts.
 

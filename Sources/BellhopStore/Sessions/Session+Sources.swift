@@ -134,9 +134,7 @@ extension Session {
         }
     }
 
-    private func setRemoved(
-        _ tasks: [PollCommit.RemovedTask], in scope: Int64, at now: Timestamp
-    ) throws {
+    private func setRemoved(_ tasks: [PollCommit.RemovedTask], in scope: Int64, at now: Timestamp) throws {
         guard !tasks.isEmpty else { return }
         var remove = try prepare(SQL.Sources.removeTask)
         var set = try prepare(SQL.Sources.setDeparted)
@@ -168,9 +166,8 @@ extension Session {
         try statement.bind(":name", id.text)
         guard try statement.next() else { return nil }
         return ScopeRow(
-            id: statement.int(0), turn: statement.int(1),
-            cursor: statement.isNull(2) ? nil : Cursor(try statement.json(2)), answer: try statement.optionalFingerprint(3),
-            health: SourceHealth(stored: try statement.json(4)))
+            id: statement.int(0), turn: statement.int(1), cursor: statement.isNull(2) ? nil : Cursor(try statement.json(2)),
+            answer: try statement.optionalFingerprint(3), health: SourceHealth(stored: try statement.json(4)))
     }
 
     private func require(_ id: Scope.ID) throws -> ScopeRow {

@@ -63,8 +63,7 @@ public struct Health: Sendable, Hashable {
             reasons.append(Reason(code: .sourceFails, text: "The source \(source.name) fails; `bellhop status` says why."))
         }
         if facts.refusedRules > 0 {
-            reasons.append(
-                Reason(code: .rulesRefused, text: "The changed rules have errors, and the old ones are in force."))
+            reasons.append(Reason(code: .rulesRefused, text: "The changed rules have errors, and the old ones are in force."))
         }
         for receiver in facts.pausedReceivers.sorted() {
             reasons.append(

@@ -103,9 +103,7 @@ extension Instrument {
     }
 
     /// The label values, with names replaced by ``other``.
-    func merged(_ values: [String]) -> [String] {
-        zip(labels, values).map { $0.values == nil ? Self.other : $1 }
-    }
+    func merged(_ values: [String]) -> [String] { zip(labels, values).map { $0.values == nil ? Self.other : $1 } }
 
     /// Every combination of the values that the labels declare.
     ///

@@ -56,8 +56,7 @@ extension Instrument {
         "bellhop_rule_keys_dropped_total", .counter, labels: [rule],
         "Keys that a rule forgot because it had more than it may remember.")
     public static let ruleWaits = Instrument(
-        "bellhop_rule_waits", .gauge,
-        labels: [rule, Label("part", StoreStatus.WaitStatus.Part.allCases.map(\.rawValue))],
+        "bellhop_rule_waits", .gauge, labels: [rule, Label("part", StoreStatus.WaitStatus.Part.allCases.map(\.rawValue))],
         "How many things the parts of a rule wait for: timers of `for` and `none`, counts, groups, events of `on`, escalations.")
     public static let rules = Instrument("bellhop_rules", .gauge, "The rules in force.")
     public static let rulesRefused = Instrument(

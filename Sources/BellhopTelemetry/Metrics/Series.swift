@@ -72,8 +72,7 @@ final class HistogramCell: TimerHandler, RecorderHandler {
     }
 
     var value: MetricsSnapshot.Histogram {
-        MetricsSnapshot.Histogram(
-            counts: counts.map(\.value), sum: total.value, exemplars: exemplars.withLock { $0 })
+        MetricsSnapshot.Histogram(counts: counts.map(\.value), sum: total.value, exemplars: exemplars.withLock { $0 })
     }
 
     func recordNanoseconds(_ duration: Int64) { record(Double(duration) / 1e9) }

@@ -68,8 +68,7 @@ public struct OTLP: Sendable {
         ]
         if let parent = span.parent { json["parentSpanId"] = .string(parent.text) }
         if !span.moments.isEmpty {
-            json["events"] = .array(
-                span.moments.map { ["timeUnixNano": nanoseconds($0.time), "name": .string($0.name)] })
+            json["events"] = .array(span.moments.map { ["timeUnixNano": nanoseconds($0.time), "name": .string($0.name)] })
         }
         if let failure = span.failure { json["status"] = ["code": 2, "message": .string(failure)] }
         return .object(json)
@@ -79,8 +78,7 @@ public struct OTLP: Sendable {
         _ series: MetricsSnapshot.Series, _ instrument: Instrument, _ metrics: MetricsSnapshot
     ) -> JSON {
         var point: JSON.Object = [
-            "attributes": attributes(
-                JSON.Object(zip(instrument.labels, series.labels).map { ($0.name, JSON.string($1)) })),
+            "attributes": attributes(JSON.Object(zip(instrument.labels, series.labels).map { ($0.name, JSON.string($1)) })),
             "timeUnixNano": nanoseconds(metrics.at),
         ]
         if instrument.isCumulative { point["startTimeUnixNano"] = nanoseconds(metrics.started) }

@@ -96,9 +96,7 @@ struct AuditCheckpointCommand: DataCommand {
 
     func run() async throws {
         guard let row = try await config.storeLink().rows(.audit(AuditQuery(isLast: true))).first.flatMap({ AuditRow(json: $0) })
-        else {
-            throw CommandError(.problem, "The audit is empty: all its rows were removed.")
-        }
+        else { throw CommandError(.problem, "The audit is empty: all its rows were removed.") }
         let checkpoint = AuditCheckpoint(row)
         if output.json {
             return Console.json([

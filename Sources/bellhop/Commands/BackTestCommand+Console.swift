@@ -42,11 +42,7 @@ extension BackTestCommand {
         }
         let json = try outcome.get()
         guard let report = BackTestReport(json: json) else { throw ConsoleClient.notUnderstood }
-        if output.json {
-            Console.json(json)
-        } else {
-            BackTestPage(report, zone: link.zone, rules: names).print()
-        }
+        if output.json { Console.json(json) } else { BackTestPage(report, zone: link.zone, rules: names).print() }
         // The page shows all rules and few deliveries, so only the limit of rules matters to it.
         if json["cut"] == true, output.json || report.tally.rules.count >= BackTestReport.maxSent {
             Console.note(

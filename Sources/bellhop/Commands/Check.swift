@@ -77,8 +77,6 @@ struct Check: DataCommand {
             let places = (paths.isEmpty ? rulePaths : paths).map { "`\($0.visible)`" }.joined(separator: ", ")
             return Console.data("No rules were found in \(places): nothing will be done.")
         }
-        Console.data(
-            "\(counted(rules.count, "rule")) in \(counted(loaded.found.rules.count, "file")): fine."
-        )
+        Console.data("\(counted(rules.count, "rule")) in \(counted(loaded.found.rules.count, "file")): fine.")
     }
 }

@@ -23,11 +23,7 @@ struct Doctor: DataCommand {
     func run() async throws {
         let configuration = try await config.load()
         let examination = try await examine(configuration)
-        if output.json {
-            Console.json(examination.json)
-        } else {
-            Self.print(examination)
-        }
+        if output.json { Console.json(examination.json) } else { Self.print(examination) }
         if let code = examination.outcome.exit { throw ExitCode(code.rawValue) }
     }
 
@@ -198,9 +194,7 @@ extension Examination {
 
 extension Finding {
     fileprivate var json: JSON {
-        var members: JSON.Object = [
-            "subject": .string(subject), "verdict": .string(state.rawValue), "text": .string(text),
-        ]
+        var members: JSON.Object = ["subject": .string(subject), "verdict": .string(state.rawValue), "text": .string(text)]
         members["remedy"] = remedy.map(JSON.string)
         members["reason"] = reason.map { .string($0.rawValue) }
         return .object(members)

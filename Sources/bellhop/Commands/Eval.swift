@@ -118,8 +118,7 @@ struct Eval: DataCommand {
             case (":event", 2): try await session.look(atEvent: words[1])
             case (":task", 2): try await session.look(atTask: words[1])
             case (":help", 1): Console.note(Self.help)
-            default:
-                throw CommandError(.usage, "There is no command `\(line.singleLine)`; `:help` lists the commands.")
+            default: throw CommandError(.usage, "There is no command `\(line.singleLine)`; `:help` lists the commands.")
             }
             return nil
         } catch {

@@ -216,13 +216,10 @@ extension Explain {
         try checkRule(among: reaches.map(\.name), found?.facts)
         guard let (facts, areOfTask) = found,
             let event = facts.events.first(where: { $0.event.id.text == subject }) ?? facts.events.first
-        else {
-            return try await explainAbsence(link, reaches.first { $0.name == rule }, hasRules: true)
-        }
+        else { return try await explainAbsence(link, reaches.first { $0.name == rule }, hasRules: true) }
         if tree { return printTree(facts, link) }
         let about = areOfTask ? ("task", subject) : ("event", event.event.id.text)
-        let json = try await console.get(
-            "explanations", [about, ("limit", "\(limit)")] + (rule.map { [("rule", $0)] } ?? []))
+        let json = try await console.get("explanations", [about, ("limit", "\(limit)")] + (rule.map { [("rule", $0)] } ?? []))
         guard let explanation = Explanation(json: json), let hasRules = json["rules_loaded"]?.asBool else {
             throw ConsoleClient.notUnderstood
         }

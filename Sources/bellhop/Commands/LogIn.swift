@@ -73,8 +73,7 @@ struct LogIn: AsyncParsableCommand {
             before = try keychain.login(connection)
             try keychain.setLogin(
                 connection,
-                to: Keychain.Login(
-                    username: user, password: password, nonce: nonce, place: place, choices: choices.open))
+                to: Keychain.Login(username: user, password: password, nonce: nonce, place: place, choices: choices.open))
             try keychain.setTokens(connection, to: nil)
         } catch {
             throw CommandError(error)

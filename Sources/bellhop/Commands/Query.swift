@@ -6,9 +6,7 @@ import BellhopCore
 struct Query: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "query", abstract: "Show a source's request, the number of its items, and the first of them.",
-        discussion:
-            "Sends the source's request once. It stores nothing except a refused login, and runs no rules."
-    )
+        discussion: "Sends the source's request once. It stores nothing except a refused login, and runs no rules.")
 
     @OptionGroup var config: ConfigOptions
     @OptionGroup var output: OutputOptions
@@ -104,8 +102,7 @@ struct Query: DataCommand {
         if sample.rows.isEmpty { return }
         Console.data("")
         let texts: Set<String> = ["title", "short_description"]
-        var table = Table(
-            columns.enumerated().map { Table.Column($1.uppercased(), rank: $0, isText: texts.contains($1)) })
+        var table = Table(columns.enumerated().map { Table.Column($1.uppercased(), rank: $0, isText: texts.contains($1)) })
         for row in sample.rows { table.add(columns.map { row[$0].words(in: zone) }) }
         table.print()
     }

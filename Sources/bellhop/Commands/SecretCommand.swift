@@ -81,9 +81,7 @@ struct SecretCommand: AsyncParsableCommand {
             let keychain = try config.projectKeychain()
             let names = try CommandError.converting { () throws(SecretError) in try keychain.secretNames() }
             let all = (names.own.map { ($0, false) } + names.shared.map { ($0, true) }).sorted { $0.0 < $1.0 }
-            if output.json {
-                return Console.json(.array(all.map { ["name": .string($0.0), "shared": .bool($0.1)] }))
-            }
+            if output.json { return Console.json(.array(all.map { ["name": .string($0.0), "shared": .bool($0.1)] })) }
             for (name, isShared) in all { Console.data(isShared ? "\(name)  (shared)" : name) }
         }
     }

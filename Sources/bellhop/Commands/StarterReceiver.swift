@@ -23,8 +23,7 @@ struct StarterReceiver {
     var lines: [String] {
         let settings = settings.map { setting in (Self.line(setting), Self.sentence(setting)) }
         let width = max(30, (settings.map(\.0.count).max() ?? 0) + 2)
-        return ["kind: \(manifest.kind)"]
-            + settings.map { line, comment in line.padded(to: width) + "# " + comment }
+        return ["kind: \(manifest.kind)"] + settings.map { line, comment in line.padded(to: width) + "# " + comment }
     }
 
     /// The remaining steps for the user: the settings to write, and the commands that store the secrets.

@@ -48,9 +48,7 @@ struct Test: DataCommand {
             results = try RuleTests.run(found.tests, context: workspace.context, coverage: record) {
                 RuleFinder.read($0)
             }
-            if let record {
-                try RuleTests.addUntested(found.rules, to: record, context: workspace.context)
-            }
+            if let record { try RuleTests.addUntested(found.rules, to: record, context: workspace.context) }
         } catch {
             throw CommandError(error)
         }

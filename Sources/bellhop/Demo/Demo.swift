@@ -102,8 +102,7 @@ struct Demo: AsyncParsableCommand {
             with: [scenario],
             servers: { view in
                 token == nil ? [] : [ConsoleServer(view, logger: quiet) { listening in port.withLock { $0 = listening } }]
-            },
-            signals: [.sigterm, .sigint])
+            }, signals: [.sigterm, .sigint])
         return scenario.isOver
     }
 }

@@ -21,8 +21,7 @@ struct SimulateStory: Sendable {
 
     private func text(_ event: ScenarioEvent) -> String {
         switch event {
-        case .opened(let task):
-            "a new \(task.table) for \(task.assignedTo ?? "nobody yet"): \(task.title)"
+        case .opened(let task): "a new \(task.table) for \(task.assignedTo ?? "nobody yet"): \(task.title)"
         case .changed(let task, let values, let author):
             "\(author) sets \(values.sorted { $0.key < $1.key }.map { "\($0.key) to \($0.value)" }.joined(separator: ", ")) on \(name(task))"
         case .assigned(let task, let user, let author): "\(author) gives \(name(task)) to \(user ?? "nobody")"

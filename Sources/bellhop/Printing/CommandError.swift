@@ -123,11 +123,7 @@ struct CommandError: Error {
 
     /// Prints it on standard error, and for programs as data.
     func print(isForPrograms: Bool = false) {
-        if isForPrograms {
-            printData()
-        } else if let diagnostics {
-            diagnostics.print()
-        }
+        if isForPrograms { printData() } else if let diagnostics { diagnostics.print() }
         if let message { Console.sentence(Paint.red("error:", if: Console.noteHasColour) + " " + message.visible) }
     }
 }

@@ -38,8 +38,7 @@ struct PlanPage {
     }
 
     private func lines(_ names: Plan.Names) -> [(String, String)] {
-        names.added.map { ("+", name($0)) } + names.removed.map { ("-", name($0)) }
-            + names.changed.map { ("~", name($0)) }
+        names.added.map { ("+", name($0)) } + names.removed.map { ("-", name($0)) } + names.changed.map { ("~", name($0)) }
     }
 
     private func name(_ name: String) -> String { isMarkdown ? "`\(name.visible)`" : name.visible }

@@ -48,9 +48,7 @@ final class Story: Sendable {
                 "baseline", .blue,
                 "\(source): \(tasks) existing task\(tasks == 1 ? "" : "s") recorded; no events for \(tasks == 1 ? "it" : "them")")
         case .event(let event):
-            say(
-                "event", .cyan, "\(event.type.name)  \(event.source): \(Events.summary(event, in: zone))",
-                id: event.shortID)
+            say("event", .cyan, "\(event.type.name)  \(event.source): \(Events.summary(event, in: zone))", id: event.shortID)
         case .eventDropped(let event):
             say("dead", .red, "\(event.type.name)  \(event.source): \(signal.message)", id: event.shortID)
         case .delivered(let delivery, let receipt, _, _):

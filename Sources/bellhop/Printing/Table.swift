@@ -65,8 +65,7 @@ struct Table {
         if let width {
             for column in shown where columns[column].isText { widths[column] = min(widths[column], Self.maxText) }
             while let excess = excess(shown, widths, over: width),
-                let least = shown.max(by: { columns[$0].rank < columns[$1].rank }),
-                columns[least].rank > 0
+                let least = shown.max(by: { columns[$0].rank < columns[$1].rank }), columns[least].rank > 0
             {
                 if let text = shown.last(where: { columns[$0].isText }), widths[text] - excess >= Self.minText {
                     widths[text] -= excess

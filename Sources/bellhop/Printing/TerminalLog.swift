@@ -48,8 +48,7 @@ struct TerminalLog: LogHandler {
     /// Puts the subject first.
     private static let first = [
         "signal", "source", "connection", "type", "task", "title", "author", "text", "changes", "rule", "step", "action",
-        "receiver",
-        "place", "code", "problem", "error",
+        "receiver", "place", "code", "problem", "error",
     ]
 
     private static func order(_ a: String, _ b: String) -> Bool {

@@ -30,8 +30,7 @@ struct TopLook {
         case .sources:
             [
                 .init("SOURCE"), .init("STATE"), .init("EVENTS/MIN", rank: 1), .init("TASKS", rank: 2),
-                .init("LAST POLL", rank: 3),
-                .init("LAST CHANGE", rank: 4),
+                .init("LAST POLL", rank: 3), .init("LAST CHANGE", rank: 4),
             ]
         case .rules:
             [
@@ -45,8 +44,7 @@ struct TopLook {
             ]
         case .deliveries: DeliveryList.columns
         case .waiting: [.init("DUE"), .init("RULE"), .init("PART", rank: 2), .init("ABOUT", rank: 1)]
-        case .events:
-            [.init("TIME"), .init("TYPE"), .init("SOURCE", rank: 1), .init("WHAT", rank: 2, isText: true)]
+        case .events: [.init("TIME"), .init("TYPE"), .init("SOURCE", rank: 1), .init("WHAT", rank: 2, isText: true)]
         }
     }
 

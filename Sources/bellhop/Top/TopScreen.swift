@@ -83,8 +83,7 @@ struct TopScreen {
         view.show(
             TopLook(
                 status: status, deliveries: deliveries, events: feed.newest, seen: feed.seen,
-                connections: link.connections.keys.sorted(), zone: link.zone),
-            at: .now - began)
+                connections: link.connections.keys.sorted(), zone: link.zone), at: .now - began)
     }
 
     private mutating func perform(_ act: TopView.Act) async {

@@ -106,9 +106,7 @@ struct DeliveryDecision: ParsableArguments {
         var count = 0
         _ = try await link.answer(
             .deliveries(filter.query(at: SystemClock().now, states: [.available, .waiting, .quiet], limit: .max))
-        ) {
-            _ in count += 1
-        }
+        ) { _ in count += 1 }
         if count == 0 { return }
         let advice = command == .drop ? ": `--state available --state waiting` selects \(count == 1 ? "it" : "them")." : "."
         Console.note("No delivery is dead or held; \(count) \(count == 1 ? "is" : "are") not finished yet" + advice)
