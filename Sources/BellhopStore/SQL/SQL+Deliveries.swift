@@ -25,9 +25,7 @@ extension SQL {
         static let isAvailable = "state = 'available' AND state <> 'done'"
 
         /// The first receiver with a waiting delivery, due or not.
-        static let firstReceiver = """
-            SELECT min(receiver) FROM delivery WHERE \(isAvailable) AND head = 1
-            """
+        static let firstReceiver = "SELECT min(receiver) FROM delivery WHERE \(isAvailable) AND head = 1"
 
         /// The next receiver with a waiting delivery. One step for each receiver takes little work even if many deliveries wait.
         static let nextReceiver = """
@@ -119,15 +117,11 @@ extension SQL {
             ON CONFLICT (receiver, conversation) DO UPDATE SET first_message = :first_message, used = :at
             """
 
-        static let endConversation = """
-            DELETE FROM conversation WHERE receiver = :receiver AND conversation = :conversation
-            """
+        static let endConversation = "DELETE FROM conversation WHERE receiver = :receiver AND conversation = :conversation"
 
         private static let attempt = "id, lease, name, lane, action, subject, attempts"
 
-        static let running = """
-            SELECT \(attempt) FROM delivery WHERE \(isNamed) AND state = 'running'
-            """
+        static let running = "SELECT \(attempt) FROM delivery WHERE \(isNamed) AND state = 'running'"
 
         static let runningAt = """
             SELECT \(attempt), receiver, rule, step, occasion FROM delivery WHERE id = :id AND state = 'running'
@@ -180,9 +174,7 @@ extension SQL {
                 WHERE until IS NOT NULL AND (until <= :since OR cause = 'person')
             """
 
-        static let resumeReceiver = """
-            UPDATE stop SET since = :now, until = :now WHERE receiver = :receiver AND until IS NULL
-            """
+        static let resumeReceiver = "UPDATE stop SET since = :now, until = :now WHERE receiver = :receiver AND until IS NULL"
 
         /// Stores a resumption even if no pause is stored: a pause may be stored a moment later.
         static let resumption = """

@@ -118,9 +118,7 @@ extension SQL {
         static let unroutedCount = "SELECT count(*) FROM unrouted"
 
         /// Newest first; the caller reverses them.
-        static let events = """
-            \(eventRows) WHERE sequence <= \(through) AND \(eventFilter) ORDER BY sequence DESC LIMIT :limit
-            """
+        static let events = "\(eventRows) WHERE sequence <= \(through) AND \(eventFilter) ORDER BY sequence DESC LIMIT :limit"
 
         /// Oldest first: a page of the events after a place.
         static let eventsAfter = """
@@ -151,9 +149,7 @@ extension SQL {
                 ORDER BY sequence DESC LIMIT :limit)
             """
 
-        static let digest = """
-            \(eventRows) WHERE \(digestFilter) ORDER BY sequence DESC LIMIT :limit
-            """
+        static let digest = "\(eventRows) WHERE \(digestFilter) ORDER BY sequence DESC LIMIT :limit"
 
         static let digestCount = "SELECT count(*) FROM event WHERE \(digestFilter)"
 
@@ -193,9 +189,7 @@ extension SQL {
             """
 
         /// Newest first; the caller reverses them.
-        static let deliveries = """
-            \(deliveryRows) WHERE id <= \(through) AND \(deliveryFilter) ORDER BY id DESC LIMIT :limit
-            """
+        static let deliveries = "\(deliveryRows) WHERE id <= \(through) AND \(deliveryFilter) ORDER BY id DESC LIMIT :limit"
 
         /// Oldest first: a page of the deliveries after a place.
         static let deliveriesAfter = """

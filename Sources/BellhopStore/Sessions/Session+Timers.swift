@@ -142,9 +142,7 @@ extension SQL {
             LIMIT :limit
             """
 
-        static let find = """
-            SELECT rule, kind, key, due, payload FROM timer WHERE \(isNamed)
-            """
+        static let find = "SELECT rule, kind, key, due, payload FROM timer WHERE \(isNamed)"
 
         /// Adds a timer; `cancel` runs first, so that a timer that is set again gets a new id. A removed rule gets no timer.
         static let insert = """
