@@ -211,8 +211,6 @@ struct ServerSentEvents: Sendable {
     /// The fields of the current event.
     private var (id, type, data): (String?, String, [Substring]) = (nil, "", [])
 
-    private mutating func endEvent() { (id, type, data) = (nil, "", []) }
-
     /// Reads a line. Returns the event that it ends, if any.
     mutating func read(_ line: String) -> Message? {
         let line = line.hasSuffix("\r") ? line.dropLast() : line[...]
@@ -228,7 +226,7 @@ struct ServerSentEvents: Sendable {
             }
             return nil
         }
-        defer { endEvent() }
+        defer { (id, type, data) = (nil, "", []) }
         if let id { lastID = id }
         return data.isEmpty ? nil : Message(type: type, data: data.joined(separator: "\n"), id: lastID)
     }

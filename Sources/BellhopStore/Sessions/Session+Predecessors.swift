@@ -62,15 +62,11 @@ extension Session {
     /// Finds new heads for the lanes in which a delivery waits.
     func reorder(barredAmong deliveries: [Delivery]) throws {
         for lane in Set(deliveries.map(\.lane)) {
-            if try isBarred(lane) { try reorder(lane) }
+            if try exists(SQL.Predecessors.laneBars, (":lane", lane)) { try reorder(lane) }
         }
     }
 
     // Parts.
-
-    private func isBarred(_ lane: String) throws -> Bool {
-        return try exists(SQL.Predecessors.laneBars, (":lane", lane))
-    }
 
     private func followers(of id: Int64) throws -> [Follower] {
         try rows(SQL.Predecessors.followers, (":id", id)) { row in

@@ -42,11 +42,14 @@ extension Session {
         case .rest:
             // A forgotten task counts its changes from the start again, so its new events must not collide with old ones.
             let limit = now - max(retention.forgotten, retention.events)
-            let forgotten = try forget(before: limit, keeping: scopes) + forgetConversations(before: limit)
-            return (
-                try forgotten + expire(at: now) + forgetNotes() + forgetStops(at: now)
-                    + forgetSilences(before: now - retention.deliveries), nil
-            )
+            var removed = try forget(before: limit, keeping: scopes)
+            removed += try run(SQL.Pruning.removeConversations, (":before", limit))
+            removed += try run(SQL.Pruning.removeState, (":now", now))
+            removed += try forgetNotes()
+            // Stops that ended this long ago no longer affect the receiver.
+            removed += try run(SQL.Pruning.removeStops, (":now", now), (":since", now - ReceiverPace.memory))
+            removed += try run(SQL.Silences.prune, (":before", now - retention.deliveries))
+            return (removed, nil)
         }
     }
 
@@ -86,15 +89,6 @@ extension Session {
         return count
     }
 
-    private func forgetConversations(before limit: Timestamp) throws -> Int {
-        try run(SQL.Pruning.removeConversations, (":before", limit))
-    }
-
-    /// Deletes stops that ended so long ago that they no longer affect the receiver.
-    private func forgetStops(at now: Timestamp) throws -> Int {
-        return try run(SQL.Pruning.removeStops, (":now", now), (":since", now - ReceiverPace.memory))
-    }
-
     /// Deletes the notes about deleted deliveries.
     private func forgetNotes() throws -> Int {
         // The end of the texts with this prefix: `0` follows `/`.
@@ -110,8 +104,6 @@ extension Session {
         }
         return count
     }
-
-    private func expire(at now: Timestamp) throws -> Int { try run(SQL.Pruning.removeState, (":now", now)) }
 }
 
 extension SQL {

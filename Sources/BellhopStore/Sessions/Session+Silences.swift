@@ -52,8 +52,6 @@ extension Session {
         }
     }
 
-    func forgetSilences(before limit: Timestamp) throws -> Int { try run(SQL.Silences.prune, (":before", limit)) }
-
     // Parts.
 
     private func insert(_ silence: Silence) throws -> Bool {

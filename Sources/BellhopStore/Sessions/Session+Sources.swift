@@ -115,7 +115,7 @@ extension Session {
 
     private func setPresent(_ tasks: [PollCommit.PresentTask], in scope: Int64) throws {
         guard !tasks.isEmpty else { return }
-        let mayReturn = try hasDeparted(scope)
+        let mayReturn = try exists(SQL.Sources.hasDeparted, (":scope", scope))
         var set = try prepare(SQL.Sources.setTask)
         var clear = try prepare(SQL.Sources.removeDeparted)
         for task in tasks {
@@ -150,10 +150,6 @@ extension Session {
             try set.bind(":snapshot", text: SnapshotText(task.snapshot).bytes)
             try set.run()
         }
-    }
-
-    private func hasDeparted(_ scope: Int64) throws -> Bool {
-        return try exists(SQL.Sources.hasDeparted, (":scope", scope))
     }
 
     private func snapshot(_ row: borrowing Prepared, _ column: Int32) throws -> Snapshot {

@@ -38,7 +38,10 @@ struct DeliveryEditor: AsyncParsableCommand {
                 return Console.sentence("Stored. `bellhop deliveries retry \(short)` sends it.")
             }
             for problem in problems { Console.note(problem.asString ?? "") }
-            guard Console.isInteractive, !Console.ask("Edit again? [Y/n] ").isNo else {
+            // The end of the input counts as no.
+            guard Console.isInteractive, let reply = Console.ask("Edit again? [Y/n] "),
+                !["n", "no"].contains(reply.lowercased())
+            else {
                 throw CommandError(.badConfiguration, "Nothing was changed.")
             }
         }
@@ -55,9 +58,4 @@ struct DeliveryEditor: AsyncParsableCommand {
         lines.append("Save the file to store your changes; close it without a change to keep the delivery.")
         return lines.map { "# \($0)\n" }.joined()
     }
-}
-
-extension String? {
-    /// Whether a question was answered with no; the end of the input counts.
-    fileprivate var isNo: Bool { self == nil || ["n", "no"].contains((self ?? "").lowercased()) }
 }
