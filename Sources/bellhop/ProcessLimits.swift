@@ -1,6 +1,5 @@
 import Glibc
 
-/// The limits of this process.
 enum ProcessLimits {
     /// Disables core dumps, which would contain passwords and tokens, and keeps this user's other programs from reading our memory.
     static func forbidCoreDumps() {

@@ -177,7 +177,6 @@ private struct SimultaneousServices: Service {
     }
 }
 
-/// The version of this Bellhop.
 public enum BellhopVersion {
     public static let text = "0.1.0"
 }

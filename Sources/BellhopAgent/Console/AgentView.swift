@@ -11,7 +11,6 @@ public struct AgentView: Sendable {
     public let configuration: ConsoleConfiguration
     /// The zone of bellhop.yaml, for a browser that names none.
     public let zone: TimeZoneTable
-    /// The names and kinds of the connections.
     public let connections: [(name: String, kind: String)]
     /// The rate of requests to each connection, from bellhop.yaml or its kind, such as `20/s`.
     public let rates: [String: String]

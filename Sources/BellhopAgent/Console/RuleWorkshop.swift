@@ -229,7 +229,6 @@ public enum WorkshopError: Error, Sendable, Hashable {
     case store(StoreError)
 }
 
-/// A request for a back-test.
 public struct BackTestRequest: Sendable, Hashable {
     /// Which rules `files` replace, and which rules count.
     public enum Scope: String, Sendable, CaseIterable {

@@ -126,7 +126,6 @@ extension StoreStatus.SourceStatus {
     private static let longPoll = Duration.seconds(5)
 }
 
-/// The state of a source.
 public enum SourceState: String, Sendable, Hashable, CaseIterable {
     /// It has not been polled yet.
     case new

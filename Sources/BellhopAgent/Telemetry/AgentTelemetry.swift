@@ -43,7 +43,6 @@ public final class AgentTelemetry: Sendable {
         return registry.snapshot(with: reading.samples + ProcessFacts.now.samples)
     }
 
-    /// All metrics as text.
     public func text(_ format: MetricsFormat) async -> String { await metrics().text(format) }
 
     private func reading() async -> AgentReading {

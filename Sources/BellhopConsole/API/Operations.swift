@@ -3,7 +3,6 @@ import BellhopCore
 import BellhopEngine
 import BellhopRules
 
-/// All operations of the API.
 enum Operations {
     static let all: [Operation] = reading + trials + acting + workbench + backTests
 

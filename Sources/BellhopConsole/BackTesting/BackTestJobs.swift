@@ -8,7 +8,6 @@ import Synchronization
 ///
 /// A class with a mutex, because requests come on several threads.
 final class BackTestJobs: Sendable {
-    /// One back-test.
     struct Job: Sendable {
         enum State: String, Sendable, CaseIterable { case waiting, running, done, failed, ended }
 

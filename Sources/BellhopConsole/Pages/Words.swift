@@ -1,4 +1,3 @@
-/// The language of a page.
 enum Language: String, Sendable, CaseIterable {
     case english = "en"
     case german = "de"

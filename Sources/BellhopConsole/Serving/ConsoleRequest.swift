@@ -1,6 +1,5 @@
 import BellhopCore
 
-/// One request to the console.
 struct ConsoleRequest: Sendable {
     var method: String
     /// The parts of the path, decoded.
@@ -48,7 +47,6 @@ struct ConsoleRequest: Sendable {
         return PercentEncoding.pairs(Substring(decoding: body, as: UTF8.self))
     }
 
-    /// The value of a form's field.
     func field(_ name: String) -> String? { form.first { $0.name == name }?.value }
 
     /// The text in a form's field. Browsers send line ends as CRLF.

@@ -34,7 +34,6 @@ struct Problem: Error, Sendable, Hashable {
         "There is no \(kind) `\(name)`" + (Suggestion.didYouMean(name, among: known).map { ": \($0)" } ?? ".")
     }
 
-    /// From an inquiry's error.
     init(_ error: InquiryError) {
         switch error.storeKind {
         case .busy, .full: self.init(503, error.message, retryAfter: 5)

@@ -1,7 +1,6 @@
 import BellhopCore
 
 extension Session {
-    /// One step of pruning.
     enum PruningStep: Sendable {
         case events(after: Int64)
         case deliveries(after: Int64)

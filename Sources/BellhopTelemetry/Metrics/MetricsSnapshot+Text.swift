@@ -108,7 +108,6 @@ private struct MetricsWriter {
     }
 }
 
-/// A text format for metrics.
 public enum MetricsFormat: Sendable, Hashable, CaseIterable {
     /// Prometheus's text format, version 0.0.4.
     case prometheus

@@ -51,7 +51,6 @@ struct TopView {
 
     mutating func say(_ message: String?) { self.message = message }
 
-    /// The rows of the tab.
     var rows: [TopLook.Row] { look?.rows(of: tab, rates) ?? [] }
 
     /// The index of the selected row; nil without rows.
