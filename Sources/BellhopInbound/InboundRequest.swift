@@ -3,11 +3,6 @@ public struct InboundRequest: Sendable {
     public var headers: [(name: String, value: String)]
     public var body: [UInt8]
 
-    public init(headers: [(name: String, value: String)], body: [UInt8]) {
-        self.headers = headers
-        self.body = body
-    }
-
     /// The value of a header field; names compare without regard to case. Nil if the field is missing or repeated: with
     /// several values, another program might use a different one.
     func value(_ name: String) -> String? {

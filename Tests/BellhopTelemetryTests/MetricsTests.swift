@@ -33,7 +33,7 @@ import Testing
             Self.took.timer(text, in: registry).record(duration: .milliseconds(place))
         }
         let shown = distinct.enumerated().map { MetricsSnapshot.Sample(Self.held, $1, value: Double($0) / 3) }
-        let families = try ExpositionReader(registry.text(format, with: shown), format).families
+        let families = try ExpositionReader(registry.snapshot(with: shown).text(format), format).families
         let isOpen = format == .openMetrics
         let asked = try #require(families[isOpen ? "test_asked" : "test_asked_total"])
         let held = try #require(families["test_held_bytes"])
@@ -56,7 +56,7 @@ import Testing
         for format in MetricsFormat.allCases {
             let registry = MetricsRegistry([], clock: TestClock())
             let shown = numbers.enumerated().map { MetricsSnapshot.Sample(Self.held, String($0), value: $1) }
-            let held = try ExpositionReader(registry.text(format, with: shown), format).families["test_held_bytes"]
+            let held = try ExpositionReader(registry.snapshot(with: shown).text(format), format).families["test_held_bytes"]
             for (place, number) in numbers.enumerated() {
                 #expect(held?.samples.first { $0.labels["who"] == String(place) }?.value == number)
             }
@@ -74,7 +74,7 @@ import Testing
         TraceContext.$current.withValue(context) { Self.took.timer("a", in: registry).record(duration: .milliseconds(500)) }
         Self.took.timer("a", in: registry).record(duration: .seconds(7))
         #expect(
-            registry.text(.openMetrics) == """
+            registry.snapshot().text(.openMetrics) == """
                 # HELP test_took_seconds Took.
                 # TYPE test_took_seconds histogram
                 # UNIT test_took_seconds seconds
@@ -86,7 +86,7 @@ import Testing
                 # EOF
 
                 """)
-        #expect(!registry.text(.prometheus).contains("trace_id"))
+        #expect(!registry.snapshot().text(.prometheus).contains("trace_id"))
     }
 
     @Test func `names beyond the limit are counted as other`() async throws {
@@ -96,7 +96,7 @@ import Testing
             Self.asked.counter("name 0", "unheard of", in: registry).increment()
         }
         let shown = (0..<100).map { MetricsSnapshot.Sample(Self.held, "name \($0)", value: 1) }
-        let families = try ExpositionReader(registry.text(.openMetrics, with: shown), .openMetrics).families
+        let families = try ExpositionReader(registry.snapshot(with: shown).text(.openMetrics), .openMetrics).families
         for name in ["test_asked", "test_held_bytes"] {
             let samples = families[name]?.samples ?? []
             #expect(samples.count <= 23, "\(name)")
@@ -113,7 +113,8 @@ import Testing
         let registry = MetricsRegistry([Self.asked], most: 20, clock: TestClock())
         for number in 0..<100 { registry.addZeros(of: Self.asked, for: "name \(number)") }
         Self.asked.counter("name 99", "well", in: registry).increment()
-        let samples = try ExpositionReader(registry.text(.openMetrics), .openMetrics).families["test_asked"]?.samples ?? []
+        let samples =
+            try ExpositionReader(registry.snapshot().text(.openMetrics), .openMetrics).families["test_asked"]?.samples ?? []
         #expect(samples.contains { $0.labels["who"] == "name 0" && $0.value == 0 })
         #expect(samples.contains { $0.labels["who"] == "name 99" && $0.value == 1 })
     }
@@ -130,7 +131,7 @@ import Testing
                 }
             }
         }
-        let families = try ExpositionReader(registry.text(.prometheus), .prometheus).families
+        let families = try ExpositionReader(registry.snapshot().text(.prometheus), .prometheus).families
         let samples = families["test_asked_total"]?.samples ?? []
         #expect(samples.count == 50 && samples.allSatisfy { $0.value == 320 })
         let took = families["test_took_seconds"]?.samples ?? []
@@ -147,7 +148,7 @@ import Testing
         Counter(label: "test_asked_total", dimensions: [("how", "well"), ("who", "a")], factory: registry).increment(by: 2)
         Counter(label: "test_asked_total", dimensions: [("how", "well"), ("who", "a")], factory: registry).increment(by: -1)
         #expect(
-            registry.text(.prometheus) == """
+            registry.snapshot().text(.prometheus) == """
                 # HELP test_asked_total Asked.
                 # TYPE test_asked_total counter
                 test_asked_total{who="a",how="well"} 2
@@ -191,7 +192,7 @@ import Testing
     @Test(arguments: MetricsFormat.allCases)
     func `a new registry shows the zeros of all counters whose labels are known`(_ format: MetricsFormat) async throws {
         let registry = MetricsRegistry(clock: TestClock())
-        let families = try ExpositionReader(registry.text(format), format).families
+        let families = try ExpositionReader(registry.snapshot().text(format), format).families
         let breaker = families[format == .openMetrics ? "bellhop_breaker" : "bellhop_breaker_total"]
         #expect(breaker?.samples.map(\.value) == [0, 0, 0])
         #expect(families["bellhop_route_seconds"]?.samples.isEmpty == false)

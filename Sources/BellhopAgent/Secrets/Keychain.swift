@@ -11,11 +11,6 @@ public struct Keychain: Sendable {
         public var id: String
         /// The bellhop.yaml that names it, to detect copies.
         public var file: String
-
-        public init(id: String, file: String) {
-            self.id = id
-            self.file = file
-        }
     }
 
     /// A login as it was typed.

@@ -40,11 +40,6 @@ public final class MetricsRegistry: MetricsFactory {
         return MetricsSnapshot(started: started, at: clock.now, families: counted + observed)
     }
 
-    /// All metrics as text.
-    public func text(_ format: MetricsFormat, with observed: [MetricsSnapshot.Sample] = []) -> String {
-        snapshot(with: observed).text(format)
-    }
-
     // MARK: For swift-metrics
 
     public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {

@@ -78,11 +78,5 @@ public struct MetricsSnapshot: Sendable, Hashable {
         public var sum: Double
         /// The latest value of each bucket that belongs to a trace.
         public var exemplars: [Int: Exemplar]
-
-        public init(counts: [Int64], sum: Double, exemplars: [Int: Exemplar] = [:]) {
-            self.counts = counts
-            self.sum = sum
-            self.exemplars = exemplars
-        }
     }
 }
