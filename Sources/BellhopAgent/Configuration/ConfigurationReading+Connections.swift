@@ -9,10 +9,9 @@ extension ConfigurationReading {
         let allSettings = ConfigurationManifest.connection + manifests.flatMap(\.settings)
         let found = entries(node, key: "connections", settings: allSettings).compactMap {
             name, node -> (entry: Configuration.ConnectionEntry, node: Node)? in
-            guard
-                let manifest = manifest(
-                    of: node, subject: "connection `\(name)`", kinds: manifests.map(\.kind))
-            else { return nil }
+            guard let manifest = manifest(of: node, subject: "connection `\(name)`", kinds: manifests.map(\.kind)) else {
+                return nil
+            }
             let declared = ConfigurationManifest.connection + manifests[manifest].settings
             var settings = reader.settings(node, as: declared, of: "connection `\(name)`")
             settings.secrets = secrets
@@ -36,8 +35,7 @@ extension ConfigurationReading {
         if other == entry.name {
             reader.report(
                 code: "wrong-connection", "`on_paused` names `\(other)` itself, which sends nothing while it is paused",
-                at: place,
-                help: help ?? "add another connection that takes messages, and name that one")
+                at: place, help: help ?? "add another connection that takes messages, and name that one")
         } else if let found = all.first(where: { $0.name == other }) {
             if candidates.contains(where: { $0.name == other }) { return }
             reader.report(

@@ -21,8 +21,7 @@ extension ConfigurationReading {
             }
             let manifest = manifests[index]
             let errors = reader.diagnostics.errorCount
-            var settings = reader.settings(
-                node, as: ConfigurationManifest.source + manifest.settings, of: "source `\(name)`")
+            var settings = reader.settings(node, as: ConfigurationManifest.source + manifest.settings, of: "source `\(name)`")
             settings.secrets = secrets
             for complaint in Catalogue.complaints(about: settings, ofSource: manifest.kind) {
                 reader.report(complaint, in: node, settings)
@@ -34,8 +33,7 @@ extension ConfigurationReading {
             return Configuration.SourceEntry(
                 name: name, kind: manifest.kind, connection: connection, settings: settings,
                 plan: PollPlan(
-                    cadence: cadence(settings, node),
-                    spacing: settings.record("push")?.duration("spacing") ?? .seconds(5),
+                    cadence: cadence(settings, node), spacing: settings.record("push")?.duration("spacing") ?? .seconds(5),
                     refresh: RefreshPolicy(interval: settings.duration("refresh")),
                     emitsInitial: settings.text("initial") == "emit",
                     storms: StormGuard(mayHold: settings.text("storm") != "off")))

@@ -5,8 +5,7 @@ extension StoreError {
     /// Describes a failure for the user whose store is at `path`.
     init(_ error: any Error, path: String) {
         switch error {
-        case let error as StoreError:
-            self = error
+        case let error as StoreError: self = error
         case let error as DamagedValue where error.isNewer:
             self.init(.newer, "The store \(path) was written by a newer Bellhop (\(error.problem)): use that version.")
         case let error as DamagedValue:
@@ -14,18 +13,15 @@ extension StoreError {
                 .damaged,
                 "The store \(path) is damaged (\(error.problem)): stop the agent and restore a copy, or move the file away to start anew."
             )
-        case let error as SQLiteError:
-            self.init(error, path: path)
-        default:
-            self.init(.other, "The store \(path) failed: \(error).")
+        case let error as SQLiteError: self.init(error, path: path)
+        default: self.init(.other, "The store \(path) failed: \(error).")
         }
     }
 
     private init(_ error: SQLiteError, path: String) {
         let reason = error.message
         switch error.primaryCode {
-        case SQLITE_FULL:
-            self.init(fullDiskWith: path)
+        case SQLITE_FULL: self.init(fullDiskWith: path)
         case SQLITE_IOERR where StoreFile.isOnFullDisk(path):
             // SQLite does not find out why it failed to create a file that it maps into memory.
             self.init(fullDiskWith: path)
@@ -58,8 +54,7 @@ extension StoreError {
         case SQLITE_CANTOPEN, SQLITE_AUTH:
             self.init(
                 .cannotOpen, "The store \(path) cannot be opened (\(reason)): check that its folder is there and can be written.")
-        default:
-            self.init(.other, "The store \(path) failed: \(reason).")
+        default: self.init(.other, "The store \(path) failed: \(reason).")
         }
     }
 

@@ -257,8 +257,7 @@ struct StatusPage {
             table.add(
                 [
                     rule["rule"].words(in: zone), rule["off"] == true ? "off" : "-", "\(rule["runs"]?.asInt ?? 0)",
-                    "\(rule["errors"]?.asInt ?? 0)",
-                    rule["last_run"].words(in: zone), rule["next"].words(in: zone),
+                    "\(rule["errors"]?.asInt ?? 0)", rule["last_run"].words(in: zone), rule["next"].words(in: zone),
                 ], paints: Self.isFailing(rule) ? [3: .red] : [:])
         }
         return table.lines(width: width)
@@ -281,11 +280,7 @@ struct StatusPage {
         wrapped(rules.map { "\($0["rule"].words(in: zone)): \($0["error"].words(in: zone))" })
     }
 
-    func wrapped(_ lines: [String]) -> [String] {
-        broken(lines.map { $0.singleLine.withLocalTimes(in: zone) })
-    }
+    func wrapped(_ lines: [String]) -> [String] { broken(lines.map { $0.singleLine.withLocalTimes(in: zone) }) }
 
-    private func broken(_ lines: [String]) -> [String] {
-        lines.flatMap { $0.wrappedLines(to: width, indent: 2) }
-    }
+    private func broken(_ lines: [String]) -> [String] { lines.flatMap { $0.wrappedLines(to: width, indent: 2) } }
 }

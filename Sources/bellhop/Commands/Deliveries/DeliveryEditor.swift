@@ -41,9 +41,7 @@ struct DeliveryEditor: AsyncParsableCommand {
             // The end of the input counts as no.
             guard Console.isInteractive, let reply = Console.ask("Edit again? [Y/n] "),
                 !["n", "no"].contains(reply.lowercased())
-            else {
-                throw CommandError(.badConfiguration, "Nothing was changed.")
-            }
+            else { throw CommandError(.badConfiguration, "Nothing was changed.") }
         }
     }
 

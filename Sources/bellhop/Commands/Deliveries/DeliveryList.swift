@@ -43,9 +43,7 @@ struct DeliveryList: DataCommand {
     }
 
     /// The deliveries of a query for which the condition holds, oldest first.
-    private func each(
-        of query: DeliveryQuery, _ link: StoreLink, _ show: (JSON) -> Void
-    ) async throws {
+    private func each(of query: DeliveryQuery, _ link: StoreLink, _ show: (JSON) -> Void) async throws {
         if let found = try await filter.remoteMatches(query, link, lookingAtMost: SearchPage.maxSeen) {
             return report(found, show)
         }
@@ -81,8 +79,7 @@ struct DeliveryList: DataCommand {
             String((delivery["id"]?.asString ?? "").prefix(12)), state?.rawValue ?? "-", delivery["rule"].words(in: zone),
             (delivery["name"] ?? delivery["action"]).words(in: zone), delivery["receiver"].words(in: zone),
             delivery["task"]?["number"].words(in: zone) ?? "-", "\(attempts)", delivery["created"].minute(in: zone),
-            nextTry(delivery, state, attempts: attempts, in: zone),
-            what(delivery).withLocalTimes(in: zone),
+            nextTry(delivery, state, attempts: attempts, in: zone), what(delivery).withLocalTimes(in: zone),
         ]
         return (cells, state?.paint(attempts: attempts).map { [1: $0] } ?? [:], state?.needsPerson ?? false)
     }
