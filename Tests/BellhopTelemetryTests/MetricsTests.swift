@@ -106,7 +106,7 @@ import Testing
         #expect(families["test_asked"]?.samples.first { $0.labels == ["who": "name 0", "how": "other"] }?.value == 100)
         let long = MetricsRegistry([Self.asked], clock: TestClock())
         Self.asked.counter(String(repeating: "a", count: 1 << 20), "well", in: long).increment()
-        #expect(long.text(.prometheus).utf8.count < 1000)
+        #expect(long.snapshot().text(.prometheus).utf8.count < 1000)
     }
 
     @Test func `zero counts of expected names leave room for counted names`() async throws {
