@@ -14,14 +14,11 @@ struct Session {
     /// The cached statement with this text.
     func prepare(_ sql: String) throws -> Prepared { try Prepared(sql, in: self) }
 
-    /// Runs a statement without parameters that returns no rows.
-    func run(_ sql: String) throws { try run(sql) { _ in } }
-
     /// Runs a statement that returns no rows, with the values of its parameters; returns how many rows it changed.
     @discardableResult
-    func run<each Value: Bindable>(_ sql: String, _ values: repeat (StaticString, each Value)) throws -> Int {
+    func run(_ sql: String, _ values: (StaticString, any Bindable)...) throws -> Int {
         var statement = try prepare(sql)
-        for (name, value) in repeat each values { try value.bind(to: &statement, as: name) }
+        for (name, value) in values { try value.bind(to: &statement, as: name) }
         return try statement.run()
     }
 
@@ -36,20 +33,20 @@ struct Session {
     }
 
     /// Reads the rows of a query, except those for which `read` returns nil.
-    func rows<Row, each Value: Bindable>(
-        _ sql: String, _ values: repeat (StaticString, each Value), read: (borrowing Prepared) throws -> Row?
+    func rows<Row>(
+        _ sql: String, _ values: (StaticString, any Bindable)..., read: (borrowing Prepared) throws -> Row?
     ) throws -> [Row] {
         var statement = try prepare(sql)
-        for (name, value) in repeat each values { try value.bind(to: &statement, as: name) }
+        for (name, value) in values { try value.bind(to: &statement, as: name) }
         var rows: [Row] = []
         while try statement.next() { if let row = try read(statement) { rows.append(row) } }
         return rows
     }
 
     /// Whether a query has a row.
-    func exists<each Value: Bindable>(_ sql: String, _ values: repeat (StaticString, each Value)) throws -> Bool {
+    func exists(_ sql: String, _ values: (StaticString, any Bindable)...) throws -> Bool {
         var statement = try prepare(sql)
-        for (name, value) in repeat each values { try value.bind(to: &statement, as: name) }
+        for (name, value) in values { try value.bind(to: &statement, as: name) }
         return try statement.exists()
     }
 
