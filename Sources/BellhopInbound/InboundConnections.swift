@@ -97,7 +97,11 @@ package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHan
 
     private let timeouts: InboundServer.Timeouts
     private let connections: InboundConnections
-    private var deadline: Scheduled<Void>?
+    /// When the peer is too slow; nil while it waits for an answer.
+    private var deadline: NIODeadline?
+    /// Checks the deadline. It remains scheduled when the deadline moves on, because scheduling a check for each request takes
+    /// longer than reading one.
+    private var check: (time: NIODeadline, task: Scheduled<Void>)?
     /// Whether the head of a request has arrived, but not its end.
     private var isReceiving = false
     /// Whether the incomplete request was already answered.
@@ -128,6 +132,8 @@ package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHan
 
     private func leave(_ context: ChannelHandlerContext) {
         disarm()
+        check?.task.cancel()
+        check = nil
         connections.remove(context.channel)
     }
 
@@ -172,18 +178,25 @@ package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHan
         context.write(data, promise: sent)
     }
 
-    private func disarm() {
-        deadline?.cancel()
-        deadline = nil
-    }
+    private func disarm() { deadline = nil }
 
     private func arm(_ time: Duration, _ context: ChannelHandlerContext) {
-        deadline?.cancel()
+        let deadline = NIODeadline.now() + TimeAmount(time)
+        self.deadline = deadline
+        if let check, check.time <= deadline { return }
+        schedule(deadline, context)
+    }
+
+    private func schedule(_ time: NIODeadline, _ context: ChannelHandlerContext) {
+        check?.task.cancel()
         let own = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        deadline = context.eventLoop.scheduleTask(in: TimeAmount(time)) {
+        let task = context.eventLoop.scheduleTask(deadline: time) {
             let (handler, context) = own.value
-            handler.expire(context)
+            handler.check = nil
+            guard let deadline = handler.deadline else { return }
+            if deadline > .now() { handler.schedule(deadline, context) } else { handler.expire(context) }
         }
+        check = (time, task)
     }
 
     /// Answers 431 to header fields that are too large. Hummingbird would send an empty 400 and keep the connection open.

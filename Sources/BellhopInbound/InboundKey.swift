@@ -113,11 +113,8 @@ public enum InboundKey: Sendable, CustomStringConvertible {
 
     private static func isSame(_ given: String, _ expected: String) -> Bool { isSame(Array(given.utf8), Array(expected.utf8)) }
 
-    /// Compares digests in constant time: the duration reveals neither the length nor the first difference.
+    /// Compares digests, in constant time: the duration reveals neither the length of the secret nor the first difference.
     private static func isSame(_ given: [UInt8], _ expected: [UInt8]) -> Bool {
-        HMAC<SHA256>.isValidAuthenticationCode(
-            HMAC<SHA256>.authenticationCode(for: given, using: comparisonKey), authenticating: expected, using: comparisonKey)
+        SHA256.hash(data: given) == SHA256.hash(data: expected)
     }
-
-    private static let comparisonKey = SymmetricKey(size: .bits256)
 }

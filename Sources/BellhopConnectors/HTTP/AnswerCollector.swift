@@ -93,11 +93,15 @@ final class AnswerCollector: HTTPClientResponseDelegate {
             return true
         }
         guard fits else { return task.eventLoop.makeFailedFuture(BodyTooLarge()) }
-        if isSettled {
-            let end = task.eventLoop.scheduleTask(in: Self.settled.time) { task.cancel() }
-            task.futureResult.whenComplete { _ in end.cancel() }
-        }
+        if isSettled { task.eventLoop.execute { self.limitTime(of: task) } }
         return task.eventLoop.makeSucceededVoidFuture()
+    }
+
+    /// Ends the request soon, unless its whole answer came at once, as most do.
+    private func limitTime(of task: HTTPClient.Task<HTTPResponse>) {
+        guard state.withLock({ $0.task != nil }) else { return }
+        let end = task.eventLoop.scheduleTask(in: Self.settled.time) { task.cancel() }
+        task.futureResult.whenComplete { _ in end.cancel() }
     }
 
     func didReceiveBodyPart(task: HTTPClient.Task<HTTPResponse>, _ part: ByteBuffer) -> EventLoopFuture<Void> {

@@ -32,7 +32,7 @@ public struct RetryPolicy: Sendable, Hashable {
     }
 
     /// Decides what happens after an attempt. `attempt` counts from 1; `jitter` is in 0..<1, supplied by the caller.
-    public func next(after outcome: Outcome, attempt: Int, now: Timestamp, jitter: Double) -> Next {
+    public func next(after outcome: Outcome, attempt: Int, now: Timestamp, jitter: @autoclosure () -> Double) -> Next {
         switch outcome {
         case .delivered(let receipt):
             return .done(receipt)
@@ -48,11 +48,11 @@ public struct RetryPolicy: Sendable, Hashable {
             case .pauseConnection: return .paused(failure, until: now + Self.pause)
             case .retry(let least):
                 guard attempt < attempts else { return .dead(failure) }
-                return again(failure, attempt: attempt, now: now, jitter: jitter, least: least)
+                return again(failure, attempt: attempt, now: now, jitter: jitter(), least: least)
             case .unknownOutcome:
                 // It may have been done, so it must not be declared dead.
                 guard attempt < attempts else { return .held(failure) }
-                return again(failure, attempt: attempt, now: now, jitter: jitter, least: nil)
+                return again(failure, attempt: attempt, now: now, jitter: jitter(), least: nil)
             }
         }
     }

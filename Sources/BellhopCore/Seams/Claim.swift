@@ -1,14 +1,22 @@
 /// A delivery that only this process may attempt until its lease ends (T3).
-public struct Claim: Sendable, Hashable {
-    public var delivery: Delivery
-    public var lease: Lease
-    public var attempt: Attempt
+///
+/// A class, because an attempt hands its claim from task to task, and each copy of a delivery takes dozens of references.
+public final class Claim: Sendable, Hashable {
+    public let delivery: Delivery
+    public let lease: Lease
+    public let attempt: Attempt
 
     public init(delivery: Delivery, lease: Lease, attempt: Attempt) {
         self.delivery = delivery
         self.lease = lease
         self.attempt = attempt
     }
+
+    public static func == (one: Claim, other: Claim) -> Bool {
+        one.delivery == other.delivery && one.lease == other.lease && one.attempt == other.attempt
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(lease) }
 }
 
 /// How many due deliveries of a receiver one claim may take, and which come first.

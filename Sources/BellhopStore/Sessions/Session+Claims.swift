@@ -44,10 +44,11 @@ extension Session {
                 try promote(row.delivery.delivery.lane)
                 try settleFollowers(of: due.id, at: now)
             } else {
-                var claim = try start(
-                    row, by: request.node, until: request.until + due.extraTime, at: now, after: downtime)
-                claim.attempt.upcoming = try due.upcoming.compactMap { try subject(of: $0) }
-                claimed.claims.append(claim)
+                let upcoming = try due.upcoming.compactMap { try subject(of: $0) }
+                claimed.claims.append(
+                    try start(
+                        row, by: request.node, until: request.until + due.extraTime, at: now, after: downtime,
+                        upcoming: upcoming))
             }
         }
         return claimed
@@ -191,7 +192,7 @@ extension Session {
     }
 
     private func start(
-        _ row: Row, by node: NodeID, until: Timestamp, at now: Timestamp, after downtime: Downtime?
+        _ row: Row, by node: NodeID, until: Timestamp, at now: Timestamp, after downtime: Downtime?, upcoming: [String]
     ) throws -> Claim {
         let lease = Lease(token: row.lease + 1, node: node, until: until, place: row.id)
         var statement = try prepare(SQL.Deliveries.start)
@@ -201,15 +202,15 @@ extension Session {
         try statement.bind(":now", now)
         try statement.bind(":id", row.id)
         try statement.run()
-        var claim = Claim(
-            delivery: row.delivery.delivery, lease: lease,
-            attempt: Attempt(
-                number: row.attempts + 1, now: now, firstStarted: row.firstStarted, lastUncertain: row.lastUncertain,
-                othersReferences: try references(of: row),
-                mayRepeat: row.lastUncertain == nil ? downtime?.span(before: row.delivery.delivery.createdAt) : nil,
-                firstMessage: try firstMessage(for: row.delivery.delivery, at: now)))
-        claim.attempt.replayOf = try timeOfReplayedEvent(for: row.delivery.delivery)
-        return claim
+        let delivery = row.delivery.delivery
+        var attempt = Attempt(
+            number: row.attempts + 1, now: now, firstStarted: row.firstStarted, lastUncertain: row.lastUncertain,
+            othersReferences: try references(of: row),
+            mayRepeat: row.lastUncertain == nil ? downtime?.span(before: delivery.createdAt) : nil,
+            firstMessage: try firstMessage(for: delivery, at: now))
+        attempt.replayOf = try timeOfReplayedEvent(for: delivery)
+        attempt.upcoming = upcoming
+        return Claim(delivery: delivery, lease: lease, attempt: attempt)
     }
 
     /// When the replayed event happened, if the delivery is of a replay; the distant past if the event is gone.
