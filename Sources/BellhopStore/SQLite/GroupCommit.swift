@@ -208,6 +208,6 @@ final class GroupCommit: Sendable {
     /// Leaves no transaction open. The caller gets the original error; if the rollback fails too, SQLite has rolled back by
     /// itself or the next BEGIN reports it.
     private func rollback(_ session: Session) {
-        if session.database.isInTransaction { try? Session(session.database).run(SQL.rollback) }
+        if session.database.isInTransaction { _ = try? Session(session.database).run(SQL.rollback) }
     }
 }
