@@ -75,7 +75,7 @@ import Testing
     func `any other newer form is refused, with what to do`(_ form: StoredForm, _ column: String) async throws {
         let tested = try SQLiteUnderTest()
         try await StoreContents.fill(tested.store)
-        try await tested.sqlite.write { session in try session.run("UPDATE \(column) = '{\"v\":\(form.version + 1)}'") }
+        _ = try await tested.sqlite.write { session in try session.run("UPDATE \(column) = '{\"v\":\(form.version + 1)}'") }
         let error = await #expect(throws: StoreError.self) { _ = try await StoreContents(of: tested.store) }
         #expect(error?.kind == .newer)
         #expect(

@@ -50,7 +50,7 @@ import Testing
         _ = try await store.commit(Sample.poll([1, 2]))
         _ = try await store.tasks(in: [Sample.scope.id])
         // What reading the row would show.
-        try await tested.sqlite.write { try $0.run("UPDATE task SET snapshot = '{}'") }
+        _ = try await tested.sqlite.write { try $0.run("UPDATE task SET snapshot = '{}'") }
         var poll = Sample.poll([], turn: 1)
         poll.present = [Sample.present(2, title: "changed")]
         _ = try await store.commit(poll)
