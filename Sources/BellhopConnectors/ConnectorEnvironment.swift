@@ -73,9 +73,7 @@ public struct ConnectorEnvironment: Sendable {
     }
 
     /// A path of bellhop.yaml, resolved for this process.
-    func path(_ path: String) -> String {
-        Self.path(path, in: baseFolder)
-    }
+    func path(_ path: String) -> String { Self.path(path, in: baseFolder) }
 
     /// A path that may be relative to a folder; the empty folder is the current one.
     static func path(_ path: String, in folder: String) -> String {

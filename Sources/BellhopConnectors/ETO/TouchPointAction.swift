@@ -158,9 +158,7 @@ struct TouchPointWrite: Write {
     ) async throws(Failure) -> Proof? {
         for var response in responses {
             guard let id = response.id else { continue }
-            if response.elements == nil {
-                response = TouchPointResponse(try await read(.response(id, of: entry.touchPoint)))
-            }
+            if response.elements == nil { response = TouchPointResponse(try await read(.response(id, of: entry.touchPoint))) }
             let isInTime =
                 response.created.map { created in
                     Self.mayBeSame(created, entry.created) || span.map { $0.contains(created) } ?? false

@@ -28,9 +28,7 @@ struct TouchPointResponse: Sendable {
 /// Times as ETO writes them.
 enum TouchPointTime {
     /// Reads WCF's `/Date(…)/`, `MM/dd/yyyy` with or without a time of day, and the formats of ``ItemValue/time(_:)``.
-    static func read(_ value: JSON) -> Timestamp? {
-        ItemValue.time(value) ?? value.asString.flatMap(american)
-    }
+    static func read(_ value: JSON) -> Timestamp? { ItemValue.time(value) ?? value.asString.flatMap(american) }
 
     /// `01/05/2026`, the format for an element of type 9.
     static func american(_ time: Timestamp) -> String {

@@ -11,9 +11,7 @@ enum ASCII {
     static func lower(_ byte: UInt8) -> UInt8 { byte &- 0x41 < 26 ? byte | 0x20 : byte }
 
     /// The text with `A` to `Z` in lower case and nothing else changed.
-    static func lowercased(_ text: some StringProtocol) -> String {
-        String(decoding: text.utf8.map(lower), as: UTF8.self)
-    }
+    static func lowercased(_ text: some StringProtocol) -> String { String(decoding: text.utf8.map(lower), as: UTF8.self) }
 
     static func trimmed(_ text: some StringProtocol) -> Substring {
         var text = Substring(text)

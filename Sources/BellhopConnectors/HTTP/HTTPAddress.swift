@@ -49,9 +49,7 @@ public struct HTTPAddress: Sendable, Hashable {
         // The client would decode a host with `%` after it was checked; only a zone of an IPv6 address has one.
         guard !host.isEmpty, host.utf8.allSatisfy({ ASCII.isAlphanumeric($0) || "-._:%".utf8.contains($0) }),
             host.prefix(while: { $0 != "%" }).contains(":") || !host.contains("%")
-        else {
-            throw Problem(message: "The address has no valid host.")
-        }
+        else { throw Problem(message: "The address has no valid host.") }
         if let portText {
             guard let number = Int(portText), 1...65535 ~= number else {
                 throw Problem(message: "The port of an address is a number from 1 to 65535.")
@@ -106,9 +104,7 @@ extension HTTPAddress: CustomStringConvertible {
 
 extension HTTPAddress {
     /// Whether another address has the same scheme, host and port, so that the same credentials may be sent.
-    func hasOrigin(of other: HTTPAddress) -> Bool {
-        isSecure == other.isSecure && host == other.host && port == other.port
-    }
+    func hasOrigin(of other: HTTPAddress) -> Bool { isSecure == other.isSecure && host == other.host && port == other.port }
 
     /// The address of a page or resource below this one: from a relative path, or a whole address of the same origin.
     ///

@@ -14,9 +14,7 @@ public struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
 
     public init(_ fields: [Field] = []) { self.fields = fields }
 
-    public init(dictionaryLiteral elements: (String, String)...) {
-        fields = elements.map { Field($0, $1) }
-    }
+    public init(dictionaryLiteral elements: (String, String)...) { fields = elements.map { Field($0, $1) } }
 
     /// The first value with that name. Setting replaces all of them, setting nil removes them.
     public subscript(name: String) -> String? {
@@ -28,9 +26,7 @@ public struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     }
 
     /// All values with that name, in order.
-    public func all(_ name: String) -> [String] {
-        fields.filter { Self.same($0.name, name) }.map(\.value)
-    }
+    public func all(_ name: String) -> [String] { fields.filter { Self.same($0.name, name) }.map(\.value) }
 
     /// Appends a field, even if one with that name exists.
     public mutating func add(_ name: String, _ value: String) { fields.append(Field(name, value)) }
@@ -59,9 +55,7 @@ public struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     }
 
     /// Whether a value is allowed in a request: no control characters, which prevents header injection.
-    public static func isValue(_ text: String) -> Bool {
-        text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }
-    }
+    public static func isValue(_ text: String) -> Bool { text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 } }
 
     private static func same(_ left: String, _ right: String) -> Bool { ASCII.equalIgnoringCase(left, right) }
 }

@@ -96,9 +96,7 @@ public final class RateLimiter: Sendable {
             limiter.queue.withLock { $0.reserve(upTo: attempts, requests: requests, at: limiter.clock.now) }
         }
 
-        func giveBack(_ attempts: Int) {
-            limiter.queue.withLock { $0.giveBack(attempts * requests, at: limiter.clock.now) }
-        }
+        func giveBack(_ attempts: Int) { limiter.queue.withLock { $0.giveBack(attempts * requests, at: limiter.clock.now) } }
 
         func setWaiting(_ isWaiting: Bool) {
             limiter.queue.withLock { $0.want(isWaiting ? requests : 0, at: limiter.clock.now) }

@@ -56,9 +56,7 @@ final class RateMemory: Sendable {
     }
 
     private static func note(_ used: [Use], more: Int) -> JSON {
-        [
-            "used": .array(used.map { [.int($0.time.microseconds), .int(Int64($0.count))] }), "more": .int(Int64(more)),
-        ]
+        ["used": .array(used.map { [.int($0.time.microseconds), .int(Int64($0.count))] }), "more": .int(Int64(more))]
     }
 
     private func take(_ used: [Use]) -> [Use] {

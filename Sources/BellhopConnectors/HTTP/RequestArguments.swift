@@ -68,16 +68,13 @@ struct RequestArguments: Sendable, Hashable {
             Setting("json", .json, "A JSON body; templates keep their types."),
             Setting("text", .text, "A plain text body."),
             Setting("data", .text, "A binary body, in Base64."),
-            Setting(
-                "timeout", .duration, least: "1ms",
-                "The time limit, including the answer; by default the connection's."),
+            Setting("timeout", .duration, least: "1ms", "The time limit, including the answer; by default the connection's."),
         ]
     }
 
     /// The request to an address, with further query parameters appended.
     func request(to address: HTTPAddress, adding more: [(String, String)] = [], notAfter: Timestamp? = nil) -> HTTPRequest {
-        HTTPRequest(
-            method, address.adding(query + more), headers: headers, body: body, timeout: timeout, notAfter: notAfter)
+        HTTPRequest(method, address.adding(query + more), headers: headers, body: body, timeout: timeout, notAfter: notAfter)
     }
 
     /// Replaces control characters in values with spaces, which prevents header injection.

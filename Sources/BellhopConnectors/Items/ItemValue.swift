@@ -29,9 +29,7 @@ enum ItemValue {
     }
 
     /// Reads a time without a zone as UTC, and a date alone as its midnight.
-    static func plainTime(_ text: String) -> Timestamp? {
-        Timestamp(sql: text) ?? Timestamp(sql: text + " 00:00:00")
-    }
+    static func plainTime(_ text: String) -> Timestamp? { Timestamp(sql: text) ?? Timestamp(sql: text + " 00:00:00") }
 
     /// The value as text: numbers and booleans as written, null as empty, lists and objects as JSON.
     static func text(_ value: JSON?) -> String {

@@ -161,9 +161,7 @@ final class LogFiles: Sendable {
     }
 
     /// Returns once the line is on disk in the file of that name, relative to the base folder.
-    func append(_ line: [UInt8], to name: String) async throws(Failure) {
-        try await writer.append(line, to: try file(name))
-    }
+    func append(_ line: [UInt8], to name: String) async throws(Failure) { try await writer.append(line, to: try file(name)) }
 
     private func file(_ name: String) throws(Failure) -> LogFile {
         guard !name.isEmpty, !name.hasSuffix("/"), !name.utf8.contains(0) else {

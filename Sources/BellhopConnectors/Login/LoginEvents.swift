@@ -26,8 +26,7 @@ struct LoginEvents: Sendable {
     func sessionExpired(
         _ session: String, _ number: Int, reason: String, code: Failure.Reason = .sessionExpired, at now: Timestamp
     ) async {
-        await emit(
-            .sessionExpired(connection: connection, user: user, reason: reason, code: code), session, number, at: now)
+        await emit(.sessionExpired(connection: connection, user: user, reason: reason, code: code), session, number, at: now)
     }
 
     /// Emits an event. If it cannot be stored, the login succeeds anyway, and the sink retries the event later.

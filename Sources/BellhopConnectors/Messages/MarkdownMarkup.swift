@@ -39,9 +39,7 @@ enum MarkdownText {
     }
 
     /// The address, encoded so that it cannot end the parentheses around it and contains no markup or entities.
-    static func target(_ address: LinkAddress) -> String {
-        PercentEncoding.encode(address.text, keeping: "-.:/?#@&=%+,!$~")
-    }
+    static func target(_ address: LinkAddress) -> String { PercentEncoding.encode(address.text, keeping: "-.:/?#@&=%+,!$~") }
 
     /// In a code span no character can be escaped, and a backtick ends it.
     static func canBeCode(_ text: String) -> Bool { !text.utf8.contains(UInt8(ascii: "`")) }

@@ -164,9 +164,7 @@ struct MessageContent: Sendable {
 
     private static func parts(_ list: Message.List?) -> Group {
         guard let list else { return [] }
-        if list.items.isEmpty, list.more == 0 {
-            return list.empty.isEmpty ? [] : [.paragraph(StyledText(list.empty))]
-        }
+        if list.items.isEmpty, list.more == 0 { return list.empty.isEmpty ? [] : [.paragraph(StyledText(list.empty))] }
         return [.list(list.items.map(Self.item), ordered: false, more: list.more)]
     }
 }

@@ -29,8 +29,7 @@ public struct AdapterAction: Action {
         }
         let repetition = Repetition(arguments, method: request.method)
         try await repetition.check(delivery, attempt, at: connection.name, connection.notebook)
-        let reply = try await connection.send(
-            request, expecting: expected.statuses, repetition, notAfter: delivery.expires)
+        let reply = try await connection.send(request, expecting: expected.statuses, repetition, notAfter: delivery.expires)
         let found = try expected.check(reply.response, from: reply.place, hiding: reply.secrets, repetition)
         return Receipt("\(reply.response.status) from \(reply.place)" + (found.map { ": \($0)" } ?? ""))
     }

@@ -77,9 +77,7 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
     }
 
     /// The PKCE challenge of a verifier, by the method S256.
-    static func challenge(of verifier: String) -> String {
-        Base64URL.encode(Array(SHA256.hash(data: Array(verifier.utf8))))
-    }
+    static func challenge(of verifier: String) -> String { Base64URL.encode(Array(SHA256.hash(data: Array(verifier.utf8)))) }
 
     private static func isEqualInConstantTime(_ left: String, _ right: String) -> Bool {
         let (left, right) = (Array(left.utf8), Array(right.utf8))

@@ -87,9 +87,7 @@ public struct PageSource: ProbedSource {
         return details
     }
 
-    var probe: HTTPRequest? {
-        HTTPRequest(address, headers: ["Accept": "text/html, */*;q=0.5"], timeout: timeout)
-    }
+    var probe: HTTPRequest? { HTTPRequest(address, headers: ["Accept": "text/html, */*;q=0.5"], timeout: timeout) }
 
     func words(for response: HTTPResponse) throws(Failure) -> String {
         let count = try snapshot(response).pageText.count
@@ -115,9 +113,7 @@ public struct PageSource: ProbedSource {
     private var place: String { Redaction.scrub("\(address)", of: secrets) }
 
     private func snapshot(_ response: HTTPResponse) throws(Failure) -> Snapshot {
-        guard !response.body.isEmpty else {
-            throw Failure(.badAnswer, .retry(after: nil), "The page \(place) is empty.")
-        }
+        guard !response.body.isEmpty else { throw Failure(.badAnswer, .retry(after: nil), "The page \(place) is empty.") }
         try refuseSubstitute(response)
         guard watch.isSelective || !LoginPage.isOne(response.body) else {
             throw Failure(

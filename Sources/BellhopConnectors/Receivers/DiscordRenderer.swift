@@ -79,10 +79,7 @@ struct DiscordRenderer: Sendable {
 
     /// Discord refuses an empty name or value.
     private static func field(_ name: String, _ value: String, isShort: Bool) -> JSON {
-        [
-            "name": .string(name.isEmpty ? "–" : name), "value": .string(value.isEmpty ? "–" : value),
-            "inline": .bool(isShort),
-        ]
+        ["name": .string(name.isEmpty ? "–" : name), "value": .string(value.isEmpty ? "–" : value), "inline": .bool(isShort)]
     }
 }
 

@@ -84,9 +84,7 @@ struct NtfyRenderer: Sendable {
         if let link = message.link ?? origin.taskLink, let address = LinkAddress(link.address, limit: StyledText.longestAddress) {
             let label = link.shownLabel(limit: NtfyLimits.buttonLabel)
             rendered["click"] = .string(address.text)
-            rendered["actions"] = [
-                ["action": "view", "label": .string(label), "url": .string(address.text)]
-            ]
+            rendered["actions"] = [["action": "view", "label": .string(label), "url": .string(address.text)]]
         }
         return .object(rendered)
     }

@@ -41,9 +41,7 @@ struct OpsgenieReceiver: HookReceiver {
 
     func request(_ rendered: JSON, _ call: MessageCall) -> HTTPRequest {
         let alias = AlertKey.of(call.message, call.delivery)
-        if case .resolve = call.place {
-            return post("close", alias, to: call.address, notAfter: call.delivery.expires)
-        }
+        if case .resolve = call.place { return post("close", alias, to: call.address, notAfter: call.delivery.expires) }
         return call.post(Self.body(rendered, call.message, call.delivery, Settings()), authorization)
     }
 

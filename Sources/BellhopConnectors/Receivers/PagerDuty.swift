@@ -111,9 +111,7 @@ enum PagerDutyLimits {
 /// Renders a message as the payload of a PagerDuty event. All of it is plain text there.
 struct PagerDutyRenderer: Sendable {
     func render(_ message: Message, from origin: MessageOrigin) -> JSON {
-        var rendered: JSON.Object = [
-            "payload": .object(payload(message, origin)), "client": "Bellhop",
-        ]
+        var rendered: JSON.Object = ["payload": .object(payload(message, origin)), "client": "Bellhop"]
         let links = links(message, origin)
         if let first = links.first { rendered["client_url"] = .string(first.address.text) }
         if !links.isEmpty {

@@ -57,9 +57,7 @@ struct SlackReceiver: HookReceiver {
             return
         }
         if let refusal = Self.refusal(ofToken: token) { problems.add("token", refusal) }
-        if channel.isEmpty {
-            problems.add("token", "A bot needs the `channel` it posts to, by its id, such as C0123456789.")
-        }
+        if channel.isEmpty { problems.add("token", "A bot needs the `channel` it posts to, by its id, such as C0123456789.") }
         try problems.check()
         bot = Bot(token: token, channel: channel)
     }
@@ -111,8 +109,7 @@ struct SlackReceiver: HookReceiver {
             // An update needs the channel's id, which each answer has.
             if let channel = first["channel"] { body["channel"] = channel }
         }
-        return call.post(
-            body, type.with(["Authorization": "Bearer \(bot.token)"]), to: call.address.adding(path: method))
+        return call.post(body, type.with(["Authorization": "Bearer \(bot.token)"]), to: call.address.adding(path: method))
     }
 
     /// `auth.test` returns the token's user. A webhook cannot be tried without a message.

@@ -31,9 +31,7 @@ struct TeamsRenderer: Sendable {
     private static func envelope(_ card: JSON) -> JSON {
         [
             "type": "message",
-            "attachments": [
-                ["contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": .null, "content": card]
-            ],
+            "attachments": [["contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": .null, "content": card]],
         ]
     }
 }

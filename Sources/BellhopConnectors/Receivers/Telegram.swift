@@ -100,9 +100,7 @@ struct TelegramReceiver: HookReceiver {
         ]
     }
 
-    func reference(in response: HTTPResponse) -> JSON? {
-        response.json?["result"]?["message_id"].map { ["message": $0] }
-    }
+    func reference(in response: HTTPResponse) -> JSON? { response.json?["result"]?["message_id"].map { ["message": $0] } }
 
     func isGone(_ response: HTTPResponse) -> Bool {
         let words = Self.words(response)
@@ -155,9 +153,7 @@ struct TelegramReceiver: HookReceiver {
     }
 
     /// An edit that changes nothing was done by an earlier attempt whose answer was lost, or is not needed.
-    func isDone(_ response: HTTPResponse) -> Bool {
-        Self.words(response).contains("message is not modified")
-    }
+    func isDone(_ response: HTTPResponse) -> Bool { Self.words(response).contains("message is not modified") }
 
     /// Descriptions, with 400, of a chat or topic in which the bot cannot write until a person changes something.
     private static let closed = [

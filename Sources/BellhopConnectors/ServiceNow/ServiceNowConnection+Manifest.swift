@@ -19,8 +19,7 @@ extension ServiceNowConnection {
                         Setting(
                             "certificate",
                             .record([
-                                Setting(
-                                    "cert", .path, required: true, "The certificate with its chain: a PEM file."),
+                                Setting("cert", .path, required: true, "The certificate with its chain: a PEM file."),
                                 Setting("key", .path, required: true, "Its private key: a PEM file without a password."),
                             ]), "Log in with a certificate (mutual TLS)."),
                         Setting(

@@ -168,9 +168,7 @@ public struct ServiceNowConnection: Connection {
 
     /// The gate that serializes creations with the same key, across all connections to the instance. There are 64 gates, so
     /// different keys may share one.
-    func creating(_ key: String) -> FIFOGate {
-        gates.gate("create \(base.origin) \(Fingerprint(content: key).low % 64)")
-    }
+    func creating(_ key: String) -> FIFOGate { gates.gate("create \(base.origin) \(Fingerprint(content: key).low % 64)") }
 
     /// Drops the prefetched data of a task, because it was written to.
     func forget(_ task: TaskKey) {

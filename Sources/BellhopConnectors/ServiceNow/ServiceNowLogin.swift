@@ -175,8 +175,7 @@ extension ServiceNowLogin {
             case .oauth, .bearer: ": the token's scope may not cover this API"
             case .password, .certificate: ""
             }
-        return Failure(
-            .forbidden, .giveUp, "\(place) accepts the login of \(user), but refuses this request (401)\(reason).")
+        return Failure(.forbidden, .giveUp, "\(place) accepts the login of \(user), but refuses this request (401)\(reason).")
     }
 
     /// The failure if the instance redirects to a login page right after a login.

@@ -13,9 +13,7 @@ enum TaskFields {
         Setting(
             "display", .oneOf(["values", "labels", "both"]), default: "values",
             "Whether to read database values, display values (labels), or both."),
-        Setting(
-            "journal", .list(.oneOf(journals)),
-            "The journals whose entries become `task_commented` events."),
+        Setting("journal", .list(.oneOf(journals)), "The journals whose entries become `task_commented` events."),
         .initial(of: "task"),
     ]
 
@@ -107,9 +105,7 @@ enum TaskFields {
     static func schema(
         _ setting: JSON?, display: Display, source: String, known: (String) -> TableDictionary.Meaning? = { _ in nil }
     ) throws(ConnectorError) -> TaskSchema {
-        func problem(_ message: String) -> ConnectorError {
-            ConnectorError(connection: source, setting: "fields", message)
-        }
+        func problem(_ message: String) -> ConnectorError { ConnectorError(connection: source, setting: "fields", message) }
         var fields: [TaskSchema.Field] = []
         func add(_ name: String, _ path: String) throws(ConnectorError) {
             guard FieldName.isValid(name) else { throw problem("`\(name)` is not a field name: letters, digits and _ only.") }

@@ -144,9 +144,7 @@ extension TrackerSource {
         kind: "tracker", summary: "The active tasks assigned to the connection's user, by the Task Tracker API.",
         connections: ["servicenow"], labels: TaskFields.labels, comments: TaskFields.journal,
         settings: TaskFields.settings + [
-            Setting(
-                "refresh", .duration,
-                "How often to read each task again; by default at every poll for up to 200 tasks."),
+            Setting("refresh", .duration, "How often to read each task again; by default at every poll for up to 200 tasks."),
             .timeout,
         ])
 }

@@ -57,9 +57,7 @@ extension SimulatedMail.Settings {
     /// A reply begins with its code; a line break in it would be another reply.
     private static func check(_ reply: String) throws(AdminProblem) {
         guard let code = Int(reply.prefix(3)), 200..<600 ~= code, !reply.unicodeScalars.contains(where: { $0.value < 0x20 })
-        else {
-            throw AdminProblem(message: "'\(reply)' is not a reply of a mail server, such as 550 5.1.1 No such user")
-        }
+        else { throw AdminProblem(message: "'\(reply)' is not a reply of a mail server, such as 550 5.1.1 No such user") }
     }
 
     fileprivate var json: JSON {

@@ -43,8 +43,7 @@ extension AdminAPI {
             let name = try form.requiredText("name")
             let scopes = try form.texts("scopes") ?? []
             let isJavaScript = try form.bool("javascript") ?? false
-            let answer = SimulatedMobileFoundation.Answer(
-                try form.int("status") ?? 200, body: try form.text("body") ?? "{}")
+            let answer = SimulatedMobileFoundation.Answer(try form.int("status") ?? 200, body: try form.text("body") ?? "{}")
             try form.end()
             let adapter = SimulatedMobileFoundation.Adapter(scopes: scopes, isJavaScript: isJavaScript) { _ in answer }
             if path[1] == "adapters" { runtime.addAdapter(name, adapter) } else { runtime.addService(name, adapter) }

@@ -77,8 +77,7 @@ extension AdminAPI {
         switch (request.method, path.first) {
         case ("POST", "clients"):
             var form = try AdminForm(request)
-            var client = SimulatedClient(
-                id: try form.requiredText("client_id"), secret: try form.text("client_secret"))
+            var client = SimulatedClient(id: try form.requiredText("client_id"), secret: try form.text("client_secret"))
             if let grants = try form.choices("grants", SimulatedClient.Grant.self, kind: "grant") { client.grants = grants }
             client.user = try form.text("user")
             client.publicKey = try form.text("public_key")

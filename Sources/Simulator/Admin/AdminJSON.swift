@@ -3,9 +3,7 @@ import BellhopCore
 // The admin endpoint's JSON.
 
 extension SimulatedTask {
-    var json: JSON {
-        .object(.init(fields.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) }))
-    }
+    var json: JSON { .object(.init(fields.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) })) }
 }
 
 extension SimulatedUser {
@@ -34,10 +32,7 @@ extension JournalEntry {
 
 extension ReceivedMessage {
     var json: JSON {
-        let head: JSON.Object = [
-            "receiver": .string(receiver), "status": .int(status),
-            "reason": .optional(reason),
-        ]
+        let head: JSON.Object = ["receiver": .string(receiver), "status": .int(status), "reason": .optional(reason)]
         return .object(head.adding(request.json(withBody: true).asObject ?? [:]))
     }
 }
@@ -47,8 +42,7 @@ extension ReceivedRequest {
 
     /// The request as the admin endpoint shows it: without credentials.
     func json(withBody: Bool) -> JSON {
-        let shown = JSON.Object(
-            headers.map { ($0.name, .string(Self.isSecret($0.name) ? Self.leftOut : $0.value)) })
+        let shown = JSON.Object(headers.map { ($0.name, .string(Self.isSecret($0.name) ? Self.leftOut : $0.value)) })
         var members: JSON.Object = [
             "method": .string(method), "path": .string(shownPath),
             "query": .string(shownQuery), "at": .string(CivilTime.text(time)),

@@ -1,9 +1,7 @@
 import BellhopCore
 
 extension SimulatedETO {
-    func answer(_ request: ReceivedRequest) -> Reply {
-        change { $0.answer(request) }
-    }
+    func answer(_ request: ReceivedRequest) -> Reply { change { $0.answer(request) } }
 }
 
 extension SimulatedETO.State {
@@ -150,9 +148,7 @@ extension SimulatedETO.State {
         guard let asked = numbers(request, ["TouchPointID", "TouchPointResponseID"]), let touchPoint = asked["TouchPointID"],
             let id = asked["TouchPointResponseID"]
         else { return .detail(400, "Simulator: TouchPointID and TouchPointResponseID are numbers") }
-        guard let response = responses.first(where: { $0.id == id && $0.touchPoint == touchPoint }) else {
-            return Self.empty
-        }
+        guard let response = responses.first(where: { $0.id == id && $0.touchPoint == touchPoint }) else { return Self.empty }
         return .json(200, record(response, withElements: true))
     }
 
@@ -197,9 +193,7 @@ extension SimulatedETO.State {
         var kept: [(id: Int, json: String)] = []
         for element in elements {
             guard let id = element["ElementID"]?.asWhole, let type = element["ElementType"]?.asWhole, isValid(element, type)
-            else {
-                return .detail(400, "Element \(element["ElementID"]?.text ?? "?") is not valid for this TouchPoint")
-            }
+            else { return .detail(400, "Element \(element["ElementID"]?.text ?? "?") is not valid for this TouchPoint") }
             kept.append((id, rewritten(element).text))
         }
         lastResponse += 1

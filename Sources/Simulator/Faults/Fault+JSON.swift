@@ -5,11 +5,8 @@ extension Fault {
     private static let plain: [Fault] =
         [
             .hangs, .emptyListCounted, .internalError, .badGateway, .accepted, .forbidden, .hibernating, .loginPage,
-            .redirectToLogin, .cutBody,
-            .truncatedJSON,
-            .resetBefore, .resetAfter, .transactionCancelled, .emptyList, .sessionLost, .sameToken, .sloppyQueries,
-            .rowMoves, .sameLinks, .unserviced, .uncounted,
-            .blankTaskOnBadID,
+            .redirectToLogin, .cutBody, .truncatedJSON, .resetBefore, .resetAfter, .transactionCancelled, .emptyList,
+            .sessionLost, .sameToken, .sloppyQueries, .rowMoves, .sameLinks, .unserviced, .uncounted, .blankTaskOnBadID,
             .nothingWritten, .commentRefused, .dataPolicy,
         ] + OtherSystemFault.allCases.map(Fault.otherSystem)
 
@@ -44,9 +41,8 @@ extension Fault {
             ["field": .string(field), "value": .string(value)]
         case .hangs, .emptyListCounted, .internalError, .badGateway, .accepted, .forbidden, .hibernating, .loginPage,
             .redirectToLogin, .cutBody, .truncatedJSON, .resetBefore, .resetAfter, .transactionCancelled, .emptyList,
-            .sessionLost, .sameToken,
-            .sloppyQueries, .rowMoves, .sameLinks, .unserviced, .uncounted, .blankTaskOnBadID, .nothingWritten, .commentRefused,
-            .dataPolicy, .otherSystem:
+            .sessionLost, .sameToken, .sloppyQueries, .rowMoves, .sameLinks, .unserviced, .uncounted, .blankTaskOnBadID,
+            .nothingWritten, .commentRefused, .dataPolicy, .otherSystem:
             [:]
         }
     }
@@ -74,8 +70,7 @@ extension Fault {
         case "status":
             self = .status(try form.requiredInt("status"), body: try form.text("body") ?? "")
         case "business_rule":
-            self = .businessRule(
-                field: try form.requiredText("field"), value: try form.text("value") ?? "")
+            self = .businessRule(field: try form.requiredText("field"), value: try form.text("value") ?? "")
         default:
             guard let known = Fault.plain.first(where: { $0.name == name }) else {
                 throw AdminProblem(message: "no fault '\(name)'; known: \(Fault.names.joined(separator: ", "))")

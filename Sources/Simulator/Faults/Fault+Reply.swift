@@ -60,9 +60,7 @@ extension Fault {
         let detail =
             message + " Check logs for error trace or enable glide.rest.debug property to verify REST request processing"
         var members: JSON.Object = [:]
-        if let body = try? JSON.parse(reply.body), let result = body["result"] {
-            members["result"] = half(result)
-        }
+        if let body = try? JSON.parse(reply.body), let result = body["result"] { members["result"] = half(result) }
         members["error"] = ["message": .string(message), "detail": .string(detail)]
         members["status"] = "failure"
         var cut = reply

@@ -34,9 +34,7 @@ extension SimulatedInstance.State {
             let name = request.parameter("file_name"), !name.isEmpty
         else { return .error(400, "Missing query parameter", detail: "table_name, table_sys_id and file_name are required") }
         guard let task = world.tasks[id], task.table == table, !user.hiddenTasks.contains(id) else { return .noRecord }
-        guard user.attachments != .forbidden else {
-            return .insertRefused
-        }
+        guard user.attachments != .forbidden else { return .insertRefused }
         let hash = Hexadecimal.text(SHA256.hash(data: request.body))
         let file = SimulatedAttachment(
             id: world.makeID(), task: id, table: table, name: name, type: type, bytes: request.body, author: user.userName,

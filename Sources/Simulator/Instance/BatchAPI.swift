@@ -29,9 +29,7 @@ extension SimulatedInstance.State {
                 "execution_time": .int(1),
             ]
             if item["exclude_response_headers"] != .bool(true) {
-                let headers = reply.headers.map {
-                    JSON.object(["name": .string($0.name), "value": .string($0.value)])
-                }
+                let headers = reply.headers.map { JSON.object(["name": .string($0.name), "value": .string($0.value)]) }
                 members["headers"] = .array(headers)
             }
             serviced.append(.object(members))

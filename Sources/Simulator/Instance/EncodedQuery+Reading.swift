@@ -78,9 +78,7 @@ extension EncodedQuery.Term {
         let rest = text.dropFirst(name.count)
         guard !rest.hasPrefix("IN_HIERARCHY"),
             let how = EncodedQuery.Operator.allCases.first(where: { rest.hasPrefix($0.rawValue) })
-        else {
-            throw QueryProblem(message: "no supported operator in '\(text)'")
-        }
+        else { throw QueryProblem(message: "no supported operator in '\(text)'") }
         let given = String(rest.dropFirst(how.rawValue.count))
         self.init(path: try EncodedQuery.path(name, in: table), how: how, value: "")
         switch how {

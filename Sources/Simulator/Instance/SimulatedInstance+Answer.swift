@@ -79,18 +79,14 @@ extension SimulatedInstance.State {
     ) -> Result<(SimulatedUser, tokenEnds: Int64?), Refusal> {
         if let text = request.header("x-sn-apikey") {
             guard let key = tokens.keys[text], key.covers(request.path), let user = world.user(named: key.user), user.isActive
-            else {
-                return .failure(refusal(loginTried: true))
-            }
+            else { return .failure(refusal(loginTried: true)) }
             return .success((user, nil))
         }
         if let header = request.header("Authorization") {
             let parts = header.split(separator: " ", maxSplits: 1)
             if parts.count == 2, parts[0].lowercased() == "bearer" {
                 guard let token = tokens.access(String(parts[1]), at: now), let user = world.users[token.user], user.isActive
-                else {
-                    return .failure(refusal(loginTried: true))
-                }
+                else { return .failure(refusal(loginTried: true)) }
                 return .success((user, token.ends))
             }
             guard parts.count == 2, parts[0].lowercased() == "basic", let bytes = Base64.decode(parts[1]) else {
@@ -122,9 +118,7 @@ extension SimulatedInstance.State {
         _ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>, at now: Int64
     ) -> Reply {
         let path = request.segments
-        if isPage(request) {
-            return page(request) ?? .html(404, "<title>Page not found</title><h1>Page not found</h1>")
-        }
+        if isPage(request) { return page(request) ?? .html(404, "<title>Page not found</title><h1>Page not found</h1>") }
         if path == ["oauth_auth.do"] { return authorize(request, by: user, at: now) }
         if let accept = request.header("Accept"), !["json", "*/*"].contains(where: accept.contains) {
             return .error(406, "Not acceptable", detail: "Simulator: only application/json is supported")

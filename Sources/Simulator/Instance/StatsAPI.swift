@@ -3,9 +3,7 @@ import BellhopCore
 /// The Aggregate API, limited to counts, minimum and maximum: `/api/now/[v1/]stats/{table}`. It ignores access rules.
 extension SimulatedInstance.State {
     func stats(_ path: [String], _ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>, at now: Int64) -> Reply {
-        guard let table = path.first, path.count == 1, request.method == "GET" else {
-            return .noResource
-        }
+        guard let table = path.first, path.count == 1, request.method == "GET" else { return .noResource }
         guard Schema.tables[table] != nil else { return .error(400, "Invalid table \(table)", detail: nil) }
         if reading(table, by: user) == .forbidden { return .readRefused }
         do {

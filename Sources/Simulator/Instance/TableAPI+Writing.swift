@@ -10,9 +10,7 @@ extension SimulatedInstance.State {
         if let refusal = wrongBodyType(request) { return refusal }
         guard let task = world.tasks[id], table == "task" || task.table == table, !user.hiddenTasks.contains(id),
             user.tasks != .hidden
-        else {
-            return .noRecord
-        }
+        else { return .noRecord }
         let changes: [Change]
         do { changes = try self.changes(request, table: task.table, shape: shape, quirks: quirks) } catch {
             return .error(400, "Simulator: \(error.message)", detail: nil)
@@ -35,9 +33,7 @@ extension SimulatedInstance.State {
     ) -> Reply {
         let user = shape.user
         if let refusal = wrongBodyType(request) { return refusal }
-        guard Schema.isTask(table), user.creates != .refused, user.tasks != .forbidden else {
-            return .insertRefused
-        }
+        guard Schema.isTask(table), user.creates != .refused, user.tasks != .forbidden else { return .insertRefused }
         let changes: [Change]
         do { changes = try self.changes(request, table: table, shape: shape, quirks: quirks) } catch {
             return .error(400, "Simulator: \(error.message)", detail: nil)
@@ -45,8 +41,7 @@ extension SimulatedInstance.State {
         if quirks.contains(.dataPolicy) { return Self.refusedByPolicy }
         let written = changes.filter { writing($0.field, by: user) == .allowed }
         let values = written.filter { $0.field.kind != .journal }.map { ($0.field.name, $0.value) }
-        let task = world.add(
-            NewTask(table, title: "", openedBy: user.userName, fields: Dictionary(values) { $1 }), at: now)
+        let task = world.add(NewTask(table, title: "", openedBy: user.userName, fields: Dictionary(values) { $1 }), at: now)
         note(written, on: task.id, by: user, touching: false, quirks, at: now)
         return record(task.id, in: table, shape: shape, status: 201)
             .with("Location", "\(shape.uri)api/now/table/\(table)/\(task.id)")

@@ -5,9 +5,7 @@ extension SimulatedInstance.State {
     mutating func table(
         _ path: [String], _ request: ReceivedRequest, version: String, user: SimulatedUser, quirks: Set<Fault>, at now: Int64
     ) -> Reply {
-        guard let table = path.first, path.count <= 2 else {
-            return .noResource
-        }
+        guard let table = path.first, path.count <= 2 else { return .noResource }
         guard Schema.tables[table] != nil else { return .error(400, "Invalid table \(table)", detail: nil) }
         let parameters: TableParameters
         do {

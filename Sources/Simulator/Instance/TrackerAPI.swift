@@ -14,9 +14,7 @@ extension SimulatedInstance.State {
         _ path: [String], _ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>, at now: Int64
     ) -> Reply {
         let isList = path == ["task"]
-        guard isList || (path.count == 3 && path[0] == "task" && path[2] == "comment") else {
-            return .noResource
-        }
+        guard isList || (path.count == 3 && path[0] == "task" && path[2] == "comment") else { return .noResource }
         guard request.method == (isList ? "GET" : "POST") else { return .wrongMethod }
         guard user.mayUseTracker else { return .readRefused }
         guard request.query.isEmpty || quirks.contains(.sloppyQueries) else {

@@ -26,9 +26,7 @@ struct Assertion: Sendable {
         self.expires = Int64(expires)
     }
 
-    private static func json(_ part: Substring) -> JSON? {
-        Base64URL.decode(part).flatMap { try? JSON.parse($0) }
-    }
+    private static func json(_ part: Substring) -> JSON? { Base64URL.decode(part).flatMap { try? JSON.parse($0) } }
 
     private static func isSigned(_ data: [UInt8], _ signature: [UInt8], _ algorithm: String, _ pem: String) -> Bool {
         do {

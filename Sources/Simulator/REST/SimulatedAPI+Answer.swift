@@ -131,9 +131,7 @@ extension SimulatedAPI.State {
         for name in body.asObject?.keys ?? [] where !["query", "startAt", "maxResults"].contains(name) {
             return .json(400, ["message": .string("Simulator: unknown member \(name)")])
         }
-        if let since = request.parameter("updated_since") {
-            return found(issues.filter { $0.updatedText >= since }, body)
-        }
+        if let since = request.parameter("updated_since") { return found(issues.filter { $0.updatedText >= since }, body) }
         return found(issues, body)
     }
 

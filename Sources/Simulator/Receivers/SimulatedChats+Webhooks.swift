@@ -18,8 +18,7 @@ extension SimulatedChats.State {
         guard call.request.method == "POST", call.path.count == 2, call.path[0] == "hooks" else {
             throw refusal(404, "api.context.404.app_error", "Sorry, we could not find the page.")
         }
-        let body = try call.body(
-            or: refusal(400, "web.incoming_webhook.parse.app_error", "Unable to parse incoming data."))
+        let body = try call.body(or: refusal(400, "web.incoming_webhook.parse.app_error", "Unable to parse incoming data."))
         let text = body["text"]?.asString ?? ""
         guard !text.isEmpty || body["attachments"] != nil else {
             throw refusal(400, "web.incoming_webhook.text.app_error", "No text specified.")
@@ -36,8 +35,7 @@ extension SimulatedChats.State {
     /// `/googlechat/v1/spaces/{space}/messages?key=…&token=…`.
     mutating func googleChat(_ call: ChatCall) throws(Refusal) -> Reply {
         func refusal(_ status: Int, _ name: String, _ message: String) -> Refusal {
-            Refusal(
-                status, ["error": ["code": .int(Int64(status)), "message": .string(message), "status": .string(name)]])
+            Refusal(status, ["error": ["code": .int(Int64(status)), "message": .string(message), "status": .string(name)]])
         }
         switch call.fault {
         case .tooManyRequests?: throw refusal(429, "RESOURCE_EXHAUSTED", "Quota exceeded.")

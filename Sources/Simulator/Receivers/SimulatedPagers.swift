@@ -4,8 +4,7 @@ import BellhopCore
 extension SimulatedServices.State {
     mutating func pagerDuty(_ request: ReceivedRequest) throws(Refusal) -> Reply {
         func invalid(_ error: String) -> Refusal {
-            Refusal(
-                400, ["status": "invalid event", "message": "Event object is invalid", "errors": [.string(error)]])
+            Refusal(400, ["status": "invalid event", "message": "Event object is invalid", "errors": [.string(error)]])
         }
         guard request.method == "POST" else { throw Refusal(405, ["status": "invalid"]) }
         guard request.body.count <= 512 * 1024 else {

@@ -76,9 +76,7 @@ struct SlackRules {
 
     private static func text(_ value: JSON?, in place: String, upTo limit: Int) throws(Refusal) {
         guard let type = value?["type"]?.asString, type == "plain_text" || type == "mrkdwn", let text = value?["text"]?.asString
-        else {
-            throw invalid("\(place): no text object")
-        }
+        else { throw invalid("\(place): no text object") }
         guard !text.isEmpty else { throw invalid("\(place): empty text") }
         guard text.unicodeScalars.count <= limit else { throw invalid("\(place): text over \(limit) characters") }
     }

@@ -23,9 +23,7 @@ public struct ReceivedRequest: Sendable, Hashable {
     public var text: String { String(decoding: body, as: UTF8.self) }
 
     /// The first header of that name, ignoring case.
-    public func header(_ name: String) -> String? {
-        headers.first { $0.name.lowercased() == name.lowercased() }?.value
-    }
+    public func header(_ name: String) -> String? { headers.first { $0.name.lowercased() == name.lowercased() }?.value }
 
     /// The decoded pairs of the query, in order; a plus sign is a blank.
     public var parameters: [(name: String, value: String)] { PercentEncoding.pairs(query) }

@@ -52,8 +52,7 @@ extension Reply {
         404, "No Record found", detail: "Record doesn't exist or ACL restricts the record retrieval")
     static let noResource = Reply.error(400, "Requested URI does not represent any resource", detail: nil)
     static let wrongMethod = Reply.error(405, "Method not supported", detail: nil)
-    static let notAuthenticated = Reply.error(
-        401, "User Not Authenticated", detail: "Required to provide Auth information")
+    static let notAuthenticated = Reply.error(401, "User Not Authenticated", detail: "Required to provide Auth information")
     static let readRefused = Reply.error(403, "Insufficient rights to query records", detail: nil)
     static let insertRefused = Reply.error(
         403, "Operation Failed", detail: "ACL Exception Insert Failed due to security constraints")

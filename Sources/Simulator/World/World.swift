@@ -48,9 +48,7 @@ struct World: Sendable {
     // MARK: Tasks
 
     /// Finds a task by its sys_id or else by its number, like `GlideRecord.get` with one argument.
-    func task(matching key: String) -> SimulatedTask? {
-        tasks[key] ?? taskOfNumber[key].flatMap { tasks[$0] }
-    }
+    func task(matching key: String) -> SimulatedTask? { tasks[key] ?? taskOfNumber[key].flatMap { tasks[$0] } }
 
     mutating func add(_ new: NewTask, at now: Int64) -> SimulatedTask {
         let kind = TaskClass.named(new.table) ?? .task

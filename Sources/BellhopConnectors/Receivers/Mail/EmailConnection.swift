@@ -118,9 +118,7 @@ struct EmailConnection: MessageReceiver, Connection {
         try await waitForTurn()
         let ending = try await transfer(.send(from: from.text, to: waiting, mail: bytes))
         let outcome = try SMTPOutcome(ending, recipients: waiting, server: label)
-        guard outcome.refused.isEmpty else {
-            throw try await incomplete(outcome, done + outcome.accepted, delivery)
-        }
+        guard outcome.refused.isEmpty else { throw try await incomplete(outcome, done + outcome.accepted, delivery) }
         return Receipt(
             "\(label.words(of: outcome.receipt)), from \(label.text)",
             conversation: place.change(

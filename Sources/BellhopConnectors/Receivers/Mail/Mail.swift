@@ -44,9 +44,7 @@ struct Mail: Sendable, Hashable {
             ("From", try MailHeaderValue([from], after: 6)), ("To", try MailHeaderValue(to, after: 4)),
             ("Subject", try MailHeaderValue(text: subject, after: 9)),
         ]
-        if let thread {
-            fields += [("In-Reply-To", MailHeaderValue([thread])), ("References", MailHeaderValue([thread]))]
-        }
+        if let thread { fields += [("In-Reply-To", MailHeaderValue([thread])), ("References", MailHeaderValue([thread]))] }
         // Prevents answers from out-of-office programs and trackers (RFC 3834; the second field is Exchange's).
         fields += [
             ("Auto-Submitted", MailHeaderValue("auto-generated")), ("X-Auto-Response-Suppress", MailHeaderValue("All")),

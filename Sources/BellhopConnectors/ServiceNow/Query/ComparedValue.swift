@@ -21,9 +21,7 @@ struct ComparedValue: Sendable {
     var isJournal: Bool { ["comments", "work_notes", "comments_and_work_notes"].contains(field) }
 
     /// Whether the server evaluates a condition's value instead of comparing it as text.
-    static func isComputed(_ value: String) -> Bool {
-        value.hasPrefix("javascript:") || value == "NULL"
-    }
+    static func isComputed(_ value: String) -> Bool { value.hasPrefix("javascript:") || value == "NULL" }
 
     func equals(_ value: String) -> Truth {
         if Self.isComputed(value) || isJournal { return .unknown }
@@ -104,9 +102,7 @@ struct ComparedValue: Sendable {
     private static func time(_ text: String) -> Timestamp? { Timestamp(sql: text) }
 
     /// Whether a text is a day, such as `2026-01-05`.
-    static func isDate(_ text: String) -> Bool {
-        text.utf8.count == 10 && Timestamp(sql: text + " 00:00:00") != nil
-    }
+    static func isDate(_ text: String) -> Bool { text.utf8.count == 10 && Timestamp(sql: text + " 00:00:00") != nil }
 
     private static func isDated(_ text: String) -> Bool { time(text) != nil || isDate(text) }
 

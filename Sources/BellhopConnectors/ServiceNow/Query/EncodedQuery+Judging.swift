@@ -5,9 +5,7 @@ extension EncodedQuery {
     ///
     /// The result is `fails` only if the server cannot have matched the row. It is `unknown` for a field missing from the row, a
     /// script, a keyword, a relative date and a hierarchy. The row must have raw values (`sysparm_display_value` false or all).
-    func judge(_ row: JSON) -> Truth {
-        judge { FieldValue(row[$0]) }
-    }
+    func judge(_ row: JSON) -> Truth { judge { FieldValue(row[$0]) } }
 
     /// - Parameter value: a field's value by its path; nil if unknown.
     func judge(_ value: (String) -> FieldValue?) -> Truth {

@@ -115,9 +115,7 @@ extension EncodedQuery {
 extension EncodedQuery.Term {
     init(_ conditions: EncodedQuery.Condition...) { alternatives = conditions.map { .condition($0) } }
 
-    var isVerbatim: Bool {
-        alternatives.contains { if case .verbatim = $0 { true } else { false } }
-    }
+    var isVerbatim: Bool { alternatives.contains { if case .verbatim = $0 { true } else { false } } }
 }
 
 extension EncodedQuery.Alternative {
@@ -186,9 +184,7 @@ extension EncodedQuery {
         /// Sorted so that an operator comes before its prefixes.
         static let byLength = allCases.sorted { $0.rawValue.utf8.count > $1.rawValue.utf8.count }
 
-        var takesValue: Bool {
-            ![.isEmpty, .isNotEmpty, .anything, .emptyString, .changes].contains(self)
-        }
+        var takesValue: Bool { ![.isEmpty, .isNotEmpty, .anything, .emptyString, .changes].contains(self) }
 
         /// Whether its value begins with another field's name.
         var comparesFields: Bool {

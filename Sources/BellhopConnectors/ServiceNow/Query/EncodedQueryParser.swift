@@ -139,9 +139,7 @@ private struct EncodedQueryParser {
         }
         let end = part.first { bytes[$0] != UInt8(ascii: ".") && !EncodedQuery.isNameByte(bytes[$0]) } ?? part.upperBound
         let name = part.lowerBound..<end
-        if name.isEmpty {
-            throw EncodedQueryError("a condition begins with the name of a field, in lowercase", at: part)
-        }
+        if name.isEmpty { throw EncodedQueryError("a condition begins with the name of a field, in lowercase", at: part) }
         guard let how = EncodedQuery.Operator.byLength.first(where: { starts(end..<part.upperBound, with: $0.rawValue) }) else {
             throw unreadable(part, name)
         }

@@ -90,9 +90,7 @@ enum FilterOperator: String, Sendable, CaseIterable {
     }
 
     /// Whether an empty field matches. That needs a condition of its own, because the server's `!=` skips empty fields.
-    var alsoMeansEmpty: Bool {
-        [.isNot, .isNotOneOf, .doesNotContain, .notOn].contains(self)
-    }
+    var alsoMeansEmpty: Bool { [.isNot, .isNotOneOf, .doesNotContain, .notOn].contains(self) }
 
     /// The kind of operand.
     enum Operand: Sendable {
@@ -118,9 +116,7 @@ enum FilterOperator: String, Sendable, CaseIterable {
     }
 
     /// Whether a relative day, month or hour means its start or its end: `after` yesterday means after the end.
-    var boundary: RelativeTime.Boundary {
-        [.after, .greaterThan, .atOrBefore, .atMost].contains(self) ? .end : .start
-    }
+    var boundary: RelativeTime.Boundary { [.after, .greaterThan, .atOrBefore, .atMost].contains(self) ? .end : .start }
 
     /// A sentence and an example condition for the reference page.
     var reference: (summary: String, field: String, example: JSON) {

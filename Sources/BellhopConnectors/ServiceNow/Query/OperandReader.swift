@@ -141,9 +141,7 @@ struct OperandReader {
                     "the server separates list values by commas, so no value can contain one", path,
                     help: "write `any: [{\(field): …}, …]`")
             }
-            if item == "me" {
-                complain("`me` is not allowed in a list", path, help: "write `any: [{\(field): me}, …]`")
-            }
+            if item == "me" { complain("`me` is not allowed in a list", path, help: "write `any: [{\(field): me}, …]`") }
             values.append(value)
         }
         return complaints.isEmpty ? Condition(field, how.encoded, values.joined(separator: ",")) : nil

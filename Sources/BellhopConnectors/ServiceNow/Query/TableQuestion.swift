@@ -26,8 +26,7 @@ struct TableQuestion: Sendable, Hashable {
         var filter = Filter(query: .all)
         if text != nil, settings.values["where"] != nil {
             throw SettingComplaints([
-                SettingComplaint(
-                    code: "both-given", "give either `query` or `where`", at: [.key("where")], isAboutKey: true)
+                SettingComplaint(code: "both-given", "give either `query` or `where`", at: [.key("where")], isAboutKey: true)
             ])
         }
         if let text {

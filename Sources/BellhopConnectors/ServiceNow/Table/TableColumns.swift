@@ -26,8 +26,7 @@ final class TableColumns: Sendable {
         self.settings = settings
         self.source = source
         self.connection = connection
-        state = Mutex(
-            State(schema: try TaskFields.schema(settings.fields, display: settings.display, source: source)))
+        state = Mutex(State(schema: try TaskFields.schema(settings.fields, display: settings.display, source: source)))
     }
 
     var schema: TaskSchema { state.withLock { $0.schema } }
@@ -36,9 +35,7 @@ final class TableColumns: Sendable {
     var query: EncodedQuery { state.withLock { $0.query } ?? settings.question.query }
 
     /// Whether a field may be requested: false if the dictionary is known not to have it.
-    func exists(_ path: String) -> Bool {
-        state.withLock { $0.dictionary?.lacks(path, in: settings.table) } != true
-    }
+    func exists(_ path: String) -> Bool { state.withLock { $0.dictionary?.lacks(path, in: settings.table) } != true }
 
     /// Applies the stored dictionary, and then the one read from the instance.
     func prepare(offline: Bool) async {

@@ -101,9 +101,7 @@ struct CommentText: Sendable, Hashable {
     func matches(_ other: String) -> Bool { Self.normalized(other) == normalized }
 
     /// Whether a journal entry may be this text as the instance altered it: tags removed, digits masked, quotes replaced, or cut.
-    func resembles(_ other: String) -> Bool {
-        marker.map { other.contains($0) } ?? likeness.covers(TextLikeness(other))
-    }
+    func resembles(_ other: String) -> Bool { marker.map { other.contains($0) } ?? likeness.covers(TextLikeness(other)) }
 
     private static func neutralized(_ text: String) -> String {
         var result = ""

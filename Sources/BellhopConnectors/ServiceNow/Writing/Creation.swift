@@ -118,9 +118,7 @@ struct CreationWrite: Write {
         guard rows.allSatisfy({ $0.raw(key.name) == key.value }) else {
             return .unprovable("the table \(table) has no field `\(key.name)`: name another with `correlation_field`")
         }
-        if let row = rows.first, let id = row.raw("sys_id") {
-            return .written(proof(id, row.raw("number") ?? ""))
-        }
+        if let row = rows.first, let id = row.raw("sys_id") { return .written(proof(id, row.raw("number") ?? "")) }
         if let total, total > 0 { return .unprovable("this account may not read the table \(table)") }
         return .absent
     }

@@ -30,9 +30,7 @@ struct FieldWrite: Sendable, Hashable {
             guard let write = FieldWrite(name, value, isDisplay: isDisplay), isName(name) else {
                 throw Failure(.badArguments, .giveUp, "`\(name)` cannot be set: a field takes a text, a number, true or false.")
             }
-            if let help = refused[name] {
-                throw Failure(.badArguments, .giveUp, "`\(name)` is not set this way: \(help).")
-            }
+            if let help = refused[name] { throw Failure(.badArguments, .giveUp, "`\(name)` is not set this way: \(help).") }
             writes.append(write)
         }
         return writes

@@ -20,8 +20,7 @@ struct Update: WriteOrder {
         }
         self.task = task
         createdAt = delivery.createdAt
-        writes = try FieldWrite.all(
-            arguments["fields"], isDisplay: arguments["display"] == true, refused: FieldWrite.refused)
+        writes = try FieldWrite.all(arguments["fields"], isDisplay: arguments["display"] == true, refused: FieldWrite.refused)
         for (field, value) in arguments["expect"]?.asObject ?? [:] { expected.append((field, value.asArray ?? [value])) }
         if arguments["unless_changed"] == true {
             guard let seen = arguments["seen"]?.asObject else {
@@ -64,9 +63,7 @@ struct Update: WriteOrder {
         Failure(.movedOn, .giveUp, "\(task.name) is not as the rule saw it: \(what). Nothing was written.")
     }
 
-    func isMet(by record: TaskRecord) -> Bool {
-        writes.allSatisfy { write in record[write.name].map(write.isMet) ?? false }
-    }
+    func isMet(by record: TaskRecord) -> Bool { writes.allSatisfy { write in record[write.name].map(write.isMet) ?? false } }
 
     func call(_ record: TaskRecord, notAfter: Timestamp) -> ServiceNowCall {
         .write("PATCH", "\(record.table)/\(task.key.text)", writes, showing: ["sys_id", "sys_mod_count"], notAfter: notAfter)

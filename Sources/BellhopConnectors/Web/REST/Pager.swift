@@ -149,9 +149,7 @@ struct Pager: Sendable {
 
     private mutating func cursor(_ paging: Paging, _ body: JSON) throws(Problem) -> Turn? {
         guard let path = paging.next, let value = body[path], let text = Self.word(value) else { return nil }
-        guard seen.insert(text).inserted else {
-            throw Problem(message: "the same cursor came twice: the pages repeat")
-        }
+        guard seen.insert(text).inserted else { throw Problem(message: "the same cursor came twice: the pages repeat") }
         return .parameters(size + [Parameter(name: paging.parameter, value: value)])
     }
 

@@ -60,8 +60,7 @@ public struct RESTSource: ProbedSource {
         let known = lastPoll.answer == nil ? Validators() : before.validators
         var pages = try await pages(adding: [], validators: known)
         guard !pages.all.isEmpty else {
-            return Answer(
-                listing: Listing(), coverage: .same, fingerprint: lastPoll.answer ?? .zero, cursor: lastPoll.cursor)
+            return Answer(listing: Listing(), coverage: .same, fingerprint: lastPoll.answer ?? .zero, cursor: lastPoll.cursor)
         }
         var listing = try joined(pages.all, latestCounts: false)
         pages.all = []
@@ -111,8 +110,7 @@ public struct RESTSource: ProbedSource {
                 request.body = JSON.object(members).encoded()
             } else {
                 request = arguments.request(to: address, adding: more)
-                request.address = request.address.setting(
-                    parameters.map { ($0.name, RequestArguments.words($0.value)) })
+                request.address = request.address.setting(parameters.map { ($0.name, RequestArguments.words($0.value)) })
             }
         }
         if request.headers["Accept"] == nil { request.headers["Accept"] = "application/json" }
