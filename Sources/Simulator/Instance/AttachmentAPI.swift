@@ -3,16 +3,10 @@ import Crypto
 
 /// The Attachment API: `GET /api/now/attachment`, `GET …/{sys_id}[/file]`, `POST …/file`.
 extension SimulatedInstance.State {
-    mutating func attachment(
-        _ path: [String], _ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>, at now: Int64
-    ) -> Reply {
-        switch (request.method, path.count) {
-        case ("GET", 0):
-            return table(["sys_attachment"], request, version: "v2", user: user, quirks: quirks, at: now)
-        case ("POST", 1) where path[0] == "file":
-            return attach(request, user: user, quirks: quirks, at: now)
-        case ("GET", 1):
-            return table(["sys_attachment", path[0]], request, version: "v2", user: user, quirks: quirks, at: now)
+    mutating func attachment(_ path: [String], _ call: InstanceCall) -> Reply {
+        switch (call.request.method, path.count) {
+        case ("GET", 0...1): return table(["sys_attachment"] + path, call, version: "v2")
+        case ("POST", 1) where path[0] == "file": return attach(call)
         case ("GET", 2) where path[1] == "file":
             guard let file = world.attachments.first(where: { $0.id == path[0] }) else { return .noRecord }
             return Reply(200, type: file.type, body: file.bytes)
@@ -20,11 +14,10 @@ extension SimulatedInstance.State {
         }
     }
 
-    private mutating func attach(
-        _ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>, at now: Int64
-    ) -> Reply {
+    private mutating func attach(_ call: InstanceCall) -> Reply {
+        let (request, user) = (call.request, call.user)
         let known: Set<String> = ["table_name", "table_sys_id", "file_name", "encryption_context", "creation_time"]
-        if let unknown = request.parameters.first(where: { !known.contains($0.name) }), !quirks.contains(.sloppyQueries) {
+        if let unknown = request.parameters.first(where: { !known.contains($0.name) }), !call.quirks.contains(.sloppyQueries) {
             return .error(400, "Simulator: unknown query parameter '\(unknown.name)'", detail: nil)
         }
         guard let type = request.header("Content-Type") else {
@@ -38,8 +31,8 @@ extension SimulatedInstance.State {
         let hash = Hexadecimal.text(SHA256.hash(data: request.body))
         let file = SimulatedAttachment(
             id: world.makeID(), task: id, table: table, name: name, type: type, bytes: request.body, author: user.userName,
-            time: now, hash: settings.hashesAttachments ? hash : "")
-        if !quirks.contains(.nothingWritten) { world.attach(file) }
+            time: call.now, hash: settings.hashesAttachments ? hash : "")
+        if !call.quirks.contains(.nothingWritten) { world.attach(file) }
         return .json(
             201,
             [

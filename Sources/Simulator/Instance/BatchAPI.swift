@@ -2,15 +2,14 @@ import BellhopCore
 
 /// The Batch API: `/api/now/[v1/]batch`. The requests inside are answered one after the other, as if sent separately.
 extension SimulatedInstance.State {
-    mutating func batch(
-        _ request: ReceivedRequest, quirks: Set<Fault>, answer: (inout SimulatedInstance.State, ReceivedRequest) -> Reply
-    ) -> Reply {
+    mutating func batch(_ call: InstanceCall) -> Reply {
+        let request = call.request
         guard request.method == "POST" else { return .wrongMethod }
         guard settings.takesBatches else { return .readRefused }
         guard let body = try? JSON.parse(request.body), let id = body["batch_request_id"]?.asString,
             let requests = body["rest_requests"]?.asArray
         else { return .error(400, "Exception while reading request", detail: "The payload is not valid JSON.") }
-        if quirks.contains(.unserviced) {
+        if call.quirks.contains(.unserviced) {
             let names = requests.compactMap { $0["id"] }
             return .json(
                 200,
@@ -21,7 +20,9 @@ extension SimulatedInstance.State {
             guard let name = item["id"]?.asString, let method = item["method"]?.asString, let url = item["url"]?.asString else {
                 return .error(400, "Simulator: a request of a batch needs id, method and url", detail: nil)
             }
-            let reply = answer(&self, inner(request, method, url, item))
+            var inner = call
+            inner.request = self.inner(request, method, url, item)
+            let reply = route(inner)
             var members: JSON.Object = [
                 "id": .string(name), "status_code": .int(reply.status),
                 "status_text": .string(reply.status == 200 ? "OK" : "Error"),

@@ -21,6 +21,14 @@ extension SimulatedInstance {
     }
 }
 
+/// A user's request, with the faults that change how it is handled.
+struct InstanceCall: Sendable {
+    var request: ReceivedRequest
+    let user: SimulatedUser
+    let quirks: Set<Fault>
+    let now: Int64
+}
+
 extension SimulatedInstance.State {
     fileprivate mutating func answer(_ request: ReceivedRequest, quirks: Set<Fault>, at now: Int64) -> Reply {
         if let longest = settings.longestAddress, request.path.utf8.count + request.query.utf8.count + 1 > longest {
@@ -43,8 +51,8 @@ extension SimulatedInstance.State {
         }
         let number = session?.user == user.id ? session?.number : nil
         let own = number ?? openSession(for: user, tokenEnds: settings.sessionsEndWithToken ? tokenEnds : nil, at: now)
-        var reply =
-            forgeryRefusal(request, in: session) ?? route(request, user: user, quirks: quirks, at: now)
+        let call = InstanceCall(request: request, user: user, quirks: quirks, now: now)
+        var reply = forgeryRefusal(request, in: session) ?? route(call)
         if reply.status == 200, listsTasks(request), sessions.noteList(own) { counts.watchers += 1 }
         for cookie in sessions.cookies(for: own, at: now, settings: settings) { reply.add("Set-Cookie", cookie) }
         reply.set("X-Is-Logged-In", "true")
@@ -114,34 +122,28 @@ extension SimulatedInstance.State {
                 .with("WWW-Authenticate", "BASIC realm=\"Service-now\"").with("X-Is-Logged-In", "false"))
     }
 
-    private mutating func route(
-        _ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>, at now: Int64
-    ) -> Reply {
+    mutating func route(_ call: InstanceCall) -> Reply {
+        let request = call.request
         let path = request.segments
         if isPage(request) { return page(request) ?? .html(404, "<title>Page not found</title><h1>Page not found</h1>") }
-        if path == ["oauth_auth.do"] { return authorize(request, by: user, at: now) }
+        if path == ["oauth_auth.do"] { return authorize(request, by: call.user, at: call.now) }
         if let accept = request.header("Accept"), !["json", "*/*"].contains(where: accept.contains) {
             return .error(406, "Not acceptable", detail: "Simulator: only application/json is supported")
         }
         if path.starts(with: ["api", "x_snc_my_work", "v1", "tracker"]), settings.hasTracker {
-            return tracker(Array(path.dropFirst(4)), request, user: user, quirks: quirks, at: now)
+            return tracker(Array(path.dropFirst(4)), call)
         }
-        if path == ["api", "now", "v1", "batch"] || path == ["api", "now", "batch"] {
-            return batch(request, quirks: quirks) { state, inner in state.route(inner, user: user, quirks: quirks, at: now) }
-        }
+        if path == ["api", "now", "v1", "batch"] || path == ["api", "now", "batch"] { return batch(call) }
         for prefix in [["api", "now", "stats"], ["api", "now", "v1", "stats"]] where path.starts(with: prefix) {
-            return stats(Array(path.dropFirst(prefix.count)), request, user: user, quirks: quirks, at: now)
+            return stats(Array(path.dropFirst(prefix.count)), call)
         }
         for prefix in [["api", "now", "table"], ["api", "now", "v1", "table"], ["api", "now", "v2", "table"]]
         where path.starts(with: prefix) {
-            let target = Array(path.dropFirst(prefix.count))
-            var reply = table(target, request, version: prefix[2], user: user, quirks: quirks, at: now)
+            var reply = table(Array(path.dropFirst(prefix.count)), call, version: prefix[2])
             if let limit = settings.rateLimit { reply.set("X-RateLimit-Limit", String(limit)) }
             return reply
         }
-        if path.starts(with: ["api", "now", "attachment"]) {
-            return attachment(Array(path.dropFirst(3)), request, user: user, quirks: quirks, at: now)
-        }
+        if path.starts(with: ["api", "now", "attachment"]) { return attachment(Array(path.dropFirst(3)), call) }
         return .noResource
     }
 }

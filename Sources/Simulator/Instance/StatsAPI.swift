@@ -2,28 +2,26 @@ import BellhopCore
 
 /// The Aggregate API, limited to counts, minimum and maximum: `/api/now/[v1/]stats/{table}`. It ignores access rules.
 extension SimulatedInstance.State {
-    func stats(_ path: [String], _ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>, at now: Int64) -> Reply {
-        guard let table = path.first, path.count == 1, request.method == "GET" else { return .noResource }
+    func stats(_ path: [String], _ call: InstanceCall) -> Reply {
+        guard let table = path.first, path.count == 1, call.request.method == "GET" else { return .noResource }
         guard Schema.tables[table] != nil else { return .error(400, "Invalid table \(table)", detail: nil) }
-        if reading(table, by: user) == .forbidden { return .readRefused }
+        if reading(table, by: call.user) == .forbidden { return .readRefused }
         do {
-            return .json(200, ["result": ["stats": .object(try figures(table, request, user: user, quirks: quirks, at: now))]])
+            return .json(200, ["result": ["stats": .object(try figures(table, call))]])
         } catch {
-            return .error(
-                400, "Simulator: \(error.message)", detail: "The real server would ignore it; see the fault sloppy_queries")
+            return .unknown(error)
         }
     }
 
-    private func figures(
-        _ table: String, _ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>, at now: Int64
-    ) throws(QueryProblem) -> JSON.Object {
-        let isSloppy = quirks.contains(.sloppyQueries)
+    private func figures(_ table: String, _ call: InstanceCall) throws(QueryProblem) -> JSON.Object {
+        let isSloppy = call.quirks.contains(.sloppyQueries)
         var query = EncodedQuery()
         var wantsCount = false
         var extremes: [(String, [FieldPath])] = []
-        for (name, value) in request.parameters {
+        for (name, value) in call.request.parameters {
             switch name {
-            case "sysparm_query": query = try EncodedQuery(value, table: table, user: user, sloppy: isSloppy, at: now)
+            case "sysparm_query":
+                query = try EncodedQuery(value, table: table, user: call.user, sloppy: isSloppy, at: call.now)
             case "sysparm_count": wantsCount = value == "true"
             case "sysparm_min_fields", "sysparm_max_fields":
                 var paths: [FieldPath] = []

@@ -2,47 +2,43 @@ import BellhopCore
 
 extension SimulatedInstance.State {
     /// PATCH and PUT of a task: both partial, both answered with the updated record.
-    mutating func write(
-        _ id: String, table: String, _ request: ReceivedRequest, shape: FieldShape, quirks: Set<Fault>, at now: Int64
-    ) -> Reply {
-        let user = shape.user
+    mutating func write(_ id: String, table: String, _ call: InstanceCall, shape: FieldShape) -> Reply {
+        let user = call.user
         guard Schema.isTask(table) else { return Self.refusedUpdate }
-        if let refusal = wrongBodyType(request) { return refusal }
+        if let refusal = wrongBodyType(call.request) { return refusal }
         guard let task = world.tasks[id], table == "task" || task.table == table, !user.hiddenTasks.contains(id),
             user.tasks != .hidden
         else { return .noRecord }
         let changes: [Change]
-        do { changes = try self.changes(request, table: task.table, shape: shape, quirks: quirks) } catch {
+        do { changes = try self.changes(call, table: task.table, shape: shape) } catch {
             return .error(400, "Simulator: \(error.message)", detail: nil)
         }
-        if quirks.contains(.dataPolicy) { return Self.refusedByPolicy }
+        if call.quirks.contains(.dataPolicy) { return Self.refusedByPolicy }
         let refused = changes.contains { writing($0.field, by: user) == .refused }
         guard !refused, user.tasks != .forbidden else { return Self.refusedUpdate }
-        if !quirks.contains(.nothingWritten) {
+        if !call.quirks.contains(.nothingWritten) {
             let written = changes.filter { writing($0.field, by: user) == .allowed }
             let values = written.filter { $0.field.kind != .journal }.map { ($0.field.name, $0.value) }
-            let updated = world.update(id, set: Dictionary(values) { $1 }, by: user.userName, at: now)
-            note(written, on: id, by: user, touching: updated?.updates == task.updates, quirks, at: now)
+            let updated = world.update(id, set: Dictionary(values) { $1 }, by: user.userName, at: call.now)
+            note(written, on: id, call, touching: updated?.updates == task.updates)
         }
         return record(id, in: table, shape: shape, status: 200)
     }
 
     /// POST of a task: 201 with the record and its address.
-    mutating func create(
-        in table: String, _ request: ReceivedRequest, shape: FieldShape, quirks: Set<Fault>, at now: Int64
-    ) -> Reply {
-        let user = shape.user
-        if let refusal = wrongBodyType(request) { return refusal }
+    mutating func create(in table: String, _ call: InstanceCall, shape: FieldShape) -> Reply {
+        let user = call.user
+        if let refusal = wrongBodyType(call.request) { return refusal }
         guard Schema.isTask(table), user.creates != .refused, user.tasks != .forbidden else { return .insertRefused }
         let changes: [Change]
-        do { changes = try self.changes(request, table: table, shape: shape, quirks: quirks) } catch {
+        do { changes = try self.changes(call, table: table, shape: shape) } catch {
             return .error(400, "Simulator: \(error.message)", detail: nil)
         }
-        if quirks.contains(.dataPolicy) { return Self.refusedByPolicy }
+        if call.quirks.contains(.dataPolicy) { return Self.refusedByPolicy }
         let written = changes.filter { writing($0.field, by: user) == .allowed }
         let values = written.filter { $0.field.kind != .journal }.map { ($0.field.name, $0.value) }
-        let task = world.add(NewTask(table, title: "", openedBy: user.userName, fields: Dictionary(values) { $1 }), at: now)
-        note(written, on: task.id, by: user, touching: false, quirks, at: now)
+        let task = world.add(NewTask(table, title: "", openedBy: user.userName, fields: Dictionary(values) { $1 }), at: call.now)
+        note(written, on: task.id, call, touching: false)
         return record(task.id, in: table, shape: shape, status: 201)
             .with("Location", "\(shape.uri)api/now/table/\(table)/\(task.id)")
     }
@@ -59,15 +55,13 @@ extension SimulatedInstance.State {
         var value: String
     }
 
-    private mutating func note(
-        _ changes: [Change], on id: String, by user: SimulatedUser, touching: Bool, _ quirks: Set<Fault>, at now: Int64
-    ) {
+    private mutating func note(_ changes: [Change], on id: String, _ call: InstanceCall, touching: Bool) {
         var touching = touching
         for change in changes {
             guard let kind = JournalEntry.Kind(rawValue: change.field.name) else { continue }
-            let text = quirks.rewriting(change.value, in: kind)
+            let text = call.quirks.rewriting(change.value, in: kind)
             if !text.isEmpty {
-                world.note(text, kind, on: id, by: user.userName, at: now, touching: touching)
+                world.note(text, kind, on: id, by: call.user.userName, at: call.now, touching: touching)
                 touching = false
             }
         }
@@ -89,22 +83,20 @@ extension SimulatedInstance.State {
         }
     }
 
-    private func changes(
-        _ request: ReceivedRequest, table: String, shape: FieldShape, quirks: Set<Fault>
-    ) throws(QueryProblem) -> [Change] {
+    private func changes(_ call: InstanceCall, table: String, shape: FieldShape) throws(QueryProblem) -> [Change] {
         let body: JSON
-        do { body = try JSON.parse(request.body) } catch {
+        do { body = try JSON.parse(call.request.body) } catch {
             throw QueryProblem(message: "\(error)")
         }
         guard let members = body.asObject else { throw QueryProblem(message: "the body is not a JSON object") }
         var changes: [Change] = []
         for (name, given) in members {
             guard let field = Schema.tables[table]?[name], !field.isSystem, let text = given.scalarText else {
-                if quirks.contains(.sloppyQueries) { continue }
+                if call.quirks.contains(.sloppyQueries) { continue }
                 throw QueryProblem(message: "'\(name)' cannot be written on table '\(table)'")
             }
             var value = shape.parameters.inputsDisplay ? shape.raw(of: text, field, in: table) : text
-            for case .businessRule(let name, let other) in quirks where name == field.name { value = other }
+            for case .businessRule(let name, let other) in call.quirks where name == field.name { value = other }
             changes.append(Change(field: field, value: value))
         }
         return changes

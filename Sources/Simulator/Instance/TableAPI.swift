@@ -2,28 +2,23 @@ import BellhopCore
 
 /// The Table API: `/api/now/[v1/|v2/]table/{table}[/{sys_id}]`: reading, and writing and creating tasks.
 extension SimulatedInstance.State {
-    mutating func table(
-        _ path: [String], _ request: ReceivedRequest, version: String, user: SimulatedUser, quirks: Set<Fault>, at now: Int64
-    ) -> Reply {
+    mutating func table(_ path: [String], _ call: InstanceCall, version: String) -> Reply {
+        let (request, user) = (call.request, call.user)
         guard let table = path.first, path.count <= 2 else { return .noResource }
         guard Schema.tables[table] != nil else { return .error(400, "Invalid table \(table)", detail: nil) }
         let parameters: TableParameters
         do {
             parameters = try TableParameters(
-                request, table: table, user: user, sloppy: quirks.contains(.sloppyQueries) || settings.invalidQueriesReturnNoRows,
-                invalidReturnsNoRows: settings.invalidQueriesReturnNoRows, at: now)
+                call, table: table, invalidReturnsNoRows: settings.invalidQueriesReturnNoRows)
         } catch {
-            return .error(
-                400, "Simulator: \(error.message)", detail: "The real server would ignore it; see the fault sloppy_queries")
+            return .unknown(error)
         }
         let shape = FieldShape(world: world, user: user, parameters: parameters, uri: uri(of: request))
         switch (request.method, path.count) {
-        case ("GET", 1), ("HEAD", 1):
-            return rows(table, request, version: version, shape: shape, quirks: quirks, at: now)
+        case ("GET", 1), ("HEAD", 1): return rows(table, call, version: version, shape: shape)
         case ("GET", _), ("HEAD", _): return record(path[1], table: table, shape: shape)
-        case ("PATCH", 2), ("PUT", 2):
-            return write(path[1], table: table, request, shape: shape, quirks: quirks, at: now)
-        case ("POST", 1): return create(in: table, request, shape: shape, quirks: quirks, at: now)
+        case ("PATCH", 2), ("PUT", 2): return write(path[1], table: table, call, shape: shape)
+        case ("POST", 1): return create(in: table, call, shape: shape)
         default: return .wrongMethod
         }
     }
@@ -45,30 +40,27 @@ extension SimulatedInstance.State {
         }
     }
 
-    private mutating func rows(
-        _ table: String, _ request: ReceivedRequest, version: String, shape: FieldShape, quirks: Set<Fault>, at now: Int64
-    ) -> Reply {
-        let user = shape.user
-        let parameters = shape.parameters
-        let reading = reading(table, by: user)
+    private mutating func rows(_ table: String, _ call: InstanceCall, version: String, shape: FieldShape) -> Reply {
+        let (quirks, parameters) = (call.quirks, shape.parameters)
+        let reading = reading(table, by: call.user)
         if reading == .forbidden { return .readRefused }
         var found: [Record] = []
         if !parameters.returnsNoRows, !quirks.contains(.emptyList) {
-            found = world.records(of: table, keys: parameters.query.keys)
-                .filter { parameters.query.matches($0, in: world) && shape.fits($0) }
-            found = parameters.query.sort(found, in: world)
+            let rows = world.records(of: table, keys: parameters.query.keys)
+            let query = parameters.query
+            found = query.sort(rows.filter { query.matches($0, in: world) && shape.fits($0) }, in: world)
         }
         let shown = quirks.contains(.emptyListCounted) ? [] : found
         let page = shown.dropFirst(parameters.offset).prefix(parameters.limit)
-            .filter { reading == .allowed && !user.hiddenTasks.contains($0.id) }
+            .filter { reading == .allowed && !call.user.hiddenTasks.contains($0.id) }
         var reply = Reply.json(200, ["result": .array(page.map { shape.row($0, table: table) })])
         if page.isEmpty, version == "v1" { reply = .error(404, "No Record found", detail: nil) }
         if parameters.counts, !quirks.contains(.uncounted) { reply.set("X-Total-Count", String(found.count)) }
         if parameters.showsPages, parameters.limit > 0 {
-            reply.set("Link", links(request, shape: shape, total: found.count, quirks))
+            reply.set("Link", links(call.request, shape: shape, total: found.count, quirks))
         }
         if quirks.contains(.rowMoves), Schema.isTask(table), let first = page.first {
-            world.touch(first.id, by: "system", at: now)
+            world.touch(first.id, by: "system", at: call.now)
         }
         return reply
     }

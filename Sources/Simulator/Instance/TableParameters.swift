@@ -20,14 +20,10 @@ struct TableParameters: Sendable {
 
     private static let ignored: Set<String> = ["sysparm_query_category", "sysparm_view", "sysparm_query_no_domain"]
 
-    init(
-        _ request: ReceivedRequest, table: String, user: SimulatedUser, sloppy: Bool,
-        invalidReturnsNoRows: Bool, at now: Int64
-    )
-        throws(QueryProblem)
-    {
+    init(_ call: InstanceCall, table: String, invalidReturnsNoRows: Bool) throws(QueryProblem) {
+        let sloppy = invalidReturnsNoRows || call.quirks.contains(.sloppyQueries)
         var text: String?
-        for (name, value) in request.parameters {
+        for (name, value) in call.request.parameters {
             switch name {
             case "sysparm_query": text = value
             case "sysparm_fields":
@@ -46,8 +42,7 @@ struct TableParameters: Sendable {
             case "sysparm_exclude_reference_link": showsLinks = try !TableParameters.flag(value, name)
             case "sysparm_no_count": counts = try !TableParameters.flag(value, name)
             case "sysparm_suppress_pagination_header": showsPages = try !TableParameters.flag(value, name)
-            case "sysparm_input_display_value":
-                inputsDisplay = try TableParameters.flag(value, name)
+            case "sysparm_input_display_value": inputsDisplay = try TableParameters.flag(value, name)
             case _ where TableParameters.ignored.contains(name): continue
             case _ where name.hasPrefix("sysparm_"):
                 if !sloppy { throw QueryProblem(message: "unknown query parameter '\(name)'") }
@@ -60,7 +55,8 @@ struct TableParameters: Sendable {
                 throw QueryProblem(message: "sysparm_query and name=value pairs exclude each other")
             }
             do throws(QueryProblem) {
-                query = try EncodedQuery(text, table: table, user: user, sloppy: sloppy && !invalidReturnsNoRows, at: now)
+                query = try EncodedQuery(
+                    text, table: table, user: call.user, sloppy: sloppy && !invalidReturnsNoRows, at: call.now)
             } catch {
                 guard invalidReturnsNoRows else { throw error }
                 returnsNoRows = true

@@ -10,36 +10,32 @@ struct CachedList: Sendable {
 
 /// The Task Tracker API ("My Work", scope `x_snc_my_work`): `GET /task` and `POST /task/{id}/comment`.
 extension SimulatedInstance.State {
-    mutating func tracker(
-        _ path: [String], _ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>, at now: Int64
-    ) -> Reply {
+    mutating func tracker(_ path: [String], _ call: InstanceCall) -> Reply {
+        let request = call.request
         let isList = path == ["task"]
         guard isList || (path.count == 3 && path[0] == "task" && path[2] == "comment") else { return .noResource }
         guard request.method == (isList ? "GET" : "POST") else { return .wrongMethod }
-        guard user.mayUseTracker else { return .readRefused }
-        guard request.query.isEmpty || quirks.contains(.sloppyQueries) else {
+        guard call.user.mayUseTracker else { return .readRefused }
+        guard request.query.isEmpty || call.quirks.contains(.sloppyQueries) else {
             return .error(400, "Simulator: the Task Tracker API takes no query parameters", detail: request.query)
         }
-        return isList
-            ? list(request, user: user, quirks: quirks)
-            : comment(on: path[1], request, user: user, quirks: quirks, at: now)
+        return isList ? list(call) : comment(on: path[1], call)
     }
 
-    private mutating func list(_ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>) -> Reply {
+    private mutating func list(_ call: InstanceCall) -> Reply {
         counts.lists += 1
-        guard quirks.isDisjoint(with: [.emptyList, .emptyListCounted]) else { return .json(200, ["result": [:]]) }
-        let uri = uri(of: request)
-        if let cached = cachedList, cached.revision == world.revision, cached.user == user.id, cached.uri == uri {
+        guard call.quirks.isDisjoint(with: [.emptyList, .emptyListCounted]) else { return .json(200, ["result": [:]]) }
+        let uri = uri(of: call.request)
+        if let cached = cachedList, cached.revision == world.revision, cached.user == call.user.id, cached.uri == uri {
             return Reply(200, type: "application/json;charset=UTF-8", body: cached.body)
         }
-        let body = world.trackerList(for: user, uri: uri).encoded()
-        cachedList = CachedList(revision: world.revision, user: user.id, uri: uri, body: body)
+        let body = world.trackerList(for: call.user, uri: uri).encoded()
+        cachedList = CachedList(revision: world.revision, user: call.user.id, uri: uri, body: body)
         return Reply(200, type: "application/json;charset=UTF-8", body: body)
     }
 
-    private mutating func comment(
-        on key: String, _ request: ReceivedRequest, user: SimulatedUser, quirks: Set<Fault>, at now: Int64
-    ) -> Reply {
+    private mutating func comment(on key: String, _ call: InstanceCall) -> Reply {
+        let (request, user, quirks) = (call.request, call.user, call.quirks)
         if let refusal = wrongBodyType(request) { return refusal }
         guard !request.body.isEmpty else {
             return .error(500, "Cannot read property \"comment\" from null", detail: "No request body")
@@ -57,8 +53,8 @@ extension SimulatedInstance.State {
         let written = Reply.json(201, ["data": "Successfully inserted"])
         guard let task = world.task(matching: key), !user.hiddenTasks.contains(task.id) else {
             guard quirks.contains(.blankTaskOnBadID) else { return .error(404, "Task with Record Id not found", detail: "") }
-            let blank = world.add(NewTask("task", title: "", openedBy: user.userName), at: now)
-            world.note(text, .workNotes, on: blank.id, by: user.userName, at: now)
+            let blank = world.add(NewTask("task", title: "", openedBy: user.userName), at: call.now)
+            world.note(text, .workNotes, on: blank.id, by: user.userName, at: call.now)
             return written
         }
         if quirks.contains(.commentRefused) || user.workNotes == .refused {
@@ -66,7 +62,7 @@ extension SimulatedInstance.State {
         }
         if quirks.contains(.nothingWritten) || user.workNotes == .ignored { return written }
         let stored = quirks.rewriting(text, in: .workNotes)
-        if !stored.isEmpty { world.note(stored, .workNotes, on: task.id, by: user.userName, at: now) }
+        if !stored.isEmpty { world.note(stored, .workNotes, on: task.id, by: user.userName, at: call.now) }
         counts.trackerComments += 1
         return written
     }

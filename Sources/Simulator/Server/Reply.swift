@@ -48,6 +48,11 @@ struct Reply: Sendable {
 
 /// The replies of the platform's APIs that occur in several of them.
 extension Reply {
+    /// A query or a parameter that the instance does not know.
+    static func unknown(_ problem: QueryProblem) -> Reply {
+        .error(400, "Simulator: \(problem.message)", detail: "The real server would ignore it; see the fault sloppy_queries")
+    }
+
     static let noRecord = Reply.error(
         404, "No Record found", detail: "Record doesn't exist or ACL restricts the record retrieval")
     static let noResource = Reply.error(400, "Requested URI does not represent any resource", detail: nil)
