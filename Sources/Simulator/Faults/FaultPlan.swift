@@ -7,17 +7,8 @@ import Synchronization
 /// kept for the next request, so that several rules form a queue.
 /// A class over a lock, because the server draws from it while tests and the admin endpoint add to it.
 public final class FaultPlan: Sendable {
-    private struct Entry {
-        var id: Int
-        var rule: FaultRule
-        var seen = 0
-        var struck = 0
-        /// When the requests that count against a rate limit were accepted.
-        var accepted: [Int64] = []
-    }
-
     private struct State {
-        var entries: [Entry] = []
+        var rules: [RuleStatus] = []
         var lastID = 0
         var struck = 0
         var random: SeededRandom
@@ -35,8 +26,10 @@ public final class FaultPlan: Sendable {
     public struct RuleStatus: Sendable, Hashable, Identifiable {
         public let id: Int
         public let rule: FaultRule
-        public let seen: Int
-        public let struck: Int
+        public fileprivate(set) var seen = 0
+        public fileprivate(set) var struck = 0
+        /// When the requests that count against a rate limit were accepted.
+        fileprivate var accepted: [Int64] = []
     }
 
     private let state: Mutex<State>
@@ -48,7 +41,7 @@ public final class FaultPlan: Sendable {
     public func add(_ rule: FaultRule) -> Int {
         state.withLock { state in
             state.lastID += 1
-            state.entries.append(Entry(id: state.lastID, rule: rule))
+            state.rules.append(RuleStatus(id: state.lastID, rule: rule))
             return state.lastID
         }
     }
@@ -65,18 +58,16 @@ public final class FaultPlan: Sendable {
     @discardableResult
     public func remove(_ id: Int) -> Bool {
         state.withLock { state in
-            let before = state.entries.count
-            state.entries.removeAll { $0.id == id }
-            return state.entries.count < before
+            let before = state.rules.count
+            state.rules.removeAll { $0.id == id }
+            return state.rules.count < before
         }
     }
 
-    public func removeAll() { state.withLock { $0.entries = [] } }
+    public func removeAll() { state.withLock { $0.rules = [] } }
 
     /// All rules, including used up ones.
-    public var rules: [RuleStatus] {
-        state.withLock { $0.entries.map { RuleStatus(id: $0.id, rule: $0.rule, seen: $0.seen, struck: $0.struck) } }
-    }
+    public var rules: [RuleStatus] { state.withLock { $0.rules } }
 
     /// How many faults have occurred, including those of removed rules.
     public var struck: Int { state.withLock { $0.struck } }
@@ -84,14 +75,14 @@ public final class FaultPlan: Sendable {
     func draw(for method: String, _ path: String, query: String = "", at now: Int64 = 0) -> Draw {
         state.withLock { state in
             var draw = Draw()
-            for index in state.entries.indices where draw.ending == nil {
-                let rule = state.entries[index].rule
+            for index in state.rules.indices where draw.ending == nil {
+                let rule = state.rules[index].rule
                 guard rule.matches(method, path, query) else { continue }
-                state.entries[index].seen += 1
-                guard state.entries[index].seen > rule.skip, state.entries[index].struck < rule.times ?? .max else { continue }
+                state.rules[index].seen += 1
+                guard state.rules[index].seen > rule.skip, state.rules[index].struck < rule.times ?? .max else { continue }
                 if rule.probability < 1, Double.random(in: 0..<1, using: &state.random) >= rule.probability { continue }
-                if case .rateLimit(let limit) = rule.fault, limit.accepts(at: now, &state.entries[index].accepted) { continue }
-                state.entries[index].struck += 1
+                if case .rateLimit(let limit) = rule.fault, limit.accepts(at: now, &state.rules[index].accepted) { continue }
+                state.rules[index].struck += 1
                 state.struck += 1
                 switch rule.fault.effect(at: now) {
                 case .delay(let milliseconds): draw.milliseconds += milliseconds

@@ -62,17 +62,8 @@ struct Sessions: Sendable {
         if let session = open.removeValue(forKey: number) { numberOfJavaSession[session.javaSession] = nil }
     }
 
-    mutating func closeAll() {
-        open = [:]
-        numberOfJavaSession = [:]
-    }
-
-    mutating func closeTokenSessions() {
-        for session in open.values where session.tokenEnds != nil { close(session.number) }
-    }
-
-    mutating func closeAll(of user: String) {
-        for session in open.values where session.user == user { close(session.number) }
+    mutating func close(where isMeant: (Session) -> Bool) {
+        for session in open.values where isMeant(session) { close(session.number) }
     }
 
     /// The `Set-Cookie` headers of the session's next response: all cookies on the first, a new JSESSIONID on the second if the

@@ -90,21 +90,15 @@ extension SimulatedInstance.State {
             else { return .failure(refusal(loginTried: true)) }
             return .success((user, nil))
         }
-        if let header = request.header("Authorization") {
-            let parts = header.split(separator: " ", maxSplits: 1)
-            if parts.count == 2, parts[0].lowercased() == "bearer" {
-                guard let token = tokens.access(String(parts[1]), at: now), let user = world.users[token.user], user.isActive
-                else { return .failure(refusal(loginTried: true)) }
-                return .success((user, token.ends))
-            }
-            guard parts.count == 2, parts[0].lowercased() == "basic", let bytes = Base64.decode(parts[1]) else {
-                return .failure(refusal(loginTried: true))
-            }
-            let pair = String(decoding: bytes, as: UTF8.self).split(
-                separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-            let name = String(pair[0])
+        if let text = request.bearerToken {
+            guard let token = tokens.access(text, at: now), let user = world.users[token.user], user.isActive
+            else { return .failure(refusal(loginTried: true)) }
+            return .success((user, token.ends))
+        }
+        if request.header("Authorization") != nil {
+            guard let (name, password) = request.basicCredentials else { return .failure(refusal(loginTried: true)) }
             let isLocked = settings.lockOutAfter.map { failuresInARow[name, default: 0] >= $0 } ?? false
-            guard pair.count == 2, !isLocked, let user = world.user(named: name), user.isActive, user.password == pair[1] else {
+            guard !isLocked, let user = world.user(named: name), user.isActive, user.password == password else {
                 failuresInARow[name, default: 0] += 1
                 return .failure(refusal(loginTried: true))
             }

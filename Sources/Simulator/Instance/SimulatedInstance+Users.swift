@@ -44,11 +44,8 @@ extension SimulatedInstance {
     /// Ends all sessions, or those of one user: the next request with their cookies is answered 401.
     public func expireSessions(of userName: String? = nil) {
         change { state, _ in
-            if let userName {
-                if let user = state.world.user(named: userName) { state.sessions.closeAll(of: user.id) }
-            } else {
-                state.sessions.closeAll()
-            }
+            let user = userName.flatMap { state.world.user(named: $0)?.id }
+            state.sessions.close { userName == nil || $0.user == user }
         }
     }
 }

@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// Reads mails as a mail program does (RFC 5322, 2045–2047), without sharing code with the writer. Strict: anything that a server
 /// could refuse or a program could misread is an error.
 public struct MIMEReader: Sendable {
@@ -25,7 +27,7 @@ public struct MIMEReader: Sendable {
             let bytes =
                 switch try field("Content-Transfer-Encoding") {
                 case "quoted-printable": try MIMEReader.quotedPrintable(body)
-                case "base64": try MIMEReader.base64(body.filter { $0 != 0x0d && $0 != 0x0a })
+                case "base64": try MIMEReader.base64(body.filter { $0 != 0x0d && $0 != 0x0a }[...])
                 case let other: throw Problem(description: "encoding \(other)")
                 }
             guard let text = String(validating: bytes, as: UTF8.self) else { throw Problem(description: "not UTF-8") }
@@ -129,7 +131,7 @@ public struct MIMEReader: Sendable {
             guard String(decoding: marks[1], as: UTF8.self).lowercased() == "utf-8",
                 String(decoding: marks[2], as: UTF8.self).lowercased() == "b"
             else { throw Problem(description: "an encoded word of another kind") }
-            let bytes = try base64(Array(marks[3]))
+            let bytes = try base64(marks[3])
             // Each word is whole text of its own (RFC 2047, section 5).
             guard String(validating: bytes, as: UTF8.self) != nil else { throw Problem(description: "a character cut in two") }
             if !wasEncoded { shown += blanks }
@@ -169,21 +171,10 @@ public struct MIMEReader: Sendable {
         return decoded
     }
 
-    static func base64(_ text: [UInt8]) throws -> [UInt8] {
-        guard text.count % 4 == 0 else { throw Problem(description: "Base64 of \(text.count) characters") }
-        var decoded: [UInt8] = []
-        var word: UInt32 = 0
-        var digits = 0
-        for character in text where character != UInt8(ascii: "=") {
-            guard let digit = digitValues[character] else { throw Problem(description: "no Base64") }
-            word = word << 6 | digit
-            digits += 1
-            if digits % 4 != 1 { decoded.append(UInt8(truncatingIfNeeded: word >> (6 - 2 * UInt32((digits - 1) % 4)))) }
+    private static func base64(_ text: ArraySlice<UInt8>) throws -> [UInt8] {
+        guard let bytes = Base64.decode(String(decoding: text, as: UTF8.self), padding: .required) else {
+            throw Problem(description: "no Base64")
         }
-        return decoded
+        return bytes
     }
-
-    private static let digitValues = Dictionary(
-        uniqueKeysWithValues: zip(
-            Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8), UInt32(0)...))
 }

@@ -21,11 +21,7 @@ extension SimulatedMobileFoundation.State {
     // MARK: Tokens
 
     private mutating func token(_ request: ReceivedRequest, at now: Int64) -> Reply {
-        guard let header = request.header("Authorization"), header.hasPrefix("Basic "),
-            let pair = Base64.decode(header.dropFirst(6)).map({ String(decoding: $0, as: UTF8.self) }),
-            let colon = pair.firstIndex(of: ":"), let client = clients[String(pair[..<colon])],
-            client.secret == pair[pair.index(after: colon)...]
-        else {
+        guard let pair = request.basicCredentials, let client = clients[pair.name], client.secret == pair.password else {
             counts.refusedClients += 1
             return .json(401, ["errorCode": "invalid_client"])
         }
@@ -47,10 +43,8 @@ extension SimulatedMobileFoundation.State {
     }
 
     private func challenge(_ request: ReceivedRequest, _ scopes: [String], at now: Int64) -> Reply? {
-        guard let header = request.header("Authorization"), header.hasPrefix("Bearer ") else {
-            return Reply(401).with("WWW-Authenticate", "Bearer")
-        }
-        guard let token = tokens[String(header.dropFirst(7))], token.ends > now else {
+        guard let text = request.bearerToken else { return Reply(401).with("WWW-Authenticate", "Bearer") }
+        guard let token = tokens[text], token.ends > now else {
             return Reply(401).with("WWW-Authenticate", "Bearer error=\"invalid_token\"")
         }
         guard token.scopes.isSuperset(of: scopes) else {

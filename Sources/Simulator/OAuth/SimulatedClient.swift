@@ -77,7 +77,7 @@ extension SimulatedInstance {
     public func revokeTokens(access: Bool = true, refresh: Bool = false) {
         change { state, _ in
             state.tokens.revoke(access: access, refresh: refresh)
-            if access, state.settings.sessionsEndWithToken { state.sessions.closeTokenSessions() }
+            if access, state.settings.sessionsEndWithToken { state.sessions.close { $0.tokenEnds != nil } }
         }
     }
 
@@ -85,7 +85,7 @@ extension SimulatedInstance {
     public func refreshToken(of user: String, client id: String) -> String? {
         change { state, now in
             guard let client = state.tokens.clients[id], let user = state.world.user(named: user) else { return nil }
-            return state.tokens.refreshToken(for: user.id, of: client, at: now)
+            return state.tokens.refreshToken(for: user.id, of: client, at: now).text
         }
     }
 

@@ -62,28 +62,20 @@ extension SimulatedInstance.State {
         guard let user, user.isActive else { return Self.denied }
         let access = tokens.accessToken(for: user.id, of: client, isNew: isNew, at: now)
         var members: JSON.Object = [
-            "access_token": .string(access.text), "scope": "useraccount",
-            "token_type": "Bearer",
+            "access_token": .string(access.text), "scope": "useraccount", "token_type": "Bearer",
             "expires_in": .int(max(0, (access.ends - now - 1) / CivilTime.second)),
         ]
-        if next {
-            let refresh = tokens.refreshToken(for: user.id, of: client, at: now)
-            members["refresh_token"] = .string(refresh)
-        }
+        if next { members["refresh_token"] = .string(tokens.refreshToken(for: user.id, of: client, at: now).text) }
         return .json(200, .object(members))
     }
 
     /// The client, from the form or a Basic header; nil if its secret is wrong.
     private func client(_ form: [String: String], _ request: ReceivedRequest) -> SimulatedClient? {
         var (id, secret) = (form["client_id"], form["client_secret"])
-        if let header = request.header("Authorization"), header.hasPrefix("Basic "),
-            let bytes = Base64.decode(header.dropFirst(6))
-        {
-            let pair = String(decoding: bytes, as: UTF8.self).split(separator: ":", maxSplits: 1)
-            guard pair.count == 2, secret == nil else { return nil }
-            (id, secret) = (
-                PercentEncoding.decode(pair[0], plusIsSpace: true), PercentEncoding.decode(pair[1], plusIsSpace: true)
-            )
+        if let pair = request.basicCredentials {
+            guard secret == nil else { return nil }
+            id = PercentEncoding.decode(pair.name, plusIsSpace: true)
+            secret = PercentEncoding.decode(pair.password, plusIsSpace: true)
         }
         guard let client = id.flatMap({ tokens.clients[$0] }), client.secret == secret else { return nil }
         return client

@@ -2,16 +2,10 @@ import BellhopCore
 
 /// The instance's clients, tokens and keys.
 struct TokenStore: Sendable {
-    struct Access: Sendable {
+    struct Token: Sendable {
         var text: String
         var client: String
         /// sys_id.
-        var user: String
-        var ends: Int64
-    }
-
-    struct Refresh: Sendable {
-        var client: String
         var user: String
         var ends: Int64
     }
@@ -26,8 +20,8 @@ struct TokenStore: Sendable {
 
     var clients: [String: SimulatedClient] = [:]
     var keys: [String: SimulatedAPIKey] = [:]
-    private(set) var access: [String: Access] = [:]
-    private(set) var refresh: [String: Refresh] = [:]
+    private(set) var access: [String: Token] = [:]
+    private(set) var refresh: [String: Token] = [:]
     private var codes: [String: Code] = [:]
     private var seenAssertions: Set<String> = []
     private var random: SeededRandom
@@ -35,21 +29,23 @@ struct TokenStore: Sendable {
     init(seed: UInt64) { random = SeededRandom(seed: seed) }
 
     /// A client's token for a user: the valid one, if there is one, unless a new one is wanted.
-    mutating func accessToken(for user: String, of client: SimulatedClient, isNew: Bool, at now: Int64) -> Access {
-        let known = access.values.first { $0.user == user && $0.client == client.id && $0.ends > now }
-        if !isNew, let known { return known }
-        let token = Access(
-            text: random.hex(86), client: client.id, user: user, ends: now + Int64(client.accessSeconds) * CivilTime.second)
-        access[token.text] = token
-        return token
+    mutating func accessToken(for user: String, of client: SimulatedClient, isNew: Bool, at now: Int64) -> Token {
+        Self.token(in: &access, isNew: isNew, for: user, of: client, seconds: client.accessSeconds, at: now, &random)
     }
 
-    mutating func refreshToken(for user: String, of client: SimulatedClient, at now: Int64) -> String {
-        let known = refresh.first { $0.value.user == user && $0.value.client == client.id && $0.value.ends > now }
-        if let known { return known.key }
-        let text = random.hex(86)
-        refresh[text] = Refresh(client: client.id, user: user, ends: now + Int64(client.refreshSeconds) * CivilTime.second)
-        return text
+    mutating func refreshToken(for user: String, of client: SimulatedClient, at now: Int64) -> Token {
+        Self.token(in: &refresh, isNew: false, for: user, of: client, seconds: client.refreshSeconds, at: now, &random)
+    }
+
+    private static func token(
+        in store: inout [String: Token], isNew: Bool, for user: String, of client: SimulatedClient, seconds: Int, at now: Int64,
+        _ random: inout SeededRandom
+    ) -> Token {
+        let known = store.values.first { $0.user == user && $0.client == client.id && $0.ends > now }
+        if !isNew, let known { return known }
+        let token = Token(text: random.hex(86), client: client.id, user: user, ends: now + Int64(seconds) * CivilTime.second)
+        store[token.text] = token
+        return token
     }
 
     mutating func endRefreshToken(_ text: String) { refresh[text] = nil }
@@ -60,7 +56,7 @@ struct TokenStore: Sendable {
         if refresh { self.refresh = [:] }
     }
 
-    func access(_ text: String, at now: Int64) -> Access? { access[text].flatMap { $0.ends > now ? $0 : nil } }
+    func access(_ text: String, at now: Int64) -> Token? { access[text].flatMap { $0.ends > now ? $0 : nil } }
 
     mutating func addCode(_ code: Code) -> String {
         let text = random.hex(40)

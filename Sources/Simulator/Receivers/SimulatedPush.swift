@@ -14,7 +14,7 @@ extension SimulatedServices.State {
             $0 == 0x2d || $0 == 0x5f || 0x30...0x39 ~= $0 || 0x41...0x5a ~= $0 || 0x61...0x7a ~= $0
         }
         guard isName, 1...64 ~= topic.utf8.count else { throw refusal(40009, "invalid request: topic invalid") }
-        let token = request.header("Authorization").map { String($0.dropFirst("Bearer ".count)) }
+        let token = request.bearerToken
         if let token, revoked.contains(token) { throw refusal(40101, "unauthorized") }
         if token == nil, protectedTopics.contains(topic) { throw refusal(40301, "forbidden") }
         if let priority = body["priority"], !(1...5).contains(priority.asInt ?? 0) {
@@ -69,10 +69,8 @@ extension SimulatedServices.State {
     }
 
     private func checkToken(_ request: ReceivedRequest) throws(Refusal) {
-        guard let token = request.header("Authorization"), token.hasPrefix("Bearer ") else {
-            throw refusal(401, "M_MISSING_TOKEN", "Missing access token")
-        }
-        guard !revoked.contains(String(token.dropFirst(7))) else {
+        guard let token = request.bearerToken else { throw refusal(401, "M_MISSING_TOKEN", "Missing access token") }
+        guard !revoked.contains(token) else {
             throw refusal(401, "M_UNKNOWN_TOKEN", "Invalid access token passed.")
         }
     }

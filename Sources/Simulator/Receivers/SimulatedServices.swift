@@ -88,7 +88,7 @@ public struct SimulatedRoomEvent: Sendable, Hashable {
 extension SimulatedServices.State {
     /// Opens an alert, or adds a message to the open one with this key.
     mutating func trigger(_ pager: String, _ key: String, _ message: JSON) {
-        if let place = alerts.lastIndex(where: { $0.pager == pager && $0.key == key && $0.condition != .closed }) {
+        if let place = openAlert(pager, key) {
             alerts[place].messages.append(message)
         } else {
             alerts.append(SimulatedAlert(pager: pager, key: key, messages: [message]))
@@ -97,10 +97,11 @@ extension SimulatedServices.State {
 
     /// Sets the condition of an open alert. Both pagers accept a request for an alert that does not exist.
     mutating func set(_ pager: String, _ key: String, _ condition: SimulatedAlert.Condition) {
-        guard let place = alerts.lastIndex(where: { $0.pager == pager && $0.key == key && $0.condition != .closed }) else {
-            return
-        }
-        alerts[place].condition = condition
+        if let place = openAlert(pager, key) { alerts[place].condition = condition }
+    }
+
+    private func openAlert(_ pager: String, _ key: String) -> Int? {
+        alerts.lastIndex { $0.pager == pager && $0.key == key && $0.condition != .closed }
     }
 
     mutating func next(_ prefix: String) -> String {

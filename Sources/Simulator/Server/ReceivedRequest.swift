@@ -34,6 +34,22 @@ public struct ReceivedRequest: Sendable, Hashable {
     /// The decoded fields of a form body by name; of equal names, the last one counts.
     var formFields: [String: String] { Dictionary(form.map { ($0.name, $0.value) }) { $1 } }
 
+    /// The name and the password of an `Authorization` field with the scheme Basic.
+    var basicCredentials: (name: String, password: String)? {
+        guard let pair = credentials("Basic").flatMap({ Base64.decode($0) }),
+            let colon = pair.firstIndex(of: UInt8(ascii: ":"))
+        else { return nil }
+        return (String(decoding: pair[..<colon], as: UTF8.self), String(decoding: pair[(colon + 1)...], as: UTF8.self))
+    }
+
+    /// The token of an `Authorization` field with the scheme Bearer.
+    var bearerToken: String? { credentials("Bearer") }
+
+    private func credentials(_ scheme: String) -> String? {
+        guard let field = header("Authorization"), field.lowercased().hasPrefix(scheme.lowercased() + " ") else { return nil }
+        return String(field.dropFirst(scheme.count + 1))
+    }
+
     public func parameter(_ name: String) -> String? { parameters.first { $0.name == name }?.value }
 
     /// The request's cookies by name.
