@@ -28,30 +28,24 @@ extension AdminAPI {
             if let value = try form.bool("rewrites_values") { behavior.rewritesValues = value }
             try form.end()
             eto.behavior = behavior
-            return Reply(204)
         case ("POST", "accounts", 2):
             var form = try AdminForm(request)
             let email = try form.requiredText("email")
             let password = try form.requiredText("password")
             try form.end()
             eto.addAccount(email, password: password)
-            return Reply(204)
-        case ("POST", "enterprises", 2):
-            eto.addEnterprise(try enterprise(request))
-            return Reply(204)
+        case ("POST", "enterprises", 2): eto.addEnterprise(try enterprise(request))
         case ("POST", "touchpoints", 2):
             var form = try AdminForm(request)
             let id = try form.requiredInt("id")
             let name = try form.text("name") ?? ""
             try form.end()
             eto.addTouchPoint(id, name)
-            return Reply(204)
-        case ("DELETE", "sessions", 2):
-            eto.endSessions(of: request.parameter("account"))
-            return Reply(204)
+        case ("DELETE", "sessions", 2): eto.endSessions(of: request.parameter("account"))
         case (_, "responses", 2...3): return try responses(Array(path.dropFirst(2)), request)
         default: throw AdminAPI.unknown(request)
         }
+        return Reply(204)
     }
 
     private func responses(_ path: [String], _ request: ReceivedRequest) throws(AdminProblem) -> Reply {

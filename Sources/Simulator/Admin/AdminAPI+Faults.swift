@@ -8,16 +8,14 @@ extension AdminAPI {
         case ("POST", 1):
             let rules = try FaultRule.all(in: try AdminForm.body(of: request))
             return .json(201, ["ids": .array(rules.map { .int(plan.add($0)) })])
-        case ("DELETE", 1):
-            plan.removeAll()
-            return Reply(204)
+        case ("DELETE", 1): plan.removeAll()
         case ("DELETE", 2):
             guard let id = Int(path[1]), plan.remove(id) else {
                 throw AdminProblem(status: 404, message: "no fault rule \(path[1])")
             }
-            return Reply(204)
         default: throw AdminAPI.unknown(request)
         }
+        return Reply(204)
     }
 }
 

@@ -89,7 +89,6 @@ extension AdminAPI {
             try form.end()
             let made = client
             instance.addClient(made.id, secret: made.secret) { $0 = made }
-            return Reply(204)
         case ("POST", "api_keys"):
             var form = try AdminForm(request)
             let key = try form.requiredText("key")
@@ -97,15 +96,14 @@ extension AdminAPI {
             let paths = try form.texts("paths") ?? []
             try form.end()
             instance.addAPIKey(key, of: user, paths: paths)
-            return Reply(204)
         case ("DELETE", "tokens"):
             let which = request.parameter("which") ?? "access"
             guard ["access", "refresh", "all"].contains(which) else {
                 throw AdminProblem(message: "'which' is access, refresh or all")
             }
             instance.revokeTokens(access: which != "refresh", refresh: which != "access")
-            return Reply(204)
         default: throw AdminAPI.unknown(request)
         }
+        return Reply(204)
     }
 }

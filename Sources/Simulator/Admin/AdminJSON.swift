@@ -44,9 +44,8 @@ extension ReceivedRequest {
     func json(withBody: Bool) -> JSON {
         let shown = JSON.Object(headers.map { ($0.name, .string(Self.isSecret($0.name) ? Self.leftOut : $0.value)) })
         var members: JSON.Object = [
-            "method": .string(method), "path": .string(shownPath),
-            "query": .string(shownQuery), "at": .string(CivilTime.text(time)),
-            "micros": .int(time), "headers": .object(shown),
+            "method": .string(method), "path": .string(shownPath), "query": .string(shownQuery),
+            "at": .string(CivilTime.text(time)), "micros": .int(time), "headers": .object(shown),
         ]
         if withBody { members["body"] = .string(isLogin ? Self.leftOut : text) }
         return .object(members)

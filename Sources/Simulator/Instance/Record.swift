@@ -10,6 +10,13 @@ struct Record: Sendable {
     subscript(field: String) -> String { values[field] ?? "" }
 }
 
+extension Record {
+    /// A row with its sys_id and these values.
+    init(_ table: String, _ id: String, _ values: [String: String]) {
+        self.init(table: table, id: id, values: values.merging(["sys_id": id]) { $1 })
+    }
+}
+
 extension World {
     /// The rows of a table, to which the caller applies its query.
     ///
@@ -22,24 +29,18 @@ extension World {
         switch table {
         case "sys_user": return userOrder.compactMap { users[$0] }.map(record)
         case "sys_user_group":
-            return groups.sorted { $0.key < $1.key }.map {
-                Record(table: table, id: $0.key, values: ["sys_id": $0.key, "name": $0.value])
-            }
+            return groups.sorted { $0.key < $1.key }.map { Record(table, $0.key, ["name": $0.value]) }
         case "sys_journal_field":
             guard let tasks = keys["element_id"] else { return journal.map(record) }
             return tasks.flatMap { journal(of: $0) }.map(record)
         case "sys_attachment": return attachments.map(record)
         case "sys_user_has_role":
             return userOrder.compactMap { users[$0] }.flatMap { user in
-                user.roles.map { role in
-                    Record(
-                        table: table, id: "\(role).\(user.id)",
-                        values: ["sys_id": "\(role).\(user.id)", "user": user.id, "role": role, "state": "active"])
-                }
+                user.roles.map { Record(table, "\($0).\(user.id)", ["user": user.id, "role": $0, "state": "active"]) }
             }
         case "sys_user_role":
             return Set(users.values.flatMap(\.roles) + (accessRules ?? []).flatMap(\.roles)).sorted().map {
-                Record(table: table, id: $0, values: ["sys_id": $0, "name": $0])
+                Record(table, $0, ["name": $0])
             }
         case "sys_security_acl", "sys_security_acl_role", "sys_security_operation", "sys_security_type":
             return accessRecords(of: table)
@@ -52,11 +53,9 @@ extension World {
             }
         case "sys_documentation":
             return records(of: "sys_dictionary", keys: [:]).filter { !$0["element"].isEmpty }.map { row in
-                let values = [
-                    "sys_id": row.id, "name": row["name"], "element": row["element"], "label": row["column_label"],
-                    "language": "en",
-                ]
-                return Record(table: table, id: row.id, values: values)
+                Record(
+                    table, row.id,
+                    ["name": row["name"], "element": row["element"], "label": row["column_label"], "language": "en"])
             }
         case "sys_choice": return World.choices
         case "sys_db_object": return World.objects
@@ -69,7 +68,7 @@ extension World {
         if Schema.isTask(table) { return tasks[id].map(record) }
         switch table {
         case "sys_user": return users[id].map(record)
-        case "sys_user_group": return groups[id].map { Record(table: table, id: id, values: ["sys_id": id, "name": $0]) }
+        case "sys_user_group": return groups[id].map { Record(table, id, ["name": $0]) }
         default: return records(of: table, keys: [:]).first { $0.id == id }
         }
     }
@@ -78,29 +77,28 @@ extension World {
 
     private func record(_ user: SimulatedUser) -> Record {
         let values = [
-            "sys_id": user.id, "user_name": user.userName, "name": user.name, "email": user.email,
-            "active": user.isActive ? "true" : "false", "time_zone": user.timeZone, "date_format": user.dateFormat,
-            "time_format": user.timeFormat,
+            "user_name": user.userName, "name": user.name, "email": user.email, "active": user.isActive ? "true" : "false",
+            "time_zone": user.timeZone, "date_format": user.dateFormat, "time_format": user.timeFormat,
         ]
-        return Record(table: "sys_user", id: user.id, values: values)
+        return Record("sys_user", user.id, values)
     }
 
     private func record(_ attachment: SimulatedAttachment) -> Record {
         let values = [
-            "sys_id": attachment.id, "sys_created_on": CivilTime.text(attachment.time),
+            "sys_created_on": CivilTime.text(attachment.time),
             "sys_updated_on": CivilTime.text(attachment.time), "sys_created_by": attachment.author,
             "file_name": attachment.name, "table_name": attachment.table, "table_sys_id": attachment.task,
             "content_type": attachment.type, "size_bytes": String(attachment.bytes.count), "hash": attachment.hash,
         ]
-        return Record(table: "sys_attachment", id: attachment.id, values: values)
+        return Record("sys_attachment", attachment.id, values)
     }
 
     private func record(_ entry: JournalEntry) -> Record {
         let values = [
-            "sys_id": entry.id, "sys_created_on": CivilTime.text(entry.time), "sys_created_by": entry.author, "name": entry.table,
+            "sys_created_on": CivilTime.text(entry.time), "sys_created_by": entry.author, "name": entry.table,
             "element_id": entry.task, "element": entry.kind.rawValue, "value": entry.text,
         ]
-        return Record(table: "sys_journal_field", id: entry.id, values: values)
+        return Record("sys_journal_field", entry.id, values)
     }
 
     /// `sys_dictionary`: one row per column, and one without `element` for the table itself. Inherited columns belong to `task`.
@@ -117,9 +115,8 @@ extension World {
                     "display": Schema.displayColumn(of: table) == field.name ? "true" : "false",
                 ]
             }
-            return ([["name": table, "internal_type": "collection", "active": "true"]] + rows).map { values in
-                let id = random.hex()
-                return Record(table: "sys_dictionary", id: id, values: values.merging(["sys_id": id]) { $1 })
+            return ([["name": table, "internal_type": "collection", "active": "true"]] + rows).map {
+                Record("sys_dictionary", random.hex(), $0)
             }
         }
     }()
@@ -130,11 +127,9 @@ extension World {
         let task = random.hex()
         return Schema.tables.keys.sorted().map { table in
             let id = table == "task" ? task : random.hex()
-            let values = [
-                "sys_id": id, "name": table, "label": TaskClass.named(table)?.label ?? table,
-                "super_class": Schema.isTask(table) && table != "task" ? task : "",
-            ]
-            return Record(table: "sys_db_object", id: id, values: values)
+            let parent = Schema.isTask(table) && table != "task" ? task : ""
+            let label = TaskClass.named(table)?.label ?? table
+            return Record("sys_db_object", id, ["name": table, "label": label, "super_class": parent])
         }
     }()
 
@@ -143,12 +138,11 @@ extension World {
         return TaskClass.all.flatMap { kind in
             ["priority", "urgency", "impact", "state"].filter { kind.table == "task" || $0 == "state" }.flatMap { field in
                 Schema.choices(of: field, in: kind.table).map { choice in
-                    let id = random.hex()
                     let values = [
-                        "sys_id": id, "name": kind.table, "element": field, "value": choice.value, "label": choice.label,
-                        "language": "en", "inactive": "false",
+                        "name": kind.table, "element": field, "value": choice.value, "label": choice.label, "language": "en",
+                        "inactive": "false",
                     ]
-                    return Record(table: "sys_choice", id: id, values: values)
+                    return Record("sys_choice", random.hex(), values)
                 }
             }
         }

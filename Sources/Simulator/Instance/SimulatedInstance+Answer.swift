@@ -111,9 +111,8 @@ extension SimulatedInstance.State {
 
     private mutating func refusal(loginTried: Bool) -> Refusal {
         if loginTried { counts.failedLogins += 1 } else { counts.loggedOut += 1 }
-        return Refusal(
-            Reply.notAuthenticated
-                .with("WWW-Authenticate", "BASIC realm=\"Service-now\"").with("X-Is-Logged-In", "false"))
+        let reply = Reply.notAuthenticated.with("WWW-Authenticate", "BASIC realm=\"Service-now\"")
+        return Refusal(reply.with("X-Is-Logged-In", "false"))
     }
 
     mutating func route(_ call: InstanceCall) -> Reply {

@@ -47,11 +47,8 @@ public final class SimulatedChats: Sendable {
         let path = request.segments
         let service = path.first ?? ""
         return state.withLock { state in
-            var fault: ChatFault?
-            if let first = state.faults[service]?.first {
-                fault = first
-                state.faults[service]?.removeFirst()
-            }
+            let fault = state.faults[service]?.first
+            if fault != nil { state.faults[service]?.removeFirst() }
             let call = ChatCall(service: service, request: request, path: Array(path.dropFirst()), fault: fault)
             do throws(Refusal) {
                 return switch service {

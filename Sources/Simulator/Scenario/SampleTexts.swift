@@ -45,8 +45,7 @@ enum SampleTexts {
 
     static let people = [
         ("abel.tuter", "Abel Tuter"), ("beth.anglin", "Beth Anglin"), ("carla.humble", "Carla Humble"),
-        ("david.loo", "David Loo"),
-        ("eva.seahorn", "Eva Seahorn"), ("fred.luddy", "Fred Luddy"),
+        ("david.loo", "David Loo"), ("eva.seahorn", "Eva Seahorn"), ("fred.luddy", "Fred Luddy"),
     ]
 }
 

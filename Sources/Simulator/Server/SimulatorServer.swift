@@ -39,9 +39,7 @@ public final class SimulatorServer: Sendable {
             }, in: connections)
         let server = Server(
             childChannelSetup: channel, configuration: ServerConfiguration(address: .hostname("127.0.0.1", port: wantedPort)),
-            onServerRunning: { [self] channel in
-                listening.succeed(channel.localAddress?.port ?? wantedPort)
-            },
+            onServerRunning: { [self] channel in listening.succeed(channel.localAddress?.port ?? wantedPort) },
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: logger)
         do {
             try await server.run()

@@ -21,9 +21,7 @@ public struct SimulatedAccessRule: Sendable, Hashable {
 extension World {
     /// The rows of the tables with access rules.
     func accessRecords(of table: String) -> [Record] {
-        func record(_ id: String, _ values: [String: String]) -> Record {
-            Record(table: table, id: id, values: values.merging(["sys_id": id]) { $1 })
-        }
+        func record(_ id: String, _ values: [String: String]) -> Record { Record(table, id, values) }
         let rules = accessRules ?? []
         switch table {
         case "sys_security_acl":
