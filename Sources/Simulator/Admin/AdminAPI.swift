@@ -86,7 +86,7 @@ struct AdminAPI: Sendable {
         case (_, "mfp", 1...2): return try mobileFoundation(path, request)
         case (_, "api", 1...3): return try api(path, request)
         case (_, "pages", 2...): return try pages(path, request)
-        case ("GET", "requests", 1): return .json(200, .array(simulation.requests.all.map { $0.json(withBody: true) }))
+        case ("GET", "requests", 1): return .json(200, .array(simulation.requests.all.map(\.json)))
         case ("DELETE", "requests", 1):
             simulation.requests.clear()
             return Reply(204)

@@ -33,7 +33,7 @@ extension JournalEntry {
 extension ReceivedMessage {
     var json: JSON {
         let head: JSON.Object = ["receiver": .string(receiver), "status": .int(status), "reason": .optional(reason)]
-        return .object(head.adding(request.json(withBody: true).asObject ?? [:]))
+        return .object(head.adding(request.json.asObject ?? [:]))
     }
 }
 
@@ -41,14 +41,13 @@ extension ReceivedRequest {
     private static let leftOut = "(left out)"
 
     /// The request as the admin endpoint shows it: without credentials.
-    func json(withBody: Bool) -> JSON {
+    var json: JSON {
         let shown = JSON.Object(headers.map { ($0.name, .string(Self.isSecret($0.name) ? Self.leftOut : $0.value)) })
-        var members: JSON.Object = [
+        return [
             "method": .string(method), "path": .string(shownPath), "query": .string(shownQuery),
             "at": .string(CivilTime.text(time)), "micros": .int(time), "headers": .object(shown),
+            "body": .string(isLogin ? Self.leftOut : text),
         ]
-        if withBody { members["body"] = .string(isLogin ? Self.leftOut : text) }
-        return .object(members)
     }
 
     /// Whether a field or parameter of this name is a secret: tokens, keys, sessions, passwords.
