@@ -97,7 +97,10 @@ enum GUID {
 
     static func isGUID(_ text: String) -> Bool {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-        return parts.count == 5 && zip(parts, groups).allSatisfy { $0.utf8.count == $1 && $0.utf8.allSatisfy(isHex) }
+        return parts.count == 5
+            && zip(parts, groups).allSatisfy { part, count in
+                part.utf8.count == count && part.utf8.allSatisfy { Hexadecimal.value(of: $0) != nil }
+            }
     }
 
     /// The text with all GUIDs masked.
@@ -117,6 +120,4 @@ enum GUID {
         }
         return String(decoding: out, as: UTF8.self)
     }
-
-    private static func isHex(_ byte: UInt8) -> Bool { ASCII.isDigit(byte) || ASCII.lower(byte) &- 0x61 < 6 }
 }

@@ -28,14 +28,14 @@ public struct LogPlaces: Sendable, Hashable {
     /// The real path, with links resolved. Throws if nothing may be written there; the reason is the end of a sentence.
     func place(of path: String) throws(Refusal) -> String {
         guard let place = Self.real(path) else {
-            throw Refusal("its folder cannot be found (\(SystemError().text))", isRetryable: true)
+            throw Refusal(reason: "its folder cannot be found (\(SystemError().text))", isRetryable: true)
         }
         guard folders.contains(where: { Self.isBelow(place, Self.real($0.isEmpty ? "." : $0)) }) else {
-            throw Refusal("it is neither in the folder of bellhop.yaml nor in one of its `log_folders`")
+            throw Refusal(reason: "it is neither in the folder of bellhop.yaml nor in one of its `log_folders`")
         }
-        if own.contains(where: { $0.contains(place) }) { throw Refusal("this file is Bellhop's own") }
+        if own.contains(where: { $0.contains(place) }) { throw Refusal(reason: "this file is Bellhop's own") }
         var facts = stat()
-        if stat(place, &facts) == 0, isOwn(facts) { throw Refusal(Self.otherNames) }
+        if stat(place, &facts) == 0, isOwn(facts) { throw Refusal(reason: Self.otherNames) }
         return place
     }
 
@@ -43,12 +43,7 @@ public struct LogPlaces: Sendable, Hashable {
     struct Refusal: Error {
         var reason: String
         /// True if a person can fix it without changing the rule.
-        var isRetryable: Bool
-
-        init(_ reason: String, isRetryable: Bool = false) {
-            self.reason = reason
-            self.isRetryable = isRetryable
-        }
+        var isRetryable = false
     }
 
     /// The reason why a path must not be written to, as the end of a sentence; nil if it may be. The file need not exist.

@@ -33,20 +33,16 @@ final class LogWriter: Sendable {
             defer { waiting = [] }
             return waiting
         }
-        let results = lines.map { line in Self.result { () throws(Failure) in try line.file.append(line.bytes) } }
+        let results = lines.map { line in Result { () throws(Failure) in try line.file.append(line.bytes) } }
         var synced: [ObjectIdentifier: Result<Void, Failure>] = [:]
         for (line, result) in zip(lines, results) {
             guard case .success = result else {
                 line.written.resume(returning: result)
                 continue
             }
-            let known = synced[ObjectIdentifier(line.file)] ?? Self.result { () throws(Failure) in try line.file.sync() }
+            let known = synced[ObjectIdentifier(line.file)] ?? Result { () throws(Failure) in try line.file.sync() }
             synced[ObjectIdentifier(line.file)] = known
             line.written.resume(returning: known)
         }
-    }
-
-    private static func result(_ work: () throws(Failure) -> Void) -> Result<Void, Failure> {
-        do throws(Failure) { return .success(try work()) } catch { return .failure(error) }
     }
 }

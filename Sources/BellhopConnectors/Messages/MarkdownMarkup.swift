@@ -4,32 +4,34 @@ import BellhopCore
 ///
 /// Every ASCII punctuation character has a backslash, so no text can become markup, whatever the chat adds to CommonMark
 /// (CommonMark 0.31, section 2.4: a backslash before ASCII punctuation is the character itself).
-struct CommonMark: Markup {
+struct CommonMark: MarkdownMarkup {
     /// Whether a zero-width space must follow this character, so that it begins no mention.
     var breaks: @Sendable (Unicode.Scalar) -> Bool = { $0 == "@" || $0 == "<" }
 
     func escape(_ scalar: Unicode.Scalar, at place: TextPlace, into text: inout String) {
-        MarkdownText.escape(scalar, at: place, into: &text) { text, _ in
+        escape(scalar, at: place, into: &text) { text, _ in
             if scalar.isASCIIPunctuation { text += "\\" }
             text.unicodeScalars.append(scalar)
             if breaks(scalar) { text += "\u{200B}" }
         }
     }
 
-    func marks(_ element: MarkupElement) -> MarkupMarks { MarkdownText.marks(element) }
-    var guardsEmphasis: Bool { true }
-    func canBeCode(_ text: String) -> Bool { MarkdownText.canBeCode(text) && !text.unicodeScalars.contains(where: breaks) }
+    func canBeCode(_ text: String) -> Bool { !text.unicodeScalars.contains { $0 == "`" || breaks($0) } }
 }
 
-/// The rules that all flavours of Markdown share.
-enum MarkdownText {
-    static func marks(_ element: MarkupElement) -> MarkupMarks {
+/// A flavour of Markdown.
+protocol MarkdownMarkup: Markup {}
+
+extension MarkdownMarkup {
+    var guardsEmphasis: Bool { true }
+
+    func marks(_ element: MarkupElement) -> MarkupMarks {
         switch element {
         case .strong, .title, .heading: MarkupMarks("**", "**")
         case .emphasis, .note, .origin: MarkupMarks("*", "*")
         case .strongEmphasis: MarkupMarks("***", "***")
         case .code: MarkupMarks("`", "`")
-        case .link(let address, _): MarkupMarks("[", "](\(target(address)))")
+        case .link(let address, _): MarkupMarks("[", "](\(Self.target(address)))")
         case .item(nil): MarkupMarks("- ")
         case .item(let number?): MarkupMarks("\(number). ")
         case .fieldName: MarkupMarks("**", "**")
@@ -39,14 +41,16 @@ enum MarkdownText {
     }
 
     /// The address, encoded so that it cannot end the parentheses around it and contains no markup or entities.
-    static func target(_ address: LinkAddress) -> String { PercentEncoding.encode(address.text, keeping: "-.:/?#@&=%+,!$~") }
+    private static func target(_ address: LinkAddress) -> String {
+        PercentEncoding.encode(address.text, keeping: "-.:/?#@&=%+,!$~")
+    }
 
     /// In a code span no character can be escaped, and a backtick ends it.
-    static func canBeCode(_ text: String) -> Bool { !text.utf8.contains(UInt8(ascii: "`")) }
+    func canBeCode(_ text: String) -> Bool { !text.utf8.contains(UInt8(ascii: "`")) }
 
     /// Calls the body to escape a character of text; `isLineStart` says whether only spaces and digits precede it on its line.
     /// Code is not escaped. A blank at the start of a line becomes a no-break space, because four blanks begin a block of code.
-    static func escape(
+    func escape(
         _ scalar: Unicode.Scalar, at place: TextPlace, into text: inout String,
         _ body: (_ text: inout String, _ isLineStart: Bool) -> Void
     ) {

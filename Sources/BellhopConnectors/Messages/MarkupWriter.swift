@@ -61,11 +61,12 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
         room -= cost
         body(&self)
         room += cost
-        if text.utf8.count == begin {
-            restore(before)
-        } else {
-            put(marks.close, cost: cost)
-        }
+        close(marks.close, cost: cost, after: begin, else: before)
+    }
+
+    /// Writes a closing mark; returns to the state before the opening one if there is no text since.
+    private mutating func close(_ mark: String, cost: Int, after begin: Int, else before: Self) {
+        if text.utf8.count == begin { restore(before) } else { put(mark, cost: cost) }
     }
 
     /// Returns to an earlier state, but keeps whether text was cut.
@@ -168,12 +169,9 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
         }
         let begin = text.utf8.count
         let isWhole = characters(words, at: style == .code ? .code : .text, reserve: cost + reserve)
-        if !isWhole { dropBlanks(after: begin) }
-        if text.utf8.count == begin {
-            self = before
-        } else {
-            put(closing, cost: cost)
-        }
+        // No closing mark may follow a blank.
+        while !isWhole, text.utf8.count > begin, text.unicodeScalars.last?.isBlank == true { text.unicodeScalars.removeLast() }
+        close(closing, cost: cost, after: begin, else: before)
         return isWhole
     }
 
@@ -184,17 +182,8 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
         guard fits(marks.open, cost + reserve), mark(marks.open) else { return false }
         let begin = text.utf8.count
         let isWhole = characters(label, at: .text, reserve: cost + reserve)
-        if text.utf8.count == begin {
-            self = before
-        } else {
-            put(marks.close, cost: cost)
-        }
+        close(marks.close, cost: cost, after: begin, else: before)
         return isWhole
-    }
-
-    /// Removes blanks at the end of a cut text, because no closing mark may follow them.
-    private mutating func dropBlanks(after begin: Int) {
-        while text.utf8.count > begin, text.unicodeScalars.last?.isBlank == true { text.unicodeScalars.removeLast() }
     }
 
     /// Writes the characters that fit; false if some did not.

@@ -1,9 +1,9 @@
-public import BellhopCore
+import BellhopCore
 
 /// Acknowledges an alert at a pager, which then calls no further people.
-public struct AcknowledgeAction: Action {
+struct AcknowledgeAction: Action {
     /// The arguments of a step of kind `acknowledge`.
-    public static let manifest = ActionManifest(
+    static let manifest = ActionManifest(
         kind: "acknowledge",
         summary: "Acknowledges the alert that a thread opened at a pager, so that the pager calls no further people.",
         receiver: .named,
@@ -12,21 +12,12 @@ public struct AcknowledgeAction: Action {
             Setting("thread", .text, required: true, "The `thread` of the message that opened the alert."),
         ], expires: .days(1))
 
-    private let hook: Hook
+    let hook: Hook
     /// The request that acknowledges the alert with this key.
-    private let request: @Sendable (_ alert: String, Delivery) -> HTTPRequest
-    private let failure: @Sendable (HTTPResponse, _ now: Timestamp) -> Failure?
+    let request: @Sendable (_ alert: String, Delivery) -> HTTPRequest
+    let failure: @Sendable (HTTPResponse, _ now: Timestamp) -> Failure?
 
-    init(
-        over hook: Hook, request: @escaping @Sendable (_ alert: String, Delivery) -> HTTPRequest,
-        failure: @escaping @Sendable (HTTPResponse, _ now: Timestamp) -> Failure?
-    ) {
-        self.hook = hook
-        self.request = request
-        self.failure = failure
-    }
-
-    public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
+    func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
         guard let thread = try delivery.values()["thread"]?.asString.flatMap(Message.threadKey) else {
             throw Failure(.badArguments, .giveUp, "`acknowledge` needs the `thread` of the message that opened the alert.")
         }

@@ -14,7 +14,7 @@ struct CloudEvent: Sendable, Hashable {
     var subject: String?
     var data: JSON
 
-    /// - Parameter document: see ``WebhookMessageRenderer``.
+    /// - Parameter document: see ``WebhookReceiver/render(_:from:)``.
     init(_ document: JSON, _ origin: MessageOrigin) {
         id = origin.delivery
         source = "/bellhop/rules/" + PercentEncoding.encode(origin.rule)

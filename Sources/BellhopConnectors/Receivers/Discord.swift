@@ -29,10 +29,6 @@ struct DiscordReceiver: HookReceiver {
 
     init(_ settings: Settings, connection: String) { isForum = settings.text("channel") == "forum" }
 
-    static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
-        DiscordRenderer().render(message, from: origin)
-    }
-
     func request(_ rendered: JSON, _ call: MessageCall) -> HTTPRequest {
         let address = call.address
         switch call.place {
@@ -66,7 +62,7 @@ struct DiscordReceiver: HookReceiver {
     /// A webhook describes itself.
     func probes(of hook: Hook) -> [HookProbe] {
         [
-            HookProbe("webhook", HTTPRequest("GET", hook.address), remedy: "create a webhook, and set its `url`") {
+            HookProbe(subject: "webhook", request: HTTPRequest(hook.address), remedy: "create a webhook, and set its `url`") {
                 response throws(Failure) in
                 guard let name = response.json?["name"]?.asString else {
                     throw hook.unexpected(response, instead: "the webhook's name")

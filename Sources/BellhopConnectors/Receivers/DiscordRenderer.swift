@@ -22,10 +22,10 @@ enum DiscordLimits {
 ///
 /// Titles, descriptions and fields are Markdown; the footer is plain text. Only `content` can notify people: it contains the
 /// rule's mentions alone, and `allowed_mentions` lists them one by one.
-struct DiscordRenderer: Sendable {
-    private let markup = DiscordMarkup()
+extension DiscordReceiver {
+    private static let markup = DiscordMarkup()
 
-    func render(_ message: Message, from origin: MessageOrigin) -> JSON {
+    static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
         var embed: JSON.Object = ["color": .int(Int64(message.severity.colour))]
         var left = DiscordLimits.total
         func take(_ text: String) -> JSON {
@@ -52,7 +52,7 @@ struct DiscordRenderer: Sendable {
     }
 
     /// The fields that fit. If some do not, the last one counts them.
-    private func fields(_ fields: [Message.Field]) -> (all: [JSON], cost: Int) {
+    private static func fields(_ fields: [Message.Field]) -> (all: [JSON], cost: Int) {
         var all: [JSON] = []
         var left = DiscordLimits.allFields
         for (place, field) in fields.enumerated() {
@@ -71,7 +71,7 @@ struct DiscordRenderer: Sendable {
         return (all, DiscordLimits.allFields - left)
     }
 
-    private func write(_ text: StyledText, _ limit: Int) -> String {
+    private static func write(_ text: StyledText, _ limit: Int) -> String {
         var writer = MarkupWriter(markup, room: limit)
         if !text.isBlank { writer.write(text) }
         return writer.text
@@ -87,9 +87,9 @@ struct DiscordRenderer: Sendable {
 ///
 /// Discord supports a backslash before any character but letters, digits and blanks. The one before a colon prevents an address
 /// in a value from becoming a link.
-struct DiscordMarkup: Markup {
+struct DiscordMarkup: MarkdownMarkup {
     func escape(_ scalar: Unicode.Scalar, at place: TextPlace, into text: inout String) {
-        MarkdownText.escape(scalar, at: place, into: &text) { text, isLineStart in
+        escape(scalar, at: place, into: &text) { text, isLineStart in
             switch scalar {
             case "\\", "`", "*", "_", "~", "|", "[", "]", "<", "@", ":": text += "\\"
             case "#", ">", "-", "+", ".", ")": if isLineStart { text += "\\" }
@@ -99,10 +99,6 @@ struct DiscordMarkup: Markup {
             if scalar == "@" { text += "\u{200B}" }
         }
     }
-
-    func marks(_ element: MarkupElement) -> MarkupMarks { MarkdownText.marks(element) }
-    var guardsEmphasis: Bool { true }
-    func canBeCode(_ text: String) -> Bool { MarkdownText.canBeCode(text) }
 }
 
 /// A message's mentions in Discord's form. Ids that are not Discord's are left out.

@@ -24,10 +24,6 @@ struct GoogleChatReceiver: HookReceiver {
 
     init(_ settings: Settings, connection: String) {}
 
-    static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
-        GoogleChatRenderer().render(message, from: origin)
-    }
-
     /// If the thread is gone, the message begins a new one.
     func request(_ rendered: JSON, _ call: MessageCall) -> HTTPRequest {
         let option = "messageReplyOption=REPLY_MESSAGE_FALLBACK_TO_NEW_THREAD"
@@ -65,8 +61,8 @@ enum GoogleChatLimits {
 
 /// Google Chat's Markdown (`MARKUP_SYNTAX_MARKDOWN`): CommonMark with backslashes, unlike Chat's older markup, which has no
 /// escapes. Mentions are `<users/ID>` in both.
-struct GoogleChatRenderer: Sendable {
-    func render(_ message: Message, from origin: MessageOrigin) -> JSON {
+extension GoogleChatReceiver {
+    static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
         let mentions = message.mentions.compactMap(Self.mention)
         var limit = GoogleChatLimits.text
         var text: String

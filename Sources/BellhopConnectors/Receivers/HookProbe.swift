@@ -9,16 +9,6 @@ struct HookProbe: Sendable {
     /// Sums up an answer with a successful status in a few words, such as `bot @bellhop`. Throws if the answer reports an error.
     var read: @Sendable (HTTPResponse) throws(Failure) -> String
 
-    init(
-        _ subject: String, _ request: HTTPRequest, remedy: String? = nil,
-        read: @escaping @Sendable (HTTPResponse) throws(Failure) -> String
-    ) {
-        self.subject = subject
-        self.request = request
-        self.remedy = remedy
-        self.read = read
-    }
-
     /// - Parameter hook: sends the request, and keeps secrets out of messages.
     func finding(over hook: Hook, at now: Timestamp) async -> Finding {
         do throws(Failure) {

@@ -50,8 +50,6 @@ struct MatrixReceiver: HookReceiver {
 
     var secrets: [String] { [token] }
 
-    static func render(_ message: Message, from origin: MessageOrigin) -> JSON { MatrixRenderer().render(message, from: origin) }
-
     func request(_ rendered: JSON, _ call: MessageCall) throws(Failure) -> HTTPRequest {
         let steps = [room, "send", "m.room.message", call.delivery.id.text].map { PercentEncoding.encode($0) }
         let address: HTTPAddress
@@ -117,7 +115,8 @@ struct MatrixReceiver: HookReceiver {
         guard let address = try? hook.address.inside("_matrix/client/v3/account/whoami") else { return [] }
         return [
             HookProbe(
-                "token", HTTPRequest("GET", address, headers: ["Authorization": "Bearer " + token]), remedy: "set a new `token`"
+                subject: "token", request: HTTPRequest(address, headers: ["Authorization": "Bearer " + token]),
+                remedy: "set a new `token`"
             ) { response throws(Failure) in
                 guard let user = response.json?["user_id"]?.asString else {
                     throw hook.unexpected(response, instead: "the token's user")
@@ -139,8 +138,8 @@ enum MatrixLimits {
     static let mention = 255
 }
 
-struct MatrixRenderer: Sendable {
-    func render(_ message: Message, from origin: MessageOrigin) -> JSON {
+extension MatrixReceiver {
+    static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
         let users = users(message)
         let isForRoom = message.mentions.contains(.group("room"))
         let body = MessageText(flavour: JSONBytes(PlainMarkup()), limit: MatrixLimits.body)
@@ -162,7 +161,7 @@ struct MatrixRenderer: Sendable {
     }
 
     /// Users' ids: `@name:host`.
-    private func users(_ message: Message) -> [String] {
+    private static func users(_ message: Message) -> [String] {
         let users = message.mentions.compactMap { mention -> String? in
             guard case .user(let id) = mention, id.first == "@", id.contains(":"), id.utf8.count <= MatrixLimits.mention,
                 id.utf8.allSatisfy({ 0x21...0x7e ~= $0 })

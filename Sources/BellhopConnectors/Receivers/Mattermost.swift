@@ -23,10 +23,6 @@ struct MattermostReceiver: HookReceiver {
 
     init(_ settings: Settings, connection: String) {}
 
-    static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
-        MattermostRenderer().render(message, from: origin)
-    }
-
     func failure(of response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure? {
         ReceiverAnswer.unlessOK(response, "an incoming webhook of Mattermost", from: hook) ?? Self.closed(response, hook)
     }
@@ -52,19 +48,14 @@ struct MattermostReceiver: HookReceiver {
     }
 }
 
-/// The limit of a message to Mattermost, in code points (Alertmanager's Mattermost receiver).
-enum MattermostLimits {
-    static let text = 16_383
-}
-
 /// Mattermost's Markdown.
 ///
 /// Its web client ignores backslashes around emphasis and supports few others, so characters with a meaning are written as
 /// character references, which all clients and the server understand. An incoming webhook also converts Slack's `<!channel>`,
 /// `<@id>` and `<url|label>`, which need angle brackets.
-struct MattermostMarkup: Markup {
+struct MattermostMarkup: MarkdownMarkup {
     func escape(_ scalar: Unicode.Scalar, at place: TextPlace, into text: inout String) {
-        MarkdownText.escape(scalar, at: place, into: &text) { text, isLineStart in
+        escape(scalar, at: place, into: &text) { text, isLineStart in
             switch scalar {
             case "&": text += "&amp;"
             case "<": text += "&lt;"
@@ -79,11 +70,8 @@ struct MattermostMarkup: Markup {
         }
     }
 
-    func marks(_ element: MarkupElement) -> MarkupMarks { MarkdownText.marks(element) }
-    var guardsEmphasis: Bool { true }
-
     /// Slack's forms are converted in code too.
-    func canBeCode(_ text: String) -> Bool { MarkdownText.canBeCode(text) && !text.utf8.contains(UInt8(ascii: "<")) }
+    func canBeCode(_ text: String) -> Bool { !text.utf8.contains { $0 == UInt8(ascii: "`") || $0 == UInt8(ascii: "<") } }
 
     /// A user's or group's name, or one of `all`, `channel` and `here`, which are groups.
     static func mention(_ mention: Message.Mention) -> String? {
@@ -97,10 +85,13 @@ struct MattermostMarkup: Markup {
     }
 }
 
-struct MattermostRenderer: Sendable {
-    func render(_ message: Message, from origin: MessageOrigin) -> JSON {
+extension MattermostReceiver {
+    /// In code points (Alertmanager's Mattermost receiver).
+    private static let textLimit = 16_383
+
+    static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
         let mentions = message.mentions.compactMap(MattermostMarkup.mention)
-        let text = MessageText(flavour: MattermostMarkup(), limit: MattermostLimits.text)
+        let text = MessageText(flavour: MattermostMarkup(), limit: Self.textLimit)
         return ["text": .string(text.render(message, from: origin, mentions: mentions))]
     }
 }

@@ -36,8 +36,6 @@ struct NtfyReceiver: HookReceiver {
 
     var secrets: [String] { [topic] + (token.map { [$0] } ?? []) }
 
-    static func render(_ message: Message, from origin: MessageOrigin) -> JSON { NtfyRenderer().render(message, from: origin) }
-
     func request(_ rendered: JSON, _ call: MessageCall) -> HTTPRequest {
         var body = rendered.asObject ?? [:]
         body["topic"] = .string(topic)
@@ -72,8 +70,8 @@ enum NtfyLimits {
     static let quotaReached: Int64 = 42908
 }
 
-struct NtfyRenderer: Sendable {
-    func render(_ message: Message, from origin: MessageOrigin) -> JSON {
+extension NtfyReceiver {
+    static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
         var text = MessageText(flavour: JSONBytes(PlainMarkup()), limit: NtfyLimits.message)
         text.parts = [.fields, .origin]
         let title = DisplayText.cut(MessageTitle.text(message, origin), to: NtfyLimits.title)
@@ -90,7 +88,7 @@ struct NtfyRenderer: Sendable {
     }
 
     /// From 1 to 5; 3 is usual, 5 keeps ringing.
-    private func priority(_ severity: Message.Severity) -> Int64 {
+    private static func priority(_ severity: Message.Severity) -> Int64 {
         switch severity {
         case .info: 3
         case .warning, .error: 4

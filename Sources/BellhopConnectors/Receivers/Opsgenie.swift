@@ -35,10 +35,6 @@ struct OpsgenieReceiver: HookReceiver {
 
     var secrets: [String] { [key] }
 
-    static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
-        OpsgenieRenderer().render(message, from: origin)
-    }
-
     func request(_ rendered: JSON, _ call: MessageCall) -> HTTPRequest {
         let alias = AlertKey.of(call.message, call.delivery)
         if case .resolve = call.place { return post("close", alias, to: call.address, notAfter: call.delivery.expires) }
@@ -85,7 +81,7 @@ struct OpsgenieReceiver: HookReceiver {
 
     func action(_ kind: String, over hook: Hook) -> (any Action)? {
         guard kind == AcknowledgeAction.manifest.kind else { return nil }
-        return AcknowledgeAction(over: hook) { alert, delivery in
+        return AcknowledgeAction(hook: hook) { alert, delivery in
             post("acknowledge", alert, to: hook.address, notAfter: delivery.expires)
         } failure: { response, now in
             failure(of: response, from: hook, at: now)
@@ -110,8 +106,8 @@ enum OpsgenieLimits {
 /// Renders a message as an alert for Opsgenie, whose description is HTML.
 ///
 /// Opsgenie reads an alert's message as HTML in some places and as text in others, so similar characters replace angle brackets.
-struct OpsgenieRenderer: Sendable {
-    func render(_ message: Message, from origin: MessageOrigin) -> JSON {
+extension OpsgenieReceiver {
+    static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
         let title = MessageTitle.plain(message, origin).replacing("<", with: "‹").replacing(">", with: "›")
         var description = MessageText(flavour: HTMLMarkup(), limit: OpsgenieLimits.description)
         description.parts = [.fields, .link, .origin]
@@ -128,7 +124,7 @@ struct OpsgenieRenderer: Sendable {
         return .object(alert)
     }
 
-    private func priority(_ severity: Message.Severity) -> String {
+    private static func priority(_ severity: Message.Severity) -> String {
         switch severity {
         case .critical: "P1"
         case .error: "P2"
@@ -138,14 +134,14 @@ struct OpsgenieRenderer: Sendable {
     }
 
     /// A user by name, or a team.
-    private func responder(_ mention: Message.Mention) -> JSON {
+    private static func responder(_ mention: Message.Mention) -> JSON {
         switch mention {
         case .user(let id): ["type": "user", "username": .string(id)]
         case .group(let id): ["type": "team", "name": .string(id)]
         }
     }
 
-    private func details(_ message: Message, _ origin: MessageOrigin) -> JSON.Object {
+    private static func details(_ message: Message, _ origin: MessageOrigin) -> JSON.Object {
         var details: JSON.Object = ["rule": .string(DisplayText.line(origin.rule)), "delivery": .string(origin.delivery)]
         var room = OpsgenieLimits.details - 500
         for field in message.fields {

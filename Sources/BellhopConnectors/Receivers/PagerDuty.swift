@@ -41,10 +41,6 @@ struct PagerDutyReceiver: HookReceiver {
 
     var secrets: [String] { [routingKey] }
 
-    static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
-        PagerDutyRenderer().render(message, from: origin)
-    }
-
     func request(_ rendered: JSON, _ call: MessageCall) -> HTTPRequest {
         var body = Self.body(rendered, call.message, call.delivery, Settings())
         body["routing_key"] = .string(routingKey)
@@ -82,7 +78,7 @@ struct PagerDutyReceiver: HookReceiver {
 
     func action(_ kind: String, over hook: Hook) -> (any Action)? {
         guard kind == AcknowledgeAction.manifest.kind else { return nil }
-        return AcknowledgeAction(over: hook) { alert, delivery in
+        return AcknowledgeAction(hook: hook) { alert, delivery in
             var body = Self.event("acknowledge", alert)
             body["routing_key"] = .string(routingKey)
             return HTTPRequest(
@@ -109,8 +105,8 @@ enum PagerDutyLimits {
 }
 
 /// Renders a message as the payload of a PagerDuty event. All of it is plain text there.
-struct PagerDutyRenderer: Sendable {
-    func render(_ message: Message, from origin: MessageOrigin) -> JSON {
+extension PagerDutyReceiver {
+    static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
         var rendered: JSON.Object = ["payload": .object(payload(message, origin)), "client": "Bellhop"]
         let links = links(message, origin)
         if let first = links.first { rendered["client_url"] = .string(first.address.text) }
@@ -120,7 +116,7 @@ struct PagerDutyRenderer: Sendable {
         return .object(rendered)
     }
 
-    private func payload(_ message: Message, _ origin: MessageOrigin) -> JSON.Object {
+    private static func payload(_ message: Message, _ origin: MessageOrigin) -> JSON.Object {
         var payload: JSON.Object = [
             "summary": .string(DisplayText.cut(MessageTitle.plain(message, origin), to: PagerDutyLimits.summary)),
             "source": .string(source(origin)), "severity": .string(message.severity.rawValue),
@@ -135,7 +131,7 @@ struct PagerDutyRenderer: Sendable {
     }
 
     /// Fields come first, because PagerDuty keeps the order of details. Repeated names are numbered.
-    private func details(_ message: Message, _ origin: MessageOrigin) -> JSON.Object {
+    private static func details(_ message: Message, _ origin: MessageOrigin) -> JSON.Object {
         var details: JSON.Object = [:]
         func add(_ name: String, _ value: String) {
             var free = name
@@ -163,15 +159,15 @@ struct PagerDutyRenderer: Sendable {
     }
 
     /// The task's system, or else Bellhop.
-    private func source(_ origin: MessageOrigin) -> String {
+    private static func source(_ origin: MessageOrigin) -> String {
         guard let task = origin.task else { return "bellhop" }
         if let host = (try? HTTPAddress(task.url))?.host { return short(host) }
         return task.source.isEmpty ? "bellhop" : short(task.source)
     }
 
-    private func short(_ text: String) -> String { DisplayText.cut(DisplayText.line(text), to: PagerDutyLimits.source) }
+    private static func short(_ text: String) -> String { DisplayText.cut(DisplayText.line(text), to: PagerDutyLimits.source) }
 
-    private func links(_ message: Message, _ origin: MessageOrigin) -> [(address: LinkAddress, label: String)] {
+    private static func links(_ message: Message, _ origin: MessageOrigin) -> [(address: LinkAddress, label: String)] {
         [message.link, origin.taskLink].compactMap { $0 }.reduce(into: []) { links, link in
             guard let address = LinkAddress(link.address, limit: StyledText.longestAddress),
                 !links.contains(where: { $0.address == address })

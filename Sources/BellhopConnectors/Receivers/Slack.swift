@@ -83,8 +83,6 @@ struct SlackReceiver: HookReceiver {
         return try HTTPAddress("https://slack.com/api")
     }
 
-    static func render(_ message: Message, from origin: MessageOrigin) -> JSON { SlackRenderer().render(message, from: origin) }
-
     static func body(_ rendered: JSON, _ message: Message, _ delivery: Delivery, _ settings: Settings) -> JSON {
         var body = rendered
         if settings.values["token"] != nil {
@@ -118,7 +116,7 @@ struct SlackReceiver: HookReceiver {
         let request = HTTPRequest(
             "POST", hook.address.adding(path: "/auth.test"), headers: ["Authorization": "Bearer \(bot.token)"], body: [])
         return [
-            HookProbe("token", request, remedy: "install the app again, and set its bot's new `token`") {
+            HookProbe(subject: "token", request: request, remedy: "install the app again, and set its bot's new `token`") {
                 response throws(Failure) in
                 if let error = response.json?["error"]?.asString {
                     let words = DisplayText.line(DisplayText.cut(error, to: 60))

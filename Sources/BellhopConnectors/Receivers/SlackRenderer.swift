@@ -34,15 +34,15 @@ enum SlackLimits {
 /// `mrkdwn`, has no escape for asterisks, underscores, tildes and backticks; breaking them with invisible characters would end up
 /// in every number and path copied from a message. Slack parses only the `text` for notifications: there `&`, `<` and `>`, which
 /// mentions and links need, are escaped, and markup and names are turned off.
-struct SlackRenderer: Sendable {
-    func render(_ message: Message, from origin: MessageOrigin) -> JSON {
+extension SlackReceiver {
+    static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
         .object([
             "text": .string(Self.escape(fallback(message, origin))), "mrkdwn": false, "parse": "none", "link_names": false,
             "unfurl_links": false, "unfurl_media": false, "blocks": .array(blocks(message, origin)),
         ])
     }
 
-    private func blocks(_ message: Message, _ origin: MessageOrigin) -> [JSON] {
+    private static func blocks(_ message: Message, _ origin: MessageOrigin) -> [JSON] {
         var left = SlackLimits.total
         var blocks: [JSON] = []
         func add(_ block: JSON?) {
@@ -79,7 +79,7 @@ struct SlackRenderer: Sendable {
             if !part.fields.isEmpty {
                 add(Self.richText([fields(part.fields, room: min(SlackLimits.section, room - (before - left))).section]))
             }
-            if let list = part.list { add(self.list(list, room: room - (before - left))) }
+            if let list = part.list { add(Self.list(list, room: room - (before - left))) }
         }
         if let button {
             blocks.append(button)
@@ -93,12 +93,12 @@ struct SlackRenderer: Sendable {
     }
 
     /// Whether a limit may apply to one of its parts.
-    private func mayBeCut(_ message: Message) -> Bool {
+    private static func mayBeCut(_ message: Message) -> Bool {
         PlainRenderer().text(message).unicodeScalars.count > SlackLimits.section * 2 / 3 || message.sections.count > 8
     }
 
     /// Mentions are elements of rich text. Ids of another form are left out.
-    private func mentions(_ mentions: [Message.Mention]) -> JSON? {
+    private static func mentions(_ mentions: [Message.Mention]) -> JSON? {
         let elements = mentions.prefix(SlackLimits.mentions).compactMap { mention -> JSON? in
             switch mention {
             case .user(let id) where Self.isID(id): ["type": "user", "user_id": .string(id)]
@@ -133,7 +133,7 @@ struct SlackRenderer: Sendable {
         }
     }
 
-    private func text(_ parts: [Message.Block], room: Int) -> JSON? {
+    private static func text(_ parts: [Message.Block], room: Int) -> JSON? {
         var elements: [JSON] = []
         var room = room
         var prose: SlackRichText?
@@ -167,7 +167,7 @@ struct SlackRenderer: Sendable {
     }
 
     /// One line per field, its name in bold.
-    private func fields(_ fields: [Message.Field], room: Int) -> SlackRichText {
+    private static func fields(_ fields: [Message.Field], room: Int) -> SlackRichText {
         var section = SlackRichText(room: room)
         for (place, field) in fields.enumerated() where section.room > 0 {
             if place > 0 { section.add("\n") }
@@ -181,7 +181,7 @@ struct SlackRenderer: Sendable {
     }
 
     /// One line per item, and a line that counts the items that do not fit.
-    private func list(_ list: Message.List, room: Int) -> JSON? {
+    private static func list(_ list: Message.List, room: Int) -> JSON? {
         if list.items.isEmpty, list.more == 0 {
             var section = SlackRichText(room: SlackLimits.item)
             section.add(list.empty)
@@ -206,14 +206,14 @@ struct SlackRenderer: Sendable {
         return Self.richText(elements)
     }
 
-    private func button(_ link: Message.Link?) -> JSON? {
+    private static func button(_ link: Message.Link?) -> JSON? {
         guard let link, let address = LinkAddress(link.address, limit: SlackLimits.address) else { return nil }
         let label = Self.plain(link.shownLabel(limit: SlackLimits.buttonLabel))
         let button: JSON = .object(["type": "button", "text": label, "url": .string(address.text)])
         return Self.block("actions", ["elements": .array([button])])
     }
 
-    private func fallback(_ message: Message, _ origin: MessageOrigin) -> String {
+    private static func fallback(_ message: Message, _ origin: MessageOrigin) -> String {
         let text = DisplayText.cut(PlainRenderer().text(message), to: SlackLimits.fallback)
         return text.isEmpty ? origin.rule : text
     }

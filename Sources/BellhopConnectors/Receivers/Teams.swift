@@ -36,8 +36,6 @@ struct TeamsReceiver: HookReceiver {
 
     init(_ settings: Settings, connection: String) {}
 
-    static func render(_ message: Message, from origin: MessageOrigin) -> JSON { TeamsRenderer().render(message, from: origin) }
-
     /// A successful status can come with an error of the service behind the workflow.
     func failure(of response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure? {
         let outcome = "\(hook.label) answered \(response.status)"

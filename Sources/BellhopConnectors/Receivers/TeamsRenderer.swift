@@ -18,8 +18,8 @@ enum TeamsLimits {
 /// `TextBlock` and facts interpret Markdown, so all that may contain values is a `RichTextBlock`: runs of plain text with a
 /// separate style. The only `TextBlock` contains the rule's mentions, which `msteams.entities` lists. `<at>` in a value remains
 /// text.
-struct TeamsRenderer: Sendable {
-    func render(_ message: Message, from origin: MessageOrigin) -> JSON {
+extension TeamsReceiver {
+    static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
         var limit = TeamsLimits.text
         while true {
             let card = TeamsCard(message, origin, room: limit).json

@@ -1,7 +1,7 @@
 public import BellhopCore
 import Crypto
 
-/// A user's own HTTP endpoint. `notify` sends it the document of ``WebhookMessageRenderer`` or a ``CloudEvent``, and the action
+/// A user's own HTTP endpoint. `notify` sends it the document of ``render(_:from:)`` or a ``CloudEvent``, and the action
 /// `webhook` sends the rule's own request. Each `secret` signs the requests (``WebhookSigner``), so that secrets can be rotated
 /// without a gap.
 struct WebhookReceiver: HookReceiver {
@@ -61,10 +61,6 @@ struct WebhookReceiver: HookReceiver {
         try problems.check()
     }
 
-    static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
-        WebhookMessageRenderer().render(message, from: origin)
-    }
-
     static func body(_ rendered: JSON, _ message: Message, _ delivery: Delivery, _ settings: Settings) -> JSON {
         let event = CloudEvent(rendered, MessageOrigin(delivery))
         return switch settings.text("format").flatMap(Format.init) ?? .bellhop {
@@ -108,8 +104,8 @@ struct WebhookReceiver: HookReceiver {
 /// All members are always present; `list`, `link`, `thread` and `task` may be null. `id` is the delivery's, the same for every
 /// attempt. Texts contain no markup, and values are unchanged: the receiver must escape them. `text` is the message's own text,
 /// `plain` the whole message for receivers that show one text.
-struct WebhookMessageRenderer: Sendable {
-    func render(_ message: Message, from origin: MessageOrigin) -> JSON {
+extension WebhookReceiver {
+    static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
         .object([
             "type": "message", "id": .string(origin.delivery), "timestamp": .string(origin.time.rfc3339),
             "rule": .string(origin.rule), "severity": .string(message.severity.rawValue),
@@ -130,7 +126,7 @@ struct WebhookMessageRenderer: Sendable {
         ])
     }
 
-    private func text(_ blocks: [Message.Block]) -> JSON {
+    private static func text(_ blocks: [Message.Block]) -> JSON {
         let texts = blocks.map { block in
             switch block {
             case .paragraph(let inlines): inlines.plainText
@@ -142,25 +138,25 @@ struct WebhookMessageRenderer: Sendable {
         return .string(texts.joined(separator: "\n\n"))
     }
 
-    private func field(_ field: Message.Field) -> JSON {
+    private static func field(_ field: Message.Field) -> JSON {
         .object(["name": .string(field.name.plainText), "value": .string(field.value.plainText)])
     }
 
-    private func mention(_ mention: Message.Mention) -> JSON {
+    private static func mention(_ mention: Message.Mention) -> JSON {
         switch mention {
         case .user(let id): .object(["user": .string(id)])
         case .group(let id): .object(["group": .string(id)])
         }
     }
 
-    private func list(_ list: Message.List) -> JSON {
+    private static func list(_ list: Message.List) -> JSON {
         .object([
             "items": .array(list.items.map { .string($0.plainText) }), "more": .int(Int64(list.more)),
             "empty": .string(list.empty.plainText),
         ])
     }
 
-    private func task(_ task: TaskReference) -> JSON {
+    private static func task(_ task: TaskReference) -> JSON {
         .object([
             "id": .string(task.key.text), "number": .string(task.number), "title": .string(task.title),
             "class": .string(task.className), "url": .string(task.url), "source": .string(task.source),

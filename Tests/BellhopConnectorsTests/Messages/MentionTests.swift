@@ -72,7 +72,7 @@ struct MentionTests {
     @Test func `Discord may notify only the mentioned users`() {
         var message = SampleMessage.titled("Title")
         message.mentions = [.user("123456789012345678")]
-        let allowed = DiscordRenderer().render(message, from: SampleMessage.origin)["allowed_mentions"]
+        let allowed = DiscordReceiver.render(message, from: SampleMessage.origin)["allowed_mentions"]
         #expect(allowed == ["parse": [], "users": ["123456789012345678"], "roles": []])
     }
 }

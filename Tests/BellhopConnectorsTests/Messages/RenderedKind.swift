@@ -35,12 +35,12 @@ struct RenderedKind: Sendable, CustomTestStringConvertible {
     ]
 
     static let slack = RenderedKind(
-        name: "slack", render: { SlackRenderer().render($0, from: $1) }, reader: SlackReader(),
+        name: "slack", render: SlackReceiver.render, reader: SlackReader(),
         look: .init(title: .init(), origin: .init(), blank: "", codeKeepsStyle: true),
         size: { ($0["blocks"]?.encoded().count ?? 0, 40_000) })
 
     static let discord = RenderedKind(
-        name: "discord", render: { DiscordRenderer().render($0, from: $1) }, reader: DiscordReader(),
+        name: "discord", render: DiscordReceiver.render, reader: DiscordReader(),
         look: .init(
             order: [.title, .text, .list, .sections, .link, .fields, .origin], title: .init(), fieldName: .init(), colon: "",
             origin: .init(), blankField: "–", notInCode: ["`"]),
@@ -53,15 +53,15 @@ struct RenderedKind: Sendable, CustomTestStringConvertible {
         })
 
     static let mattermost = RenderedKind(
-        name: "mattermost", render: { MattermostRenderer().render($0, from: $1) }, reader: MattermostReader(),
+        name: "mattermost", render: MattermostReceiver.render, reader: MattermostReader(),
         look: .init(notInCode: ["`", "<"]), size: { ($0["text"]?.asString?.unicodeScalars.count ?? 0, 16_383) })
 
     static let googleChat = RenderedKind(
-        name: "googlechat", render: { GoogleChatRenderer().render($0, from: $1) }, reader: GoogleChatReader(),
+        name: "googlechat", render: GoogleChatReceiver.render, reader: GoogleChatReader(),
         look: .init(notInCode: ["`", "<", "@"]), size: { ($0["text"]?.asString?.unicodeScalars.count ?? 0, 4096) })
 
     static let telegram = RenderedKind(
-        name: "telegram", render: { TelegramRenderer().render($0, from: $1) }, reader: TelegramReader(),
+        name: "telegram", render: TelegramReceiver.render, reader: TelegramReader(),
         look: .init(bullet: "•", hasNumbers: true),
         size: { body in
             // The limit applies to the text without tags and with decoded entities.
@@ -73,7 +73,7 @@ struct RenderedKind: Sendable, CustomTestStringConvertible {
         })
 
     static let teams = RenderedKind(
-        name: "teams", render: { TeamsRenderer().render($0, from: $1) }, reader: TeamsReader(),
+        name: "teams", render: TeamsReceiver.render, reader: TeamsReader(),
         look: .init(order: [.title, .text, .fields, .list, .sections, .origin, .link], bullet: "•", hasNumbers: true),
         size: { ($0["attachments"]?[0]?["content"]?.encoded().count ?? 0, 28_000) })
 }
@@ -89,14 +89,14 @@ extension RenderedKind {
 
 extension RenderedKind {
     static let ntfy = RenderedKind(
-        name: "ntfy", render: { NtfyRenderer().render($0, from: $1) }, reader: NtfyReader(),
+        name: "ntfy", render: NtfyReceiver.render, reader: NtfyReader(),
         look: .init(
             order: [.title, .text, .fields, .list, .sections, .origin, .button], title: .init(), fieldName: .init(),
             origin: .init(), bullet: "-", hasNumbers: true, isPlain: true),
         size: { ($0["message"]?.encoded().count ?? 0, 4098) })
 
     static let pagerDuty = RenderedKind(
-        name: "pagerduty", render: { PagerDutyRenderer().render($0, from: $1) }, reader: PagerDutyReader(),
+        name: "pagerduty", render: PagerDutyReceiver.render, reader: PagerDutyReader(),
         look: .init(order: [.text, .list, .sections], bullet: "-", hasNumbers: true, isPlain: true),
         before: { message, origin in
             var read = ReadText()
@@ -119,7 +119,7 @@ extension RenderedKind {
         }, size: { ($0.encoded().count, 512_000) })
 
     static let opsgenie = RenderedKind(
-        name: "opsgenie", render: { OpsgenieRenderer().render($0, from: $1) }, reader: OpsgenieReader(),
+        name: "opsgenie", render: OpsgenieReceiver.render, reader: OpsgenieReader(),
         look: .init(order: [.text, .fields, .list, .sections, .link, .origin]),
         before: { message, origin in
             // Its applications read the title as HTML or as text: it has no angle brackets.

@@ -91,7 +91,7 @@ import Testing
         var message = SampleMessage.full
         message.sections = [.init(title: [.text("More")], fields: message.fields)]
         let mail = try #require(EmailRenderer.render(message, from: SampleMessage.origin)["html"]?.asString)
-        let room = try #require(MatrixRenderer().render(message, from: SampleMessage.origin)["formatted_body"]?.asString)
+        let room = try #require(MatrixReceiver.render(message, from: SampleMessage.origin)["formatted_body"]?.asString)
         for html in [mail, room] {
             let lines = HTMLReader.lines(html)
             #expect(lines.count { $0 == "State: In Progress" } == 2 && lines.count { $0 == "Group: Network" } == 2, "\(lines)")

@@ -4,7 +4,7 @@ import Testing
 @testable import BellhopConnectors
 
 struct SlackRendererTests {
-    private func render(_ message: Message) -> JSON { SlackRenderer().render(message, from: SampleMessage.origin) }
+    private func render(_ message: Message) -> JSON { SlackReceiver.render(message, from: SampleMessage.origin) }
 
     /// All strings with these keys, anywhere in the blocks.
     private func words(_ json: JSON, _ key: String = "text") -> [String] {

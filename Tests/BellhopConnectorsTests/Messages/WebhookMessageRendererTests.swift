@@ -19,13 +19,13 @@ struct WebhookMessageRendererTests {
                "subject": "acme/9d38"},
              "fallback": false}
             """#)
-        let rendered = WebhookMessageRenderer().render(SampleMessage.full, from: SampleMessage.origin)
+        let rendered = WebhookReceiver.render(SampleMessage.full, from: SampleMessage.origin)
         #expect(rendered == expected, "\(rendered.text(.pretty))")
     }
 
     @Test(arguments: [#"<!channel> ${{ secret.x }} "; DROP TABLE"#, "&lt;", "*bold*", "a\u{202E}b", "x\ny"])
     func `values arrive unchanged`(_ value: String) throws {
-        let rendered = WebhookMessageRenderer().render(SampleMessage.saying(value), from: SampleMessage.origin)
+        let rendered = WebhookReceiver.render(SampleMessage.saying(value), from: SampleMessage.origin)
         let read = try JSON.parse(rendered.encoded())
         #expect(read["title"] == .string(value))
         #expect(read["text"] == .string("Says " + value))
@@ -35,7 +35,7 @@ struct WebhookMessageRendererTests {
 
     @Test func `a missing value is null`() {
         let origin = MessageOrigin(delivery: "d", rule: "r", time: .epoch)
-        let rendered = WebhookMessageRenderer().render(SampleMessage.titled("t"), from: origin)
+        let rendered = WebhookReceiver.render(SampleMessage.titled("t"), from: origin)
         for name in ["list", "link", "thread", "task"] { #expect(rendered[name] == .some(.null)) }
     }
 

@@ -11,7 +11,7 @@ import Testing
         case document, structured, binary
 
         func document(_ message: Message, _ origin: MessageOrigin) throws -> JSON? {
-            let rendered = WebhookMessageRenderer().render(message, from: origin)
+            let rendered = WebhookReceiver.render(message, from: origin)
             let event = CloudEvent(rendered, origin)
             switch self {
             case .document: return try JSON.parse(rendered.encoded())

@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test func `a message becomes an alert for PagerDuty with all its parts`() throws {
-        let rendered = PagerDutyRenderer().render(SampleMessage.full, from: SampleMessage.origin)
+        let rendered = PagerDutyReceiver.render(SampleMessage.full, from: SampleMessage.origin)
         let expected = try JSON.parse(
             #"""
             {"payload": {"summary": "INC0010021 needs somebody", "source": "acme.service-now.com", "severity": "critical",
@@ -153,7 +153,7 @@ import Testing
         message.fields = [1, 2, 3].map { .init(name: [.text("text")], value: [.text("\($0)")]) }
         message.text = [.paragraph([.text("words")])]
         let details =
-            PagerDutyRenderer().render(message, from: SampleMessage.origin)["payload"]?["custom_details"]?.asObject ?? [:]
+            PagerDutyReceiver.render(message, from: SampleMessage.origin)["payload"]?["custom_details"]?.asObject ?? [:]
         #expect(
             details.prefix(4).map { "\($0.key)=\($0.value.asString ?? "")" } == [
                 "text=1", "text 2=2", "text 3=3", "text 4=words",
@@ -164,7 +164,7 @@ import Testing
         var message = SampleMessage.full
         message.title = [.value("<b>x</b> & co")]
         message.mentions = [.user("a@example.com"), .group("Network")]
-        let rendered = OpsgenieRenderer().render(message, from: SampleMessage.origin)
+        let rendered = OpsgenieReceiver.render(message, from: SampleMessage.origin)
         #expect(rendered["message"] == "‹b›x‹/b› & co")
         #expect(rendered["priority"] == "P1")
         #expect(rendered["entity"] == "INC0010021")

@@ -18,7 +18,10 @@ import Testing
 
         func probes(of hook: Hook) -> [HookProbe] {
             ["token", "channel"].map { subject in
-                HookProbe(subject, HTTPRequest("POST", hook.address, body: Array(subject.utf8)), remedy: "create a new one") {
+                HookProbe(
+                    subject: subject, request: HTTPRequest("POST", hook.address, body: Array(subject.utf8)),
+                    remedy: "create a new one"
+                ) {
                     response throws(Failure) in
                     guard let name = (try? JSON.parse(response.body))?["name"]?.asString else {
                         throw Failure(.unauthenticated, .giveUp, "The \(subject) is not accepted.")

@@ -84,7 +84,7 @@ import Testing
             let request = try #require(simulation.receivers.received(by: "mine").first).request
             #expect(request.header("webhook-id") == delivery.id.text)
             #expect(request.header("webhook-signature") == nil)
-            #expect(try JSON.parse(request.body) == WebhookMessageRenderer().render(SampleMessage.full, from: .init(delivery)))
+            #expect(try JSON.parse(request.body) == WebhookReceiver.render(SampleMessage.full, from: .init(delivery)))
         }
     }
 
