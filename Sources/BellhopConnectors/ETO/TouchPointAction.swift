@@ -1,9 +1,9 @@
-public import BellhopCore
+import BellhopCore
 
 /// Adds a response to a TouchPoint, exactly once. The services have no idempotency keys, so sending it twice would add two.
-public struct TouchPointAction: Action {
+struct TouchPointAction: Action {
     /// The arguments of a `touchpoint` step.
-    public static let manifest = ActionManifest(
+    static let manifest = ActionManifest(
         kind: "touchpoint", summary: "Adds a response to a TouchPoint of ETO.", receiver: .named,
         arguments: [
             Setting("to", .list(.name), required: true, "The `eto` connections that receive it."),
@@ -27,16 +27,11 @@ public struct TouchPointAction: Action {
 
     /// The step's name in messages, for a program that the step names.
     static let stepName = "the step"
-    private let connection: ETOConnection
-    private let times: WriteTimes
+    let connection: ETOConnection
+    /// An assumption: ETO does not document how long its services may process a request.
+    let times = WriteTimes(server: .seconds(120))
 
-    /// - Parameter times: by default an assumption, because ETO does not document how long its services may process a request.
-    public init(connection: ETOConnection, times: WriteTimes = WriteTimes(server: .seconds(120))) {
-        self.connection = connection
-        self.times = times
-    }
-
-    public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
+    func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
         try await attempt.holding(delivery, TouchPointWrite.noun) { () async throws(Failure) in
             let entry = try TouchPointEntry(delivery)
             let writer = Writer(

@@ -48,10 +48,8 @@ public struct TouchPointsSource: Source {
             throw problem("subject", "Name the subjects by their numbers, or write `subject: all`.")
         }
         elements = try Self.elements(settings.values["fields"], source: name)
-        do throws(ItemPage.Problem) {
-            page = try settings.text("url").map { text throws(ItemPage.Problem) in try ItemPage(text) }
-        } catch {
-            throw problem("url", error.message)
+        page = try ConnectorError.reading("url", of: name) { () throws(InvalidValue) in
+            try settings.text("url").map { text throws(InvalidValue) in try ItemPage(text) }
         }
         title = settings.text("title").flatMap { Int64($0) }
         program = settings.text("program").flatMap(ETOProgram.init)

@@ -2,6 +2,7 @@ public import BellhopCore
 
 /// One result of examining a connection: a line of `bellhop doctor`.
 public struct Finding: Sendable, Hashable {
+    /// From the best to the worst.
     public enum State: String, Sendable, Hashable, CaseIterable {
         case ok
         /// It works, with something worth knowing.

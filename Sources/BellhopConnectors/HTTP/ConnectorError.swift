@@ -16,6 +16,23 @@ public struct ConnectorError: Error, Sendable, Hashable {
     }
 }
 
+/// Why a text is not a valid value.
+public struct InvalidValue: Error, Sendable, Hashable {
+    /// One sentence, without the text itself where it may hold secrets.
+    public var message: String
+}
+
+extension ConnectorError {
+    /// Reads a setting; an invalid value is an error in that setting.
+    static func reading<Value>(
+        _ setting: String, of connection: String, _ read: () throws(InvalidValue) -> Value
+    ) throws(ConnectorError) -> Value {
+        do throws(InvalidValue) { return try read() } catch {
+            throw ConnectorError(connection: connection, setting: setting, error.message)
+        }
+    }
+}
+
 /// All errors in the connections and sources of one configuration; never empty.
 public struct ConnectorErrors: Error, Sendable, Hashable {
     public var all: [ConnectorError]
@@ -52,8 +69,8 @@ struct ConnectorProblems {
         }
     }
 
-    mutating func gather<Value>(_ setting: String, _ make: () throws(HTTPAddress.Problem) -> Value) -> Value? {
-        do throws(HTTPAddress.Problem) { return try make() } catch {
+    mutating func gather<Value>(_ setting: String, _ make: () throws(InvalidValue) -> Value) -> Value? {
+        do throws(InvalidValue) { return try make() } catch {
             add(setting, error.message)
             return nil
         }
@@ -68,21 +85,17 @@ struct ConnectorProblems {
 extension HTTPAddress {
     /// The address of a server, from a setting: without a path, a user and a password.
     init(server text: String, _ setting: String, of connection: String) throws(ConnectorError) {
-        do throws(Problem) {
+        self = try ConnectorError.reading(setting, of: connection) { () throws(InvalidValue) in
             let address = try HTTPAddress(ASCII.trimmed(text))
             guard address.target == "/", address.userInfo == nil else {
-                throw Problem(message: "Write the server's address without a path, user or password.")
+                throw InvalidValue(message: "Write the server's address without a path, user or password.")
             }
-            self = address
-        } catch {
-            throw ConnectorError(connection: connection, setting: setting, error.message)
+            return address
         }
     }
 
     /// The address of a path below this one, from a setting of a source.
     func inside(_ path: String, _ setting: String, of source: String) throws(ConnectorError) -> HTTPAddress {
-        do { return try inside(path) } catch {
-            throw ConnectorError(connection: source, setting: setting, error.message)
-        }
+        try ConnectorError.reading(setting, of: source) { () throws(InvalidValue) in try inside(path) }
     }
 }

@@ -42,9 +42,6 @@ struct ExpectedAnswer: Sendable {
         _ response: HTTPResponse, from label: String, hiding secrets: [String], _ repetition: Repetition
     ) throws(Failure) -> String? {
         if checks.isEmpty, receipt == nil { return nil }
-        func shown(_ text: String, length: Int) -> String {
-            Redaction.excerpt(DisplayText.line(Redaction.scrub(text, of: secrets)), length: length)
-        }
         guard let json = try? JSON.parse(response.body) else {
             guard checks.isEmpty else {
                 throw Failure(
@@ -53,14 +50,16 @@ struct ExpectedAnswer: Sendable {
                 )
             }
             let text = ReceiverAnswer.isPage(response) ? "" : ReceiverAnswer.text(response, hiding: secrets)
-            return text.isEmpty ? nil : shown(text, length: 100)
+            return text.isEmpty ? nil : Redaction.line(text, hiding: secrets, length: 100)
         }
         for check in checks where json[check.path] != check.value {
-            let found = json[check.path].map { shown($0.text, length: 60) } ?? "nothing"
+            let found = json[check.path].map { Redaction.line($0.text, hiding: secrets, length: 60) } ?? "nothing"
             throw Failure(
                 .refused, .giveUp,
                 "\(label) answered \(response.status), but `\(check.text)` is \(found), not \(check.value.text).")
         }
-        return receipt.flatMap { json[$0] }.map { shown(RequestArguments.words($0), length: 100) }
+        return receipt.flatMap { json[$0] }.map {
+            Redaction.line(RequestArguments.words($0), hiding: secrets, length: 100)
+        }
     }
 }

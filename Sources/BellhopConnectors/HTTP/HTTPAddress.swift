@@ -11,11 +11,7 @@ public struct HTTPAddress: Sendable, Hashable {
     /// The part before an `@`: `user:password`, decoded. Sent as Basic authentication, never as part of the address.
     public var userInfo: String?
 
-    /// The reason why a text is not a usable address.
-    public struct Problem: Error, Sendable, Hashable {
-        /// One sentence without the text itself, which may hold secrets.
-        public var message: String
-    }
+    public typealias Problem = InvalidValue
 
     /// Reads `https://host[:port][/path][?query]`; drops a fragment and encodes characters that are not allowed in an address.
     public init(_ text: some StringProtocol) throws(Problem) {

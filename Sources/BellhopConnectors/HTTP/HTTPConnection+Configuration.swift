@@ -72,7 +72,7 @@ extension HTTPConnection {
             plainHTTP = settings.boolean("plain_http") ?? false
             maxBody = settings.integer("max_body") ?? maxBody
             if let text = settings.text("proxy") {
-                proxy = problems.gather("proxy") { () throws(HTTPAddress.Problem) in try HTTPAddress(text) }
+                proxy = problems.gather("proxy") { () throws(InvalidValue) in try HTTPAddress(text) }
                 if proxy?.isSecure == true {
                     problems.add("proxy", "A proxy needs an http:// address (the requests through it stay encrypted).")
                 }

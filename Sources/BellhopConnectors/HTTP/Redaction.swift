@@ -36,6 +36,11 @@ public enum Redaction {
         return forms.sorted { $0.utf8.count > $1.utf8.count }
     }
 
+    /// The beginning of a remote text for a message, on one line and without these secrets.
+    static func line(_ text: String, hiding secrets: [String], length: Int) -> String {
+        excerpt(DisplayText.line(scrub(text, of: secrets)), length: length)
+    }
+
     /// The beginning of a remote text for a message: one line without control characters, cut to a length.
     public static func excerpt(_ text: some StringProtocol, length: Int = 200) -> String {
         let words = text.split { $0.isWhitespace || $0.unicodeScalars.allSatisfy { $0.properties.generalCategory == .control } }

@@ -11,8 +11,7 @@ enum ReportedError {
         for name in names {
             guard let value = json[name], isNotEmpty(value) else { continue }
             let message = value["message"] ?? value[0]?["message"] ?? json["error_description"] ?? value
-            let text = Redaction.scrub(message.asString ?? message.text, of: secrets)
-            return Redaction.excerpt(DisplayText.line(text), length: 160)
+            return Redaction.line(message.asString ?? message.text, hiding: secrets, length: 160)
         }
         return nil
     }

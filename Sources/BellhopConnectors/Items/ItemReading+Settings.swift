@@ -84,13 +84,8 @@ extension ItemReading {
         guard !keys.isEmpty else {
             throw ConnectorError(connection: source, setting: "id", "Set the path to an item's id: `id: …`.")
         }
-        var page: ItemPage?
-        if let text = settings.text("url") {
-            do throws(ItemPage.Problem) {
-                page = try ItemPage(text)
-            } catch {
-                throw ConnectorError(connection: source, setting: "url", error.message)
-            }
+        let page = try ConnectorError.reading("url", of: source) { () throws(InvalidValue) in
+            try settings.text("url").map { text throws(InvalidValue) in try ItemPage(text) }
         }
         self.init(
             shape: ListingShape(items: try path("items") ?? JSON.Path(), key: keys, mayHaveGroups: false),

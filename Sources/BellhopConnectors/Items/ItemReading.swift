@@ -108,7 +108,7 @@ public struct ItemReading: Sendable, Hashable {
 
     /// The error names keys from the answer, which may repeat secrets that were sent: these are removed.
     private static func failure(_ error: ListingError, _ place: String, _ secrets: [String]) -> Failure {
-        let words = Redaction.excerpt(DisplayText.line(Redaction.scrub(error.description, of: secrets)), length: 200)
+        let words = Redaction.line(error.description, hiding: secrets, length: 200)
         return Failure(
             error.reason == .tooLarge ? .tooLarge : .badAnswer, .retry(after: nil),
             "The items from \(place) cannot be read: \(words).")
@@ -126,19 +126,14 @@ public struct ItemPage: Sendable, Hashable {
 
     private var parts: [Part] = []
 
-    /// Why a text is not the address of a page.
-    public struct Problem: Error, Sendable, Hashable {
-        public var message: String
-    }
-
-    public init(_ text: String) throws(Problem) {
+    public init(_ text: String) throws(InvalidValue) {
         guard let scheme = text.firstRange(of: "://"), ["http", "https"].contains(ASCII.lowercased(text[..<scheme.lowerBound]))
-        else { throw Problem(message: "An item's page needs an absolute https:// (or http://) address.") }
+        else { throw InvalidValue(message: "An item's page needs an absolute https:// (or http://) address.") }
         var rest = Substring(text)
         while let open = rest.firstIndex(of: "{") {
             let before = rest[..<open]
             guard let close = rest[open...].firstIndex(of: "}") else {
-                throw Problem(message: "A `{` in the address of an item's page has no `}`.")
+                throw InvalidValue(message: "A `{` in the address of an item's page has no `}`.")
             }
             parts.append(.text(String(before)))
             let name = String(rest[rest.index(after: open)..<close])
@@ -147,14 +142,14 @@ public struct ItemPage: Sendable, Hashable {
             } else if let path = JSON.Path(text: name), !path.steps.isEmpty {
                 parts.append(.path(path))
             } else {
-                throw Problem(message: "`{\(name)}` in the address of an item's page is not a path: write {id} or {a.b}.")
+                throw InvalidValue(message: "`{\(name)}` in the address of an item's page is not a path: write {id} or {a.b}.")
             }
             rest = rest[rest.index(after: close)...]
         }
         parts.append(.text(String(rest)))
         guard case .text(let first)? = parts.first, let slash = first[scheme.upperBound...].firstIndex(of: "/"),
             slash > scheme.upperBound
-        else { throw Problem(message: "The host of an item's page must be written out: https://HOST/…{id}…") }
+        else { throw InvalidValue(message: "The host of an item's page must be written out: https://HOST/…{id}…") }
     }
 
     func address(of key: TaskKey, _ record: JSON) -> String {

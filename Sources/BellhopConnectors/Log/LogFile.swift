@@ -34,22 +34,14 @@ final class LogFile: Sendable {
 
     /// Returns once the whole line is in the file, perhaps not on disk yet.
     func append(_ line: [UInt8]) throws(Failure) {
-        try withFile { (file: inout OpenFile) throws(Failure) in
+        try file.withLock { file throws(Failure) in
             try open(&file, for: line.count)
             try write(line, to: file.descriptor)
         }
     }
 
     /// Returns once everything appended is safely on disk.
-    func sync() throws(Failure) { try withFile { (file: inout OpenFile) throws(Failure) in try sync(&file) } }
-
-    // Mutex.withLock loses the thrown type.
-    private func withFile(_ work: (inout OpenFile) throws(Failure) -> Void) throws(Failure) {
-        let outcome: Result<Void, Failure> = file.withLock { file in
-            do throws(Failure) { return .success(try work(&file)) } catch { return .failure(error) }
-        }
-        try outcome.get()
-    }
+    func sync() throws(Failure) { try file.withLock { file throws(Failure) in try sync(&file) } }
 
     private func sync(_ file: inout OpenFile) throws(Failure) {
         guard file.descriptor >= 0 else { return }

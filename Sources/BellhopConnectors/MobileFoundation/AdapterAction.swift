@@ -1,23 +1,21 @@
-public import BellhopCore
+import BellhopCore
 
 /// Calls an adapter, a back-end service or an external resource.
 ///
 /// A call that changes something and is not known to be idempotent is sent once: after an unknown outcome nothing can be checked,
 /// so a person decides.
-public struct AdapterAction: Action {
+struct AdapterAction: Action {
     /// The arguments of a step of kind `adapter`.
-    public static let manifest = ActionManifest(
+    static let manifest = ActionManifest(
         kind: "adapter", summary: "Calls an adapter of Mobile Foundation.", receiver: .named,
         arguments: [Setting("to", .list(.name), required: true, "The `mobilefirst` connections that receive it.")]
             + AdapterRequest.settings + [
                 Setting("method", .oneOf(AdapterRequest.methods), default: "POST", "The request's method.")
             ] + ExpectedAnswer.settings + [Repetition.setting], exclusive: [RequestArguments.bodies])
 
-    private let connection: MobileFoundationConnection
+    let connection: MobileFoundationConnection
 
-    public init(connection: MobileFoundationConnection) { self.connection = connection }
-
-    public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
+    func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
         let arguments = try delivery.values()
         let request: AdapterRequest
         let expected: ExpectedAnswer

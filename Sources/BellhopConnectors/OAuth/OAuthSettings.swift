@@ -168,10 +168,8 @@ extension OAuthSettings {
                 guard let fallback else { throw problem(setting, "The grant \(grant.rawValue) needs `\(setting)` here.") }
                 return fallback
             }
-            do {
-                return try HTTPAddress(text)
-            } catch {
-                throw problem(setting, error.message)
+            return try ConnectorError.reading("\(place).\(setting)", of: connection) { () throws(InvalidValue) in
+                try HTTPAddress(text)
             }
         }
         self.clientID = clientID
@@ -195,11 +193,8 @@ extension OAuthSettings {
         case .jwt:
             let file = path(settings.text("key") ?? "")
             let algorithm = SigningKey.Algorithm(rawValue: settings.text("algorithm") ?? "") ?? .rs256
-            let key: SigningKey
-            do {
-                key = try SigningKey(pemFile: file, algorithm: algorithm)
-            } catch {
-                throw problem("key", error.message)
+            let key = try ConnectorError.reading("\(place).key", of: connection) { () throws(InvalidValue) in
+                try SigningKey(pemFile: file, algorithm: algorithm)
             }
             self.grant = .jwt(
                 JWTAssertion(

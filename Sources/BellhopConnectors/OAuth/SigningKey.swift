@@ -14,11 +14,8 @@ public struct SigningKey: Sendable, CustomStringConvertible, CustomReflectable {
         case es512 = "ES512"
     }
 
-    /// Why a file is not a usable signing key.
-    struct Problem: Error, Sendable, Hashable {
-        /// One sentence without any content of the file.
-        var message: String
-    }
+    /// Its message has no content of the key's file.
+    typealias Problem = InvalidValue
 
     private enum Key: Sendable {
         case rsa(_RSA.Signing.PrivateKey)

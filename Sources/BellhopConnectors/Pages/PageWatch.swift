@@ -50,10 +50,8 @@ struct PageWatch: Sendable {
     ]
 
     init(_ settings: Settings, source: String) throws(ConnectorError) {
-        do throws(Selector.Problem) {
-            select = try settings.text("select").map { text throws(Selector.Problem) in try Selector(text) }
-        } catch {
-            throw ConnectorError(connection: source, setting: "select", error.message)
+        select = try ConnectorError.reading("select", of: source) { () throws(InvalidValue) in
+            try settings.text("select").map { text throws(InvalidValue) in try Selector(text) }
         }
         if let attribute = settings.record("extract")?.text("attr") {
             extract = .attribute(ASCII.lowercased(attribute))
@@ -65,19 +63,12 @@ struct PageWatch: Sendable {
         }
         var elements: [Selector] = []
         var words: [TextMasker] = []
-        let ignored = settings.values["ignore"].map { $0.asArray ?? [$0] } ?? []
-        for item in ignored {
-            if let text = item["select"]?.asString {
-                do throws(Selector.Problem) {
+        try ConnectorError.reading("ignore", of: source) { () throws(InvalidValue) in
+            for item in settings.values["ignore"].map({ $0.asArray ?? [$0] }) ?? [] {
+                if let text = item["select"]?.asString {
                     elements.append(try Selector(text))
-                } catch {
-                    throw ConnectorError(connection: source, setting: "ignore", error.message)
-                }
-            } else {
-                do throws(TextMasker.Problem) {
+                } else {
                     words.append(try TextMasker(item.asString ?? ""))
-                } catch {
-                    throw ConnectorError(connection: source, setting: "ignore", error.message)
                 }
             }
         }

@@ -1,7 +1,6 @@
 /// A CSS selector for elements of a page: `main #list > li.open[data-id^=x], h1:first`.
 struct Selector: Sendable {
-    /// The reason why a text is not a selector, in one sentence.
-    struct Problem: Error, Sendable, Hashable { var message: String }
+    typealias Problem = InvalidValue
 
     private struct Compound: Sendable {
         /// Nil for any.

@@ -7,8 +7,7 @@ import CRE2
 ///
 /// A class because it owns C++ memory; `@unchecked` because RE2 objects are safe to share between threads once made (re2.h).
 final class TextMasker: @unchecked Sendable {
-    /// The reason why a text is not a regular expression, in one sentence.
-    struct Problem: Error, Sendable, Hashable { var message: String }
+    typealias Problem = InvalidValue
 
     /// The replacement for masked text.
     static let mark = "…"

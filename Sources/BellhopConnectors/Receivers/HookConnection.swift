@@ -218,7 +218,7 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
             try HTTPConnection.Configuration(name: name, settings)
         }
         if settings.values["max_body"] == nil { configuration?.maxBody = Receiver.largestAnswer }
-        let address = problems.gather("url") { () throws(HTTPAddress.Problem) in try Receiver.address(settings) }
+        let address = problems.gather("url") { () throws(InvalidValue) in try Receiver.address(settings) }
         if let refusal = address.flatMap({ Self.refusal(of: $0, settings, configuration) }) { problems.add("url", refusal) }
         let receiver = problems.gather { () throws(ConnectorErrors) in try Receiver(settings, connection: name) }
         guard let configuration, let address, let receiver, problems.all.isEmpty else { throw ConnectorErrors(problems.all) }

@@ -44,7 +44,8 @@ struct WebhookReceiver: HookReceiver {
 
     init(_ settings: Settings, connection: String) throws(ConnectorErrors) {
         var problems = ConnectorProblems(of: connection)
-        secrets = settings.texts("secret")
+        let secrets = settings.texts("secret")
+        self.secrets = secrets
         format = settings.text("format").flatMap(Format.init) ?? .bellhop
         if let most = settings.integer("max_body"), most > Self.largestAnswer {
             problems.add(
@@ -52,12 +53,9 @@ struct WebhookReceiver: HookReceiver {
                 "At most 64 KiB of an endpoint's answer are read, because only its status decides: remove `max_body`, or write a smaller one."
             )
         }
-        do throws(WebhookSigner.Problem) {
-            signer = secrets.isEmpty ? nil : try WebhookSigner(secrets: secrets)
-        } catch {
-            problems.add("secret", error.message)
-            throw ConnectorErrors(problems.all)
-        }
+        signer =
+            secrets.isEmpty
+            ? nil : problems.gather("secret") { () throws(InvalidValue) in try WebhookSigner(secrets: secrets) }
         try problems.check()
     }
 
@@ -167,11 +165,8 @@ extension WebhookReceiver {
 
 /// Signs requests so that their receiver can authenticate the sender (Standard Webhooks 1.0, symmetric scheme).
 public struct WebhookSigner: Sendable {
-    /// The reason why a text is not a valid signing secret.
-    public struct Problem: Error, Sendable, Hashable {
-        /// One sentence without the secret.
-        public var message: String
-    }
+    /// Its message does not have the secret.
+    public typealias Problem = InvalidValue
 
     private let keys: [SymmetricKey]
 

@@ -151,11 +151,8 @@ public struct ServiceNowConnection: Connection {
         let text = ASCII.trimmed(text)
         let isName = !text.isEmpty && text.utf8.allSatisfy { ASCII.isAlphanumeric($0) || $0 == UInt8(ascii: "-") }
         let whole = isName ? "https://\(text).service-now.com" : text.contains("://") ? String(text) : "https://\(text)"
-        let address: HTTPAddress
-        do {
-            address = try HTTPAddress(whole)
-        } catch {
-            throw ConnectorError(connection: connection, setting: "instance", error.message)
+        let address = try ConnectorError.reading("instance", of: connection) { () throws(InvalidValue) in
+            try HTTPAddress(whole)
         }
         guard address.target == "/", address.userInfo == nil else {
             throw ConnectorError(

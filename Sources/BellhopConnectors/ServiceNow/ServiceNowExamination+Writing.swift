@@ -59,14 +59,7 @@ extension ServiceNowExamination {
         findings += lines.map(\.finding)
     }
 
-    private static func rank(_ finding: Finding) -> Int {
-        switch finding.state {
-        case .ok: 0
-        case .note: 1
-        case .unknown: 2
-        case .missing: 3
-        }
-    }
+    private static func rank(_ finding: Finding) -> Int { Finding.State.allCases.firstIndex(of: finding.state) ?? 0 }
 
     private func table(of write: Write) -> String { write.table ?? sample?.table ?? "task" }
 

@@ -69,7 +69,7 @@ actor ServiceNowSession {
         while true {
             switch step {
             case .send(let request, let changesSomething):
-                let response = try await transmit(request, changesSomething: changesSomething)
+                let response = try await exchange.send(request, changesSomething: changesSomething)
                 step = state.received(response, at: clock.now)
                 if let ending = state.takeEnding() {
                     await events.sessionExpired(name, state.logins, reason: ending.reason, code: ending.code, at: clock.now)
@@ -86,14 +86,6 @@ actor ServiceNowSession {
             case .done(let answer): return answer
             case .fail(let failure): throw failure
             }
-        }
-    }
-
-    private func transmit(_ request: HTTPRequest, changesSomething: Bool) async throws(Failure) -> HTTPResponse {
-        do throws(TransportError) {
-            return try await exchange.send(request)
-        } catch {
-            throw error.failure(changesSomething: changesSomething)
         }
     }
 
@@ -119,7 +111,7 @@ actor ServiceNowSession {
             do throws(Failure) {
                 switch step {
                 case .send(let request):
-                    step = state.receivedLogin(try await transmit(request, changesSomething: false), at: clock.now)
+                    step = state.receivedLogin(try await exchange.send(request, changesSomething: false), at: clock.now)
                 case .checkUser(let user):
                     try await checkUser(user.username)
                     step = state.completeLogin(user, at: clock.now)

@@ -122,11 +122,8 @@ public struct WebConnection: Connection {
         func problem(_ message: String) -> ConnectorError {
             ConnectorError(connection: configuration.name, setting: "url", message)
         }
-        let address: HTTPAddress
-        do throws(HTTPAddress.Problem) {
-            address = try HTTPAddress(ASCII.trimmed(settings.text("url") ?? ""))
-        } catch {
-            throw problem(error.message)
+        let address = try ConnectorError.reading("url", of: configuration.name) { () throws(InvalidValue) in
+            try HTTPAddress(ASCII.trimmed(settings.text("url") ?? ""))
         }
         guard address.userInfo == nil else { throw problem("Names and passwords belong under `auth`, not in the address.") }
         guard !address.target.contains("?") else {

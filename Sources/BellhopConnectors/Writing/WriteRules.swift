@@ -1,28 +1,17 @@
 import BellhopCore
 
 /// The time limits of writes.
-public struct WriteTimes: Sendable, Hashable {
+struct WriteTimes: Sendable, Hashable {
     /// How long after its start an attempt may send requests.
-    public var start: Duration
+    var start = Duration.seconds(30)
     /// The longest run of a request on the server (60 s by ServiceNow's REST quota), and a margin.
-    public var server: Duration
+    var server = Duration.seconds(90)
     /// The possible clock difference between the server's machines.
-    public var skew: Duration
+    var skew = Duration.seconds(30)
     /// The largest correction of the local clock between two attempts.
-    public var correction: Duration
+    var correction = Duration.seconds(900)
     /// The wait before each further lookup for a write that the server has confirmed.
-    public var lookupWaits: [Duration]
-
-    public init(
-        start: Duration = .seconds(30), server: Duration = .seconds(90), skew: Duration = .seconds(30),
-        correction: Duration = .seconds(900), lookupWaits: [Duration] = [.seconds(1), .seconds(3)]
-    ) {
-        self.start = start
-        self.server = server
-        self.skew = skew
-        self.correction = correction
-        self.lookupWaits = lookupWaits
-    }
+    var lookupWaits = [Duration.seconds(1), .seconds(3)]
 
     /// How long after its start an attempt may still have a request running on the server.
     var quiet: Duration { start + server }

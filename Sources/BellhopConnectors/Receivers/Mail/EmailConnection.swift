@@ -61,20 +61,14 @@ struct EmailConnection: MessageReceiver, Connection {
         notebook = environment.notebook
         clock = environment.clock
         var problems = ConnectorProblems(of: name)
-        func mailbox(_ text: String, _ setting: String) -> MailAddress? {
-            do throws(MailAddress.Problem) { return try MailAddress(text) } catch {
-                problems.add(setting, error.message)
-                return nil
-            }
-        }
-        let sender = mailbox(settings.text("from") ?? "", "from")
+        let sender = problems.gather("from") { () throws(InvalidValue) in try MailAddress(settings.text("from") ?? "") }
         var recipients: [MailAddress] = []
         for text in settings.texts("to") {
-            guard let recipient = mailbox(text, "to") else { continue }
+            guard let recipient = problems.gather("to", { () throws(InvalidValue) in try MailAddress(text) }) else { continue }
             if !recipients.contains(where: { $0.text == recipient.text }) { recipients.append(recipient) }
         }
         if settings.texts("to").isEmpty { problems.add("to", "Name at least one recipient.") }
-        let server = problems.gather("url") { () throws(HTTPAddress.Problem) in try SMTPAddress(settings.text("url") ?? "") }
+        let server = problems.gather("url") { () throws(InvalidValue) in try SMTPAddress(settings.text("url") ?? "") }
         let isOff = settings.text("starttls").map { $0 == "off" } ?? (server?.isLoopback == true)
         if let server, isOff, !server.isSecure, !server.isLoopback {
             problems.add(

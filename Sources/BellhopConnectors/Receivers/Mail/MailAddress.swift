@@ -10,10 +10,7 @@ struct MailAddress: Sendable, Hashable {
     /// In lower case.
     var host: String
 
-    struct Problem: Error, Sendable, Hashable {
-        /// One sentence.
-        var message: String
-    }
+    typealias Problem = InvalidValue
 
     /// The longest local part and the longest address (RFC 5321, section 4.5.3.1).
     private static let longestLocal = 64

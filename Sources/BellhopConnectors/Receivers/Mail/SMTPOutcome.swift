@@ -144,7 +144,7 @@ struct SMTPLabel: Sendable, Hashable {
 
     /// The server's own words, on one line and without secrets.
     func words(of reply: SMTPReply) -> String {
-        var words = Redaction.excerpt(DisplayText.line(Redaction.scrub(reply.text, of: secrets)), length: 160)
+        var words = Redaction.line(reply.text, hiding: secrets, length: 160)
         if words.last == "." { words.removeLast() }
         return words
     }
