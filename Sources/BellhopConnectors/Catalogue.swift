@@ -23,7 +23,6 @@ public enum Catalogue {
         WebConnection.kind,
     ]
 
-    /// The kind of connection with this name in bellhop.yaml.
     static func kind(_ name: String) -> ConnectionKind? { kinds.first { $0.manifest.kind == name } }
 
     public static let connections: [ConnectionManifest] = kinds.map(\.manifest)
@@ -55,7 +54,6 @@ public enum Catalogue {
         WebhookAction.manifest,
     ]
 
-    /// The kind of action that sends messages.
     static let messageAction = NotifyAction.manifest.kind
 
     /// The fields that rules may assume of a task without a configuration.
@@ -74,7 +72,6 @@ public enum Catalogue {
         Self.kind(kind)?.logins(settings)
     }
 
-    /// How a connection of this kind logs in.
     public static func login(ofKind kind: String, _ settings: Settings) -> LoginMethod {
         Self.kind(kind)?.login(settings) ?? .none("its kind is unknown")
     }
@@ -89,7 +86,6 @@ public enum Catalogue {
         Self.kind(kind)?.canMention(mention) ?? true
     }
 
-    /// The kinds of connection that support a kind of action.
     static func connections(taking action: String) -> [String] {
         connections.filter { $0.actions.contains(action) }.map(\.kind)
     }

@@ -11,7 +11,6 @@ public protocol Connection: Sendable {
     /// The action that performs deliveries of this kind; nil if it does not support the kind.
     func action(_ kind: String) -> (any Action)?
 
-    /// The limits on its deliveries.
     var limits: ReceiverLimits { get }
 
     /// Tries to log in, even with credentials that were refused before, and reports the result.

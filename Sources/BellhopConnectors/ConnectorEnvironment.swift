@@ -12,7 +12,6 @@ public struct ConnectorEnvironment: Sendable {
     public var loginMark: @Sendable (_ connection: String) async throws -> String?
     /// The origin of the addresses that a connection's login was stored for; nil if unknown.
     public var loginPlace: @Sendable (_ connection: String) async throws -> String?
-    /// Stores tokens between runs.
     public var tokens: any TokenStorage
     /// The folder of bellhop.yaml, which relative paths are relative to; empty for the current folder.
     public var baseFolder: String

@@ -33,7 +33,6 @@ extension Connectors {
         }
     }
 
-    /// The result of rebuilding a connection.
     public enum RebuildResult: Sendable, Hashable {
         /// All further requests use the new settings.
         case inUse

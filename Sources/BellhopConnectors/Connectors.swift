@@ -115,12 +115,10 @@ public struct Connectors: Sendable {
         return try await action.perform(delivery, attempt: Attempt(number: 1, now: now))
     }
 
-    /// The limits on a receiver's deliveries.
     public func limits(of receiver: String) -> ReceiverLimits {
         bound[receiver]?.limits ?? (receiver == ExecAction.receiver ? ExecAction.limits : ReceiverLimits())
     }
 
-    /// Tries a connection's login and reports the result.
     public func verifyLogin(connection: String, _ needs: ConnectionNeeds = ConnectionNeeds()) async throws(Failure) -> LoginTrial
     {
         guard let connection = bound[connection] else {
@@ -221,7 +219,6 @@ final class BoundSource: Source {
 
     let name: String
     let scope: Scope
-    /// The name of its connection.
     let connection: String
     var receiver: String { connection }
     private let binding: Mutex<Binding>
@@ -233,7 +230,6 @@ final class BoundSource: Source {
         binding = Mutex(Binding(source: source))
     }
 
-    /// The current underlying source.
     var current: any Source { binding.withLock { $0.source } }
 
     /// Switches to another source of the same scope.

@@ -8,7 +8,6 @@ struct DeliverySettings: Sendable, Hashable {
 
     init() {}
 
-    /// Reads checked settings.
     init(_ settings: Settings) {
         concurrency = settings.integer("concurrency")
         onPaused = settings.text("on_paused")

@@ -12,7 +12,6 @@ struct ETOCall: Sendable {
     var namedBy = "the source"
     /// Whether to keep the current program. It belongs to the account, so a running agent of Bellhop may depend on it.
     var keepsProgram = false
-    /// Whether the request may change something.
     var changesSomething = false
     /// The request is not sent after this moment, including time spent waiting for its turn.
     var notAfter: Timestamp?

@@ -98,7 +98,6 @@ public struct ETOConnection: Connection {
 }
 
 extension ETOConnection {
-    /// The settings of a connection of kind `eto` in bellhop.yaml.
     public static let manifest = ConnectionManifest(
         kind: "eto", summary: "Efforts to Outcomes (ETO), by its web services.",
         actions: [TouchPointAction.manifest.kind], limits: DeliveryLimits(concurrency: 1, requests: 3),

@@ -2,7 +2,6 @@ import BellhopCore
 
 /// Adds a response to a TouchPoint, exactly once. The services have no idempotency keys, so sending it twice would add two.
 struct TouchPointAction: Action {
-    /// The arguments of a `touchpoint` step.
     static let manifest = ActionManifest(
         kind: "touchpoint", summary: "Adds a response to a TouchPoint of ETO.", receiver: .named,
         arguments: [

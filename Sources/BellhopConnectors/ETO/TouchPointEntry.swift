@@ -2,7 +2,6 @@ import BellhopCore
 
 /// A response to a TouchPoint, as a delivery describes it.
 struct TouchPointEntry: Sendable, Hashable {
-    /// One answer.
     struct Answer: Sendable, Hashable {
         enum Content: Sendable, Hashable {
             case text(String)

@@ -206,7 +206,6 @@ public struct TouchPointsSource: Source {
 }
 
 extension TouchPointsSource {
-    /// The settings of a source of kind `touchpoints`, besides the common ones.
     public static let manifest = SourceManifest(
         kind: "touchpoints", summary: "The responses to a TouchPoint of ETO.", connections: ["eto"],
         settings: [

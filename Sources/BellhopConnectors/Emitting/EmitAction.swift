@@ -5,7 +5,6 @@ public import BellhopCore
 /// Most emitted events are stored together with the run, without this action. It emits those that wait for an earlier step, and
 /// those that a person edited. The event's id follows from the delivery, so that a repeated attempt stores it once.
 public struct EmitAction: Action {
-    /// The arguments of a step of kind `emit`.
     public static let manifest = ActionManifest(
         kind: "emit", summary: "Emits an event, for which other rules can wait.", receiver: .local(nil), shorthand: "type",
         arguments: [

@@ -60,7 +60,6 @@ public struct ConnectionNeeds: Sendable {
         public var rule: String
         /// `comment`, `update`, …
         public var action: String
-        /// The fields that it sets.
         public var fields: [String]
         /// Arguments that are the same for every event.
         public var constants: JSON.Object

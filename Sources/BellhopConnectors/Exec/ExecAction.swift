@@ -10,7 +10,6 @@ public struct ExecAction: Action {
     public static let receiver = "exec"
     public static let limits = ReceiverLimits(concurrency: 4)
 
-    /// The arguments of a step of kind `exec`.
     public static let manifest = ActionManifest(
         kind: receiver, summary: "Runs a program on this machine, without a shell.", receiver: .local(nil),
         arguments: [

@@ -15,7 +15,6 @@ struct Program: Sendable {
     var input: [UInt8]
     var limit: Duration
 
-    /// The result of a run.
     struct RunResult: Sendable {
         enum Cause: Sendable, Hashable {
             case exited(Int32)

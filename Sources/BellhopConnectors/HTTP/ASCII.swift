@@ -1,4 +1,3 @@
-/// Functions on ASCII letters and digits.
 enum ASCII {
     static func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
     static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- 0x61 < 26 }

@@ -76,7 +76,6 @@ struct ConnectorProblems {
         }
     }
 
-    /// Throws all errors, if there are any.
     func check() throws(ConnectorErrors) {
         if !all.isEmpty { throw ConnectorErrors(all) }
     }

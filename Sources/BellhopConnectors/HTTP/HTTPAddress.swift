@@ -76,7 +76,6 @@ public struct HTTPAddress: Sendable, Hashable {
     /// The whole address as it is sent, without the user information.
     public var text: String { origin + target }
 
-    /// Appends to the query.
     func adding(query: String) -> HTTPAddress { with(target: target + (target.contains("?") ? "&" : "?") + query) }
 
     /// Appends to the path, before the query.

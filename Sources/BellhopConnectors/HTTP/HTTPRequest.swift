@@ -1,6 +1,5 @@
 public import BellhopCore
 
-/// A complete request.
 public struct HTTPRequest: Sendable, Hashable {
     public var method: String
     public var address: HTTPAddress
@@ -39,7 +38,6 @@ public struct HTTPRequest: Sendable, Hashable {
         headers.add("traceparent", context.traceparent)
     }
 
-    /// Whether the request may change something.
     public var changesSomething: Bool { !["GET", "HEAD", "OPTIONS"].contains(method) }
 }
 

@@ -18,9 +18,7 @@ public struct TransportError: Error, Sendable, Hashable {
         case cut
         /// The answer is larger than `max_body`.
         case tooLarge
-        /// The request is invalid.
         case badRequest
-        /// The task was cancelled.
         case cancelled
     }
 

@@ -26,7 +26,6 @@ struct Validators: Sendable, Hashable {
         modified = cursor?.value["modified"]?.asString
     }
 
-    /// The header fields for a request.
     var headers: HeaderFields {
         var headers: HeaderFields = [:]
         if let tag { headers["If-None-Match"] = tag }

@@ -91,7 +91,6 @@ public struct ItemReading: Sendable, Hashable {
         snapshot(entry.key, listing.record(of: entry), group: listing.group(of: entry))
     }
 
-    /// The task for a record.
     public func snapshot(_ key: TaskKey, _ record: JSON, group: String? = nil) -> Snapshot {
         func text(_ path: JSON.Path?) -> String? {
             let text = path.map { ItemValue.text(record[$0]) } ?? ""

@@ -8,7 +8,6 @@ public typealias LogSink = @Sendable (_ line: String) async throws -> Void
 /// A delivery is done once its line is on disk, or accepted by standard output. Lines in JSON contain the delivery's name, so
 /// that a duplicate can be recognized if the process ended before the delivery was recorded as done.
 public struct LogAction: Action {
-    /// The arguments of a step of kind `log`.
     public static let manifest = ActionManifest(
         kind: "log", summary: "Writes a line to standard output or to a file.", receiver: .local("file"), shorthand: "text",
         arguments: [

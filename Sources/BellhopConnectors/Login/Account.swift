@@ -2,7 +2,6 @@ import BellhopCore
 
 /// The user of a connection. The password is read at each login, so that a changed one is noticed.
 struct Account: Sendable {
-    /// The connection's name.
     var connection: String
     var username: String
     var credentials: @Sendable () async throws -> Credentials

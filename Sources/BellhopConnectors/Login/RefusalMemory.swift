@@ -20,7 +20,6 @@ final class RefusalMemory: Sendable {
     struct Refusal: Sendable, Hashable {
         var salt: String
         var hash: String
-        /// The message for the user.
         var message: String
     }
 

@@ -2,7 +2,6 @@ public import BellhopCore
 
 /// Sends a message to one receiver, rendered by that receiver.
 public struct NotifyAction: Action {
-    /// The arguments of a step of kind `notify`.
     public static let manifest = ActionManifest(
         kind: "notify", summary: "Sends a message to people: one delivery for each receiver.", receiver: .named,
         arguments: [

@@ -5,7 +5,6 @@ import BellhopCore
 /// A call that changes something and is not known to be idempotent is sent once: after an unknown outcome nothing can be checked,
 /// so a person decides.
 struct AdapterAction: Action {
-    /// The arguments of a step of kind `adapter`.
     static let manifest = ActionManifest(
         kind: "adapter", summary: "Calls an adapter of Mobile Foundation.", receiver: .named,
         arguments: [Setting("to", .list(.name), required: true, "The `mobilefirst` connections that receive it.")]

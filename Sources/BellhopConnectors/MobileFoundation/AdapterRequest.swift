@@ -3,13 +3,11 @@ import BellhopCore
 /// A request to an adapter, an external resource or a back-end service, with everything that a resource request of Mobile Foundation
 /// can have.
 struct AdapterRequest: Sendable, Hashable {
-    /// The recipient.
     enum Target: Sendable, Hashable {
         /// An adapter and the path after its name.
         case adapter(String, path: String)
         /// A service of the API connector and the path below its address.
         case service(String, path: String)
-        /// An external address.
         case outside(HTTPAddress)
     }
 

@@ -73,7 +73,6 @@ public struct AdapterSource: Source {
 }
 
 extension AdapterSource {
-    /// The settings of a source of kind `adapter`, besides the common ones.
     public static let manifest = SourceManifest(
         kind: "adapter", summary: "The items that an adapter of Mobile Foundation returns.", connections: ["mobilefirst"],
         settings: AdapterRequest.settings + [

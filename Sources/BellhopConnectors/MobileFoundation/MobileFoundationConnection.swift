@@ -199,7 +199,6 @@ extension MobileFoundationConnection: CustomStringConvertible, CustomReflectable
 }
 
 extension MobileFoundationConnection {
-    /// The settings of a connection of kind `mobilefirst` in bellhop.yaml.
     public static let manifest = ConnectionManifest(
         kind: "mobilefirst", summary: "A Mobile Foundation runtime.", actions: [AdapterAction.manifest.kind],
         settings: [

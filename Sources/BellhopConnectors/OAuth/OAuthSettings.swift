@@ -12,7 +12,6 @@ public struct OAuthSettings: Sendable, CustomStringConvertible, CustomDebugStrin
         case authorizationCode = "authorization_code"
     }
 
-    /// A grant with its credentials.
     public enum Grant: Sendable {
         case password(username: String, password: String)
         /// The first refresh token; later ones are kept in the keychain.

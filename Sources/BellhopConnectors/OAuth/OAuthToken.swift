@@ -2,7 +2,6 @@ public import BellhopCore
 
 /// A bearer token from a token endpoint. Never prints itself.
 public struct OAuthToken: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The token itself.
     public var text: String
     /// When the token expires; nil if the server does not say.
     public var expires: Timestamp?
@@ -79,7 +78,6 @@ public struct StoredTokens: Sendable, Hashable, CustomStringConvertible, CustomD
 
 /// Stores tokens between runs, in the keychain; never in the database.
 public protocol TokenStorage: Sendable {
-    /// The stored tokens of a connection; nil if there are none.
     func tokens(of connection: String) async throws -> StoredTokens?
     func keep(_ tokens: StoredTokens, of connection: String) async throws
 }

@@ -26,7 +26,6 @@ public struct SigningKey: Sendable, CustomStringConvertible, CustomReflectable {
 
     public let algorithm: Algorithm
     private let key: Key
-    /// Identifies the key.
     let fingerprint: String
 
     init(pemFile path: String, algorithm: Algorithm) throws(Problem) {

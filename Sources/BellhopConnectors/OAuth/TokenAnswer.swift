@@ -1,6 +1,5 @@
 import BellhopCore
 
-/// The answer of a token endpoint.
 enum TokenAnswer: Sendable, Hashable {
     struct Grant: Sendable, Hashable {
         var access: String

@@ -1,6 +1,5 @@
 import BellhopCore
 
-/// A form for the token endpoint.
 struct TokenForm: Sendable {
     var fields: [(String, String)]
     /// Everything that decides whether the endpoint accepts the form, so that a refusal of the same is remembered.

@@ -177,7 +177,6 @@ public struct PageSource: ProbedSource {
         return notices
     }
 
-    /// The settings of a source of kind `page`, besides the common ones.
     public static let manifest = SourceManifest(
         kind: "page", summary: "The content of one page; it emits `page_changed`.", connections: ["servicenow", "http"],
         settings: [

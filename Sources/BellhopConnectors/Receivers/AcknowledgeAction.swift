@@ -2,7 +2,6 @@ import BellhopCore
 
 /// Acknowledges an alert at a pager, which then calls no further people.
 struct AcknowledgeAction: Action {
-    /// The arguments of a step of kind `acknowledge`.
     static let manifest = ActionManifest(
         kind: "acknowledge",
         summary: "Acknowledges the alert that a thread opened at a pager, so that the pager calls no further people.",

@@ -49,7 +49,6 @@ struct GoogleChatReceiver: HookReceiver {
     }
 }
 
-/// The limits of a message to Google Chat.
 enum GoogleChatLimits {
     /// The visible text, in code points. The whole message may have 32,000 bytes.
     static let text = 4096

@@ -15,9 +15,7 @@ protocol HookReceiver: Sendable {
     static var starter: [String]? { get }
     /// The kinds of actions it supports.
     static var actions: [String] { get }
-    /// The supported features of messages.
     static var messages: MessageAbilities { get }
-    /// The limits on deliveries.
     static var limits: DeliveryLimits { get }
     /// The default of `max_body`, in bytes.
     static var largestAnswer: Int { get }
@@ -145,7 +143,6 @@ struct MessageCall: Sendable {
     var message: Message
     var delivery: Delivery
     var place: MessagePlace
-    /// The connection's address.
     var address: HTTPAddress
     var now: Timestamp
 

@@ -25,7 +25,6 @@ struct SlackRichText: Sendable, Hashable {
     private(set) var runs: [Run] = []
     /// The remaining budget: code points, including those of addresses and ``SlackLimits/element`` per run.
     private(set) var room: Int
-    /// The cost of the runs.
     private(set) var cost = 0
     /// Whether line breaks become spaces.
     private let isOneLine: Bool

@@ -1,6 +1,5 @@
 import BellhopCore
 
-/// The limits of a card to Teams.
 enum TeamsLimits {
     /// In bytes: Teams refuses messages of more than about 28 KB.
     static let card = 26_000

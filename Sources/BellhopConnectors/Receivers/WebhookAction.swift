@@ -6,7 +6,6 @@ import Synchronization
 /// Each request has a `webhook-id`, the delivery's name, which is the same for every attempt, so that the receiver can ignore
 /// duplicates.
 public struct WebhookAction: Action {
-    /// The arguments of a step of kind `webhook`.
     public static let manifest = ActionManifest(
         kind: "webhook", summary: "Sends an HTTP request.", receiver: .namedOrAddress,
         arguments: [
@@ -27,7 +26,6 @@ public struct WebhookAction: Action {
                 "The statuses that mean success, such as 204 or 2xx; by default 2xx."),
         ], retry: .days, exclusive: [RequestArguments.bodies])
 
-    /// The receiver of requests.
     enum Target: Sendable {
         case connection(Hook, WebhookSigner?)
         /// The rule's own `url`: the first client is for hosts written in the rule, the second for hosts from values.

@@ -45,7 +45,6 @@ struct ServiceNowCall: Sendable {
             ], expecting: .rows)
     }
 
-    /// A path and its query.
     static func target(_ path: String, _ parameters: [(String, String)]) -> String {
         let query = parameters.map { "\($0.0)=\(PercentEncoding.encode($0.1, keeping: "-._~,"))" }.joined(separator: "&")
         return path + (query.isEmpty ? "" : "?" + query)
@@ -74,7 +73,6 @@ extension ServiceNowCall {
     /// Whether the request changes something. A batch is a POST, but it only reads.
     var changesSomething: Bool { method != "GET" && expecting != .batch }
 
-    /// Whether the request can be sent in a batch.
     var canBeInBatch: Bool { method == "GET" && expecting != .page }
 
     /// The request as a batch, if its address would be longer than proxies and servers accept; otherwise nil.

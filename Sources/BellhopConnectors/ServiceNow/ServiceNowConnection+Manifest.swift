@@ -1,7 +1,6 @@
 public import BellhopCore
 
 extension ServiceNowConnection {
-    /// The settings of a connection of kind `servicenow`.
     public static let manifest = ConnectionManifest(
         kind: "servicenow", summary: "A ServiceNow instance.",
         actions: [CommentAction.manifest, UpdateAction.manifest, CreateAction.manifest, AttachAction.manifest].map(\.kind),
@@ -37,7 +36,6 @@ extension ServiceNowConnection {
             ),
         ] + HTTPConnection.Configuration.settings)
 
-    /// How a connection logs in.
     enum Auth: Sendable {
         case basic(Credentials)
         case keychain

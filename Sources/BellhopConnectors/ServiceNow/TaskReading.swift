@@ -21,7 +21,6 @@ struct TaskReading: Sendable {
         return (Self.own.filter(exists) + schema.fields.map(\.path)).filter { seen.insert($0).inserted }
     }
 
-    /// A task from its table row.
     func snapshot(_ key: TaskKey, row: JSON) -> Snapshot {
         let classOf = FieldValue(row["sys_class_name"])
         let name = className(classOf)

@@ -139,7 +139,6 @@ extension TrackerSource: SampledSource {
 }
 
 extension TrackerSource {
-    /// The settings of a source of kind `tracker`, besides those of every source.
     public static let manifest = SourceManifest(
         kind: "tracker", summary: "The active tasks assigned to the connection's user, by the Task Tracker API.",
         connections: ["servicenow"], labels: TaskFields.labels, comments: TaskFields.journal,

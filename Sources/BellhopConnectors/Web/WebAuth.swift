@@ -8,7 +8,6 @@ enum WebAuth: Sendable {
     /// A token that is requested and renewed.
     case oauth(OAuthClient)
 
-    /// The settings under `auth`.
     static let settings: [Setting] = [
         .basicLogin("Send a name and a password with every request.", username: "The account's user name."),
         Setting("bearer", .secret, "Send a token with every request (`Authorization: Bearer …`)."),
@@ -57,7 +56,6 @@ enum WebAuth: Sendable {
         self = .field(field)
     }
 
-    /// Whether requests have credentials.
     var hasCredentials: Bool { if case .none = self { false } else { true } }
 
     /// Texts to hide in messages.

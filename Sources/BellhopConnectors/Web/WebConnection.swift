@@ -2,7 +2,6 @@ public import BellhopCore
 
 /// An HTTP API or site, as a connection of kind `http` in bellhop.yaml: one origin, with credentials.
 public struct WebConnection: Connection {
-    /// The settings of a connection of kind `http` in bellhop.yaml.
     public static let manifest = ConnectionManifest(
         kind: "http", summary: "Any HTTP API.", actions: [RESTAction.manifest.kind],
         settings: [

@@ -1,6 +1,5 @@
 import BellhopCore
 
-/// The time limits of writes.
 struct WriteTimes: Sendable, Hashable {
     /// How long after its start an attempt may send requests.
     var start = Duration.seconds(30)
@@ -17,7 +16,6 @@ struct WriteTimes: Sendable, Hashable {
     var quiet: Duration { start + server }
 }
 
-/// The next step of an attempt to write.
 enum WriteStep: Sendable, Hashable {
     case send
     case done(Receipt)

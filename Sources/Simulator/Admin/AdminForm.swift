@@ -40,7 +40,6 @@ struct AdminForm {
     mutating func double(_ name: String) throws(AdminProblem) -> Double? { try take(name, "a number", \.asDouble) }
     mutating func bool(_ name: String) throws(AdminProblem) -> Bool? { try take(name, "true or false", \.asBool) }
 
-    /// Any value.
     mutating func value(_ name: String) throws(AdminProblem) -> JSON? { try take(name, "a value") { $0 } }
 
     mutating func texts(_ name: String) throws(AdminProblem) -> [String]? {

@@ -1,4 +1,3 @@
-/// The setup of the simulated instance.
 public struct InstanceSettings: Sendable, Hashable {
     /// A session ends when unused for this long: the `Max-Age` of `glide_session_store`.
     public var sessionSeconds = 1800

@@ -63,7 +63,6 @@ extension World {
         }
     }
 
-    /// The record that a reference points to.
     func record(_ id: String, in table: String) -> Record? {
         if Schema.isTask(table) { return tasks[id].map(record) }
         switch table {

@@ -6,7 +6,6 @@ import Synchronization
 /// A class over a lock, because the server's tasks answer from it while tests, scenarios and the admin endpoint change it. All
 /// methods are synchronous; closures passed to them must not call the instance again.
 public final class SimulatedInstance: Sendable {
-    /// Counts of logins and requests.
     public struct Counts: Sendable, Hashable {
         /// Sessions opened by a successful login.
         public var logins = 0
@@ -95,10 +94,8 @@ extension SimulatedInstance {
         change { state, _ in state.pages[path] = html.map { Page(html: $0) } }
     }
 
-    /// Whether there is a page at a path.
     public func hasPage(_ path: String) -> Bool { change { state, _ in state.pages[path] != nil } }
 
-    /// Sets a page that redirects to another address.
     public func setRedirect(_ path: String, to address: String) {
         change { state, _ in state.pages[path] = Page(html: "", redirect: address) }
     }

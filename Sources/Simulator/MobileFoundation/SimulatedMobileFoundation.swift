@@ -103,7 +103,6 @@ public final class SimulatedMobileFoundation: Sendable {
     /// Sets the lifetime of new tokens in seconds.
     public func setLifetime(_ seconds: Int) { change { state, _ in state.lifetime = seconds } }
 
-    /// Invalidates all issued tokens.
     public func revokeTokens() {
         change { state, _ in state.tokens = state.tokens.mapValues { .init(scopes: $0.scopes, ends: 0) } }
     }

@@ -68,7 +68,6 @@ extension SimulatedInstance {
         change { state, _ in if state.tokens.clients[id] != nil { edit(&state.tokens.clients[id]!) } }
     }
 
-    /// Gives a user an API key.
     public func addAPIKey(_ key: String, of user: String, paths: [String] = []) {
         change { state, _ in state.tokens.keys[key] = SimulatedAPIKey(key: key, user: user, paths: paths) }
     }

@@ -7,7 +7,6 @@ import Synchronization
 ///
 /// A class over a mutex, because requests arrive on several threads.
 public final class SimulatedOpenID: Sendable {
-    /// How the provider misbehaves.
     public enum Quirk: Sendable, Hashable, CaseIterable {
         case otherIssuer, otherAudience, otherNonce, expired, noToken, garbage, wrongDiscovery
     }

@@ -50,7 +50,6 @@ struct TokenStore: Sendable {
 
     mutating func endRefreshToken(_ text: String) { refresh[text] = nil }
 
-    /// Revokes tokens.
     mutating func revoke(access: Bool, refresh: Bool) {
         if access { self.access = [:] }
         if refresh { self.refresh = [:] }

@@ -23,7 +23,6 @@ public final class SimulatedAPI: Sendable {
         public var updated: Int64
     }
 
-    /// Faulty behaviour on demand.
     public enum Quirk: String, Sendable, Hashable, CaseIterable {
         /// The link to the next page leads to another host.
         case poisonedLink = "poisoned_link"
@@ -57,7 +56,6 @@ public final class SimulatedAPI: Sendable {
         case sloppyQueries = "sloppy_queries"
     }
 
-    /// The required credentials.
     public enum RequiredCredentials: Sendable, Hashable {
         case open
         /// Requests must have this field with this value.

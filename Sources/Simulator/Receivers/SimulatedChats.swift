@@ -35,7 +35,6 @@ public final class SimulatedChats: Sendable {
     public var messages: [ChatMessage] { state.withLock { $0.messages } }
     public func messages(in service: String) -> [ChatMessage] { messages.filter { $0.service == service } }
 
-    /// Deletes a message, as people do.
     public func delete(_ id: String) { state.withLock { $0.messages.removeAll { $0.id == id } } }
 
     /// Adds a fault to those of a chat's next answers, which occur in this order.
@@ -78,7 +77,6 @@ public struct ChatMessage: Sendable, Hashable {
     public var edits = 0
 }
 
-/// A request to a chat.
 struct ChatCall {
     var service: String
     var request: ReceivedRequest

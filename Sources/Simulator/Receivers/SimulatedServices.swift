@@ -28,7 +28,6 @@ public final class SimulatedServices: Sendable {
     /// The events in the rooms of Matrix, in order, without redacted ones.
     public var events: [SimulatedRoomEvent] { state.withLock { $0.events } }
 
-    /// Makes a key or a token invalid.
     public func revoke(_ credential: String) { state.withLock { _ = $0.revoked.insert(credential) } }
     public func protectTopic(_ topic: String) { state.withLock { _ = $0.protectedTopics.insert(topic) } }
     /// Removes the account from a room.
@@ -65,7 +64,6 @@ public struct SimulatedAlert: Sendable, Hashable {
     /// Its deduplication key or alias.
     public var key: String
     public var condition = Condition.open
-    /// The messages about it.
     public var messages: [JSON]
 }
 

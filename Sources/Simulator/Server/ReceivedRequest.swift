@@ -1,7 +1,6 @@
 import BellhopCore
 import Synchronization
 
-/// A complete HTTP request.
 public struct ReceivedRequest: Sendable, Hashable {
     public struct Header: Sendable, Hashable {
         public var name: String
@@ -28,7 +27,6 @@ public struct ReceivedRequest: Sendable, Hashable {
     /// The decoded pairs of the query, in order; a plus sign is a blank.
     public var parameters: [(name: String, value: String)] { PercentEncoding.pairs(query) }
 
-    /// The decoded pairs of a form body.
     public var form: [(name: String, value: String)] { PercentEncoding.pairs(text) }
 
     /// The decoded fields of a form body by name; of equal names, the last one counts.
@@ -52,7 +50,6 @@ public struct ReceivedRequest: Sendable, Hashable {
 
     public func parameter(_ name: String) -> String? { parameters.first { $0.name == name }?.value }
 
-    /// The request's cookies by name.
     var cookies: [String: String] {
         var cookies: [String: String] = [:]
         for header in headers where header.name.lowercased() == "cookie" {
@@ -61,7 +58,6 @@ public struct ReceivedRequest: Sendable, Hashable {
         return cookies
     }
 
-    /// Parts of the path between slashes.
     var segments: [String] { path.split(separator: "/").map(String.init) }
 }
 

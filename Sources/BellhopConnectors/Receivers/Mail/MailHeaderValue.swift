@@ -63,7 +63,6 @@ struct MailHeaderValue: Sendable, Hashable {
     /// The time in UTC (RFC 5322, section 3.3).
     init(_ time: Timestamp) { self.init(lines: [time.httpDate.replacing("GMT", with: "+0000")]) }
 
-    /// A constant.
     init(_ text: StaticString) { self.init(lines: [text.description]) }
 
     /// The id of a list (RFC 2919), made of a name and a host.

@@ -104,7 +104,6 @@ struct JournalHistory: Sendable {
         self.lines = lines
     }
 
-    /// An empty history.
     static let empty = JournalHistory()
 
     private init() { (entries, isNew, lines) = ([], true, []) }

@@ -10,7 +10,6 @@ struct JournalWatch: Sendable {
     }
 
     let kinds: [String]
-    /// The table of the tasks.
     let table: String
     let connection: ServiceNowConnection
     let times: TableTimes

@@ -201,7 +201,6 @@ enum Truth: Sendable, Hashable {
         }
     }
 
-    /// Whether all hold.
     static func all<Element>(_ elements: some Sequence<Element>, _ judge: (Element) -> Truth) -> Truth {
         var verdict = Truth.matches
         for element in elements {
@@ -214,7 +213,6 @@ enum Truth: Sendable, Hashable {
         return verdict
     }
 
-    /// Whether at least one holds.
     static func any<Element>(_ elements: some Sequence<Element>, _ judge: (Element) -> Truth) -> Truth {
         all(elements) { judge($0).negated }.negated
     }

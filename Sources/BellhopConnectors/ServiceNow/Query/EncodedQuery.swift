@@ -45,7 +45,6 @@ struct EncodedQuery: Sendable, Hashable {
     /// Whether `^EQ` closes the conditions. It has no effect, but ``text`` keeps it.
     var isClosed = false
 
-    /// Every row of the table.
     static let all = EncodedQuery(groups: [])
     static let keywordsMark = "123TEXTQUERY321="
 

@@ -37,7 +37,6 @@ enum FilterOperator: String, Sendable, CaseIterable {
     case changesFrom = "changes_from"
     case changesTo = "changes_to"
 
-    /// The operator of the encoded query.
     var encoded: EncodedQuery.Operator {
         switch self {
         case .is: .equal
@@ -92,7 +91,6 @@ enum FilterOperator: String, Sendable, CaseIterable {
     /// Whether an empty field matches. That needs a condition of its own, because the server's `!=` skips empty fields.
     var alsoMeansEmpty: Bool { [.isNot, .isNotOneOf, .doesNotContain, .notOn].contains(self) }
 
-    /// The kind of operand.
     enum Operand: Sendable {
         case value, list, flag, text, pair, day, moment, field, name, identifier, distance, part, relative
     }

@@ -123,7 +123,6 @@ final class TableColumns: Sendable {
         return dictionary
     }
 
-    /// The fields named by the query and its order.
     private var queryFields: [String] { settings.question.query.fields + settings.question.order.map(\.field) }
 
     /// The fields that do not exist, and whether that is certain for all others.

@@ -1,6 +1,5 @@
 import BellhopCore
 
-/// The settings of a source of kind `table`.
 struct TableSettings: Sendable {
     var table: String
     /// The rows to read.
@@ -13,7 +12,6 @@ struct TableSettings: Sendable {
     /// The column with a row's time.
     var timeField: String
     var timeout: Duration?
-    /// The journals to watch.
     var journal: [String]
     /// The declared fields; nil for the built-in list.
     var fields: JSON?
@@ -52,7 +50,6 @@ struct TableSettings: Sendable {
     }
 }
 
-/// The times of a table's polls.
 struct TableTimes: Sendable, Hashable {
     /// How far a window reaches back before the last row seen, because transactions commit later than their timestamps.
     var overlap = Duration.seconds(120)

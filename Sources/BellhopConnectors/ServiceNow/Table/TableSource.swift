@@ -157,7 +157,6 @@ public struct TableSource: Source {
 }
 
 extension TableSource {
-    /// The settings of a source of kind `table`, besides those of every source.
     public static let manifest = SourceManifest(
         kind: "table", summary: "The rows of a table that an encoded query selects, by the Table API.",
         connections: ["servicenow"], labels: TaskFields.labels, comments: TaskFields.journal,
@@ -204,7 +203,6 @@ final class TableState: Sendable {
 
     private let facts: Mutex<Facts>
     private let maxPage: Int
-    /// The minimal page size.
     static let minPage = 10
 
     /// - Parameter page: the page size while the server can handle it.

@@ -138,7 +138,6 @@ struct TableWalk: Sendable {
 }
 
 extension TableWalk {
-    /// Where a page starts.
     struct PagePosition {
         var place: Walk.Place?
         var offset = 0
@@ -206,7 +205,6 @@ extension TableWalk.Rows {
 }
 
 extension TableWalk {
-    /// One answered page.
     struct Page {
         var reply: ServiceNowReply
         /// Nil if it is the only page and has the same body as last time.

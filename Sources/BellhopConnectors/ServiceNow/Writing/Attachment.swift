@@ -128,7 +128,6 @@ extension Attachment {
             time: (record.serverTime(at: now) ?? now) - context.times.skew)
     }
 
-    /// The settings of an `attach` in a rule.
     static let manifest = ActionManifest(
         kind: "attach", summary: "Attaches a file of at most 5 MiB to the task; the same file under the same name only once.",
         receiver: .taskConnection,

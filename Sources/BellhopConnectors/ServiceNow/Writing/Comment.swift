@@ -63,7 +63,6 @@ struct Comment: WriteOrder {
 }
 
 extension Comment {
-    /// The settings of a `comment` in a rule.
     static let manifest = ActionManifest(
         kind: "comment", summary: "Writes a work note, or a comment that the caller sees, on the task.",
         receiver: .taskConnection, shorthand: "text",

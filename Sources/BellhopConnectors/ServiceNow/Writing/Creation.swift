@@ -68,7 +68,6 @@ extension FieldWrite {
 }
 
 extension Creation {
-    /// The settings of a `create` in a rule.
     static let manifest = ActionManifest(
         kind: "create", summary: "Creates a record, exactly once, on the connection that `to` names.", receiver: .named,
         arguments: [

@@ -80,7 +80,6 @@ extension TaskReference {
 
 /// Reads tasks before and after a write: one request for an attempt's task and those of upcoming deliveries.
 struct TaskPrefetch: Sendable {
-    /// A task to read, and its fields.
     struct Query: Sendable, Hashable {
         var task: TaskKey
         /// The table to read. Only records of exactly this class count; with `task`, those of all classes.
@@ -131,7 +130,6 @@ struct TaskPrefetch: Sendable {
         }
     }
 
-    /// Drops a task that was written to.
     func forget(_ task: TaskKey) { ahead.forget(task) }
 
     /// The requested records in an answer; nil if it has others, because then the server ignored the query.
@@ -191,7 +189,6 @@ final class ReadAhead<Value: Sendable>: Sendable {
         return answer
     }
 
-    /// Drops a task that was written to.
     func forget(_ task: TaskKey) {
         state.withLock { state in
             state.kept[task] = nil

@@ -71,7 +71,6 @@ struct Update: WriteOrder {
 }
 
 extension Update {
-    /// The settings of an `update` in a rule.
     static let manifest = ActionManifest(
         kind: "update", summary: "Sets fields of the task.", receiver: .taskConnection, shorthand: "fields",
         arguments: [

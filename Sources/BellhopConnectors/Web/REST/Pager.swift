@@ -29,7 +29,6 @@ struct Pager: Sendable {
 
     init(_ paging: Paging?) { self.paging = paging }
 
-    /// The first request.
     var first: Turn {
         guard let paging else { return .parameters([]) }
         switch paging.way {

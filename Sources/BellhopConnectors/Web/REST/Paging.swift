@@ -7,7 +7,6 @@ struct Paging: Sendable, Hashable {
         case link
         /// Pages have numbers.
         case page
-        /// Pages begin at an offset.
         case offset
         /// The answer contains a cursor for the next page.
         case cursor
@@ -123,7 +122,6 @@ struct PagingCheck: Sendable {
 
     init(_ paging: Paging) { self.paging = paging }
 
-    /// Records a page.
     mutating func note(_ count: Int, body: JSON, headers: HeaderFields) {
         items += count
         last = count

@@ -5,7 +5,6 @@ public import BellhopCore
 /// Each unsafe request has an `Idempotency-Key`, the delivery's name, which is the same for every attempt, so that servers with
 /// support for it ignore duplicates. Few have it, so a POST or PATCH is sent once unless the rule sets `repeatable`.
 public struct RESTAction: Action {
-    /// The arguments of a step of kind `rest`.
     public static let manifest = ActionManifest(
         kind: "rest", summary: "Sends a request to an HTTP API: one delivery for each connection in `to`.", receiver: .named,
         arguments: [

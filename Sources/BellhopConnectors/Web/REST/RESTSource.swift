@@ -171,7 +171,6 @@ public struct RESTSource: ProbedSource {
         return Fingerprint(content: JSON.object(query).encoded(.sorted)).hex
     }
 
-    /// The settings of a source of kind `rest`, besides the common ones.
     public static let manifest = SourceManifest(
         kind: "rest", summary: "The items of any JSON API.", connections: ["http"],
         settings: [
