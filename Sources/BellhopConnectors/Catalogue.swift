@@ -27,16 +27,14 @@ public enum Catalogue {
 
     public static let connections: [ConnectionManifest] = kinds.map(\.manifest)
 
-    static let sourceKinds: [SourceKind] = [
-        SourceKind(TrackerSource.manifest),
-        TableSource.kind,
-        SourceKind(TouchPointsSource.manifest),
-        SourceKind(AdapterSource.manifest),
-        SourceKind(RESTSource.manifest),
-        SourceKind(PageSource.manifest),
+    public static let sources: [SourceManifest] = [
+        TrackerSource.manifest,
+        TableSource.manifest,
+        TouchPointsSource.manifest,
+        AdapterSource.manifest,
+        RESTSource.manifest,
+        PageSource.manifest,
     ]
-
-    public static let sources: [SourceManifest] = sourceKinds.map(\.manifest)
 
     public static let actions: [ActionManifest] = [
         AcknowledgeAction.manifest,
@@ -64,7 +62,7 @@ public enum Catalogue {
 
     /// Errors in a source's settings that their types cannot express.
     public static func complaints(about settings: Settings, ofSource kind: String) -> [SettingComplaint] {
-        sourceKinds.first { $0.manifest.kind == kind }?.complaints(settings) ?? []
+        kind == TableSource.manifest.kind ? TableQuestion.complaints(settings) : []
     }
 
     /// The type of event that reports a connection's logins; nil if there is none.

@@ -1,9 +1,9 @@
-public import BellhopCore
+import BellhopCore
 
 /// One connection of bellhop.yaml: its sources and its actions.
 ///
 /// A new kind of connection is one type that conforms, and its line in ``Catalogue``.
-public protocol Connection: Sendable {
+protocol Connection: Sendable {
     /// A source that reads from it; nil if it does not support the kind.
     /// - Parameter settings: checked against the source's manifest.
     func source(_ name: String, kind: String, settings: Settings) throws(ConnectorError) -> (any Source)?
@@ -42,44 +42,32 @@ public protocol Connection: Sendable {
 }
 
 extension Connection {
-    public func source(_ name: String, kind: String, settings: Settings) throws(ConnectorError) -> (any Source)? { nil }
+    func source(_ name: String, kind: String, settings: Settings) throws(ConnectorError) -> (any Source)? { nil }
 
-    public var oauth: OAuthClient? { nil }
+    var oauth: OAuthClient? { nil }
 
-    public var origin: String? { nil }
+    var origin: String? { nil }
 
-    public var credentials: JSON { .null }
+    var credentials: JSON { .null }
 
-    public var named: Self? { nil }
+    var named: Self? { nil }
 
-    public func examine(_ needs: ConnectionNeeds) async -> [Finding] {
+    func examine(_ needs: ConnectionNeeds) async -> [Finding] {
         [Finding("connection", .unknown, "connections of this kind cannot be examined yet")]
     }
 
-    public func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {
+    func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {
         throw Failure(.badArguments, .giveUp, "This kind of connection has no login.")
     }
 
-    public func question(after chosen: [String: String]) async throws(Failure) -> LoginQuestion? { nil }
-}
-
-/// A kind of source: its manifest, and the checks on its settings that the manifest's types cannot express.
-public struct SourceKind: Sendable {
-    public let manifest: SourceManifest
-    /// The errors in the source's settings, each with its place.
-    let complaints: @Sendable (Settings) -> [SettingComplaint]
-
-    init(_ manifest: SourceManifest, complaints: @escaping @Sendable (Settings) -> [SettingComplaint] = { _ in [] }) {
-        self.manifest = manifest
-        self.complaints = complaints
-    }
+    func question(after chosen: [String: String]) async throws(Failure) -> LoginQuestion? { nil }
 }
 
 /// A kind of connection: its manifest, and how to make one.
-public struct ConnectionKind: Sendable {
-    public let manifest: ConnectionManifest
+struct ConnectionKind: Sendable {
+    let manifest: ConnectionManifest
     /// How a connection with these settings logs in.
-    public let login: @Sendable (Settings) -> LoginMethod
+    let login: @Sendable (Settings) -> LoginMethod
     /// Makes a connection from its name and checked settings, whose paths are already absolute. Contacts nothing but the
     /// keychain.
     let make: @Sendable (String, Settings, ConnectorEnvironment) async throws(ConnectorErrors) -> any Connection

@@ -16,7 +16,7 @@ public struct SourceSample: Sendable {
 /// A source that can describe its query and read a page of it without a poll.
 ///
 /// Other sources are sampled by a poll whose answer is discarded.
-public protocol SampledSource: Source {
+protocol SampledSource: Source {
     /// Its query, by name.
     var question: [(name: String, text: String)] { get }
 
@@ -34,7 +34,7 @@ protocol ProbedSource: Source {
 }
 
 extension SampledSource {
-    public func sample(_ limit: Int, fields: [String]) async throws(Failure) -> SourceSample {
+    func sample(_ limit: Int, fields: [String]) async throws(Failure) -> SourceSample {
         var sample = try await polled(limit)
         sample.question = question
         return sample

@@ -1,13 +1,13 @@
-public import BellhopCore
+import BellhopCore
 
 /// ETO's services with one account, as a connection of kind `eto` in bellhop.yaml.
 ///
 /// It has one session and sends one request at a time, because the current program is server-side state.
-public struct ETOConnection: Connection {
-    public let name: String
+struct ETOConnection: Connection {
+    let name: String
     /// The services' base address, plus a part that distinguishes this enterprise from others there.
-    public let instance: String
-    public let username: String
+    let instance: String
+    let username: String
     let session: ETOSession
     let notebook: any Notebook
     let clock: any AgentClock
@@ -56,14 +56,14 @@ public struct ETOConnection: Connection {
     }
 
     /// One response at a time, from the check before it to its proof.
-    public var limits: ReceiverLimits { http.limits(Self.manifest.limits) }
+    var limits: ReceiverLimits { http.limits(Self.manifest.limits) }
 
-    public func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {
+    func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {
         LoginTrial(user: try await session.verify())
     }
 
     /// The enterprise, then one of its sites.
-    public func question(after chosen: [String: String]) async throws(Failure) -> LoginQuestion? {
+    func question(after chosen: [String: String]) async throws(Failure) -> LoginQuestion? {
         guard let enterprise = chosen["enterprise"] else {
             return LoginQuestion("enterprise", try await session.enterprises().map { .init(key: $0.key, name: $0.name) })
         }
@@ -72,23 +72,23 @@ public struct ETOConnection: Connection {
         return LoginQuestion("site", sites.map { .init(key: $0.key, name: $0.name, showsKey: true) })
     }
 
-    public func source(_ name: String, kind: String, settings: Settings) throws(ConnectorError) -> (any Source)? {
+    func source(_ name: String, kind: String, settings: Settings) throws(ConnectorError) -> (any Source)? {
         kind == TouchPointsSource.manifest.kind ? try TouchPointsSource(name: name, settings: settings, connection: self) : nil
     }
 
-    public var origin: String? { session.base.origin }
+    var origin: String? { session.base.origin }
 
-    public func action(_ kind: String) -> (any Action)? {
+    func action(_ kind: String) -> (any Action)? {
         kind == TouchPointAction.manifest.kind ? TouchPointAction(connection: self) : nil
     }
 
-    public func examine(_ needs: ConnectionNeeds) async -> [Finding] {
+    func examine(_ needs: ConnectionNeeds) async -> [Finding] {
         let way = await NetworkExamination(configuration: http.configuration, address: session.base, clock: clock).findings()
         guard way.allSatisfy({ $0.state != .missing }) else { return way }
         return way + (await ETOExamination(connection: self, needs: needs).run())
     }
 
-    public func shutdown() async throws { try await http.shutdown() }
+    func shutdown() async throws { try await http.shutdown() }
 
     static let address = "https://services.etosoftware.com"
 
@@ -98,7 +98,7 @@ public struct ETOConnection: Connection {
 }
 
 extension ETOConnection {
-    public static let manifest = ConnectionManifest(
+    static let manifest = ConnectionManifest(
         kind: "eto", summary: "Efforts to Outcomes (ETO), by its web services.",
         actions: [TouchPointAction.manifest.kind], limits: DeliveryLimits(concurrency: 1, requests: 3),
         settings: [

@@ -1,7 +1,7 @@
-public import BellhopCore
+import BellhopCore
 
 /// The responses to a TouchPoint as a source of kind `touchpoints`: each response is a task, and its answers are fields.
-public struct TouchPointsSource: Source {
+struct TouchPointsSource: Source {
     /// A field of the configuration: an element of the form, and its type.
     private struct Element: Sendable, Hashable {
         var name: String
@@ -9,9 +9,9 @@ public struct TouchPointsSource: Source {
         var type: FieldType
     }
 
-    public let name: String
-    public let scope: Scope
-    public let schema: TaskSchema
+    let name: String
+    let scope: Scope
+    let schema: TaskSchema
     private let connection: ETOConnection
     let touchPoint: Int64
     /// Nil for all subjects.
@@ -30,7 +30,7 @@ public struct TouchPointsSource: Source {
     ]
 
     /// - Parameter settings: checked against ``manifest``.
-    public init(name: String, settings: Settings, connection: ETOConnection) throws(ConnectorError) {
+    init(name: String, settings: Settings, connection: ETOConnection) throws(ConnectorError) {
         func problem(_ setting: String, _ message: String) -> ConnectorError {
             ConnectorError(connection: name, setting: setting, message)
         }
@@ -84,7 +84,7 @@ public struct TouchPointsSource: Source {
         return elements
     }
 
-    public func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
+    func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
         var pages: [Listing] = []
         for subject in subjects {
             pages.append(try listing(try await send(.responses(of: touchPoint, subject: subject))))
@@ -129,9 +129,9 @@ public struct TouchPointsSource: Source {
     }
 
     /// Low, because each departure needs a request of its own.
-    public var maxDepartures: Int { 50 }
+    var maxDepartures: Int { 50 }
 
-    public func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
+    func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
         var details = Details()
         let (listed, gone) = listing.search(for: keys)
         var unreadable: (keys: [TaskKey], last: Failure)?
@@ -206,7 +206,7 @@ public struct TouchPointsSource: Source {
 }
 
 extension TouchPointsSource {
-    public static let manifest = SourceManifest(
+    static let manifest = SourceManifest(
         kind: "touchpoints", summary: "The responses to a TouchPoint of ETO.", connections: ["eto"],
         settings: [
             Setting("touchpoint", .text, required: true, "The TouchPoint, by its number."),

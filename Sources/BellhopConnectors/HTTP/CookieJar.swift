@@ -1,9 +1,9 @@
-public import BellhopCore
+import BellhopCore
 
 /// The cookies of one session: the part of RFC 6265 that a client of one server needs.
 ///
 /// As in browsers, `Secure` cookies are sent over https, and over http only to this machine.
-public struct CookieJar: Sendable, Hashable {
+struct CookieJar: Sendable, Hashable {
     struct Cookie: Sendable, Hashable {
         var name: String
         var value: String
@@ -20,10 +20,10 @@ public struct CookieJar: Sendable, Hashable {
     private(set) var cookies: [Cookie] = []
 
     /// The names of the stored cookies, expired or not; values are secrets.
-    public var names: [String] { cookies.map(\.name) }
+    var names: [String] { cookies.map(\.name) }
 
     /// Stores and deletes cookies according to an answer.
-    public mutating func store(_ headers: HeaderFields, from address: HTTPAddress, at now: Timestamp) {
+    mutating func store(_ headers: HeaderFields, from address: HTTPAddress, at now: Timestamp) {
         for line in headers.all("Set-Cookie") where line.utf8.count <= Self.largestCookie {
             guard let cookie = Self.parse(line, from: address, at: now) else { continue }
             let place = cookies.firstIndex { $0.name == cookie.name && $0.domain == cookie.domain && $0.path == cookie.path }
@@ -47,7 +47,7 @@ public struct CookieJar: Sendable, Hashable {
     private static let largestJar = 16 << 10
 
     /// The value of the `Cookie` field for a request; nil if there is nothing to send. Longer paths come first.
-    public mutating func header(for address: HTTPAddress, at now: Timestamp) -> String? {
+    mutating func header(for address: HTTPAddress, at now: Timestamp) -> String? {
         cookies.removeAll { cookie in cookie.expires.map { $0 <= now } ?? false }
         let path = String(address.path)
         let fitting = cookies.filter { cookie in
@@ -61,7 +61,7 @@ public struct CookieJar: Sendable, Hashable {
         return ordered.map { "\($0.element.name)=\($0.element.value)" }.joined(separator: "; ")
     }
 
-    public mutating func removeAll() { cookies = [] }
+    mutating func removeAll() { cookies = [] }
 
     private static func parse(_ line: String, from address: HTTPAddress, at now: Timestamp) -> Cookie? {
         let parts = line.split(separator: ";", omittingEmptySubsequences: false)

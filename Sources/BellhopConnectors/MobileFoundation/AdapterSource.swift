@@ -1,18 +1,18 @@
-public import BellhopCore
+import BellhopCore
 
 /// The answer of an adapter, a back-end service or an external resource as a source of kind `adapter`: each of its items is a
 /// task.
-public struct AdapterSource: Source {
-    public let name: String
-    public let scope: Scope
-    public var schema: TaskSchema { reading.schema }
+struct AdapterSource: Source {
+    let name: String
+    let scope: Scope
+    var schema: TaskSchema { reading.schema }
     private let connection: MobileFoundationConnection
     private let request: AdapterRequest
     private let reading: ItemReading
     private let secrets: [String]
 
     /// - Parameter settings: checked against ``manifest``.
-    public init(name: String, settings: Settings, connection: MobileFoundationConnection) throws(ConnectorError) {
+    init(name: String, settings: Settings, connection: MobileFoundationConnection) throws(ConnectorError) {
         do throws(AdapterRequest.Problem) {
             request = try AdapterRequest(settings.values, method: "GET")
         } catch {
@@ -39,9 +39,9 @@ public struct AdapterSource: Source {
     }
 
     /// The answer is all the information about an item.
-    public var hidesChanges: Bool { false }
+    var hidesChanges: Bool { false }
 
-    public func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
+    func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
         let listing = try await ask()
         return Answer(listing: listing, fingerprint: Fingerprint(content: listing.body))
     }
@@ -67,13 +67,13 @@ public struct AdapterSource: Source {
         return "\(counted(count, "item"))\(scopes)"
     }
 
-    public func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
+    func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
         reading.details(of: keys, in: listing, for: name)
     }
 }
 
 extension AdapterSource {
-    public static let manifest = SourceManifest(
+    static let manifest = SourceManifest(
         kind: "adapter", summary: "The items that an adapter of Mobile Foundation returns.", connections: ["mobilefirst"],
         settings: AdapterRequest.settings + [
             Setting(

@@ -1,11 +1,11 @@
-public import BellhopCore
+import BellhopCore
 
 /// A Mobile Foundation runtime, as a connection of kind `mobilefirst` in bellhop.yaml: its adapters, the external resources that
 /// it protects, and the back-end services of its API connector.
-public struct MobileFoundationConnection: Connection {
-    public let name: String
+struct MobileFoundationConnection: Connection {
+    let name: String
     /// The runtime's address: `https://mfp.example.com/mfp`.
-    public let instance: String
+    let instance: String
     let clientID: String
     let base: HTTPAddress
     let clock: any AgentClock
@@ -75,7 +75,7 @@ public struct MobileFoundationConnection: Connection {
             && text.utf8.allSatisfy { ASCII.isAlphanumeric($0) || "-_./".utf8.contains($0) }
     }
 
-    public func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {
+    func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {
         try await tokens.verify(defaultScopes, force: true)
         return LoginTrial(user: clientID)
     }
@@ -86,7 +86,7 @@ public struct MobileFoundationConnection: Connection {
         return defaultScopes.sorted().joined(separator: ", ")
     }
 
-    public func examine(_ needs: ConnectionNeeds) async -> [Finding] {
+    func examine(_ needs: ConnectionNeeds) async -> [Finding] {
         let way = await NetworkExamination(configuration: configuration, address: base, clock: clock).findings()
         guard way.allSatisfy({ $0.state != .missing }) else { return way }
         return way + (await MobileFoundationExamination(connection: self, needs: needs).run())
@@ -102,17 +102,17 @@ public struct MobileFoundationConnection: Connection {
         "\(request.method) \(address.origin)\(address.path)"
     }
 
-    public func source(_ name: String, kind: String, settings: Settings) throws(ConnectorError) -> (any Source)? {
+    func source(_ name: String, kind: String, settings: Settings) throws(ConnectorError) -> (any Source)? {
         kind == AdapterSource.manifest.kind ? try AdapterSource(name: name, settings: settings, connection: self) : nil
     }
 
-    public var limits: ReceiverLimits { http.limits(Self.manifest.limits) }
+    var limits: ReceiverLimits { http.limits(Self.manifest.limits) }
 
-    public func action(_ kind: String) -> (any Action)? {
+    func action(_ kind: String) -> (any Action)? {
         kind == AdapterAction.manifest.kind ? AdapterAction(connection: self) : nil
     }
 
-    public func shutdown() async throws { try await http.shutdown() }
+    func shutdown() async throws { try await http.shutdown() }
 
     // MARK: Sending requests
 
@@ -194,12 +194,12 @@ public struct MobileFoundationConnection: Connection {
 
 extension MobileFoundationConnection: CustomStringConvertible, CustomReflectable {
     /// Only the name: the rest holds secrets.
-    public var description: String { "MobileFoundationConnection(\(name))" }
-    public var customMirror: Mirror { Mirror(self, children: ["name": name]) }
+    var description: String { "MobileFoundationConnection(\(name))" }
+    var customMirror: Mirror { Mirror(self, children: ["name": name]) }
 }
 
 extension MobileFoundationConnection {
-    public static let manifest = ConnectionManifest(
+    static let manifest = ConnectionManifest(
         kind: "mobilefirst", summary: "A Mobile Foundation runtime.", actions: [AdapterAction.manifest.kind],
         settings: [
             Setting("address", .address, required: true, "The server's address, without a path."),

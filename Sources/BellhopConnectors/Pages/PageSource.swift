@@ -1,15 +1,15 @@
-public import BellhopCore
+import BellhopCore
 import Synchronization
 
 /// A page of an instance or a site as a source of kind `page`: its text and the changes to it.
 ///
 /// A page always exists: if it cannot be read, the poll fails and no change is reported.
-public struct PageSource: ProbedSource {
-    public let name: String
-    public let scope: Scope
-    public let schema = TaskSchema([])
-    public var shows: RecordKind { .page }
-    public var hidesChanges: Bool { false }
+struct PageSource: ProbedSource {
+    let name: String
+    let scope: Scope
+    let schema = TaskSchema([])
+    var shows: RecordKind { .page }
+    var hidesChanges: Bool { false }
     private let address: HTTPAddress
     private let preload: [HTTPAddress]
     private let watch: PageWatch
@@ -51,7 +51,7 @@ public struct PageSource: ProbedSource {
             query: Fingerprint(content: JSON.object(query).encoded(.sorted)).hex)
     }
 
-    public func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
+    func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
         let notices = await preloadPages()
         let validators = lastPoll.answer == nil ? Validators() : Validators(lastPoll.cursor)
         guard let response = try await page(validators) else {
@@ -71,7 +71,7 @@ public struct PageSource: ProbedSource {
         }
     }
 
-    public func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
+    func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
         var details = Details()
         let snapshot = latest.state.withLock { $0.snapshot }
         // After a 304 the text is unknown: the page is read again.
@@ -177,7 +177,7 @@ public struct PageSource: ProbedSource {
         return notices
     }
 
-    public static let manifest = SourceManifest(
+    static let manifest = SourceManifest(
         kind: "page", summary: "The content of one page; it emits `page_changed`.", connections: ["servicenow", "http"],
         settings: [
             Setting(

@@ -1,7 +1,7 @@
-public import BellhopCore
+import BellhopCore
 
 extension ServiceNowConnection {
-    public static let manifest = ConnectionManifest(
+    static let manifest = ConnectionManifest(
         kind: "servicenow", summary: "A ServiceNow instance.",
         actions: [CommentAction.manifest, UpdateAction.manifest, CreateAction.manifest, AttachAction.manifest].map(\.kind),
         // A write consists of a read, the write and its verification.

@@ -5,13 +5,13 @@ public import BellhopCore
 /// It has one session for reading and one or more for writing, so that a long list does not delay a comment: the server runs one
 /// request per session at a time.
 public struct ServiceNowConnection: Connection {
-    public let name: String
+    let name: String
     /// The instance's base address, such as `https://acme.service-now.com`.
-    public let instance: String
+    let instance: String
     /// The configured user name; without one, a stable placeholder such as `(api key of snow)`. The user that the instance
     /// recognizes is `reading.user`.
-    public let username: String
-    public let oauth: OAuthClient?
+    let username: String
+    let oauth: OAuthClient?
     let base: HTTPAddress
     let reading: ServiceNowSession
     let writers: WritingSessions
@@ -101,20 +101,20 @@ public struct ServiceNowConnection: Connection {
     /// Tries to log in, and returns the user the instance recognizes.
     ///
     /// - Parameter force: whether to try credentials that were refused before.
-    public func verifyUser(force: Bool = true) async throws(Failure) -> ServiceNowUser { try await reading.verify(force: force) }
+    func verifyUser(force: Bool = true) async throws(Failure) -> ServiceNowUser { try await reading.verify(force: force) }
 
-    public var origin: String? { instance }
+    var origin: String? { instance }
 
     /// One write per session.
-    public var limits: ReceiverLimits { http.limits(Self.manifest.limits, lanes: writers.all.count) }
+    var limits: ReceiverLimits { http.limits(Self.manifest.limits, lanes: writers.all.count) }
 
-    public func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {
+    func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {
         let user = try await verifyUser()
         let isNamed = !user.name.isEmpty && user.name != user.username
         return LoginTrial(user: isNamed ? "\(user.name) (\(user.username))" : user.username)
     }
 
-    public func source(_ name: String, kind: String, settings: Settings) throws(ConnectorError) -> (any Source)? {
+    func source(_ name: String, kind: String, settings: Settings) throws(ConnectorError) -> (any Source)? {
         switch kind {
         case TrackerSource.manifest.kind: try TrackerSource(name: name, settings: settings, connection: self)
         case TableSource.manifest.kind: try TableSource(name: name, settings: settings, connection: self)
@@ -124,7 +124,7 @@ public struct ServiceNowConnection: Connection {
         }
     }
 
-    public func action(_ kind: String) -> (any Action)? {
+    func action(_ kind: String) -> (any Action)? {
         switch kind {
         case AttachAction.manifest.kind: AttachAction(connection: self)
         case CommentAction.manifest.kind: CommentAction(connection: self)
@@ -134,7 +134,7 @@ public struct ServiceNowConnection: Connection {
         }
     }
 
-    public func examine(_ needs: ConnectionNeeds) async -> [Finding] {
+    func examine(_ needs: ConnectionNeeds) async -> [Finding] {
         let way = await NetworkExamination(configuration: http.configuration, address: base, clock: clock).findings()
         guard way.allSatisfy({ $0.state != .missing }) else { return way }
         var examination = ServiceNowExamination(self, needs)

@@ -221,12 +221,12 @@ extension ServiceNowLogin {
 }
 
 /// The user that the instance recognizes, with the fields of its record that the account may read.
-public struct ServiceNowUser: Sendable, Hashable {
-    public var username: String
+struct ServiceNowUser: Sendable, Hashable {
+    var username: String
     /// This and the following are empty if they cannot be read.
-    public var name = ""
-    public var email = ""
-    public var sysID = ""
+    var name = ""
+    var email = ""
+    var sysID = ""
 }
 
 /// Remembers the user of a login without a user name, to notice if the login later belongs to another user.

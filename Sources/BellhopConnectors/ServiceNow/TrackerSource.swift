@@ -1,33 +1,33 @@
-public import BellhopCore
+import BellhopCore
 
 /// The Task Tracker API as a source of kind `tracker`: the active tasks that are assigned to the connection's user.
 ///
 /// Its list has few fields, so each new, removed or due task is also read from the Table API, if the account may do that.
-public struct TrackerSource: Source {
-    public let name: String
-    public let scope: Scope
-    public let schema: TaskSchema
+struct TrackerSource: Source {
+    let name: String
+    let scope: Scope
+    let schema: TaskSchema
     private let connection: ServiceNowConnection
     private let reading: TaskReading
     private let timeout: Duration?
     private let journal: JournalWatch?
 
-    public var maxDepartures: Int { TaskTable.maxDepartures }
+    var maxDepartures: Int { TaskTable.maxDepartures }
 
     /// - Parameter settings: checked against ``manifest``.
-    public init(name: String, settings: Settings, connection: ServiceNowConnection) throws(ConnectorError) {
+    init(name: String, settings: Settings, connection: ServiceNowConnection) throws(ConnectorError) {
         let display = settings.text("display").flatMap(Display.init(rawValue:)) ?? .values
         self.name = name
         self.connection = connection
         timeout = settings.duration("timeout")
         let kinds = TaskFields.journals.filter(settings.texts("journal").contains)
-        journal = kinds.isEmpty ? nil : JournalWatch(kinds, table: "task", connection: connection)
+        journal = kinds.isEmpty ? nil : JournalWatch(kinds: kinds, table: "task", connection: connection)
         schema = try TaskFields.schema(settings.values["fields"], display: display, source: name)
         scope = Scope(instance: connection.instance, user: connection.username, kind: "tracker")
         reading = TaskReading(schema: schema, display: display) { connection.page(of: $0) }
     }
 
-    public func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
+    func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
         var call = ServiceNowCall.tasks
         call.timeout = timeout
         let reply = try await connection.reading.send(call)
@@ -58,7 +58,7 @@ public struct TrackerSource: Source {
         return listing
     }
 
-    public func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
+    func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
         var details = Details()
         if keys.isEmpty { return details }
         let asked = Set(keys)
@@ -130,7 +130,7 @@ public struct TrackerSource: Source {
 }
 
 extension TrackerSource: SampledSource {
-    public var question: [(name: String, text: String)] {
+    var question: [(name: String, text: String)] {
         [
             ("resource", "GET /api/x_snc_my_work/v1/tracker/task"), ("table", "task"),
             ("query", "assigned_to=javascript:gs.getUserID()^active=true^ORDERBYsys_created_on"),
@@ -139,7 +139,7 @@ extension TrackerSource: SampledSource {
 }
 
 extension TrackerSource {
-    public static let manifest = SourceManifest(
+    static let manifest = SourceManifest(
         kind: "tracker", summary: "The active tasks assigned to the connection's user, by the Task Tracker API.",
         connections: ["servicenow"], labels: TaskFields.labels, comments: TaskFields.journal,
         settings: TaskFields.settings + [

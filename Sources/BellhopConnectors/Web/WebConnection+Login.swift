@@ -1,7 +1,7 @@
-public import BellhopCore
+import BellhopCore
 
 extension WebConnection {
-    public var oauth: OAuthClient? { if case .oauth(let client) = auth { client } else { nil } }
+    var oauth: OAuthClient? { if case .oauth(let client) = auth { client } else { nil } }
 
     /// How these settings log in.
     static func loginMethod(_ settings: Settings) -> LoginMethod {
@@ -11,7 +11,7 @@ extension WebConnection {
 
     /// Requests a token if there is a token endpoint, then an address of the sources, or the base address, with and without
     /// credentials. If both succeed, the login is not proved.
-    public func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {
+    func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {
         if let oauth { _ = try await oauth.authorization(force: true) }
         let user = username.isEmpty ? nil : username
         var doubt = ""

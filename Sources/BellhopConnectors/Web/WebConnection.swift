@@ -1,8 +1,8 @@
-public import BellhopCore
+import BellhopCore
 
 /// An HTTP API or site, as a connection of kind `http` in bellhop.yaml: one origin, with credentials.
-public struct WebConnection: Connection {
-    public static let manifest = ConnectionManifest(
+struct WebConnection: Connection {
+    static let manifest = ConnectionManifest(
         kind: "http", summary: "Any HTTP API.", actions: [RESTAction.manifest.kind],
         settings: [
             Setting(
@@ -17,12 +17,12 @@ public struct WebConnection: Connection {
             try WebConnection(name: name, settings: settings, in: environment)
         })
 
-    public let name: String
+    let name: String
     let base: HTTPAddress
     /// The account's name, if the configuration has it.
     private(set) var username: String
     /// All credentials: two connections with the same ones are the same user to the API.
-    public let credentials: JSON
+    let credentials: JSON
     let auth: WebAuth
     let session: WebSession
     /// Sends without credentials: a request that is refused only here proves that the login is accepted.
@@ -36,7 +36,7 @@ public struct WebConnection: Connection {
     private let tokens: HTTPConnection?
 
     /// - Parameter settings: checked against ``manifest``.
-    public init(name: String, settings: Settings, in environment: ConnectorEnvironment) throws(ConnectorError) {
+    init(name: String, settings: Settings, in environment: ConnectorEnvironment) throws(ConnectorError) {
         let configuration = try HTTPConnection.Configuration(name: name, settings)
         let base = try Self.base(settings, configuration)
         let fixed = try WebAuth(fixed: settings, connection: name)
@@ -81,7 +81,7 @@ public struct WebConnection: Connection {
         anonymousSession = session(.none)
     }
 
-    public func source(_ name: String, kind: String, settings: Settings) throws(ConnectorError) -> (any Source)? {
+    func source(_ name: String, kind: String, settings: Settings) throws(ConnectorError) -> (any Source)? {
         switch kind {
         case RESTSource.manifest.kind: try RESTSource(name: name, settings: settings, connection: self)
         case PageSource.manifest.kind:
@@ -91,26 +91,26 @@ public struct WebConnection: Connection {
     }
 
     /// The connection with its name in its sources' scopes, for when another login would otherwise share them.
-    public var named: WebConnection? {
+    var named: WebConnection? {
         var named = self
         named.username = username.isEmpty ? "(\(name))" : "\(username) (\(name))"
         return named
     }
 
-    public var limits: ReceiverLimits { http.limits(Self.manifest.limits) }
+    var limits: ReceiverLimits { http.limits(Self.manifest.limits) }
 
-    public func action(_ kind: String) -> (any Action)? {
+    func action(_ kind: String) -> (any Action)? {
         kind == RESTAction.manifest.kind ? RESTAction(connection: self) : nil
     }
 
-    public func examine(_ needs: ConnectionNeeds) async -> [Finding] {
+    func examine(_ needs: ConnectionNeeds) async -> [Finding] {
         let network = await NetworkExamination(configuration: http.configuration, address: base, clock: clock).findings()
         guard network.allSatisfy({ $0.state != .missing }) else { return network }
         var examination = WebExamination(self, needs)
         return network + (await examination.run())
     }
 
-    public func shutdown() async throws {
+    func shutdown() async throws {
         try await http.shutdown()
         try await tokens?.shutdown()
     }

@@ -237,7 +237,7 @@ struct DeliveryNote: Sendable {
 
     /// Deletes the note. Ignores failures, because a leftover note is harmless.
     func forget() async {
-        do { try await notebook.setNote(key, to: nil) } catch { return }
+        try? await notebook.setNote(key, to: nil)
     }
 }
 

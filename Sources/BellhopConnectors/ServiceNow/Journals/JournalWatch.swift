@@ -12,7 +12,7 @@ struct JournalWatch: Sendable {
     let kinds: [String]
     let table: String
     let connection: ServiceNowConnection
-    let times: TableTimes
+    var times = TableTimes()
     private let state = TableState(page: 1000)
     /// Whether the account may read other people's entries in the journal's table.
     private let access = Journal.Access()
@@ -21,13 +21,6 @@ struct JournalWatch: Sendable {
     private static let maxNamed = 40
     /// Without new entries, the watermark advances only after this time.
     private static let idle = Duration.seconds(600)
-
-    init(_ kinds: [String], table: String, connection: ServiceNowConnection, times: TableTimes = TableTimes()) {
-        self.kinds = kinds
-        self.times = times
-        self.table = table
-        self.connection = connection
-    }
 
     /// The entries added since the cursor; without a cursor, none.
     ///

@@ -20,7 +20,6 @@ struct TableQuestion: Sendable, Hashable {
         Setting("query_category", .text, "The index or read replica that the server should use (`sysparm_query_category`)."),
     ]
 
-    /// Reads the settings, or throws all their errors, each with its path in the settings.
     init(_ settings: Settings) throws(SettingComplaints) {
         let text = settings.values["query"]
         var filter = Filter(query: .all)
@@ -47,6 +46,12 @@ struct TableQuestion: Sendable, Hashable {
         query = EncodedQuery(groups: filter.query.groups)
         limit = filter.limit
         category = settings.text("query_category") ?? filter.category
+    }
+
+    /// All errors in the settings, each with its path.
+    static func complaints(_ settings: Settings) -> [SettingComplaint] {
+        do throws(SettingComplaints) { _ = try TableQuestion(settings) } catch { return error.all }
+        return []
     }
 
     private static func query(_ text: String) throws(SettingComplaints) -> EncodedQuery {

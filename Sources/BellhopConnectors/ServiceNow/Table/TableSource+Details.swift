@@ -115,7 +115,7 @@ extension TableWalk.Rows {
 }
 
 extension TableSource: SampledSource {
-    public var question: [(name: String, text: String)] {
+    var question: [(name: String, text: String)] {
         var parts = [("table", settings.table), ("query", asked.text.isEmpty ? "all rows" : asked.text)]
         if let category = settings.question.category { parts.append(("query_category", category)) }
         return parts
@@ -128,7 +128,7 @@ extension TableSource: SampledSource {
         return query
     }
 
-    public func sample(_ limit: Int, fields: [String]) async throws(Failure) -> SourceSample {
+    func sample(_ limit: Int, fields: [String]) async throws(Failure) -> SourceSample {
         try await columns.examine()
         let wanted = fields.map { schema[$0] ?? TaskSchema.Field($0, .text) }
         // If a field does not exist, the sample has all columns, so that the caller sees which exist.

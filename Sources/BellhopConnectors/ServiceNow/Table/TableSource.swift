@@ -32,7 +32,7 @@ public struct TableSource: Source {
         columns = try TableColumns(settings, source: name, connection: connection)
         journal =
             settings.journal.isEmpty
-            ? nil : JournalWatch(settings.journal, table: settings.table, connection: connection, times: settings.times)
+            ? nil : JournalWatch(kinds: settings.journal, table: settings.table, connection: connection, times: settings.times)
     }
 
     public func prepare(offline: Bool) async { await columns.prepare(offline: offline) }
@@ -175,15 +175,6 @@ extension TableSource {
             Setting("page", .integer(10...10_000), default: "1000", "The number of rows per request."),
             .timeout,
         ])
-
-    static let kind = SourceKind(manifest) { settings in
-        do throws(SettingComplaints) {
-            _ = try TableQuestion(settings)
-            return []
-        } catch {
-            return error.all
-        }
-    }
 }
 
 /// Facts about the server that the polls of a table use again: its clock, and how many rows it can return at once.

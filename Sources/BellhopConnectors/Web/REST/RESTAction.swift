@@ -1,11 +1,11 @@
-public import BellhopCore
+import BellhopCore
 
 /// Sends a request described by a rule to a connection of kind `http`.
 ///
 /// Each unsafe request has an `Idempotency-Key`, the delivery's name, which is the same for every attempt, so that servers with
 /// support for it ignore duplicates. Few have it, so a POST or PATCH is sent once unless the rule sets `repeatable`.
-public struct RESTAction: Action {
-    public static let manifest = ActionManifest(
+struct RESTAction: Action {
+    static let manifest = ActionManifest(
         kind: "rest", summary: "Sends a request to an HTTP API: one delivery for each connection in `to`.", receiver: .named,
         arguments: [
             Setting("to", .list(.name), required: true, "The `http` connections that receive it."),
@@ -16,11 +16,9 @@ public struct RESTAction: Action {
         ] + RequestArguments.settings(headers: .text) + ExpectedAnswer.settings + [Repetition.setting],
         exclusive: [RequestArguments.bodies])
 
-    private let connection: WebConnection
+    let connection: WebConnection
 
-    public init(connection: WebConnection) { self.connection = connection }
-
-    public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
+    func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
         let arguments = try delivery.values()
         let call = try RESTCall(arguments, to: connection.base, delivery: delivery)
         try await call.repetition.check(delivery, attempt, at: connection.name, connection.notebook)

@@ -2,7 +2,7 @@ import BellhopCore
 
 extension RESTSource: SampledSource {
     /// The first request of a poll, without possible secrets and with only the structure of its body.
-    public var question: [(name: String, text: String)] {
+    var question: [(name: String, text: String)] {
         let request = request(Pager(paging).first, adding: [])
         var parts = [("request", "\(request.method) \(shown(request.address))")]
         if let body { parts.append(("body", Redaction.scrub(body, of: hidden))) }

@@ -1,14 +1,14 @@
-public import BellhopCore
+import BellhopCore
 
 /// The items of any JSON API as a source of kind `rest`.
 ///
 /// The list has all information about its items, so items are not read one by one. An answer is used completely or not at all: an
 /// item without an id, or inconsistent pages, invalidate it.
-public struct RESTSource: ProbedSource {
-    public let name: String
-    public let scope: Scope
-    public var schema: TaskSchema { reading.schema }
-    public var hidesChanges: Bool { false }
+struct RESTSource: ProbedSource {
+    let name: String
+    let scope: Scope
+    var schema: TaskSchema { reading.schema }
+    var hidesChanges: Bool { false }
     let session: WebSession
     let address: HTTPAddress
     let arguments: RequestArguments
@@ -20,7 +20,7 @@ public struct RESTSource: ProbedSource {
     private let expected: ExpectedAnswer
 
     /// - Parameter settings: checked against ``manifest``.
-    public init(name: String, settings: Settings, connection: WebConnection) throws(ConnectorError) {
+    init(name: String, settings: Settings, connection: WebConnection) throws(ConnectorError) {
         func problem(_ setting: String, _ message: String) -> ConnectorError {
             ConnectorError(connection: name, setting: setting, message)
         }
@@ -44,7 +44,7 @@ public struct RESTSource: ProbedSource {
             query: Self.query(settings, address))
     }
 
-    public func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
+    func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
         let before = RESTCursor(lastPoll.cursor)
         let now = session.now
         if let since, let latest = before.since, let whole = before.whole, now - whole < since.reconcile, now >= whole {
@@ -90,7 +90,7 @@ public struct RESTSource: ProbedSource {
         try reading.listing(pages: pages, latestCounts: latestCounts, from: session.label, hiding: hidden)
     }
 
-    public func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
+    func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
         reading.details(of: keys, in: listing, for: name)
     }
 
@@ -171,7 +171,7 @@ public struct RESTSource: ProbedSource {
         return Fingerprint(content: JSON.object(query).encoded(.sorted)).hex
     }
 
-    public static let manifest = SourceManifest(
+    static let manifest = SourceManifest(
         kind: "rest", summary: "The items of any JSON API.", connections: ["http"],
         settings: [
             Setting("path", .text, required: true, "The path of the items, below the connection's address."),
