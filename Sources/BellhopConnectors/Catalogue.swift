@@ -84,7 +84,5 @@ public enum Catalogue {
         Self.kind(kind)?.canMention(mention) ?? true
     }
 
-    static func connections(taking action: String) -> [String] {
-        connections.filter { $0.actions.contains(action) }.map(\.kind)
-    }
+    static func connections(taking action: String) -> [String] { connections.filter { $0.actions.contains(action) }.map(\.kind) }
 }

@@ -53,8 +53,7 @@ extension Source {
             let task = snapshot.json(source: name)
             return JSON.Object(columns.map { ($0, own.contains($0) ? task[$0] ?? .null : snapshot.fields[$0] ?? .null) })
         }
-        return SourceSample(
-            question: [], count: listing.entries.count, columns: columns, rows: rows, isDeclared: shows == .tasks)
+        return SourceSample(question: [], count: listing.entries.count, columns: columns, rows: rows, isDeclared: shows == .tasks)
     }
 }
 

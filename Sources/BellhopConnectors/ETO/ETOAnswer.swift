@@ -42,19 +42,16 @@ enum ETOAnswer: Sendable {
         case .ok(let reply): return reply
         case .doubtful(401, let text):
             throw Failure(.unauthenticated, again, "\(place) does not accept the session (401)\(Self.suffix(text)).")
-        case .doubtful(400, let text):
-            throw Failure(.refused, again, "\(place) refuses the request (400)\(Self.suffix(text)).")
+        case .doubtful(400, let text): throw Failure(.refused, again, "\(place) refuses the request (400)\(Self.suffix(text)).")
         case .doubtful(let status, let text):
             throw Failure(.serverError, again, "\(place) failed (\(status))\(Self.suffix(text)).")
-        case .refused(403, let text):
-            throw Failure(.forbidden, .giveUp, "\(place) does not allow it (403)\(Self.suffix(text)).")
+        case .refused(403, let text): throw Failure(.forbidden, .giveUp, "\(place) does not allow it (403)\(Self.suffix(text)).")
         case .refused(404, let text):
             throw Failure(.goneOrHidden, .giveUp, "\(place) does not have it (404)\(Self.suffix(text)).")
         case .refused(let status, let text):
             guard status < 500 else { throw Failure(.serverError, again, "\(place) failed (\(status))\(Self.suffix(text)).") }
             throw Failure(.refused, .giveUp, "\(place) refuses the request (\(status))\(Self.suffix(text)).")
-        case .throttled(let after):
-            throw Failure(.throttled, .rest(after), "\(place) takes no more requests for now (429).")
+        case .throttled(let after): throw Failure(.throttled, .rest(after), "\(place) takes no more requests for now (429).")
         case .gateway(let status): throw Failure(.gateway, again, "A gateway in front of \(place) answered \(status).")
         case .redirect(let host):
             throw Failure(

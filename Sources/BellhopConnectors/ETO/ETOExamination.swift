@@ -70,11 +70,7 @@ struct ETOExamination {
 
     /// Whether the services report that the TouchPoint does not exist; false if the request fails.
     private func isAbsent(_ touchPoint: Int64) async -> Bool {
-        do throws(Failure) {
-            return try await readTouchPoint(touchPoint).isNothing
-        } catch {
-            return false
-        }
+        do throws(Failure) { return try await readTouchPoint(touchPoint).isNothing } catch { return false }
     }
 
     private func readTouchPoint(_ id: Int64) async throws(Failure) -> ETOReply {

@@ -86,8 +86,7 @@ struct TouchPointEntry: Sendable, Hashable {
                 throw wrong("The choices of the element \(element) must be numbers.")
             }
             return Answer(element: element, type: type ?? 4, content: .choices(choices.compactMap { $0 }))
-        case "value" where type != 9:
-            return Answer(element: element, type: type ?? 5, content: .text(ItemValue.text(content)))
+        case "value" where type != 9: return Answer(element: element, type: type ?? 5, content: .text(ItemValue.text(content)))
         default:
             guard let day = TouchPointTime.read(content) else {
                 throw wrong("The element \(element) needs a date such as 2026-01-05.")
@@ -143,9 +142,7 @@ extension TouchPointEntry.Answer {
             members["ResponseElementChoices"] = .array(choices.map { ["TouchPointElementChoiceID": .int($0)] })
         case .file(let name, let bytes):
             members["Value"] = .null
-            members["ResponseFileAttachment"] = [
-                "FileName": .string(name), "FileContent": .array(bytes.map { .int(Int64($0)) }),
-            ]
+            members["ResponseFileAttachment"] = ["FileName": .string(name), "FileContent": .array(bytes.map { .int(Int64($0)) })]
         }
         return .object(members)
     }

@@ -86,9 +86,7 @@ struct TouchPointsSource: Source {
 
     func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
         var pages: [Listing] = []
-        for subject in subjects {
-            pages.append(try listing(try await send(.responses(of: touchPoint, subject: subject))))
-        }
+        for subject in subjects { pages.append(try listing(try await send(.responses(of: touchPoint, subject: subject)))) }
         do throws(ListingError) {
             let listing = pages.count == 1 ? pages[0] : try Listing(pages: pages)
             return Answer(listing: listing, fingerprint: Fingerprint(content: listing.body))

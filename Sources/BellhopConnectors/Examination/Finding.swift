@@ -23,9 +23,7 @@ public struct Finding: Sendable, Hashable {
     /// The reason of a failed examination.
     public var reason: Failure.Reason?
 
-    public init(
-        _ subject: String, _ state: State, _ text: String, remedy: String? = nil, reason: Failure.Reason? = nil
-    ) {
+    public init(_ subject: String, _ state: State, _ text: String, remedy: String? = nil, reason: Failure.Reason? = nil) {
         self.subject = subject
         self.state = state
         self.text = text

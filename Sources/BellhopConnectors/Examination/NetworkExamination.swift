@@ -19,8 +19,7 @@ struct NetworkExamination: Sendable {
             if resolved != target.host { findings.append(Finding("name", .ok, "\(target.host) is \(resolved)")) }
         } catch {
             let remedy = "check the name, and that this machine's DNS works"
-            let finding = Finding(
-                "name", .missing, "there is no host named \(target.host)", remedy: remedy, reason: .unreachable)
+            let finding = Finding("name", .missing, "there is no host named \(target.host)", remedy: remedy, reason: .unreachable)
             return findings + [finding]
         }
         let way = configuration.proxy == nil ? "connection" : "proxy"
@@ -29,12 +28,8 @@ struct NetworkExamination: Sendable {
             try await channel.close()
             findings.append(Finding(way, .ok, "\(target.place) accepts connections"))
         } catch {
-            let remedy =
-                configuration.proxy == nil
-                ? "check the address; behind a firewall, set `proxy:`" : "check `proxy:`"
-            return findings + [
-                Finding(way, .missing, "\(target.place) does not answer", remedy: remedy, reason: .unreachable)
-            ]
+            let remedy = configuration.proxy == nil ? "check the address; behind a firewall, set `proxy:`" : "check `proxy:`"
+            return findings + [Finding(way, .missing, "\(target.place) does not answer", remedy: remedy, reason: .unreachable)]
         }
         if !address.isSecure {
             if address.isLoopback { return findings }
@@ -63,9 +58,7 @@ struct NetworkExamination: Sendable {
 
     /// Finds out why a certificate is not trusted, by handshakes that skip parts of its verification.
     private func trustFailure() async -> Finding {
-        func finding(_ text: String, _ remedy: String) -> Finding {
-            Finding("tls", .missing, text, remedy: remedy, reason: .tls)
-        }
+        func finding(_ text: String, _ remedy: String) -> Finding { Finding("tls", .missing, text, remedy: remedy, reason: .tls) }
         do {
             var tls = try HTTPConnection.tls(configuration)
             tls.certificateVerification = .none

@@ -147,8 +147,7 @@ extension HTTPAddress {
     static func hasScheme(_ text: Substring) -> Bool {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }
         let name = text.utf8[..<colon]
-        return name.first.map(ASCII.isLetter) == true
-            && name.allSatisfy { ASCII.isAlphanumeric($0) || "+.-".utf8.contains($0) }
+        return name.first.map(ASCII.isLetter) == true && name.allSatisfy { ASCII.isAlphanumeric($0) || "+.-".utf8.contains($0) }
     }
 
     /// The address with the `.` and `..` segments of its path removed (section 5.2.4).
@@ -176,9 +175,7 @@ enum InnerPath {
         let text: String
         if let parts = value?.asArray {
             let words = parts.map(RequestArguments.words)
-            guard words.allSatisfy({ !$0.isEmpty }) else {
-                throw HTTPAddress.Problem(message: "A part of the path is empty.")
-            }
+            guard words.allSatisfy({ !$0.isEmpty }) else { throw HTTPAddress.Problem(message: "A part of the path is empty.") }
             text = words.map { PercentEncoding.encode($0) }.joined(separator: "/")
         } else {
             text = value.map(RequestArguments.words) ?? ""

@@ -14,9 +14,7 @@ struct Hook: Sendable {
     /// - Parameters:
     ///   - name: the connection's; nil for an address written in a rule.
     ///   - secrets: texts to hide in messages, besides parts of the address.
-    init(
-        name: String?, address: HTTPAddress, exchange: any HTTPExchange, secrets: [String] = [], others: OtherAddresses? = nil
-    ) {
+    init(name: String?, address: HTTPAddress, exchange: any HTTPExchange, secrets: [String] = [], others: OtherAddresses? = nil) {
         self.others = others
         self.secrets = secrets
         self.address = address
@@ -67,11 +65,8 @@ struct Hook: Sendable {
 
     /// The failure that a status means; nil if the status is expected.
     /// - Parameter wait: how long the service asks to wait, if it states that outside the standard header fields.
-    func failure(
-        of response: HTTPResponse, expecting expected: StatusSet, wait: Duration? = nil, at now: Timestamp
-    ) -> Failure? {
-        expected.contains(response.status)
-            ? nil : answer.failure(of: response, expecting: expected, wait: wait, at: now)
+    func failure(of response: HTTPResponse, expecting expected: StatusSet, wait: Duration? = nil, at now: Timestamp) -> Failure? {
+        expected.contains(response.status) ? nil : answer.failure(of: response, expecting: expected, wait: wait, at: now)
     }
 
     func words(of response: HTTPResponse) -> String { answer.words(of: response) }

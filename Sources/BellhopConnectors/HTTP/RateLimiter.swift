@@ -98,9 +98,7 @@ public final class RateLimiter: Sendable {
 
         func giveBack(_ attempts: Int) { limiter.queue.withLock { $0.giveBack(attempts * requests, at: limiter.clock.now) } }
 
-        func setWaiting(_ isWaiting: Bool) {
-            limiter.queue.withLock { $0.want(isWaiting ? requests : 0, at: limiter.clock.now) }
-        }
+        func setWaiting(_ isWaiting: Bool) { limiter.queue.withLock { $0.want(isWaiting ? requests : 0, at: limiter.clock.now) } }
 
         var next: Timestamp? { limiter.queue.withLock { $0.bucket.next } }
 

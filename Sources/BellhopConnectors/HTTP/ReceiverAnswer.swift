@@ -18,9 +18,7 @@ struct ReceiverAnswer: Sendable {
 
     /// The failure that a status means; nil if the status is expected.
     /// - Parameter wait: how long the service asks to wait, if it states that outside the standard header fields.
-    func failure(
-        of response: HTTPResponse, expecting expected: StatusSet, wait: Duration? = nil, at now: Timestamp
-    ) -> Failure? {
+    func failure(of response: HTTPResponse, expecting expected: StatusSet, wait: Duration? = nil, at now: Timestamp) -> Failure? {
         let status = response.status
         if expected.contains(status) { return nil }
         let answered = "\(receiver) answered \(status)"
@@ -33,8 +31,7 @@ struct ReceiverAnswer: Sendable {
         case 502, 503, 504: return Failure(.gateway, .retry(after: after), "\(answered)\(words)")
         case 408, 425: return Failure(.dropped, .retry(after: after), "\(answered)\(words)")
         case 500...: return Failure(.serverError, .retry(after: after), "\(answered)\(words)")
-        case 404, 410:
-            return Failure(.goneOrHidden, lost, "\(answered): there is nothing at this address (any more)\(words)")
+        case 404, 410: return Failure(.goneOrHidden, lost, "\(answered): there is nothing at this address (any more)\(words)")
         case 401: return Failure(.unauthenticated, lost, "\(answered): it does not accept the credentials\(words)")
         case 403 where Self.revoked.contains(where: { words.contains($0) }):
             return Failure(.unauthenticated, lost, "\(answered): it does not accept the token any more\(words)")

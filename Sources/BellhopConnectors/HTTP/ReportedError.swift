@@ -3,9 +3,7 @@ import BellhopCore
 /// Detects errors that APIs report in answers with a successful status.
 enum ReportedError {
     /// The content of a body's `error` or `errors`, without these secrets; nil if missing or empty.
-    static func words(
-        in body: [UInt8], under names: [String] = ["error", "errors"], hiding secrets: [String]
-    ) -> String? {
+    static func words(in body: [UInt8], under names: [String] = ["error", "errors"], hiding secrets: [String]) -> String? {
         // Most bodies do not contain the word, which saves parsing them twice.
         guard body.contains("\"error"), let json = try? JSON.parse(body) else { return nil }
         for name in names {

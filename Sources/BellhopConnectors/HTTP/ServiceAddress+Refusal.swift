@@ -35,9 +35,7 @@ extension ServiceAddress {
             && query.allSatisfy { names.contains($0[...]) }
     }
 
-    func hasHost(_ host: String) -> Bool {
-        hosts.contains { $0.hasPrefix("*") ? host.hasSuffix($0.dropFirst()) : $0 == host }
-    }
+    func hasHost(_ host: String) -> Bool { hosts.contains { $0.hasPrefix("*") ? host.hasSuffix($0.dropFirst()) : $0 == host } }
 
     fileprivate func advice(of kind: String) -> String { "This is \(what): write `kind: \(kind)`." }
 

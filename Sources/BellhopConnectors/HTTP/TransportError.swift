@@ -65,12 +65,9 @@ extension TransportError {
         let way = proxy.map { "\(place) through the proxy \($0.place)" } ?? place
         let arrived = progress.mayHaveArrived
         switch error {
-        case let error as TransportError:
-            self = error
-        case let error as PrivateAddress.Refused:
-            self.init(error, at: address)
-        case is CancellationError:
-            self.init(.cancelled, mayHaveArrived: arrived, "The request to \(place) was cancelled.")
+        case let error as TransportError: self = error
+        case let error as PrivateAddress.Refused: self.init(error, at: address)
+        case is CancellationError: self.init(.cancelled, mayHaveArrived: arrived, "The request to \(place) was cancelled.")
         case is BodyTooLarge, NIOHTTPDecompression.DecompressionError.limit:
             self.init(
                 .tooLarge, mayHaveArrived: true,
@@ -79,20 +76,16 @@ extension TransportError {
             self.init(.cut, mayHaveArrived: true, "The answer of \(place) is damaged: it cannot be decompressed.")
         case HTTPParserError.headerOverflow:
             self.init(.cut, mayHaveArrived: arrived, "The answer of \(way) has header fields that are too large.")
-        case is StatusGuard.NoStatus:
-            self.init(.cut, mayHaveArrived: arrived, Self.noHTTP(way))
+        case is StatusGuard.NoStatus: self.init(.cut, mayHaveArrived: arrived, Self.noHTTP(way))
         case let error as HTTPParserError where error != .invalidEOFState:
             self.init(.cut, mayHaveArrived: arrived, Self.noHTTP(way))
-        case let error as NIOConnectionError:
-            self.init(.unreachable, mayHaveArrived: false, Self.unreachable(error, called))
+        case let error as NIOConnectionError: self.init(.unreachable, mayHaveArrived: false, Self.unreachable(error, called))
         case let error as NIOSSLExtraError where error == .failedToValidateHostname:
             self.init(
                 .tls, mayHaveArrived: arrived,
                 "The certificate of \(place) is not for the name \(address.host): check the address.")
-        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
-            self.init(tlsError: error, place, mayHaveArrived: arrived)
-        case let error as HTTPClientError:
-            self.init(error, place: place, called: called, way: way, timeout: timeout, progress)
+        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError: self.init(tlsError: error, place, mayHaveArrived: arrived)
+        case let error as HTTPClientError: self.init(error, place: place, called: called, way: way, timeout: timeout, progress)
         case let error as ChannelError:
             if case .connectTimeout = error {
                 self.init(.unreachable, mayHaveArrived: false, Self.silent(called))
@@ -101,8 +94,7 @@ extension TransportError {
             }
         case let error as IOError where error.isOfConnecting || (!progress.isAnswered && !arrived):
             self.init(.unreachable, mayHaveArrived: false, "No connection to \(called): \(Self.words(error)).")
-        default:
-            self.init(.cut, mayHaveArrived: arrived, "The connection to \(way) was lost before the answer was complete.")
+        default: self.init(.cut, mayHaveArrived: arrived, "The connection to \(way) was lost before the answer was complete.")
         }
     }
 
@@ -121,15 +113,11 @@ extension TransportError {
             "\(address.place) \(what), and the host comes from a value: write the host in the rule, or \(remedy).")
     }
 
-    private init(
-        _ error: HTTPClientError, place: String, called: String, way: String, timeout: Duration, _ progress: Progress
-    ) {
+    private init(_ error: HTTPClientError, place: String, called: String, way: String, timeout: Duration, _ progress: Progress) {
         let arrived = progress.mayHaveArrived
         switch error {
-        case .connectTimeout, .getConnectionFromPoolTimeout:
-            self.init(.unreachable, mayHaveArrived: false, Self.silent(called))
-        case .tlsHandshakeTimeout:
-            self.init(.tls, mayHaveArrived: false, "\(place) did not finish the TLS handshake.")
+        case .connectTimeout, .getConnectionFromPoolTimeout: self.init(.unreachable, mayHaveArrived: false, Self.silent(called))
+        case .tlsHandshakeTimeout: self.init(.tls, mayHaveArrived: false, "\(place) did not finish the TLS handshake.")
         case .httpProxyHandshakeTimeout, .socksHandshakeTimeout, .invalidProxyResponse:
             self.init(.unreachable, mayHaveArrived: false, "\(Self.capitalised(called)) does not connect to \(place).")
         case .proxyAuthenticationRequired:
@@ -140,15 +128,12 @@ extension TransportError {
         case .deadlineExceeded, .readTimeout, .writeTimeout:
             let missing = progress.isAnswered ? "finish its answer" : "answer"
             self.init(.timeout, mayHaveArrived: arrived, "\(way) did not \(missing) within \(timeout.plain).")
-        case .cancelled:
-            self.init(.cancelled, mayHaveArrived: arrived, "The request to \(place) was cancelled.")
-        case .alreadyShutdown:
-            self.init(.cancelled, mayHaveArrived: false, "The connection to \(place) is already shut down.")
+        case .cancelled: self.init(.cancelled, mayHaveArrived: arrived, "The request to \(place) was cancelled.")
+        case .alreadyShutdown: self.init(.cancelled, mayHaveArrived: false, "The connection to \(place) is already shut down.")
         case .invalidURL, .emptyHost, .emptyScheme, .traceRequestWithBody, .invalidLocalAddress,
             .contentLengthMissing, .bodyLengthMismatch, .identityCodingIncorrectlyPresent:
             self.init(.badRequest, mayHaveArrived: false, "The request to \(place) is invalid and cannot be sent.")
-        default:
-            self.init(.cut, mayHaveArrived: arrived, "\(way) closed the connection before the answer was complete.")
+        default: self.init(.cut, mayHaveArrived: arrived, "\(way) closed the connection before the answer was complete.")
         }
     }
 
@@ -188,9 +173,7 @@ extension TransportError {
 
     private static func silent(_ called: String) -> String { "\(capitalised(called)) did not accept the connection in time." }
 
-    private static func capitalised(_ called: String) -> String {
-        called.hasPrefix("the ") ? "T" + called.dropFirst() : called
-    }
+    private static func capitalised(_ called: String) -> String { called.hasPrefix("the ") ? "T" + called.dropFirst() : called }
 
     private static func words(_ error: IOError) -> String {
         switch error.errnoCode {

@@ -7,8 +7,7 @@ extension Setting {
             "Whether the first poll only sets the baseline, or emits a task_created for each \(item).")
     }
 
-    static let timeout = Setting(
-        "timeout", .duration, least: "1ms", "The time limit of a request; by default the connection's.")
+    static let timeout = Setting("timeout", .duration, least: "1ms", "The time limit of a request; by default the connection's.")
 }
 
 extension ItemReading {

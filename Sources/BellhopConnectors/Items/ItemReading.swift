@@ -33,8 +33,7 @@ public struct ItemReading: Sendable, Hashable {
         self.className = className
         self.page = page
         let names = Set(fields.map(\.field.name))
-        schema = TaskSchema(
-            fields.map(\.field), roles: .init(created: ["created_at", "created"].first(where: names.contains)))
+        schema = TaskSchema(fields.map(\.field), roles: .init(created: ["created_at", "created"].first(where: names.contains)))
         paths = fields.map(\.path)
     }
 
@@ -99,9 +98,7 @@ public struct ItemReading: Sendable, Hashable {
         var snapshot = Snapshot(
             key: key, number: text(number) ?? key.text, title: text(title) ?? "", type: text(type) ?? group ?? "",
             className: className, url: page?.address(of: key, record) ?? "")
-        for (field, path) in zip(schema.fields, paths) {
-            snapshot.fields[field.name] = ItemValue.typed(record[path], field.type)
-        }
+        for (field, path) in zip(schema.fields, paths) { snapshot.fields[field.name] = ItemValue.typed(record[path], field.type) }
         return snapshot
     }
 

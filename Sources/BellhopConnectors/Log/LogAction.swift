@@ -27,9 +27,7 @@ public struct LogAction: Action {
     ///   - baseFolder: the folder that file names are relative to; empty for the current folder.
     ///   - places: where files may be; by default below the base folder.
     ///   - sink: receives the lines for standard output.
-    public init(
-        baseFolder: String, places: LogPlaces? = nil, rotation: LogRotation = LogRotation(), sink: @escaping LogSink
-    ) {
+    public init(baseFolder: String, places: LogPlaces? = nil, rotation: LogRotation = LogRotation(), sink: @escaping LogSink) {
         self.sink = sink
         files = LogFiles(baseFolder: baseFolder, places: places ?? LogPlaces(folders: [baseFolder]), rotation: rotation)
     }

@@ -141,8 +141,7 @@ struct MessageContent: Sendable {
     private static func part(_ block: Message.Block) -> Part {
         switch block {
         case .paragraph(let inlines): .paragraph(StyledText(inlines))
-        case .list(let isOrdered, let items):
-            .list(items.map(Self.item), ordered: isOrdered, more: 0)
+        case .list(let isOrdered, let items): .list(items.map(Self.item), ordered: isOrdered, more: 0)
         }
     }
 

@@ -4,9 +4,7 @@ public import BellhopCore
 public struct NotifyAction: Action {
     public static let manifest = ActionManifest(
         kind: "notify", summary: "Sends a message to people: one delivery for each receiver.", receiver: .named,
-        arguments: [
-            Setting("to", .list(.name), required: true, "The connections that receive it.")
-        ] + part + [
+        arguments: [Setting("to", .list(.name), required: true, "The connections that receive it.")] + part + [
             Setting("sections", .list(.record(part)), "Further parts, each with a `title`, `text`, `list` and `fields`."),
             Setting("skip_empty", .boolean, default: "false", "Sends nothing if all lists are empty."),
             Setting(

@@ -6,9 +6,7 @@ import BellhopCore
 /// whitespace, because most kinds of markup do not allow that.
 struct StyledText: Sendable, Hashable {
     /// Code has no other style: most receivers read only plain text in it.
-    enum Style: Sendable, Hashable {
-        case plain, strong, emphasis, strongEmphasis, code
-    }
+    enum Style: Sendable, Hashable { case plain, strong, emphasis, strongEmphasis, code }
 
     enum Run: Sendable, Hashable {
         /// Never empty, without line breaks.

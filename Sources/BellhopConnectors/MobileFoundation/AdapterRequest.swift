@@ -107,8 +107,7 @@ struct AdapterRequest: Sendable, Hashable {
             case .service(let name, let path): "service \(name) \(path)"
             case .outside(let address): "outside \(address.text)"
             }
-        let pairs =
-            arguments.query.map { "\($0.0)=\($0.1)" } + arguments.headers.fields.map { "\($0.name): \($0.value)" }
+        let pairs = arguments.query.map { "\($0.0)=\($0.1)" } + arguments.headers.fields.map { "\($0.name): \($0.value)" }
         return [method, name] + pairs + [String(decoding: arguments.body ?? [], as: UTF8.self)]
     }
 

@@ -51,8 +51,7 @@ struct MobileFoundationConnection: Connection {
         let credentials = Credentials(username: client, password: secret)
         tokens = ClientTokens(
             address: base.with(target: "/\(runtime)/api/az/v1/token"), exchange: watch, credentials: credentials,
-            memory: RefusalMemory(
-                connection: name, instance: instance, notebook: environment.notebook, salt: environment.random),
+            memory: RefusalMemory(connection: name, instance: instance, notebook: environment.notebook, salt: environment.random),
             pause: HostPause(connection: name, place: base.place, notebook: environment.notebook, clock: environment.clock),
             events: LoginEvents(
                 connection: name, instance: instance, user: client, usesKeychain: false, sink: environment.events),
@@ -108,9 +107,7 @@ struct MobileFoundationConnection: Connection {
 
     var limits: ReceiverLimits { http.limits(Self.manifest.limits) }
 
-    func action(_ kind: String) -> (any Action)? {
-        kind == AdapterAction.manifest.kind ? AdapterAction(connection: self) : nil
-    }
+    func action(_ kind: String) -> (any Action)? { kind == AdapterAction.manifest.kind ? AdapterAction(connection: self) : nil }
 
     func shutdown() async throws { try await http.shutdown() }
 
@@ -157,13 +154,11 @@ struct MobileFoundationConnection: Connection {
             let response = try await transmit(request, address, token, repetition, notAfter)
             let challenge = BearerChallenge(response)
             switch (challenge, scopes, token) {
-            case (.token?, nil, _) where tried.insert("token").inserted:
-                scopes = defaultScopes
+            case (.token?, nil, _) where tried.insert("token").inserted: scopes = defaultScopes
             case (.token?, let used?, let token?) where tried.insert("valid").inserted,
                 (.invalidToken?, let used?, let token?) where tried.insert("valid").inserted:
                 await tokens.drop(token, for: used)
-            case (.scopes(let wanted)?, _, _) where wanted != scopes && tried.insert("scopes").inserted:
-                scopes = wanted
+            case (.scopes(let wanted)?, _, _) where wanted != scopes && tried.insert("scopes").inserted: scopes = wanted
             default:
                 if response.isSuccess { await tokens.remember(scopes, of: resource) }
                 let hidden = secrets + shown + (await tokens.texts)

@@ -100,8 +100,7 @@ extension OAuthSettings {
             "The redirect address registered with the server. `bellhop login` listens there if it is this machine."
         ),
         Setting("key", .path, "The private key that signs assertions, for the grant `jwt`: a PEM file without a password."),
-        Setting(
-            "algorithm", .oneOf(SigningKey.Algorithm.allCases.map(\.rawValue)), default: "RS256", "The signature algorithm."),
+        Setting("algorithm", .oneOf(SigningKey.Algorithm.allCases.map(\.rawValue)), default: "RS256", "The signature algorithm."),
         Setting("key_id", .text, "The key's ID at the server (`kid`)."),
         Setting("subject", .text, "The user, as the server's registration expects it (`sub`)."),
         Setting("issuer", .text, "The issuer (`iss`); by default the client ID."),

@@ -43,9 +43,7 @@ public final class OpenIDProvider: Sendable {
     }
 
     /// Why a login failed, in sentences without secrets.
-    public struct Problem: Error, Sendable, Hashable {
-        public var message: String
-    }
+    public struct Problem: Error, Sendable, Hashable { public var message: String }
 
     private struct Addresses: Sendable {
         var authorization: HTTPAddress

@@ -106,8 +106,7 @@ public struct JWTAssertion: Sendable {
             "iss": .string(issuer), "sub": .string(subject), "aud": .string(audience), "iat": .int(now.seconds),
             "exp": .int((now + Self.life).seconds), "jti": .string(id),
         ]
-        let signed =
-            Base64URL.encode(JSON.object(header).encoded()) + "." + Base64URL.encode(JSON.object(claims).encoded())
+        let signed = Base64URL.encode(JSON.object(header).encoded()) + "." + Base64URL.encode(JSON.object(claims).encoded())
         return signed + "." + Base64URL.encode(try key.sign(signed))
     }
 }

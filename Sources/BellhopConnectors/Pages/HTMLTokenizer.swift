@@ -155,9 +155,7 @@ struct HTMLTokenizer {
         }
     }
 
-    private mutating func skipBlanks() {
-        while place < bytes.count, Self.isBlank(bytes[place]) { place += 1 }
-    }
+    private mutating func skipBlanks() { while place < bytes.count, Self.isBlank(bytes[place]) { place += 1 } }
 
     private func peek(_ count: Int) -> UInt8? { place + count < bytes.count ? bytes[place + count] : nil }
 

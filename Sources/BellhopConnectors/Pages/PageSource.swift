@@ -183,12 +183,8 @@ struct PageSource: ProbedSource {
             Setting(
                 "path", .text, required: true,
                 "The page: a path below the connection's address, or a full address on the same host."),
-            Setting(
-                "preload", .list(.text), "Pages to request once before the first poll, so that the server has them ready."
-            ),
-        ] + PageWatch.settings + [
-            .timeout
-        ])
+            Setting("preload", .list(.text), "Pages to request once before the first poll, so that the server has them ready."),
+        ] + PageWatch.settings + [.timeout])
 }
 
 /// A connection that serves pages.

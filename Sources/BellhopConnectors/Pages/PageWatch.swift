@@ -26,9 +26,7 @@ struct PageWatch: Sendable {
     var isSelective: Bool { select != nil }
 
     /// The reason why a page with the watched elements cannot be read, as the end of a sentence.
-    struct Problem: Error, Sendable, Hashable {
-        var message: String
-    }
+    struct Problem: Error, Sendable, Hashable { var message: String }
 
     /// The longest text of a page, in bytes.
     static let longest = 1 << 20

@@ -153,9 +153,7 @@ struct Selector: Sendable {
                     isFirst = true
                 }
             }
-            if isEmpty {
-                throw problem(rest.isEmpty ? "it ends too early" : "`\(rest.prefix(20))` is not valid in a selector")
-            }
+            if isEmpty { throw problem(rest.isEmpty ? "it ends too early" : "`\(rest.prefix(20))` is not valid in a selector") }
             return (compound, isFirst)
         }
 

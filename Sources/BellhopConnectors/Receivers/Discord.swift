@@ -36,8 +36,7 @@ struct DiscordReceiver: HookReceiver {
             let settings = Settings(["channel": isForum ? "forum" : "text"])
             let body = Self.body(rendered, call.message, call.delivery, settings)
             return call.post(body, to: address.adding(query: "wait=true"))
-        case .reply(let first):
-            return call.post(rendered, to: address.adding(query: "wait=true" + thread(of: first)))
+        case .reply(let first): return call.post(rendered, to: address.adding(query: "wait=true" + thread(of: first)))
         case .update(let first):
             let message = address.adding(path: "/messages/" + PercentEncoding.encode(first["message"]?.asString ?? "0"))
             let query = String(thread(of: first).dropFirst())
@@ -85,8 +84,7 @@ struct DiscordReceiver: HookReceiver {
     /// Seconds, with a fraction.
     func wait(in response: HTTPResponse) -> Duration? {
         guard response.status == 429 else { return nil }
-        return response.json?["retry_after"]?.asDouble.flatMap(Self.duration)
-            ?? Self.resetTime(response)
+        return response.json?["retry_after"]?.asDouble.flatMap(Self.duration) ?? Self.resetTime(response)
     }
 
     /// Without remaining requests, a message before the reset would be refused. Too many refusals lead to a ban.

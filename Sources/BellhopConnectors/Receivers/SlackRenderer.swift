@@ -239,9 +239,7 @@ extension SlackReceiver {
         return .object(block)
     }
 
-    private static func plain(_ text: String) -> JSON {
-        .object(["type": "plain_text", "text": .string(text), "emoji": false])
-    }
+    private static func plain(_ text: String) -> JSON { .object(["type": "plain_text", "text": .string(text), "emoji": false]) }
 
     private static func richText(_ elements: [JSON]) -> JSON { block("rich_text", ["elements": .array(elements)]) }
 

@@ -13,8 +13,7 @@ struct TeamsReceiver: HookReceiver {
     static let addresses = [
         ServiceAddress(
             "a workflow for Teams", hosts: ["*.logic.azure.com", "*.logic.azure.us"], path: "/workflows/**", example: example),
-        ServiceAddress(
-            "a workflow for Teams", hosts: ["*.api.powerplatform.com"], path: "/powerautomate/**", example: example),
+        ServiceAddress("a workflow for Teams", hosts: ["*.api.powerplatform.com"], path: "/powerautomate/**", example: example),
         ServiceAddress(
             "a connector of Office 365", hosts: ["*.webhook.office.com"], path: "/**", example: example, refusal: retired),
         ServiceAddress(

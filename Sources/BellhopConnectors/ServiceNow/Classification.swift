@@ -229,26 +229,21 @@ extension Classification {
             return Failure(
                 .hibernating, .retry(after: .seconds(300)),
                 "\(place) is hibernating; wake it up at developer.servicenow.com.")
-        case .gateway(let status):
-            return Failure(.gateway, again, "A gateway in front of \(place) answered \(status).")
+        case .gateway(let status): return Failure(.gateway, again, "A gateway in front of \(place) answered \(status).")
         case .unexpectedPage(let status):
             return Failure(.unexpectedPage, again, "\(place) answered with a page (\(status)) instead of data.")
-        case .dropped:
-            return Failure(.dropped, again, "\(place) discarded the request (202): the session was overloaded.")
+        case .dropped: return Failure(.dropped, again, "\(place) discarded the request (202): the session was overloaded.")
         case .quota: return Failure(.quota, again, "\(place) cancelled the request at its own time limit.")
-        case .throttled(let after):
-            return Failure(.throttled, .rest(after), "\(place) takes no more requests for now (429).")
+        case .throttled(let after): return Failure(.throttled, .rest(after), "\(place) takes no more requests for now (429).")
         case .unavailable(let after):
             var failure = Failure(
                 .throttled, changesSomething ? .unknownOutcome : .rest(after), "\(place) takes no requests for now (503).")
             failure.rest = after
             return failure
-        case .mfaRequired:
-            return Failure(.mfaRequired, .pauseConnection, "\(place) requires a second factor for this account.")
+        case .mfaRequired: return Failure(.mfaRequired, .pauseConnection, "\(place) requires a second factor for this account.")
         case .unauthenticated:
             return Failure(.unauthenticated, .pauseConnection, "\(place) does not accept the credentials (401).")
-        case .forbidden(let text):
-            return Failure(.forbidden, .giveUp, "\(place) does not allow it (403)\(Self.suffix(text)).")
+        case .forbidden(let text): return Failure(.forbidden, .giveUp, "\(place) does not allow it (403)\(Self.suffix(text)).")
         case .goneOrHidden(let text):
             return Failure(
                 .goneOrHidden, .giveUp, "\(place) has no such record, or hides it from this account (404)\(Self.suffix(text)).")

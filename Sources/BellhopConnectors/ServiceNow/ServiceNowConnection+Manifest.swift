@@ -47,9 +47,7 @@ extension ServiceNowConnection {
         private static let methods = ["basic", "keychain", "oauth", "bearer", "api_key", "certificate"]
 
         /// - Parameter path: resolves a path of bellhop.yaml for this process.
-        init(
-            _ settings: Settings, connection: String, base: HTTPAddress, path: (String) -> String
-        ) throws(ConnectorError) {
+        init(_ settings: Settings, connection: String, base: HTTPAddress, path: (String) -> String) throws(ConnectorError) {
             func problem(_ setting: String, _ message: String) -> ConnectorError {
                 ConnectorError(connection: connection, setting: setting, message)
             }
@@ -148,9 +146,7 @@ extension ServiceNowConnection {
     }
 
     /// The user of the tokens in the keychain; nil if there are no tokens or they do not name a user.
-    private static func tokenUser(
-        of name: String, _ environment: ConnectorEnvironment
-    ) async throws(ConnectorError) -> String? {
+    private static func tokenUser(of name: String, _ environment: ConnectorEnvironment) async throws(ConnectorError) -> String? {
         do {
             return try await environment.tokens.tokens(of: name).flatMap { $0.username.isEmpty ? nil : $0.username }
         } catch {

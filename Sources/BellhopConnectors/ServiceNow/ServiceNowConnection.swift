@@ -118,8 +118,7 @@ public struct ServiceNowConnection: Connection {
         switch kind {
         case TrackerSource.manifest.kind: try TrackerSource(name: name, settings: settings, connection: self)
         case TableSource.manifest.kind: try TableSource(name: name, settings: settings, connection: self)
-        case PageSource.manifest.kind:
-            try PageSource(name: name, settings: settings, base: base, user: username, host: self)
+        case PageSource.manifest.kind: try PageSource(name: name, settings: settings, base: base, user: username, host: self)
         default: nil
         }
     }

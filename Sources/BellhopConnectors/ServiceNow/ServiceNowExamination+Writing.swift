@@ -69,8 +69,7 @@ extension ServiceNowExamination {
         let what = write.field.map { "`\($0)` of \(table)" } ?? table
         switch verdict {
         case .allowed(let rule):
-            return Finding(
-                write.subject, .ok, "the access rule \(rule) allows it; a rule of the instance may still refuse it")
+            return Finding(write.subject, .ok, "the access rule \(rule) allows it; a rule of the instance may still refuse it")
         case .refused(let rule, let wanted):
             let names = wanted.joined(separator: " or ")
             return Finding(

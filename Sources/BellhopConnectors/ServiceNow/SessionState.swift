@@ -117,8 +117,7 @@ struct SessionState: Sendable {
             .loginRequired where request.mayLogIn:
             return end(request, because: meaning)
         case .unauthenticated: return .fail(login.requestRefused(at: base.place, user: user?.username ?? login.identity.text))
-        case .elsewhere, .noPage:
-            return .fail(failure(of: meaning, at: page(request.original), changesSomething: false))
+        case .elsewhere, .noPage: return .fail(failure(of: meaning, at: page(request.original), changesSomething: false))
         default: return .fail(failure(of: meaning, at: base.place, changesSomething: request.call.changesSomething))
         }
     }

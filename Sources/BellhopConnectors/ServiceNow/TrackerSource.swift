@@ -119,9 +119,7 @@ struct TrackerSource: Source {
     private func notice(missing: Int, of listed: Int, refusal: Failure?) -> String? {
         guard missing > 0 else { return nil }
         let consequence = "fields that the tracker's list does not have stay empty"
-        if let refusal {
-            return "Source \(name) may not read tasks from the Table API, so \(consequence). \(refusal.message)"
-        }
+        if let refusal { return "Source \(name) may not read tasks from the Table API, so \(consequence). \(refusal.message)" }
         let tasks = counted(missing, "task")
         return
             "Source \(name) cannot read \(tasks) of \(listed) from the Table API, though the tracker lists them, so of these \(consequence): "

@@ -68,8 +68,7 @@ struct WebConnection: Connection {
         credentials = [settings.values["auth"] ?? .null, settings.values["headers"] ?? .null]
         self.auth = auth
         let password = settings.record("auth")?.record("basic")?.text("password")
-        let secrets =
-            auth.secrets + configuration.headers.fields.map(\.value) + settings.secrets + (password.map { [$0] } ?? [])
+        let secrets = auth.secrets + configuration.headers.fields.map(\.value) + settings.secrets + (password.map { [$0] } ?? [])
         let watch = AnswerWatch(base, http)
         self.watch = watch
         func session(_ auth: WebAuth) -> WebSession {
@@ -84,8 +83,7 @@ struct WebConnection: Connection {
     func source(_ name: String, kind: String, settings: Settings) throws(ConnectorError) -> (any Source)? {
         switch kind {
         case RESTSource.manifest.kind: try RESTSource(name: name, settings: settings, connection: self)
-        case PageSource.manifest.kind:
-            try PageSource(name: name, settings: settings, base: base, user: username, host: self)
+        case PageSource.manifest.kind: try PageSource(name: name, settings: settings, base: base, user: username, host: self)
         default: nil
         }
     }
@@ -99,9 +97,7 @@ struct WebConnection: Connection {
 
     var limits: ReceiverLimits { http.limits(Self.manifest.limits) }
 
-    func action(_ kind: String) -> (any Action)? {
-        kind == RESTAction.manifest.kind ? RESTAction(connection: self) : nil
-    }
+    func action(_ kind: String) -> (any Action)? { kind == RESTAction.manifest.kind ? RESTAction(connection: self) : nil }
 
     func examine(_ needs: ConnectionNeeds) async -> [Finding] {
         let network = await NetworkExamination(configuration: http.configuration, address: base, clock: clock).findings()

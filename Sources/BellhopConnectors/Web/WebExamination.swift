@@ -97,8 +97,7 @@ struct WebExamination {
         case .accepted: login = Finding("login", .ok, "accepted: without it \(place) is refused")
         case .notNeeded:
             login = Finding("login", .unknown, "\(place) is public, so it does not show whether the login is accepted")
-        case .unclear(let failure):
-            login = Finding("login", .unknown, "it is unknown whether it is accepted: \(failure.message)")
+        case .unclear(let failure): login = Finding("login", .unknown, "it is unknown whether it is accepted: \(failure.message)")
         }
     }
 

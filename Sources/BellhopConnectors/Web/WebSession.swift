@@ -105,9 +105,7 @@ final class WebSession: HTTPExchange {
     }
 
     /// Runs work with a token, and again with a new one if the first is refused, because then nothing was done.
-    func withToken<Value: Sendable>(
-        _ work: (OAuthToken?) async throws(Failure) -> Value
-    ) async throws(Failure) -> Value {
+    func withToken<Value: Sendable>(_ work: (OAuthToken?) async throws(Failure) -> Value) async throws(Failure) -> Value {
         let token = try await token()
         do throws(Failure) {
             return try await work(token)

@@ -236,9 +236,7 @@ struct DeliveryNote: Sendable {
     }
 
     /// Deletes the note. Ignores failures, because a leftover note is harmless.
-    func forget() async {
-        try? await notebook.setNote(key, to: nil)
-    }
+    func forget() async { try? await notebook.setNote(key, to: nil) }
 }
 
 extension Delivery {

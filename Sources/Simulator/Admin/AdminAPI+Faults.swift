@@ -31,9 +31,7 @@ extension FaultPlan {
 }
 
 /// Why a text is not a fault rule.
-public struct FaultMistake: Error, Sendable, Hashable {
-    public let message: String
-}
+public struct FaultMistake: Error, Sendable, Hashable { public let message: String }
 
 extension FaultRule {
     fileprivate static func all(in value: JSON) throws(AdminProblem) -> [FaultRule] {

@@ -135,9 +135,7 @@ public final class SimulatedETO: Sendable {
 
     /// Adds a response as a person would; `elements` are JSON values by element number.
     @discardableResult
-    public func addResponse(
-        touchPoint: Int, subject: Int, program: Int? = nil, elements: [(id: Int, json: String)]
-    ) -> Response {
+    public func addResponse(touchPoint: Int, subject: Int, program: Int? = nil, elements: [(id: Int, json: String)]) -> Response {
         let created = now() / 1000
         return change { state in
             state.lastResponse += 1
@@ -174,7 +172,5 @@ public final class SimulatedETO: Sendable {
     }
 
     /// Every token that is still valid, and the enterprises' GUIDs. Tests check that they are not visible anywhere.
-    public var secrets: [String] {
-        change { Array($0.ssoAccounts.keys) + Array($0.sessions.keys) + $0.enterprises.map(\.guid) }
-    }
+    public var secrets: [String] { change { Array($0.ssoAccounts.keys) + Array($0.sessions.keys) + $0.enterprises.map(\.guid) } }
 }

@@ -35,10 +35,8 @@ extension Fault {
             (field.map { ["field": .string($0.rawValue)] as JSON.Object } ?? [:]).adding(rewriting.arguments)
         case .slow(let milliseconds): ["milliseconds": .int(milliseconds)]
         case .redirect(let address): ["to": .string(address)]
-        case .status(let status, let body):
-            ["status": .int(status), "body": .string(body)]
-        case .businessRule(let field, let value):
-            ["field": .string(field), "value": .string(value)]
+        case .status(let status, let body): ["status": .int(status), "body": .string(body)]
+        case .businessRule(let field, let value): ["field": .string(field), "value": .string(value)]
         case .hangs, .emptyListCounted, .internalError, .badGateway, .accepted, .forbidden, .hibernating, .loginPage,
             .redirectToLogin, .cutBody, .truncatedJSON, .resetBefore, .resetAfter, .transactionCancelled, .emptyList,
             .sessionLost, .sameToken, .sloppyQueries, .rowMoves, .sameLinks, .unserviced, .uncounted, .blankTaskOnBadID,
@@ -67,10 +65,8 @@ extension Fault {
             self = .rewritten(.textCut(characters: max(count, 0)), field: try form.choice("field", JournalEntry.Kind.self))
         case "slow": self = .slow(milliseconds: try form.requiredInt("milliseconds"))
         case "redirect": self = .redirect(to: try form.requiredText("to"))
-        case "status":
-            self = .status(try form.requiredInt("status"), body: try form.text("body") ?? "")
-        case "business_rule":
-            self = .businessRule(field: try form.requiredText("field"), value: try form.text("value") ?? "")
+        case "status": self = .status(try form.requiredInt("status"), body: try form.text("body") ?? "")
+        case "business_rule": self = .businessRule(field: try form.requiredText("field"), value: try form.text("value") ?? "")
         default:
             guard let known = Fault.plain.first(where: { $0.name == name }) else {
                 throw AdminProblem(message: "no fault '\(name)'; known: \(Fault.names.joined(separator: ", "))")

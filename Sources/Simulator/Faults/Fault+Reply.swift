@@ -57,8 +57,7 @@ extension Fault {
 
     private static func cancelled(_ reply: Reply) -> Reply {
         let message = "Transaction cancelled: maximum execution time exceeded"
-        let detail =
-            message + " Check logs for error trace or enable glide.rest.debug property to verify REST request processing"
+        let detail = message + " Check logs for error trace or enable glide.rest.debug property to verify REST request processing"
         var members: JSON.Object = [:]
         if let body = try? JSON.parse(reply.body), let result = body["result"] { members["result"] = half(result) }
         members["error"] = ["message": .string(message), "detail": .string(detail)]

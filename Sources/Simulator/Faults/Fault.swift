@@ -154,8 +154,7 @@ public enum OtherSystemFault: String, Sendable, Hashable, CaseIterable {
         case .mfpNoToken: Reply(401).with("WWW-Authenticate", "Bearer")
         case .mfpInvalidToken: Reply(401).with("WWW-Authenticate", "Bearer error=\"invalid_token\"")
         case .mfpInsufficientScope:
-            Reply(403).with(
-                "WWW-Authenticate", "Bearer error=\"insufficient_scope\", scope=\"RegisteredClient scopeA scopeB\"")
+            Reply(403).with("WWW-Authenticate", "Bearer error=\"insufficient_scope\", scope=\"RegisteredClient scopeA scopeB\"")
         case .mfpUnsuccessful:
             .json(
                 200,

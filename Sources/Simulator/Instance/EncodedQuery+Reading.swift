@@ -1,7 +1,5 @@
 /// Why a strict instance refuses a query.
-struct QueryProblem: Error, Sendable, Hashable {
-    var message: String
-}
+struct QueryProblem: Error, Sendable, Hashable { var message: String }
 
 extension EncodedQuery {
     /// Parses a decoded `sysparm_query`.

@@ -28,8 +28,7 @@ extension World {
         }
         switch table {
         case "sys_user": return userOrder.compactMap { users[$0] }.map(record)
-        case "sys_user_group":
-            return groups.sorted { $0.key < $1.key }.map { Record(table, $0.key, ["name": $0.value]) }
+        case "sys_user_group": return groups.sorted { $0.key < $1.key }.map { Record(table, $0.key, ["name": $0.value]) }
         case "sys_journal_field":
             guard let tasks = keys["element_id"] else { return journal.map(record) }
             return tasks.flatMap { journal(of: $0) }.map(record)

@@ -20,8 +20,7 @@ extension SimulatedInstance.State {
         var extremes: [(String, [FieldPath])] = []
         for (name, value) in call.request.parameters {
             switch name {
-            case "sysparm_query":
-                query = try EncodedQuery(value, table: table, user: call.user, sloppy: isSloppy, at: call.now)
+            case "sysparm_query": query = try EncodedQuery(value, table: table, user: call.user, sloppy: isSloppy, at: call.now)
             case "sysparm_count": wantsCount = value == "true"
             case "sysparm_min_fields", "sysparm_max_fields":
                 var paths: [FieldPath] = []

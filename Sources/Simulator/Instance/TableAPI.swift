@@ -8,8 +8,7 @@ extension SimulatedInstance.State {
         guard Schema.tables[table] != nil else { return .error(400, "Invalid table \(table)", detail: nil) }
         let parameters: TableParameters
         do {
-            parameters = try TableParameters(
-                call, table: table, invalidReturnsNoRows: settings.invalidQueriesReturnNoRows)
+            parameters = try TableParameters(call, table: table, invalidReturnsNoRows: settings.invalidQueriesReturnNoRows)
         } catch {
             return .unknown(error)
         }

@@ -3,9 +3,7 @@ import BellhopCore
 /// Reads mails as a mail program does (RFC 5322, 2045–2047), without sharing code with the writer. Strict: anything that a server
 /// could refuse or a program could misread is an error.
 public struct MIMEReader: Sendable {
-    public struct Problem: Error, CustomStringConvertible {
-        public var description: String
-    }
+    public struct Problem: Error, CustomStringConvertible { public var description: String }
 
     public struct Part: Sendable {
         public var fields: [(name: String, value: String)]

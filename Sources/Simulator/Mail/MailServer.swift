@@ -16,9 +16,7 @@ public struct MailServer: Sendable {
     }
 
     /// Another program uses the port, or it is not permitted.
-    public struct CannotListen: Error, Sendable, Hashable {
-        public var port: Int
-    }
+    public struct CannotListen: Error, Sendable, Hashable { public var port: Int }
 
     private let mail: SimulatedMail
     private let identity: Identity?

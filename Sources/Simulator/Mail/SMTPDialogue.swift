@@ -71,8 +71,7 @@ struct SMTPDialogue: Sendable {
         case .name:
             phase = .password(user: String(decoding: Base64.decode(text) ?? [], as: UTF8.self))
             return [.say(["334 UGFzc3dvcmQ6"])]
-        case .password(let user):
-            return logIn(user, String(decoding: Base64.decode(text) ?? [], as: UTF8.self))
+        case .password(let user): return logIn(user, String(decoding: Base64.decode(text) ?? [], as: UTF8.self))
         case .command, .mail: return command(text)
         }
     }

@@ -119,8 +119,7 @@ extension SimulatedAPI.State {
         let asked = try parameters(request, ["cursor", "limit"])
         let (start, size) = (Int((asked["cursor"] ?? "c0").dropFirst()) ?? 0, pageSize(asked["limit"], usually: 25))
         let end = start + size
-        let next: JSON =
-            quirks.contains(.sameCursor) ? "c1" : end < issues.count ? .string("c\(end)") : .null
+        let next: JSON = quirks.contains(.sameCursor) ? "c1" : end < issues.count ? .string("c\(end)") : .null
         return .json(200, ["data": ["items": .array(rows(slice(start, size)))], "next": next])
     }
 

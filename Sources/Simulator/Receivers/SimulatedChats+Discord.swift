@@ -36,9 +36,7 @@ extension SimulatedChats.State {
     private mutating func put(_ call: ChatCall, _ hook: String, _ body: JSON) throws(Refusal) -> Reply {
         let isForum = hook.hasPrefix("9")
         let thread = call.request.parameter("thread_id")
-        if let thread, find("discord", hook, thread) == nil {
-            throw Refusal(404, ["message": "Unknown Channel", "code": 10003])
-        }
+        if let thread, find("discord", hook, thread) == nil { throw Refusal(404, ["message": "Unknown Channel", "code": 10003]) }
         if call.request.method == "PATCH", call.path.count == 6, call.path[4] == "messages" {
             guard edit(call, place: hook, id: call.path[5], body) else {
                 throw Refusal(404, ["message": "Unknown Message", "code": 10008])

@@ -70,8 +70,6 @@ extension SimulatedServices.State {
 
     private func checkToken(_ request: ReceivedRequest) throws(Refusal) {
         guard let token = request.bearerToken else { throw refusal(401, "M_MISSING_TOKEN", "Missing access token") }
-        guard !revoked.contains(token) else {
-            throw refusal(401, "M_UNKNOWN_TOKEN", "Invalid access token passed.")
-        }
+        guard !revoked.contains(token) else { throw refusal(401, "M_UNKNOWN_TOKEN", "Invalid access token passed.") }
     }
 }

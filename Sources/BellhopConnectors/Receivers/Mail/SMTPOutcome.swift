@@ -57,8 +57,7 @@ struct SMTPOutcome: Sendable, Hashable {
                 .tls, again,
                 "\(server.name): This machine does not trust the certificate of \(place); a private authority can be named with ca:."
             )
-        case .badAuthorities:
-            return Failure(.tls, .giveUp, "\(server.name): No certificates can be read from the file in `ca`.")
+        case .badAuthorities: return Failure(.tls, .giveUp, "\(server.name): No certificates can be read from the file in `ca`.")
         case .loginRefused:
             return Failure(
                 .unauthenticated, .pauseReceiver,

@@ -16,9 +16,7 @@ struct JournalCursor: Sendable, Hashable {
     var reread: Timestamp
 
     /// Where entries are read from.
-    enum Origin: Sendable, Hashable {
-        case journal, histories
-    }
+    enum Origin: Sendable, Hashable { case journal, histories }
 
     /// A reported entry. The journal and the histories have different ids for it, but the same text and time.
     struct ReportedEntry: Sendable, Hashable {

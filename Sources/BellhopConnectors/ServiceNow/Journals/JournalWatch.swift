@@ -79,9 +79,7 @@ struct JournalWatch: Sendable {
     /// The entries of the journal's table; nil if the account may not read it.
     private func journal(of keys: [TaskKey]?, _ walk: Walk) async throws(Failure) -> [TaskComment]? {
         var filter = EncodedQuery(.init("element", .isOneOf, kinds.joined(separator: ",")))
-        if let keys {
-            filter = filter.and(EncodedQuery(.init("element_id", .isOneOf, keys.map(\.text).joined(separator: ","))))
-        }
+        if let keys { filter = filter.and(EncodedQuery(.init("element_id", .isOneOf, keys.map(\.text).joined(separator: ",")))) }
         let reader = TableReader(session: connection.reading, table: "sys_journal_field", paths: Self.paths)
         let rows: TableWalk.Rows
         do throws(Failure) {

@@ -86,9 +86,7 @@ extension EncodedQuery.Condition {
         return other(subject, values).map(subject.equals) ?? .unknown
     }
 
-    private func compare(
-        _ subject: ComparedValue, _ values: (String) -> FieldValue?, _ holds: (Int, Int) -> Bool
-    ) -> Truth {
+    private func compare(_ subject: ComparedValue, _ values: (String) -> FieldValue?, _ holds: (Int, Int) -> Bool) -> Truth {
         other(subject, values).map { subject.compare($0, holds) } ?? .unknown
     }
 }

@@ -4,14 +4,10 @@
 /// with ``init(parsing:)``; ``text`` escapes values.
 struct EncodedQuery: Sendable, Hashable {
     /// Terms that must all hold; never empty.
-    struct Group: Sendable, Hashable {
-        var terms: [Term]
-    }
+    struct Group: Sendable, Hashable { var terms: [Term] }
 
     /// Alternatives, one of which must hold; never empty.
-    struct Term: Sendable, Hashable {
-        var alternatives: [Alternative]
-    }
+    struct Term: Sendable, Hashable { var alternatives: [Alternative] }
 
     enum Alternative: Sendable, Hashable {
         case condition(Condition)

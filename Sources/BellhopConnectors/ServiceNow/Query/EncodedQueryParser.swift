@@ -85,8 +85,7 @@ private struct EncodedQueryParser {
             try readTerm(rest)
         } else if let rest = rest(of: part, after: "OR") {
             if followsOrder {
-                throw EncodedQueryError(
-                    "this OR follows an order, not a condition", at: part, help: "put `^ORDERBY…` at the end")
+                throw EncodedQueryError("this OR follows an order, not a condition", at: part, help: "put `^ORDERBY…` at the end")
             }
             try readAlternative(rest, at: part)
         } else {

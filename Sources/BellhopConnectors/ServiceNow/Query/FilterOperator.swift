@@ -91,9 +91,7 @@ enum FilterOperator: String, Sendable, CaseIterable {
     /// Whether an empty field matches. That needs a condition of its own, because the server's `!=` skips empty fields.
     var alsoMeansEmpty: Bool { [.isNot, .isNotOneOf, .doesNotContain, .notOn].contains(self) }
 
-    enum Operand: Sendable {
-        case value, list, flag, text, pair, day, moment, field, name, identifier, distance, part, relative
-    }
+    enum Operand: Sendable { case value, list, flag, text, pair, day, moment, field, name, identifier, distance, part, relative }
 
     var operand: Operand {
         switch self {
@@ -125,8 +123,7 @@ enum FilterOperator: String, Sendable, CaseIterable {
         case .isNotOneOf: ("None of several values, or no value.", "state", [6, 7])
         case .isEmpty: ("No value; `false` is the opposite.", "assigned_to", true)
         case .isNotEmpty: ("Any value.", "assigned_to", true)
-        case .isEmptyString:
-            ("A text without characters; in some fields that differs from no value.", "short_description", true)
+        case .isEmptyString: ("A text without characters; in some fields that differs from no value.", "short_description", true)
         case .contains: ("It contains the text.", "short_description", "broken")
         case .doesNotContain: ("It does not contain the text, or is empty.", "short_description", "test")
         case .startsWith: ("It begins with the text.", "number", "INC")

@@ -2,9 +2,7 @@ import BellhopCore
 
 /// A time counted from now by the server, in the time zone of the connection's user.
 struct RelativeTime: Sendable, Hashable {
-    enum Unit: String, Sendable, CaseIterable {
-        case minutes, hours, days, months, quarters, years
-    }
+    enum Unit: String, Sendable, CaseIterable { case minutes, hours, days, months, quarters, years }
 
     /// The moment of the unit.
     enum Boundary: String, Sendable, CaseIterable {

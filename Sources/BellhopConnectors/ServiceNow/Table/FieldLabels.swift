@@ -36,9 +36,7 @@ actor FieldLabels {
     /// the value.
     ///
     /// - Throws: a permanent failure with the candidates if the name is unknown or ambiguous.
-    func value(
-        of text: String, in path: String, of table: String, _ session: ServiceNowSession
-    ) async throws(Failure) -> String {
+    func value(of text: String, in path: String, of table: String, _ session: ServiceNowSession) async throws(Failure) -> String {
         if Self.isPlainValue(text) || Self.freeTexts.contains(path) { return text }
         let key = "\(table).\(path)=\(text)"
         if let value = found[key] { return value }
@@ -49,9 +47,7 @@ actor FieldLabels {
     }
 
     /// All labels of a field, including those in other languages and of single tables. Nil if this account may not read them.
-    func labels(
-        of field: String, in table: String, _ session: ServiceNowSession
-    ) async throws(Failure) -> Set<String>? {
+    func labels(of field: String, in table: String, _ session: ServiceNowSession) async throws(Failure) -> Set<String>? {
         let key = "\(table).\(field)"
         let now = session.clock.now
         if let known = labels[key], now >= known.asked, now - known.asked < Self.life {
@@ -209,9 +205,7 @@ extension FieldLabels {
     }
 
     /// The query with the labels and names in its conditions replaced by values.
-    func resolved(
-        _ query: EncodedQuery, in table: String, _ session: ServiceNowSession
-    ) async throws(Failure) -> EncodedQuery {
+    func resolved(_ query: EncodedQuery, in table: String, _ session: ServiceNowSession) async throws(Failure) -> EncodedQuery {
         var query = query
         for group in query.groups.indices {
             for term in query.groups[group].terms.indices {

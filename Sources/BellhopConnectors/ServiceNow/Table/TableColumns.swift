@@ -159,9 +159,7 @@ final class TableColumns: Sendable {
     }
 
     private func reader(_ paths: [String]) -> TableReader {
-        TableReader(
-            session: connection.reading, table: settings.table, paths: paths, timeout: settings.timeout
-        )
+        TableReader(session: connection.reading, table: settings.table, paths: paths, timeout: settings.timeout)
     }
 
     /// The fields missing from a row: unknown ones, and those that this account may not read.

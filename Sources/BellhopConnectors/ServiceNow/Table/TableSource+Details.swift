@@ -35,9 +35,7 @@ extension TableSource {
     }
 
     /// The rows with these keys that match a filter; nil if the account may not read the table.
-    func rows(
-        of keys: [TaskKey], filter: EncodedQuery, paths: [String]
-    ) async throws(Failure) -> [TaskKey: JSON]? {
+    func rows(of keys: [TaskKey], filter: EncodedQuery, paths: [String]) async throws(Failure) -> [TaskKey: JSON]? {
         var found: [TaskKey: JSON] = [:]
         let reader = reader(paths)
         for start in stride(from: 0, to: keys.count, by: Self.batch) {
@@ -139,8 +137,7 @@ extension TableSource: SampledSource {
         do {
             body = try JSON.parse(reply.body)
         } catch {
-            throw Failure(
-                .badAnswer, .retry(after: nil), "The rows of \(settings.table) cannot be read: \(error.description).")
+            throw Failure(.badAnswer, .retry(after: nil), "The rows of \(settings.table) cannot be read: \(error.description).")
         }
         let found = body["result"]?.asArray ?? []
         let there = found.isEmpty ? shown : shown.filter { field in found.contains { $0[field.path] != nil } }

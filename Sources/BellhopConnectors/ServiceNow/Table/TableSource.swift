@@ -283,7 +283,6 @@ enum ClassNames {
 
     /// `Change Request` for `change_request`.
     static func label(of table: String) -> String {
-        labels[table]
-            ?? table.split(separator: "_").map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined(separator: " ")
+        labels[table] ?? table.split(separator: "_").map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined(separator: " ")
     }
 }

@@ -70,9 +70,7 @@ struct WriteContext: Sendable {
     var place: String { connection.base.place }
 
     /// A task, read now or by the lookup for an earlier attempt since a moment.
-    func read(
-        _ task: TaskReference, fields: [String] = [], since: Timestamp = .distantPast
-    ) async throws(Failure) -> TaskRecord {
+    func read(_ task: TaskReference, fields: [String] = [], since: Timestamp = .distantPast) async throws(Failure) -> TaskRecord {
         let query = TaskPrefetch.Query(
             task: task.key, table: fields.isEmpty ? "task" : task.className, fields: fields,
             upcoming: attempt.upcomingTasks(besides: task.key))

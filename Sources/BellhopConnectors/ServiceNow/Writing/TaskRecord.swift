@@ -26,9 +26,7 @@ struct TaskRecord: Sendable {
     var updates: String { self["sys_mod_count"]?.raw ?? "" }
 
     /// - Parameter fields: fields besides those of every record; one that the table does not have is missing from the result.
-    static func read(
-        _ task: TaskReference, fields: [String], _ session: ServiceNowSession
-    ) async throws(Failure) -> TaskRecord {
+    static func read(_ task: TaskReference, fields: [String], _ session: ServiceNowSession) async throws(Failure) -> TaskRecord {
         guard ServiceNowConnection.isSysID(task.key.text) else {
             throw Failure(.badArguments, .giveUp, "'\(Redaction.excerpt(task.key.text, length: 40))' is not a sys_id of a task.")
         }
@@ -119,9 +117,7 @@ struct TaskPrefetch: Sendable {
         do throws(Failure) {
             return try await ahead.fetch(at: session.clock.now) { () async throws(Failure) in
                 let reply = try await session.send(call)
-                guard let records = Self.records(in: reply, query, Set(asked), at: session.clock.now) else {
-                    return (nil, [:])
-                }
+                guard let records = Self.records(in: reply, query, Set(asked), at: session.clock.now) else { return (nil, [:]) }
                 let fields = Set(query.fields)
                 return (records[query.task], records.mapValues { Kept(record: $0, fields: fields) })
             }

@@ -54,8 +54,7 @@ struct RESTSource: ProbedSource {
             let listing = try joined(pages.all, latestCounts: true)
             var next = before
             next.since = since.latest(in: listing, known: latest, answered: pages.answered)
-            return Answer(
-                listing: listing, coverage: .part, fingerprint: Fingerprint(content: listing.body), cursor: next.cursor)
+            return Answer(listing: listing, coverage: .part, fingerprint: Fingerprint(content: listing.body), cursor: next.cursor)
         }
         let known = lastPoll.answer == nil ? Validators() : before.validators
         var pages = try await pages(adding: [], validators: known)

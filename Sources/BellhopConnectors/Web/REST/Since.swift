@@ -2,9 +2,7 @@ import BellhopCore
 
 /// The setting `since` of a source of kind `rest`: requests only the changes since the last poll.
 struct Since: Sendable, Hashable {
-    enum Format: String, Sendable, Hashable, CaseIterable {
-        case rfc3339, date, seconds, milliseconds
-    }
+    enum Format: String, Sendable, Hashable, CaseIterable { case rfc3339, date, seconds, milliseconds }
 
     var parameter: String
     /// The path to an item's time of change, by the server's clock.
