@@ -83,9 +83,9 @@ struct ETOConnection: Connection {
     }
 
     func examine(_ needs: ConnectionNeeds) async -> [Finding] {
-        let way = await NetworkExamination(configuration: http.configuration, address: session.base, clock: clock).findings()
-        guard way.allSatisfy({ $0.state != .missing }) else { return way }
-        return way + (await ETOExamination(connection: self, needs: needs).run())
+        await NetworkExamination(configuration: http.configuration, address: session.base, clock: clock).findings {
+            await ETOExamination(connection: self, needs: needs).run()
+        }
     }
 
     func shutdown() async throws { try await http.shutdown() }

@@ -11,6 +11,12 @@ struct NetworkExamination: Sendable {
     /// The time limit of each step.
     var timeout: Duration = .seconds(5)
 
+    /// The findings, with those of a further examination if nothing is missing on the way.
+    func findings(then examine: () async -> [Finding]) async -> [Finding] {
+        let way = await findings()
+        return way.contains { $0.state == .missing } ? way : way + (await examine())
+    }
+
     func findings() async -> [Finding] {
         let target = configuration.proxy ?? address
         var findings: [Finding] = []

@@ -86,9 +86,9 @@ struct MobileFoundationConnection: Connection {
     }
 
     func examine(_ needs: ConnectionNeeds) async -> [Finding] {
-        let way = await NetworkExamination(configuration: configuration, address: base, clock: clock).findings()
-        guard way.allSatisfy({ $0.state != .missing }) else { return way }
-        return way + (await MobileFoundationExamination(connection: self, needs: needs).run())
+        await NetworkExamination(configuration: configuration, address: base, clock: clock).findings {
+            await MobileFoundationExamination(connection: self, needs: needs).run()
+        }
     }
 
     /// The scopes that a resource has demanded; nil if it demanded none, or was not called yet.

@@ -134,10 +134,10 @@ public struct ServiceNowConnection: Connection {
     }
 
     func examine(_ needs: ConnectionNeeds) async -> [Finding] {
-        let way = await NetworkExamination(configuration: http.configuration, address: base, clock: clock).findings()
-        guard way.allSatisfy({ $0.state != .missing }) else { return way }
-        var examination = ServiceNowExamination(self, needs)
-        return way + (await examination.run())
+        await NetworkExamination(configuration: http.configuration, address: base, clock: clock).findings {
+            var examination = ServiceNowExamination(self, needs)
+            return await examination.run()
+        }
     }
 
     public func shutdown() async throws {

@@ -16,10 +16,7 @@ struct TaskReading: Sendable {
     var paths: [String] { paths { _ in true } }
 
     /// - Parameter exists: false for fields the table is known not to have.
-    func paths(_ exists: (String) -> Bool) -> [String] {
-        var seen: Set<String> = []
-        return (Self.own.filter(exists) + schema.fields.map(\.path)).filter { seen.insert($0).inserted }
-    }
+    func paths(_ exists: (String) -> Bool) -> [String] { (Self.own.filter(exists) + schema.fields.map(\.path)).unique() }
 
     func snapshot(_ key: TaskKey, row: JSON) -> Snapshot {
         let classOf = FieldValue(row["sys_class_name"])

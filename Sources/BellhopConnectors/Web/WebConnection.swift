@@ -100,10 +100,10 @@ struct WebConnection: Connection {
     func action(_ kind: String) -> (any Action)? { kind == RESTAction.manifest.kind ? RESTAction(connection: self) : nil }
 
     func examine(_ needs: ConnectionNeeds) async -> [Finding] {
-        let network = await NetworkExamination(configuration: http.configuration, address: base, clock: clock).findings()
-        guard network.allSatisfy({ $0.state != .missing }) else { return network }
-        var examination = WebExamination(self, needs)
-        return network + (await examination.run())
+        await NetworkExamination(configuration: http.configuration, address: base, clock: clock).findings {
+            var examination = WebExamination(self, needs)
+            return await examination.run()
+        }
     }
 
     func shutdown() async throws {

@@ -30,3 +30,11 @@ extension Array {
         return low
     }
 }
+
+extension Sequence where Element: Hashable {
+    /// The elements without repetitions, in the order in which they first occur.
+    public func unique() -> [Element] {
+        var seen: Set<Element> = []
+        return filter { seen.insert($0).inserted }
+    }
+}

@@ -96,8 +96,7 @@ public struct TaskSchema: Sendable, Hashable {
                 { $0 == text }, { $0.lowercased() == wanted }, { unnumbered($0).lowercased() == wanted },
             ]
             for way in ways {
-                var seen: Set<String> = []
-                let values = choices.filter { way($0.label) }.map(\.value).filter { seen.insert($0).inserted }
+                let values = choices.filter { way($0.label) }.map(\.value).unique()
                 if !values.isEmpty { return values }
             }
             return []

@@ -12,14 +12,6 @@ extension [String] {
     var quotedList: String { map { "`\($0)`" }.joined(separator: ", ") }
 }
 
-extension Sequence where Element: Hashable {
-    /// The elements without repetitions, in the order in which they first occur.
-    func unique() -> [Element] {
-        var seen: Set<Element> = []
-        return filter { seen.insert($0).inserted }
-    }
-}
-
 extension UInt8 {
     var isASCIIDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
     var isASCIILetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }

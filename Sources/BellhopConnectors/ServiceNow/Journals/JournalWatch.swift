@@ -78,8 +78,8 @@ struct JournalWatch: Sendable {
 
     /// The entries of the journal's table; nil if the account may not read it.
     private func journal(of keys: [TaskKey]?, _ walk: Walk) async throws(Failure) -> [TaskComment]? {
-        var filter = EncodedQuery(.init("element", .isOneOf, kinds.joined(separator: ",")))
-        if let keys { filter = filter.and(EncodedQuery(.init("element_id", .isOneOf, keys.map(\.text).joined(separator: ",")))) }
+        var filter = EncodedQuery(.init("element", isOneOf: kinds))
+        if let keys { filter = filter.and(EncodedQuery(.init("element_id", isOneOf: keys.map(\.text)))) }
         let reader = TableReader(session: connection.reading, table: "sys_journal_field", paths: Self.paths)
         let rows: TableWalk.Rows
         do throws(Failure) {
@@ -107,7 +107,7 @@ struct JournalWatch: Sendable {
             return false
         }
         guard access.now == .unknown else { return true }
-        let reply = try await reader.page(EncodedQuery(.init("element", .isOneOf, kinds.joined(separator: ","))), limit: 10)
+        let reply = try await reader.page(EncodedQuery(.init("element", isOneOf: kinds)), limit: 10)
         if try !reply.list.isEmpty {
             access.set(.open)
         } else if let total = reply.total, total > 0 {

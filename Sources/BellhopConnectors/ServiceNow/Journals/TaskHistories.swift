@@ -36,9 +36,7 @@ struct TaskHistories: Sendable {
         }
         for start in stride(from: 0, to: keys.count, by: Self.batch) {
             let some = keys[start..<min(start + Self.batch, keys.count)]
-            let query = EncodedQuery(
-                .init("sys_id", .isOneOf, some.map(\.text).joined(separator: ",")),
-                .init("sys_updated_on", .atLeast, since.sql))
+            let query = EncodedQuery(.init("sys_id", isOneOf: some.map(\.text)), .init("sys_updated_on", .atLeast, since.sql))
             let reader = TableReader(
                 session: connection.reading, table: table, paths: ["sys_id"] + Self.times + kinds, display: .both)
             for row in try await reader.page(query, limit: some.count).list {

@@ -161,16 +161,9 @@ extension EncodedQuery.Condition {
         case "month": return verdict(\.month, DatePart.months.firstIndex { $0.hasPrefix(wanted) }.map { $0 + 1 })
         // Only the server knows on which day a week begins.
         case "dayofweek" where call.3 == "EE":
-            let names = days.map { DatePart.weekdays[Self.weekday(of: $0)] }
-            return names.contains(wanted) ? .unknown : .fails
+            return days.contains { "\($0.weekday)" == wanted } ? .unknown : .fails
         default: return .unknown
         }
-    }
-
-    /// The number of days since the last Monday: 0 for a Monday.
-    private static func weekday(of date: CivilDate) -> Int {
-        let days = (date.daysSinceEpoch + 3) % 7
-        return days < 0 ? days + 7 : days
     }
 
     private static func holds(_ code: String, _ number: Int, _ wanted: Int) -> Bool? {

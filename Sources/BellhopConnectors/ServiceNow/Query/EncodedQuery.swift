@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// A parsed encoded query (`sysparm_query`): rows match if all terms of one of its groups do.
 ///
 /// `a=1^b=2^ORb=3^NQc=4^ORDERBYd` is two groups; the first has the terms `a=1` and `b=2` or `b=3`. Parse text written by people
@@ -28,6 +30,8 @@ struct EncodedQuery: Sendable, Hashable {
             self.how = how
             self.value = value
         }
+
+        init(_ field: String, isOneOf values: [String]) { self.init(field, .isOneOf, values.joined(separator: ",")) }
     }
 
     struct Order: Sendable, Hashable {
@@ -68,9 +72,7 @@ struct EncodedQuery: Sendable, Hashable {
     ///
     /// Fields in a related list's query or a join are omitted, because they belong to other tables.
     var fields: [String] {
-        var seen: Set<String> = []
-        let named = conditions.flatMap { [$0.field] + [$0.otherField].compactMap(\.self) } + order.map(\.field)
-        return named.filter { seen.insert($0).inserted }
+        (conditions.flatMap { [$0.field] + [$0.otherField].compactMap(\.self) } + order.map(\.field)).unique()
     }
 
     /// The rows that match both queries, without an order.

@@ -59,7 +59,7 @@ struct DictionaryReading: Sendable {
     /// A column's choices, from the nearest table that has any; empty if the account may not read them.
     func choices(of field: String, in table: String) async throws(Failure) -> [TaskSchema.Choice] {
         let chain = try await chain(of: table)
-        let query = EncodedQuery(.init("name", .isOneOf, chain.joined(separator: ",")), .init("element", .equal, field))
+        let query = EncodedQuery(.init("name", isOneOf: chain), .init("element", .equal, field))
         let rows = try await rows("sys_choice", query, ["name", "value", "label"])
         for table in chain {
             let own = rows.filter { $0.raw("name") == table }
@@ -77,7 +77,7 @@ struct DictionaryReading: Sendable {
         let chain = try await chain(of: table)
         let element = EncodedQuery(.init("element", .equal, field))
         let own = try await rows(
-            "sys_dictionary", EncodedQuery(.init("name", .isOneOf, chain.joined(separator: ","))).and(element), ["column_label"])
+            "sys_dictionary", EncodedQuery(.init("name", isOneOf: chain)).and(element), ["column_label"])
         // A class may have its own label, and the table may be extended by others.
         let others = own.isEmpty ? [] : try await rows("sys_documentation", element, ["label"])
         // Without the translations, a heading in another language would seem to be forged.
@@ -89,7 +89,7 @@ struct DictionaryReading: Sendable {
     /// The display column of a table.
     func display(of table: String) async throws(Failure) -> String {
         let chain = try await chain(of: table)
-        let query = EncodedQuery(.init("name", .isOneOf, chain.joined(separator: ",")), .init("display", .equal, "true"))
+        let query = EncodedQuery(.init("name", isOneOf: chain), .init("display", .equal, "true"))
         let rows = try await rows("sys_dictionary", query, ["name", "element", "display"])
         for table in chain {
             let own = rows.first { $0.raw("name") == table && $0.raw("display") == "true" }

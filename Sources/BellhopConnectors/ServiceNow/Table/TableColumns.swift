@@ -138,10 +138,9 @@ final class TableColumns: Sendable {
         } else {
             doubtful += try await missing(shown)
         }
-        var seen: Set<String> = []
         var isCertain = true
         var unknown: [UnknownField] = []
-        for path in doubtful where seen.insert(path).inserted {
+        for path in doubtful.unique() {
             let exists = try await columnExists(path)
             isCertain = isCertain && exists != nil
             guard exists == false else { continue }

@@ -40,7 +40,7 @@ extension TableSource {
         let reader = reader(paths)
         for start in stride(from: 0, to: keys.count, by: Self.batch) {
             let some = keys[start..<min(start + Self.batch, keys.count)]
-            let query = filter.and(EncodedQuery(.init("sys_id", .isOneOf, some.map(\.text).joined(separator: ","))))
+            let query = filter.and(EncodedQuery(.init("sys_id", isOneOf: some.map(\.text))))
             do throws(Failure) {
                 for row in try await reader.page(query, limit: some.count).list {
                     guard let id = row.raw("sys_id"), some.contains(TaskKey(id)) else {

@@ -46,9 +46,8 @@ public struct TableSource: Source {
 
     /// The fields of each row: the task's, and those the poll itself needs.
     var paths: [String] {
-        var seen: Set<String> = []
         let needed = reading.paths(columns.exists) + [settings.timeField, "sys_mod_count"] + columns.query.fields
-        return needed.filter { seen.insert($0).inserted && columns.exists($0) }
+        return needed.unique().filter(columns.exists)
     }
 
     func reader(_ paths: [String]) -> TableReader {

@@ -16,8 +16,7 @@ struct TaskRecord: Sendable {
 
     /// The fields to read: those of every record, and these.
     static func paths(_ fields: [String]) -> [String] {
-        var seen: Set<String> = []
-        return (["sys_id", "number", "sys_class_name", "sys_mod_count"] + fields).filter { seen.insert($0).inserted }
+        (["sys_id", "number", "sys_class_name", "sys_mod_count"] + fields).unique()
     }
 
     subscript(field: String) -> FieldValue? { FieldValue(values[field]) }
