@@ -46,7 +46,7 @@ extension DeliveryRecord {
         switch delivery.arguments {
         case .values(let values): object["arguments"] = .object(values)
         case .message(let message):
-            object["message"] = ["title": .string(message.title.plainText), "text": .string(PlainRenderer().text(message))]
+            object["message"] = ["title": .string(message.title.plainText), "text": .string(PlainRenderer.text(message))]
         }
         return .object(object)
     }

@@ -1,11 +1,9 @@
 public import BellhopCore
 
 /// Renders a message as plain text: for logs, device notifications, screen readers, and receivers without markup.
-public struct PlainRenderer: Sendable {
-    public init() {}
-
+public enum PlainRenderer {
     /// The whole message, its parts separated by empty lines.
-    public func text(_ message: Message) -> String {
+    public static func text(_ message: Message) -> String {
         var parts = [title(message)]
         for part in message.parts {
             parts.append(DisplayText.line(part.title.plainText))
@@ -18,12 +16,12 @@ public struct PlainRenderer: Sendable {
             let address = DisplayText.line(link.address)
             parts.append(label.isEmpty || label == address ? address : "\(label): \(address)")
         }
-        if message.isFallback { parts.append(Self.fallbackNote) }
+        if message.isFallback { parts.append(fallbackNote) }
         return parts.filter { !$0.isEmpty }.joined(separator: "\n\n")
     }
 
     /// The title on one line, after the severity if above `info`.
-    public func title(_ message: Message) -> String {
+    private static func title(_ message: Message) -> String {
         let title = DisplayText.line(message.title.plainText)
         return switch message.severity {
         case .info: title
@@ -34,7 +32,7 @@ public struct PlainRenderer: Sendable {
     }
 
     /// Paragraphs separated by empty lines, one line per list item.
-    public func body(_ text: [Message.Block]) -> String {
+    private static func body(_ text: [Message.Block]) -> String {
         text.map { block in
             switch block {
             case .paragraph(let inlines): DisplayText.clean(inlines.plainText)
@@ -46,14 +44,14 @@ public struct PlainRenderer: Sendable {
         }.filter { !$0.isEmpty }.joined(separator: "\n\n")
     }
 
-    func lines(_ list: Message.List) -> String {
+    private static func lines(_ list: Message.List) -> String {
         if list.items.isEmpty, list.more == 0 { return DisplayText.line(list.empty.plainText) }
         var lines = list.items.map { "- " + DisplayText.line($0.plainText) }
-        if list.more > 0 { lines.append(Self.more(list.more)) }
+        if list.more > 0 { lines.append(more(list.more)) }
         return lines.joined(separator: "\n")
     }
 
-    private func field(_ field: Message.Field) -> String {
+    private static func field(_ field: Message.Field) -> String {
         DisplayText.line(field.name.plainText) + ": " + DisplayText.line(field.value.plainText)
     }
 

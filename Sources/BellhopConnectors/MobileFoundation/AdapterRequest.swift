@@ -95,8 +95,7 @@ struct AdapterRequest: Sendable, Hashable {
     }
 
     private static func isName(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.allSatisfy { ASCII.isAlphanumeric($0) || "-_.".utf8.contains($0) } && text != "."
-            && text != ".."
+        ASCII.isName(text, of: 1..., with: "-_.") && text != "." && text != ".."
     }
 
     /// Texts that identify the request.

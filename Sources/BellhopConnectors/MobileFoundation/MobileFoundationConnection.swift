@@ -70,8 +70,7 @@ struct MobileFoundationConnection: Connection {
     }
 
     private static func isPath(_ text: String) -> Bool {
-        !text.isEmpty && !text.hasPrefix("/") && !text.hasSuffix("/") && !text.contains("..")
-            && text.utf8.allSatisfy { ASCII.isAlphanumeric($0) || "-_./".utf8.contains($0) }
+        ASCII.isName(text, of: 1..., with: "-_./") && !text.hasPrefix("/") && !text.hasSuffix("/") && !text.contains("..")
     }
 
     func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {

@@ -80,8 +80,7 @@ extension GoogleChatReceiver {
     static func mention(_ mention: Message.Mention) -> String? {
         switch mention {
         case .user(let id):
-            let isID = 1...64 ~= id.utf8.count && id.utf8.allSatisfy { ASCII.isAlphanumeric($0) || ".-_@".utf8.contains($0) }
-            return isID && id != "all" ? "<users/\(id)>" : nil
+            return ASCII.isName(id, of: 1...64, with: ".-_@") && id != "all" ? "<users/\(id)>" : nil
         case .group(let name): return name == "all" ? "<users/all>" : nil
         }
     }

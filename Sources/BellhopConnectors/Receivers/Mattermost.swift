@@ -57,9 +57,7 @@ struct MattermostMarkup: MarkdownMarkup {
     func escape(_ scalar: Unicode.Scalar, at place: TextPlace, into text: inout String) {
         escape(scalar, at: place, into: &text) { text, isLineStart in
             switch scalar {
-            case "&": text += "&amp;"
-            case "<": text += "&lt;"
-            case ">": text += "&gt;"
+            case "&", "<", ">": HTMLMarkup.escape(scalar, into: &text)
             case "\\", "`", "*", "_", "~", "|", "[", "]", "$", "#", ":": text += "&#\(scalar.value);"
             case "-", "+", ")": text += isLineStart ? "\\\(scalar)" : String(scalar)
             case "=": text += isLineStart ? "&#61;" : "="
@@ -79,9 +77,8 @@ struct MattermostMarkup: MarkdownMarkup {
             switch mention {
             case .user(let name), .group(let name): name.hasPrefix("@") ? String(name.dropFirst()) : name
             }
-        let isName = 1...64 ~= name.utf8.count && name.utf8.allSatisfy { ASCII.isAlphanumeric($0) || "._-".utf8.contains($0) }
         if case .user = mention, ["all", "channel", "here"].contains(ASCII.lowercased(name)) { return nil }
-        return isName ? "@" + name : nil
+        return ASCII.isName(name, of: 1...64, with: "._-") ? "@" + name : nil
     }
 }
 

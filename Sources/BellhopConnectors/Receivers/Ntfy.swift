@@ -23,8 +23,9 @@ struct NtfyReceiver: HookReceiver {
         var problems = ConnectorProblems(of: connection)
         topic = settings.text("topic") ?? ""
         token = settings.text("token")
-        let isTopic = 1...64 ~= topic.utf8.count && topic.utf8.allSatisfy { ASCII.isAlphanumeric($0) || $0 == 0x2d || $0 == 0x5f }
-        if !isTopic { problems.add("topic", "A topic of ntfy has at most 64 letters, digits, dashes and underscores.") }
+        if !ASCII.isName(topic, of: 1...64, with: "-_") {
+            problems.add("topic", "A topic of ntfy has at most 64 letters, digits, dashes and underscores.")
+        }
         if let token, token.isEmpty || !HeaderFields.isValue(token) { problems.add("token", "This is not an access token.") }
         try problems.check()
     }

@@ -49,13 +49,11 @@ struct PagerDutyReceiver: HookReceiver {
 
     static func body(_ rendered: JSON, _ message: Message, _ delivery: Delivery, _ settings: Settings) -> JSON {
         let key = AlertKey.of(message, delivery)
-        if message.resolve { return event("resolve", key) }
-        var body = event("trigger", key)
-        for (name, value) in rendered.asObject ?? [:] { body[name] = value }
-        return body
+        if message.resolve { return .object(event("resolve", key)) }
+        return .object(event("trigger", key).adding(rendered.asObject ?? [:]))
     }
 
-    private static func event(_ action: String, _ key: String) -> JSON {
+    private static func event(_ action: String, _ key: String) -> JSON.Object {
         ["event_action": .string(action), "dedup_key": .string(key)]
     }
 
@@ -82,7 +80,7 @@ struct PagerDutyReceiver: HookReceiver {
             var body = Self.event("acknowledge", alert)
             body["routing_key"] = .string(routingKey)
             return HTTPRequest(
-                "POST", hook.address, headers: ["Content-Type": "application/json"], body: body.encoded(),
+                "POST", hook.address, headers: ["Content-Type": "application/json"], body: JSON.object(body).encoded(),
                 notAfter: delivery.expires)
         } failure: { response, now in
             failure(of: response, from: hook, at: now) ?? hook.failure(of: response, expecting: .success, at: now)

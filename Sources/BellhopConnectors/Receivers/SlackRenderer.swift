@@ -94,7 +94,7 @@ extension SlackReceiver {
 
     /// Whether a limit may apply to one of its parts.
     private static func mayBeCut(_ message: Message) -> Bool {
-        PlainRenderer().text(message).unicodeScalars.count > SlackLimits.section * 2 / 3 || message.sections.count > 8
+        PlainRenderer.text(message).unicodeScalars.count > SlackLimits.section * 2 / 3 || message.sections.count > 8
     }
 
     /// Mentions are elements of rich text. Ids of another form are left out.
@@ -214,29 +214,22 @@ extension SlackReceiver {
     }
 
     private static func fallback(_ message: Message, _ origin: MessageOrigin) -> String {
-        let text = DisplayText.cut(PlainRenderer().text(message), to: SlackLimits.fallback)
+        let text = DisplayText.cut(PlainRenderer.text(message), to: SlackLimits.fallback)
         return text.isEmpty ? origin.rule : text
     }
 
     /// Escapes the three characters that Slack requires to be escaped in texts that it parses.
     static func escape(_ text: String) -> String {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.utf8.count + 32)
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "&"): bytes += Array("&amp;".utf8)
-            case UInt8(ascii: "<"): bytes += Array("&lt;".utf8)
-            case UInt8(ascii: ">"): bytes += Array("&gt;".utf8)
-            default: bytes.append(byte)
+        text.unicodeScalars.reduce(into: "") { escaped, scalar in
+            switch scalar {
+            case "&", "<", ">": HTMLMarkup.escape(scalar, into: &escaped)
+            default: escaped.unicodeScalars.append(scalar)
             }
         }
-        return String(decoding: bytes, as: UTF8.self)
     }
 
     private static func block(_ type: JSON, _ members: JSON.Object) -> JSON {
-        var block: JSON.Object = ["type": type]
-        for (key, value) in members { block[key] = value }
-        return .object(block)
+        .object((["type": type] as JSON.Object).adding(members))
     }
 
     private static func plain(_ text: String) -> JSON { .object(["type": "plain_text", "text": .string(text), "emoji": false]) }

@@ -151,9 +151,7 @@ private struct TeamsCard {
     }
 
     /// A Microsoft Entra id or a user principal name.
-    private static func isUser(_ id: String) -> Bool {
-        3...128 ~= id.utf8.count && id.utf8.allSatisfy { ASCII.isAlphanumeric($0) || "@.-".utf8.contains($0) }
-    }
+    private static func isUser(_ id: String) -> Bool { ASCII.isName(id, of: 3...128, with: "@.-") }
 
     private static func titleStyle(_ severity: Message.Severity) -> JSON.Object {
         switch severity {
@@ -176,7 +174,7 @@ private struct TeamsCard {
         case .strongEmphasis: (run["weight"], run["italic"]) = ("Bolder", true)
         case .code: run["fontType"] = "Monospace"
         }
-        return .object(run.merging(more))
+        return .object(run.adding(more))
     }
 }
 
@@ -215,15 +213,6 @@ private struct TeamsRuns {
     private mutating func take(_ amount: Int) {
         cost += amount
         room -= amount
-    }
-}
-
-extension JSON.Object {
-    /// The members of both; the other's win.
-    fileprivate func merging(_ other: JSON.Object) -> JSON.Object {
-        var all = self
-        for (name, value) in other { all[name] = value }
-        return all
     }
 }
 

@@ -30,8 +30,8 @@ struct TelegramReceiver: HookReceiver {
         token = String(ASCII.trimmed(settings.text("token") ?? ""))
         let halves = token.split(separator: ":", omittingEmptySubsequences: false)
         let isToken =
-            halves.count == 2 && !halves[0].isEmpty && halves[0].utf8.allSatisfy(ASCII.isDigit) && halves[1].utf8.count >= 20
-            && halves[1].utf8.allSatisfy({ ASCII.isAlphanumeric($0) || "_-".utf8.contains($0) })
+            halves.count == 2 && !halves[0].isEmpty && halves[0].utf8.allSatisfy(ASCII.isDigit)
+            && ASCII.isName(halves[1], of: 20..., with: "_-")
         if !isToken { problems.add("token", "A bot's token is a number, a colon and letters, as @BotFather gave it.") }
         secrets = [token, String(halves.last ?? "")]
         self.settings = settings
@@ -44,10 +44,7 @@ struct TelegramReceiver: HookReceiver {
     private static func chat(_ settings: Settings) -> JSON? {
         let text = ASCII.trimmed(settings.text("chat") ?? "")
         if let number = Int64(text), number != 0 { return .int(number) }
-        let name = text.dropFirst()
-        let isName =
-            text.first == "@" && 4...32 ~= name.utf8.count
-            && name.utf8.allSatisfy { ASCII.isAlphanumeric($0) || $0 == UInt8(ascii: "_") }
+        let isName = text.first == "@" && ASCII.isName(text.dropFirst(), of: 4...32, with: "_")
         return isName ? .string(String(text)) : nil
     }
 
@@ -212,8 +209,7 @@ struct TelegramMarkup: Markup {
             return "<a href=\"tg://user?id=\(id)\">\(id)</a>"
         }
         let name = id.hasPrefix("@") ? id.dropFirst() : id[...]
-        let isName = 4...32 ~= name.utf8.count && name.utf8.allSatisfy { ASCII.isAlphanumeric($0) || $0 == UInt8(ascii: "_") }
-        return isName ? "@" + name : nil
+        return ASCII.isName(name, of: 4...32, with: "_") ? "@" + name : nil
     }
 }
 

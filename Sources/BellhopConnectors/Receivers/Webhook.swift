@@ -108,7 +108,7 @@ extension WebhookReceiver {
             "type": "message", "id": .string(origin.delivery), "timestamp": .string(origin.time.rfc3339),
             "rule": .string(origin.rule), "severity": .string(message.severity.rawValue),
             "title": .string(message.title.plainText), "text": text(message.text),
-            "plain": .string(PlainRenderer().text(message)),
+            "plain": .string(PlainRenderer.text(message)),
             "fields": .array(message.fields.map(field)), "list": message.list.map(list) ?? .null,
             "sections": .array(
                 message.sections.map { section in

@@ -148,7 +148,7 @@ public struct ServiceNowConnection: Connection {
     /// The base address for `acme`, `acme.service-now.com` or a full address.
     static func base(_ text: String, connection: String) throws(ConnectorError) -> HTTPAddress {
         let text = ASCII.trimmed(text)
-        let isName = !text.isEmpty && text.utf8.allSatisfy { ASCII.isAlphanumeric($0) || $0 == UInt8(ascii: "-") }
+        let isName = ASCII.isName(text, of: 1..., with: "-")
         let whole = isName ? "https://\(text).service-now.com" : text.contains("://") ? String(text) : "https://\(text)"
         let address = try ConnectorError.reading("instance", of: connection) { () throws(InvalidValue) in
             try HTTPAddress(whole)

@@ -56,6 +56,13 @@ extension JSON {
         /// The keys, in order.
         public var keys: [String] { members.map(\.key) }
 
+        /// The members of both; of two with the same key, the other's.
+        public func adding(_ others: Object) -> Object {
+            var all = self
+            for (key, value) in others { all[key] = value }
+            return all
+        }
+
         /// The same members sorted by key, in the order of their Unicode scalars.
         public func sorted() -> Object {
             var copy = self

@@ -28,10 +28,3 @@ extension JSON {
         }
     }
 }
-
-extension JSON.Object {
-    /// The members of both; of two with the same name, the other's.
-    func adding(_ others: JSON.Object) -> JSON.Object {
-        JSON.Object(map { ($0.key, $0.value) } + others.map { ($0.key, $0.value) })
-    }
-}

@@ -42,6 +42,6 @@ struct WebhookMessageRendererTests {
     @Test func `the plain text of an empty list is its substitute text`() {
         var message = SampleMessage.titled("Digest")
         message.list = .init(items: [], empty: [.text("Nothing open.")])
-        #expect(PlainRenderer().text(message) == "Digest\n\nNothing open.")
+        #expect(PlainRenderer.text(message) == "Digest\n\nNothing open.")
     }
 }

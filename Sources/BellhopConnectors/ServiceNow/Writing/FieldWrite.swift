@@ -38,8 +38,7 @@ struct FieldWrite: Sendable, Hashable {
 
     /// Whether a text can be a column or table name.
     static func isName(_ text: String) -> Bool {
-        guard let first = text.utf8.first, !ASCII.isDigit(first), text.utf8.count <= 80 else { return false }
-        return text.utf8.allSatisfy { ASCII.isAlphanumeric($0) || $0 == UInt8(ascii: "_") }
+        ASCII.isName(text, of: 1...80, with: "_") && text.utf8.first.map(ASCII.isDigit) == false
     }
 
     /// Names that cannot be set as fields, each with the alternative.
