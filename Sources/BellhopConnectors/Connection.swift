@@ -57,7 +57,7 @@ extension Connection {
     }
 
     func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {
-        throw Failure(.badArguments, .giveUp, "This kind of connection has no login.")
+        throw Failure.badArguments("This kind of connection has no login.")
     }
 
     func question(after chosen: [String: String]) async throws(Failure) -> LoginQuestion? { nil }

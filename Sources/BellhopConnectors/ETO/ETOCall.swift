@@ -63,7 +63,7 @@ struct ETOReply: Sendable {
         do throws(JSONError) {
             return try JSON.parse(body)
         } catch {
-            throw Failure(.badAnswer, .retry(after: nil), "\(place) did not answer with JSON: \(error.description).")
+            throw Failure.badAnswer("\(place) did not answer with JSON: \(error.description).")
         }
     }
 }
@@ -85,7 +85,7 @@ extension ETOChoice {
     /// The programs that are not disabled.
     static func programs(_ reply: ETOReply, _ place: String) throws(Failure) -> [ETOChoice] {
         guard let items = try reply.json(from: place).asArray else {
-            throw Failure(.badAnswer, .retry(after: nil), "\(place) did not answer with a list of programs.")
+            throw Failure.badAnswer("\(place) did not answer with a list of programs.")
         }
         return items.compactMap { item in
             guard item["Disabled"]?.asBool != true, let id = item["ID"].map(ItemValue.text), Int64(id) != nil else { return nil }

@@ -34,7 +34,7 @@ struct ETOChain: Sendable {
         guard let result = (try? JSON.parse(response.body))?["SSOAuthenticateResult"],
             let token = result["SSOAuthToken"]?.asString,
             GUID.isGUID(token)
-        else { throw Failure(.badAnswer, .retry(after: nil), "\(place) did not answer with a login result.") }
+        else { throw Failure.badAnswer("\(place) did not answer with a login result.") }
         let code = result["AuthStatusCode"]?.asInt
         guard token != GUID.zero, code == 0 else {
             let number = code.map { $0 == 0 ? "" : " (status \($0))" } ?? ""
@@ -61,7 +61,7 @@ struct ETOChain: Sendable {
         let secrets = ticket.secrets + [enterprise.key]
         let reply = try await get("SSOSiteLogin/\(site.key)/\(enterprise.key)/\(ticket.token)/\(offset)", secrets: secrets)
         guard let security = (try? JSON.parse(reply.body))?.asString, !security.isEmpty, HeaderFields.isValue(security) else {
-            throw Failure(.badAnswer, .retry(after: nil), "\(place) did not answer the site login with a token.")
+            throw Failure.badAnswer("\(place) did not answer the site login with a token.")
         }
         guard security != GUID.zero else {
             throw Failure(
@@ -93,8 +93,7 @@ struct ETOChain: Sendable {
         if named.count == 1 { return named[0] }
         if let namedBy {
             let shown = Redaction.excerpt(DisplayText.line(GUID.masked(wanted)), length: 60)
-            throw Failure(
-                .badArguments, .giveUp,
+            throw Failure.badArguments(
                 named.isEmpty
                     ? "This account has no `\(setting)` called `\(shown)`, which \(namedBy) names; \(offered())."
                     : "There are \(named.count) called `\(shown)`, which \(namedBy) names: give `\(setting)` by its number.")
@@ -110,12 +109,10 @@ struct ETOChain: Sendable {
     private func choices(_ reply: ETOReply, _ what: String, isKey: (String) -> Bool) throws(Failure) -> [ETOChoice] {
         let json = try reply.json(from: place)
         if json.isNull { return [] }
-        guard let items = json.asArray else {
-            throw Failure(.badAnswer, .retry(after: nil), "\(place) did not answer with a list of \(what).")
-        }
+        guard let items = json.asArray else { throw Failure.badAnswer("\(place) did not answer with a list of \(what).") }
         return try items.map { item throws(Failure) in
             guard let choice = ETOChoice(item), isKey(choice.key) else {
-                throw Failure(.badAnswer, .retry(after: nil), "\(place) sent a list of \(what) with an invalid key.")
+                throw Failure.badAnswer("\(place) sent a list of \(what) with an invalid key.")
             }
             return choice
         }

@@ -135,11 +135,11 @@ struct TouchPointWrite: Write {
         let place = connection.session.base.place
         let json = try await read(.responses(of: entry.touchPoint, subject: entry.subject))
         guard let items = json.isNull ? [] : json.asArray else {
-            throw Failure(.badAnswer, .retry(after: nil), "\(place) did not answer with a list of responses.")
+            throw Failure.badAnswer("\(place) did not answer with a list of responses.")
         }
         let responses = items.map(TouchPointResponse.init)
         guard !responses.contains(where: { $0.id == nil }) else {
-            throw Failure(.badAnswer, .retry(after: nil), "\(place) sent a response without a number.")
+            throw Failure.badAnswer("\(place) sent a response without a number.")
         }
         return responses
     }

@@ -29,10 +29,10 @@ struct TouchPointEntry: Sendable, Hashable {
     init(_ delivery: Delivery) throws(Failure) {
         let arguments = try delivery.values()
         guard let touchPoint = Self.number(arguments["touchpoint"]) else {
-            throw Self.wrong("A response needs the number of its TouchPoint.")
+            throw .badArguments("A response needs the number of its TouchPoint.")
         }
         guard let subject = Self.number(arguments["subject"]) else {
-            throw Self.wrong("A response needs the number of its subject.")
+            throw .badArguments("A response needs the number of its subject.")
         }
         self.touchPoint = touchPoint
         self.subject = subject
@@ -41,7 +41,7 @@ struct TouchPointEntry: Sendable, Hashable {
         created = Timestamp(microseconds: delivery.createdAt.microseconds / 1000 * 1000)
         if let given = arguments["created"], !given.isNull {
             guard let time = TouchPointTime.read(given) else {
-                throw Self.wrong("`created` is not a time: write it as 2026-01-05T09:00:00Z.")
+                throw .badArguments("`created` is not a time: write it as 2026-01-05T09:00:00Z.")
             }
             created = time
         }
@@ -52,17 +52,15 @@ struct TouchPointEntry: Sendable, Hashable {
         for (name, value) in arguments["files"]?.asObject ?? [:] where !value.isNull {
             answers.append(try Self.file(name, value))
         }
-        guard !answers.isEmpty else { throw Self.wrong("A response needs answers: `elements: {NUMBER: value}`.") }
+        guard !answers.isEmpty else { throw .badArguments("A response needs answers: `elements: {NUMBER: value}`.") }
         guard Set(answers.map(\.element)).count == answers.count else {
-            throw Self.wrong("An element is answered both under `elements` and under `files`.")
+            throw .badArguments("An element is answered both under `elements` and under `files`.")
         }
         let size = answers.reduce(0) { sum, answer in
             if case .file(_, let bytes) = answer.content { sum + bytes.count } else { sum }
         }
-        guard size <= Self.fileLimit else { throw Self.wrong("The files of a response may have 5 MiB together.") }
+        guard size <= Self.fileLimit else { throw .badArguments("The files of a response may have 5 MiB together.") }
     }
-
-    private static func wrong(_ message: String) -> Failure { Failure(.badArguments, .giveUp, message) }
 
     private static func number(_ value: JSON?) -> Int64? {
         Int64(ASCII.trimmed(ItemValue.text(value))).flatMap { $0 > 0 ? $0 : nil }
@@ -71,25 +69,29 @@ struct TouchPointEntry: Sendable, Hashable {
     private static func answer(_ name: String, _ value: JSON) throws(Failure) -> Answer {
         let element = try element(name)
         guard let members = value.asObject else {
-            guard value.asArray == nil else { throw wrong("The element \(element) has a list: write {choice: [NUMBER, …]}.") }
+            guard value.asArray == nil else {
+                throw .badArguments("The element \(element) has a list: write {choice: [NUMBER, …]}.")
+            }
             return Answer(element: element, type: 5, content: .text(ItemValue.text(value)))
         }
         let type = number(members["type"])
         let kinds = ["value", "date", "choice"].filter { members[$0] != nil }
         guard kinds.count == 1, let kind = kinds.first, let content = members[kind],
             members.keys.allSatisfy({ $0 == kind || $0 == "type" })
-        else { throw wrong("The element \(element) needs one of `value`, `date` and `choice`, and beside it at most `type`.") }
+        else {
+            throw .badArguments("The element \(element) needs one of `value`, `date` and `choice`, and beside it at most `type`.")
+        }
         switch kind {
         case "choice":
             let choices = (content.asArray ?? [content]).map(number)
             guard !choices.isEmpty, !choices.contains(nil) else {
-                throw wrong("The choices of the element \(element) must be numbers.")
+                throw .badArguments("The choices of the element \(element) must be numbers.")
             }
             return Answer(element: element, type: type ?? 4, content: .choices(choices.compactMap { $0 }))
         case "value" where type != 9: return Answer(element: element, type: type ?? 5, content: .text(ItemValue.text(content)))
         default:
             guard let day = TouchPointTime.read(content) else {
-                throw wrong("The element \(element) needs a date such as 2026-01-05.")
+                throw .badArguments("The element \(element) needs a date such as 2026-01-05.")
             }
             return Answer(element: element, type: type ?? 9, content: .day(day))
         }
@@ -98,24 +100,24 @@ struct TouchPointEntry: Sendable, Hashable {
     private static func file(_ name: String, _ value: JSON) throws(Failure) -> Answer {
         let element = try element(name)
         guard let file = value["name"]?.asString, !file.isEmpty else {
-            throw wrong("The file of the element \(element) needs a `name`.")
+            throw .badArguments("The file of the element \(element) needs a `name`.")
         }
         let bytes: [UInt8]
         switch (value["text"], value["base64"]) {
         case (let text?, nil): bytes = Array(ItemValue.text(text).utf8)
         case (nil, let code?):
             guard let decoded = Base64.decode(ItemValue.text(code)[...]) else {
-                throw wrong("The file of the element \(element) is not valid Base64.")
+                throw .badArguments("The file of the element \(element) is not valid Base64.")
             }
             bytes = decoded
-        case (nil, nil), (_?, _?): throw wrong("The file of the element \(element) needs either `text` or `base64`.")
+        case (nil, nil), (_?, _?): throw .badArguments("The file of the element \(element) needs either `text` or `base64`.")
         }
         return Answer(element: element, type: 29, content: .file(name: file, bytes: bytes))
     }
 
     private static func element(_ name: String) throws(Failure) -> Int64 {
         guard let element = number(.string(name)) else {
-            throw wrong("`\(Redaction.excerpt(name, length: 40))` is not an element: elements are named by numbers.")
+            throw .badArguments("`\(Redaction.excerpt(name, length: 40))` is not an element: elements are named by numbers.")
         }
         return element
     }

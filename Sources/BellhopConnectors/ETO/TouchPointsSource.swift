@@ -121,8 +121,7 @@ struct TouchPointsSource: Source {
     }
 
     private func unreadable(_ error: ListingError) -> Failure {
-        Failure(
-            .badAnswer, .retry(after: nil),
+        Failure.badAnswer(
             "The responses from \(connection.session.base.place) cannot be read: \(ETOAnswer.shown(error.description, [])).")
     }
 

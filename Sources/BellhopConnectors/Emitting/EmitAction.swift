@@ -19,7 +19,7 @@ public struct EmitAction: Action {
 
     public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
         guard let event = delivery.emittedEvent(at: attempt.now) else {
-            throw Failure(.badArguments, .giveUp, "The step names no `type` of event.")
+            throw Failure.badArguments("The step names no `type` of event.")
         }
         do throws(StoreError) {
             try await events.emit([event])

@@ -59,10 +59,9 @@ public struct ExecAction: Action {
         let arguments = try delivery.values()
         let words = (arguments["command"]?.asArray ?? []).map(Self.text)
         let environment = try environment(arguments["env"])
-        guard let name = words.first, !name.isEmpty else { throw Failure(.badArguments, .giveUp, "`command` names no program.") }
+        guard let name = words.first, !name.isEmpty else { throw Failure.badArguments("`command` names no program.") }
         guard !(words + environment.map { "\($0)=\($1)" }).contains(where: { $0.utf8.contains(0) }) else {
-            throw Failure(
-                .badArguments, .giveUp, "An argument or a variable contains a null character, which no program can get.")
+            throw Failure.badArguments("An argument or a variable contains a null character, which no program can get.")
         }
         try await Repetition(isAllowed: arguments["repeatable"] == true)
             .check(delivery, attempt, at: "this machine", notebook)
@@ -122,7 +121,7 @@ public struct ExecAction: Action {
             for name in (json.asArray ?? [json]).map(Self.text) { environment[name] = variable(name) }
         }
         if let wrong = environment.keys.first(where: { $0.isEmpty || $0.contains("=") }) {
-            throw Failure(.badArguments, .giveUp, "`\(DisplayText.line(wrong))` cannot be the name of a variable.")
+            throw Failure.badArguments("`\(DisplayText.line(wrong))` cannot be the name of a variable.")
         }
         return environment
     }

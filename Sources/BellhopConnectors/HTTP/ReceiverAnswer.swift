@@ -83,3 +83,11 @@ extension HTTPResponse {
     /// The body as JSON; nil if it is something else.
     var json: JSON? { try? JSON.parse(body) }
 }
+
+extension Failure {
+    /// The failure of an answer that is not as expected; a later answer may be.
+    static func badAnswer(_ message: String) -> Failure { Failure(.badAnswer, .retry(after: nil), message) }
+
+    /// The failure of a delivery that can never succeed as it is.
+    static func badArguments(_ message: String) -> Failure { Failure(.badArguments, .giveUp, message) }
+}

@@ -13,7 +13,7 @@ struct RequestArguments: Sendable, Hashable {
             self.message = message
         }
 
-        var failure: Failure { Failure(.badArguments, .giveUp, message) }
+        var failure: Failure { Failure.badArguments(message) }
     }
 
     var method: String

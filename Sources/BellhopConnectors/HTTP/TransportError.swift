@@ -45,7 +45,7 @@ public struct TransportError: Error, Sendable, Hashable {
         case .tls: Failure(.tls, again, message)
         case .cut: Failure(.cut, again, message)
         case .tooLarge: Failure(.tooLarge, changesSomething ? .unknownOutcome : .giveUp, message)
-        case .badRequest: Failure(.badArguments, .giveUp, message)
+        case .badRequest: Failure.badArguments(message)
         case .cancelled: Failure(.interrupted, again, message)
         }
     }

@@ -102,8 +102,7 @@ final class LogFile: Sendable {
         var facts = stat()
         guard fstat(descriptor, &facts) == 0, !places.isOwn(facts) else {
             close(descriptor)
-            throw Failure(
-                .badArguments, .giveUp, "`\(DisplayText.line(path))` is not a place for a log: \(LogPlaces.otherNames).")
+            throw Failure.badArguments("`\(DisplayText.line(path))` is not a place for a log: \(LogPlaces.otherNames).")
         }
         return descriptor
     }
@@ -157,11 +156,10 @@ final class LogFiles: Sendable {
 
     private func file(_ name: String) throws(Failure) -> LogFile {
         guard !name.isEmpty, !name.hasSuffix("/"), !name.utf8.contains(0) else {
-            throw Failure(.badArguments, .giveUp, "`\(DisplayText.line(name))` is not a file name.")
+            throw Failure.badArguments("`\(DisplayText.line(name))` is not a file name.")
         }
         guard !name.split(separator: "/").contains("..") else {
-            throw Failure(
-                .badArguments, .giveUp,
+            throw Failure.badArguments(
                 "A log file's path must not contain `..`, because values could lead elsewhere: `\(DisplayText.line(name))`.")
         }
         let path: String

@@ -62,7 +62,7 @@ public struct NotifyAction: Action {
 
     public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
         guard case .message(let message) = delivery.arguments else {
-            throw Failure(.badArguments, .giveUp, "This delivery contains no message; it was made by another version of Bellhop.")
+            throw Failure.badArguments("This delivery contains no message; it was made by another version of Bellhop.")
         }
         return try await receiver.send(message, for: delivery, attempt: attempt)
     }

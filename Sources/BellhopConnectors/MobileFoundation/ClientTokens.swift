@@ -121,7 +121,7 @@ actor ClientTokens {
         let json = try? JSON.parse(response.body)
         if let failure = refusal(response, json, scope) { throw failure }
         guard let text = json?["access_token"]?.asString, !text.isEmpty, HeaderFields.isValue(text) else {
-            throw Failure(.badAnswer, .retry(after: nil), "\(address.place) did not answer with a token.")
+            throw Failure.badAnswer("\(address.place) did not answer with a token.")
         }
         let life = Duration.seconds(min(max(json?["expires_in"]?.asInt ?? 3600, 1), 86_400))
         return Token(text: text, ends: asked + life - min(life / 10, .seconds(60)))

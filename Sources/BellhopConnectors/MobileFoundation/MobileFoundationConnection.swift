@@ -122,16 +122,15 @@ struct MobileFoundationConnection: Connection {
             address = base.with(target: "/\(runtime)/api/\(servicePrefix)/\(name)\(path.isEmpty ? "" : "/" + path)")
         case .outside(let given):
             guard external.contains(given.origin), given.userInfo == nil else {
-                throw Failure(
-                    .badArguments, .giveUp,
+                throw Failure.badArguments(
                     "The server \(given.place) is not listed under `external` of the connection \(name), so nothing is sent there."
                 )
             }
-            if let refusal = configuration.refusal(of: given) { throw Failure(.badArguments, .giveUp, refusal) }
+            if let refusal = configuration.refusal(of: given) { throw Failure.badArguments(refusal) }
             address = given
         }
         guard let encoded = try? HTTPAddress(address.text) else {
-            throw Failure(.badArguments, .giveUp, "The request to \(address.place) has an invalid address.")
+            throw Failure.badArguments("The request to \(address.place) has an invalid address.")
         }
         return encoded.adding(request.arguments.query)
     }

@@ -156,7 +156,7 @@ public actor OAuthClient {
         do {
             form = try TokenForm.granting(settings, id: AuthorizationRequest.secret(16, random), at: clock.now)
         } catch {
-            throw Failure(.badArguments, .giveUp, "The key of connection \(connection) cannot sign.")
+            throw Failure.badArguments("The key of connection \(connection) cannot sign.")
         }
         guard let form else {
             let state =

@@ -50,8 +50,7 @@ enum TokenAnswer: Sendable, Hashable {
 
     private static func success(_ body: JSON, _ place: String) -> TokenAnswer {
         guard let access = body["access_token"]?.asString, !access.isEmpty, HeaderFields.isValue(access) else {
-            return .failed(
-                Failure(.badAnswer, .retry(after: nil), "The token endpoint of \(place) answered without an access_token."))
+            return .failed(Failure.badAnswer("The token endpoint of \(place) answered without an access_token."))
         }
         if let type = body["token_type"]?.asString, !ASCII.equalIgnoringCase(type, "bearer") {
             return .failed(

@@ -67,7 +67,7 @@ struct PageSource: ProbedSource {
                 listing: listing, fingerprint: Fingerprint(content: listing.body), cursor: Validators(response.headers).cursor,
                 notices: notices)
         } catch {
-            throw Failure(.badAnswer, .retry(after: nil), error.description)
+            throw Failure.badAnswer(error.description)
         }
     }
 
@@ -103,9 +103,7 @@ struct PageSource: ProbedSource {
             throw Failure(error.reason, error.remedy, Redaction.scrub(error.message, of: secrets))
         }
         guard response.status == 304 else { return response }
-        guard validators != Validators() else {
-            throw Failure(.badAnswer, .retry(after: nil), "The page \(place) got an unexpected 304 (unchanged).")
-        }
+        guard validators != Validators() else { throw Failure.badAnswer("The page \(place) got an unexpected 304 (unchanged).") }
         return nil
     }
 
@@ -113,7 +111,7 @@ struct PageSource: ProbedSource {
     private var place: String { Redaction.scrub("\(address)", of: secrets) }
 
     private func snapshot(_ response: HTTPResponse) throws(Failure) -> Snapshot {
-        guard !response.body.isEmpty else { throw Failure(.badAnswer, .retry(after: nil), "The page \(place) is empty.") }
+        guard !response.body.isEmpty else { throw Failure.badAnswer("The page \(place) is empty.") }
         try refuseSubstitute(response)
         guard watch.isSelective || !LoginPage.isOne(response.body) else {
             throw Failure(
@@ -124,12 +122,10 @@ struct PageSource: ProbedSource {
         do throws(PageWatch.Problem) {
             read = try watch.read(response.body, type: response.headers["Content-Type"] ?? "")
         } catch {
-            throw Failure(.badAnswer, .retry(after: nil), "The page \(place) cannot be watched: \(error.message).")
+            throw Failure.badAnswer("The page \(place) cannot be watched: \(error.message).")
         }
         guard let read else {
-            throw Failure(
-                .badAnswer, .retry(after: nil),
-                "The page \(place) has no element that matches `select`: it may be another page now.")
+            throw Failure.badAnswer("The page \(place) has no element that matches `select`: it may be another page now.")
         }
         guard read.text.utf8.count <= PageWatch.longest else {
             throw Failure(

@@ -18,7 +18,7 @@ struct AcknowledgeAction: Action {
 
     func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
         guard let thread = try delivery.values()["thread"]?.asString.flatMap(Message.threadKey) else {
-            throw Failure(.badArguments, .giveUp, "`acknowledge` needs the `thread` of the message that opened the alert.")
+            throw Failure.badArguments("`acknowledge` needs the `thread` of the message that opened the alert.")
         }
         var request = request(AlertKey.of(thread: thread), delivery)
         request.bodyNotNeededFor = .temporary

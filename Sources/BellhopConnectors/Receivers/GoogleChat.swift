@@ -79,8 +79,7 @@ extension GoogleChatReceiver {
     /// A user's number, or the group `all`.
     static func mention(_ mention: Message.Mention) -> String? {
         switch mention {
-        case .user(let id):
-            return ASCII.isName(id, of: 1...64, with: ".-_@") && id != "all" ? "<users/\(id)>" : nil
+        case .user(let id): return ASCII.isName(id, of: 1...64, with: ".-_@") && id != "all" ? "<users/\(id)>" : nil
         case .group(let name): return name == "all" ? "<users/all>" : nil
         }
     }

@@ -56,7 +56,7 @@ struct MatrixReceiver: HookReceiver {
         do throws(HTTPAddress.Problem) {
             address = try call.address.inside("_matrix/client/v3/rooms/" + steps.joined(separator: "/"))
         } catch {
-            throw Failure(.badArguments, .giveUp, error.message)
+            throw Failure.badArguments(error.message)
         }
         return call.post(content(rendered, at: call.place), ["Authorization": "Bearer " + token], method: "PUT", to: address)
     }

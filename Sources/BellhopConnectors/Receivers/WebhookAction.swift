@@ -55,8 +55,7 @@ public struct WebhookAction: Action {
         var call = try WebhookCall(arguments, to: hook.address, delivery: delivery)
         if call.sign ?? (signer != nil) {
             guard let signer else {
-                throw Failure(
-                    .badArguments, .giveUp,
+                throw Failure.badArguments(
                     "`sign` needs a connection of kind webhook with a `secret`, which signs only requests to its own host; there is none for \(hook.label)."
                 )
             }
@@ -81,9 +80,7 @@ public struct WebhookAction: Action {
             guard let url = arguments["url"]?.asString else { return (hook, signer, true) }
             let address = try addresses.address(url)
             if address.hasOrigin(of: hook.address) { return (hook.with(address), signer, true) }
-            guard let others = hook.others else {
-                throw Failure(.badArguments, .giveUp, "\(hook.label) sends nothing to other hosts.")
-            }
+            guard let others = hook.others else { throw Failure.badArguments("\(hook.label) sends nothing to other hosts.") }
             return (Hook(name: nil, address: address, exchange: isGuarded ? others.guarded : others.open), nil, false)
         case .direct(let open, let guarded):
             let address = try addresses.address(arguments["url"]?.asString ?? "")
@@ -103,7 +100,7 @@ private final class AddressCache: Sendable {
         if let address = known.withLock({ $0[text] }) { return address }
         let address: HTTPAddress
         do throws(HTTPAddress.Problem) { address = try HTTPAddress(ASCII.trimmed(text)) } catch {
-            throw Failure(.badArguments, .giveUp, error.message)
+            throw Failure.badArguments(error.message)
         }
         known.withLock { known in
             if known.count >= Self.most { known = [:] }

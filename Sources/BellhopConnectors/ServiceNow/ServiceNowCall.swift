@@ -144,10 +144,10 @@ struct ServiceNowReply: Sendable {
             do {
                 json = try JSON.parse(body)
             } catch {
-                throw Failure(.badAnswer, .retry(after: nil), "The answer is not JSON: \(error).")
+                throw Failure.badAnswer("The answer is not JSON: \(error).")
             }
             if let rows = json["result"]?.asArray { return rows }
-            throw Failure(.badAnswer, .retry(after: nil), "The answer has no list in 'result'.")
+            throw Failure.badAnswer("The answer has no list in 'result'.")
         }
     }
 
@@ -156,7 +156,7 @@ struct ServiceNowReply: Sendable {
         do {
             return try Listing(body, shape: .serviceNow)
         } catch {
-            throw Failure(.badAnswer, .retry(after: nil), "The task list of \(place) cannot be read: \(error.description).")
+            throw Failure.badAnswer("The task list of \(place) cannot be read: \(error.description).")
         }
     }
 }

@@ -46,13 +46,12 @@ struct TaskTable: Sendable {
         let reply = try await session.send(call)
         for row in reply.rows {
             guard let id = row.raw("sys_id") else {
-                throw Failure(.badAnswer, .retry(after: nil), "\(session.base.place) sent a task without a sys_id.")
+                throw Failure.badAnswer("\(session.base.place) sent a task without a sys_id.")
             }
             let key = TaskKey(id)
             guard asked.contains(key) else {
                 // A server drops the part of a query that it does not understand, and returns all rows.
-                throw Failure(
-                    .badAnswer, .retry(after: nil),
+                throw Failure.badAnswer(
                     "\(session.base.place) answered with tasks that were not asked for: it ignored the query, so the answer is discarded."
                 )
             }

@@ -50,8 +50,7 @@ struct TrackerSource: Source {
     private func listing(of reply: ServiceNowReply) throws(Failure) -> Listing {
         let listing = try reply.tasks(from: connection.base.place)
         if let odd = listing.entries.first(where: { !$0.key.isDigits }) {
-            throw Failure(
-                .badAnswer, .retry(after: nil),
+            throw Failure.badAnswer(
                 "The task list of \(connection.base.place) has a task with an invalid sys_id: '\(Redaction.excerpt(odd.key.text, length: 40))'."
             )
         }

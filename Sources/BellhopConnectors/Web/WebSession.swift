@@ -99,7 +99,7 @@ final class WebSession: HTTPExchange {
             }
             request.address = try next(response, from: request.address)
             guard seen.insert(request.address).inserted, seen.count <= HTTPRequest.maxRedirects + 1 else {
-                throw Failure(.badAnswer, .retry(after: nil), "\(label) redirects in a loop.")
+                throw Failure.badAnswer("\(label) redirects in a loop.")
             }
         }
     }
@@ -117,7 +117,7 @@ final class WebSession: HTTPExchange {
 
     private func next(_ response: HTTPResponse, from address: HTTPAddress) throws(Failure) -> HTTPAddress {
         guard let target = response.headers["Location"].flatMap({ address.resolving($0) }) else {
-            throw Failure(.badAnswer, .retry(after: nil), "\(label) answered \(response.status), a redirect without an address.")
+            throw Failure.badAnswer("\(label) answered \(response.status), a redirect without an address.")
         }
         guard target.hasOrigin(of: base), target.userInfo == nil else {
             throw Failure(

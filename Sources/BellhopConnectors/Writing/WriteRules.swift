@@ -243,8 +243,7 @@ extension Delivery {
     /// The step's arguments, for an action without a message.
     func values() throws(Failure) -> JSON.Object {
         if case .values(let values) = arguments { return values }
-        throw Failure(
-            .badArguments, .giveUp,
+        throw Failure.badArguments(
             "This delivery does not contain what `\(action)` needs; it was made by another version of Bellhop.")
     }
 }

@@ -160,8 +160,7 @@ extension EncodedQuery.Condition {
         case "quarter": return verdict({ ($0.month + 2) / 3 }, Int(wanted))
         case "month": return verdict(\.month, DatePart.months.firstIndex { $0.hasPrefix(wanted) }.map { $0 + 1 })
         // Only the server knows on which day a week begins.
-        case "dayofweek" where call.3 == "EE":
-            return days.contains { "\($0.weekday)" == wanted } ? .unknown : .fails
+        case "dayofweek" where call.3 == "EE": return days.contains { "\($0.weekday)" == wanted } ? .unknown : .fails
         default: return .unknown
         }
     }

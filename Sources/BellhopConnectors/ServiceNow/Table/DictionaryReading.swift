@@ -76,8 +76,7 @@ struct DictionaryReading: Sendable {
     func labels(of field: String, in table: String) async throws(Failure) -> Set<String> {
         let chain = try await chain(of: table)
         let element = EncodedQuery(.init("element", .equal, field))
-        let own = try await rows(
-            "sys_dictionary", EncodedQuery(.init("name", isOneOf: chain)).and(element), ["column_label"])
+        let own = try await rows("sys_dictionary", EncodedQuery(.init("name", isOneOf: chain)).and(element), ["column_label"])
         // A class may have its own label, and the table may be extended by others.
         let others = own.isEmpty ? [] : try await rows("sys_documentation", element, ["label"])
         // Without the translations, a heading in another language would seem to be forged.

@@ -103,7 +103,7 @@ actor FieldLabels {
     }
 
     private func unresolved(_ text: String, _ path: String, _ why: String) -> Failure {
-        Failure(.badArguments, .giveUp, "`\(path)` cannot be '\(Redaction.excerpt(text, length: 60))' on \(place): \(why).")
+        Failure.badArguments("`\(path)` cannot be '\(Redaction.excerpt(text, length: 60))' on \(place): \(why).")
     }
 
     // MARK: Choices

@@ -147,8 +147,7 @@ final class TableColumns: Sendable {
             let names = known?.names(of: settings.table) ?? TaskFields.standard
             let help = Suggestion.didYouMean(path, among: names).map { " (\($0))" } ?? ""
             let place = path == settings.timeField ? "updated" : queryFields.contains(path) ? settings.selection : "fields"
-            let failure = Failure(
-                .badArguments, .giveUp,
+            let failure = Failure.badArguments(
                 "The table \(settings.table) of \(connection.base.place) has no field `\(path)`, which `\(place)` of source \(source) names\(help). "
                     + "Bellhop does not poll this source until you correct it.")
             unknown.append(UnknownField(path: path, failure: failure))

@@ -44,8 +44,7 @@ extension TableSource {
             do throws(Failure) {
                 for row in try await reader.page(query, limit: some.count).list {
                     guard let id = row.raw("sys_id"), some.contains(TaskKey(id)) else {
-                        throw Failure(
-                            .badAnswer, .retry(after: nil),
+                        throw Failure.badAnswer(
                             "\(connection.base.place) answered with rows that were not asked for: it ignored the query, so the answer is discarded."
                         )
                     }
@@ -92,8 +91,7 @@ extension TableSource {
     }
 
     private func hiding(_ rows: TableWalk.Rows) -> Failure {
-        Failure(
-            .badAnswer, .retry(after: nil),
+        Failure.badAnswer(
             "\(connection.base.place) \(Self.counted(rows)) of \(settings.table) for source \(name) and shows none of them (X-Total-Count), so "
                 + "the answer is discarded. If this persists, access rules hide them from the account.")
     }
@@ -137,7 +135,7 @@ extension TableSource: SampledSource {
         do {
             body = try JSON.parse(reply.body)
         } catch {
-            throw Failure(.badAnswer, .retry(after: nil), "The rows of \(settings.table) cannot be read: \(error.description).")
+            throw Failure.badAnswer("The rows of \(settings.table) cannot be read: \(error.description).")
         }
         let found = body["result"]?.asArray ?? []
         let there = found.isEmpty ? shown : shown.filter { field in found.contains { $0[field.path] != nil } }

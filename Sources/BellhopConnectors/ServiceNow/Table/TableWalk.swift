@@ -97,8 +97,7 @@ struct TableWalk: Sendable {
         do {
             try rows.found.add(read)
         } catch {
-            throw Failure(
-                .badAnswer, .retry(after: nil),
+            throw Failure.badAnswer(
                 "The rows of \(reader.table) on \(reader.session.base.place) cannot be listed: \(error.description).")
         }
         rows.fingerprint = Fingerprint(content: page.reply.body, seed: rows.fingerprint)
@@ -122,8 +121,7 @@ struct TableWalk: Sendable {
     /// Fails if a walk would end at a page that contradicts the previous one, unless a separate count confirms that no row is left.
     private func confirmEnd(at position: PagePosition) async throws(Failure) {
         guard try await count(from: position) != 0 else { return }
-        throw Failure(
-            .badAnswer, .retry(after: nil),
+        throw Failure.badAnswer(
             "\(reader.session.base.place) counted more rows of \(reader.table), and then answered twice with an empty page that counts none, so this "
                 + "poll is discarded. The next poll reads all rows again.")
     }
@@ -248,8 +246,7 @@ extension TableWalk {
         do {
             return try Listing(body, shape: reader.shape)
         } catch {
-            throw Failure(
-                .badAnswer, .retry(after: nil),
+            throw Failure.badAnswer(
                 "The rows of \(reader.table) on \(reader.session.base.place) cannot be read: \(error.description).")
         }
     }

@@ -12,16 +12,15 @@ struct Attachment: WriteOrder {
     static let most = 5 << 20
 
     init(_ delivery: Delivery) throws(Failure) {
-        func bad(_ message: String) -> Failure { Failure(.badArguments, .giveUp, message) }
-        guard let task = delivery.task else { throw bad("A file needs a task, and this event has none.") }
+        guard let task = delivery.task else { throw .badArguments("A file needs a task, and this event has none.") }
         guard case .values(let arguments) = delivery.arguments, let written = arguments["name"]?.asString else {
-            throw bad("This delivery holds no file; it was made by another version of Bellhop.")
+            throw .badArguments("This delivery holds no file; it was made by another version of Bellhop.")
         }
         let name = Self.name(of: written)
-        if name.isEmpty { throw bad("The file's name is empty.") }
+        if name.isEmpty { throw .badArguments("The file's name is empty.") }
         let contents = ["text", "json", "base64"].filter { arguments[$0] != nil }
         guard contents.count == 1 else {
-            throw bad(
+            throw .badArguments(
                 contents.isEmpty
                     ? "A file needs `text`, `json` or `base64`."
                     : "A file has one content: give `\(contents[0])` or `\(contents[1])`, not both.")
@@ -33,7 +32,9 @@ struct Attachment: WriteOrder {
             standard = "application/json"
         case "base64":
             let text = (arguments["base64"]?.asString ?? "").filter { !$0.isWhitespace }
-            guard let decoded = Base64.decode(text[...]) else { throw bad("The `base64` of '\(name)' is not valid Base64.") }
+            guard let decoded = Base64.decode(text[...]) else {
+                throw .badArguments("The `base64` of '\(name)' is not valid Base64.")
+            }
             bytes = decoded
             standard = "application/octet-stream"
         default:
@@ -42,9 +43,9 @@ struct Attachment: WriteOrder {
         }
         type = arguments["type"]?.asString ?? standard
         guard HeaderFields.isValue(type), type.contains("/"), !type.contains(",") else {
-            throw bad("'\(Redaction.excerpt(type, length: 40))' is not a media type.")
+            throw .badArguments("'\(Redaction.excerpt(type, length: 40))' is not a media type.")
         }
-        guard !bytes.isEmpty else { throw bad("The file '\(name)' is empty; the server accepts no empty files.") }
+        guard !bytes.isEmpty else { throw .badArguments("The file '\(name)' is empty; the server accepts no empty files.") }
         guard bytes.count <= Self.most else {
             throw Failure(.tooLarge, .giveUp, "The file '\(name)' has \(bytes.count) bytes; at most \(Self.most) are sent.")
         }

@@ -14,18 +14,16 @@ struct Comment: WriteOrder {
     var visibility: Visibility
 
     init(_ delivery: Delivery) throws(Failure) {
-        guard let task = delivery.task else {
-            throw Failure(.badArguments, .giveUp, "A comment needs a task, and this event has none.")
-        }
+        guard let task = delivery.task else { throw Failure.badArguments("A comment needs a task, and this event has none.") }
         // The server accepts any text as a task's id, and might find another task.
         guard ServiceNowConnection.isSysID(task.key.text) else {
-            throw Failure(.badArguments, .giveUp, "'\(Redaction.excerpt(task.key.text, length: 40))' is not a sys_id of a task.")
+            throw Failure.badArguments("'\(Redaction.excerpt(task.key.text, length: 40))' is not a sys_id of a task.")
         }
         guard case .values(let arguments) = delivery.arguments, let text = arguments["text"]?.asString else {
-            throw Failure(.badArguments, .giveUp, "A comment needs a text.")
+            throw Failure.badArguments("A comment needs a text.")
         }
         guard let visibility = Visibility(rawValue: arguments["visibility"]?.asString ?? Visibility.internal.rawValue) else {
-            throw Failure(.badArguments, .giveUp, "A comment's visibility is internal or customer.")
+            throw Failure.badArguments("A comment's visibility is internal or customer.")
         }
         reference = task
         self.delivery = delivery.id
@@ -33,9 +31,7 @@ struct Comment: WriteOrder {
         plain = text
         self.text = CommentText(text)
         self.visibility = visibility
-        if self.text.isEmpty {
-            throw Failure(.badArguments, .giveUp, "The comment is empty; the server accepts no empty comments.")
-        }
+        if self.text.isEmpty { throw Failure.badArguments("The comment is empty; the server accepts no empty comments.") }
     }
 
     /// The journal it belongs in.

@@ -8,23 +8,22 @@ struct Creation: WriteOrder {
     var key: FieldWrite
 
     init(_ delivery: Delivery) throws(Failure) {
-        func bad(_ message: String) -> Failure { Failure(.badArguments, .giveUp, message) }
         guard case .values(let arguments) = delivery.arguments else {
-            throw bad("This delivery contains no record; it was made by another version of Bellhop.")
+            throw .badArguments("This delivery contains no record; it was made by another version of Bellhop.")
         }
         guard let table = arguments["table"]?.asString, FieldWrite.isName(table) else {
-            throw bad("`table` is the name of a table, such as incident.")
+            throw .badArguments("`table` is the name of a table, such as incident.")
         }
         let field = arguments["correlation_field"]?.asString ?? "correlation_id"
         let text = arguments["correlation"]?.asString ?? "bellhop-\(delivery.id.text)"
         guard FieldWrite.isName(field), FieldWrite.refused[field] == nil else {
-            throw bad("`\(field)` cannot identify a record.")
+            throw .badArguments("`\(field)` cannot identify a record.")
         }
         // The server would run such a value as a script.
         guard !text.isEmpty, text.unicodeScalars.count <= 100, !text.hasPrefix("javascript:"), text == ASCII.trimmed(text),
             !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
         else {
-            throw bad(
+            throw .badArguments(
                 "`correlation` is a text of at most 100 characters on one line; this is '\(Redaction.excerpt(text, length: 40))'."
             )
         }
@@ -32,11 +31,13 @@ struct Creation: WriteOrder {
         writes = try FieldWrite.all(
             arguments["fields"], isDisplay: arguments["display"] == true, refused: FieldWrite.refusedInNew)
         if writes.contains(where: { $0.name == field }) {
-            throw bad(
+            throw .badArguments(
                 "`\(field)` holds the record's key: set it with `correlation`, or choose another field with `correlation_field`."
             )
         }
-        guard let key = FieldWrite(field, .string(text), isDisplay: false) else { throw bad("`correlation` is a text.") }
+        guard let key = FieldWrite(field, .string(text), isDisplay: false) else {
+            throw .badArguments("`correlation` is a text.")
+        }
         self.key = key
     }
 

@@ -22,15 +22,13 @@ struct FieldWrite: Sendable, Hashable {
 
     /// Reads a rule's `fields`.
     static func all(_ json: JSON?, isDisplay: Bool, refused: [String: String]) throws(Failure) -> [FieldWrite] {
-        guard let members = json?.asObject, !members.isEmpty else {
-            throw Failure(.badArguments, .giveUp, "There is no field to set.")
-        }
+        guard let members = json?.asObject, !members.isEmpty else { throw Failure.badArguments("There is no field to set.") }
         var writes: [FieldWrite] = []
         for (name, value) in members {
             guard let write = FieldWrite(name, value, isDisplay: isDisplay), isName(name) else {
-                throw Failure(.badArguments, .giveUp, "`\(name)` cannot be set: a field takes a text, a number, true or false.")
+                throw Failure.badArguments("`\(name)` cannot be set: a field takes a text, a number, true or false.")
             }
-            if let help = refused[name] { throw Failure(.badArguments, .giveUp, "`\(name)` is not set this way: \(help).") }
+            if let help = refused[name] { throw Failure.badArguments("`\(name)` is not set this way: \(help).") }
             writes.append(write)
         }
         return writes

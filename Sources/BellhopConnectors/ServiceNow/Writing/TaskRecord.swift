@@ -27,7 +27,7 @@ struct TaskRecord: Sendable {
     /// - Parameter fields: fields besides those of every record; one that the table does not have is missing from the result.
     static func read(_ task: TaskReference, fields: [String], _ session: ServiceNowSession) async throws(Failure) -> TaskRecord {
         guard ServiceNowConnection.isSysID(task.key.text) else {
-            throw Failure(.badArguments, .giveUp, "'\(Redaction.excerpt(task.key.text, length: 40))' is not a sys_id of a task.")
+            throw Failure.badArguments("'\(Redaction.excerpt(task.key.text, length: 40))' is not a sys_id of a task.")
         }
         var table = FieldWrite.isName(task.className) ? task.className : "task"
         var seen: Set<String> = []
@@ -62,9 +62,7 @@ struct TaskRecord: Sendable {
                     ("sysparm_exclude_reference_link", "true"),
                 ], expecting: .record))
         guard reply.record.raw("sys_id") == task.key.text else {
-            throw Failure(
-                .badAnswer, .retry(after: nil),
-                "\(session.base.place) answered with another task than the requested one.")
+            throw Failure.badAnswer("\(session.base.place) answered with another task than the requested one.")
         }
         return TaskRecord(table: table, values: reply.record, serverTime: reply.serverTime, at: session.clock.now)
     }

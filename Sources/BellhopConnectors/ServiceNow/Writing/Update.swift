@@ -12,11 +12,9 @@ struct Update: WriteOrder {
     var createdAt: Timestamp
 
     init(_ delivery: Delivery) throws(Failure) {
-        guard let task = delivery.task else {
-            throw Failure(.badArguments, .giveUp, "An update needs a task, and this event has none.")
-        }
+        guard let task = delivery.task else { throw Failure.badArguments("An update needs a task, and this event has none.") }
         guard case .values(let arguments) = delivery.arguments else {
-            throw Failure(.badArguments, .giveUp, "This delivery holds no fields; it was made by another version of Bellhop.")
+            throw Failure.badArguments("This delivery holds no fields; it was made by another version of Bellhop.")
         }
         self.task = task
         createdAt = delivery.createdAt
@@ -24,7 +22,7 @@ struct Update: WriteOrder {
         for (field, value) in arguments["expect"]?.asObject ?? [:] { expected.append((field, value.asArray ?? [value])) }
         if arguments["unless_changed"] == true {
             guard let seen = arguments["seen"]?.asObject else {
-                throw Failure(.badArguments, .giveUp, "`unless_changed` needs the event's own task.")
+                throw Failure.badArguments("`unless_changed` needs the event's own task.")
             }
             self.seen = seen
         }
@@ -45,8 +43,7 @@ struct Update: WriteOrder {
         let unknown = (writes.map(\.name) + expected.map(\.field)).filter { record[$0] == nil }
         if !unknown.isEmpty {
             let names = unknown.map { "`\($0)`" }.joined(separator: ", ")
-            return Failure(
-                .badArguments, .giveUp,
+            return Failure.badArguments(
                 "The record of \(task.name) (table \(record.table)) shows no field \(names): there is none, or this account may not read it. Nothing was written."
             )
         }

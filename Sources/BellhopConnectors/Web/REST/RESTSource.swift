@@ -145,7 +145,7 @@ struct RESTSource: ProbedSource {
         do throws(Failure) {
             _ = try expected.check(response, from: session.label, hiding: hidden, Repetition(isAllowed: true))
         } catch {
-            throw Failure(.badAnswer, .retry(after: nil), error.message)
+            throw Failure.badAnswer(error.message)
         }
         return try reading.listing(response.body, from: session.label, hiding: hidden)
     }
@@ -156,9 +156,7 @@ struct RESTSource: ProbedSource {
         do { return try JSON.parse(response.body) } catch { throw unusable(error.description) }
     }
 
-    func unusable(_ why: String) -> Failure {
-        Failure(.badAnswer, .retry(after: nil), "The list of \(session.label) cannot be used: \(why).")
-    }
+    func unusable(_ why: String) -> Failure { Failure.badAnswer("The list of \(session.label) cannot be used: \(why).") }
 
     // MARK: Settings
 
