@@ -45,7 +45,7 @@ extension DiscordReceiver {
         }
         if !fields.all.isEmpty { embed["fields"] = .array(fields.all) }
         embed["footer"] = .object(["text": footer])
-        let mentions = DiscordMentions(message.mentions)
+        let mentions = mentions(message.mentions)
         return .object([
             "content": .string(mentions.content), "embeds": .array([.object(embed)]), "allowed_mentions": mentions.allowed,
         ])
@@ -70,6 +70,31 @@ extension DiscordReceiver {
         }
         return (all, DiscordLimits.allFields - left)
     }
+
+    /// The mentions, and whom they may notify. Ids that are not Discord's are left out.
+    private static func mentions(_ mentions: [Message.Mention]) -> (content: String, allowed: JSON) {
+        var (users, roles, parse): ([JSON], [JSON], [JSON]) = ([], [], [])
+        var words: [String] = []
+        for mention in mentions.prefix(DiscordLimits.mentions) {
+            switch mention {
+            case .user(let id) where isID(id):
+                words.append("<@\(id)>")
+                users.append(.string(id))
+            case .group(let name) where ["everyone", "here"].contains(name):
+                words.append("@\(name)")
+                parse = ["everyone"]
+            case .group(let id) where isID(id):
+                words.append("<@&\(id)>")
+                roles.append(.string(id))
+            case .user, .group: break
+            }
+        }
+        while words.joined(separator: " ").utf8.count > DiscordLimits.content { words.removeLast() }
+        return (words.joined(separator: " "), ["parse": .array(parse), "users": .array(users), "roles": .array(roles)])
+    }
+
+    /// A snowflake.
+    private static func isID(_ text: String) -> Bool { 15...20 ~= text.utf8.count && text.utf8.allSatisfy(ASCII.isDigit) }
 
     private static func write(_ text: StyledText, _ limit: Int) -> String {
         var writer = MarkupWriter(markup, room: limit)
@@ -99,35 +124,4 @@ struct DiscordMarkup: MarkdownMarkup {
             if scalar == "@" { text += "\u{200B}" }
         }
     }
-}
-
-/// A message's mentions in Discord's form. Ids that are not Discord's are left out.
-private struct DiscordMentions {
-    private(set) var content = ""
-    private(set) var allowed: JSON
-
-    init(_ mentions: [Message.Mention]) {
-        var (users, roles, parse): ([JSON], [JSON], [JSON]) = ([], [], [])
-        var words: [String] = []
-        for mention in mentions.prefix(DiscordLimits.mentions) {
-            switch mention {
-            case .user(let id) where Self.isID(id):
-                words.append("<@\(id)>")
-                users.append(.string(id))
-            case .group(let name) where ["everyone", "here"].contains(name):
-                words.append("@\(name)")
-                parse = ["everyone"]
-            case .group(let id) where Self.isID(id):
-                words.append("<@&\(id)>")
-                roles.append(.string(id))
-            case .user, .group: break
-            }
-        }
-        while words.joined(separator: " ").utf8.count > DiscordLimits.content { words.removeLast() }
-        content = words.joined(separator: " ")
-        allowed = ["parse": .array(parse), "users": .array(users), "roles": .array(roles)]
-    }
-
-    /// A snowflake.
-    private static func isID(_ text: String) -> Bool { 15...20 ~= text.utf8.count && text.utf8.allSatisfy(ASCII.isDigit) }
 }
