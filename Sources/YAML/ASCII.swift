@@ -28,14 +28,19 @@ enum ASCII {
 
     static func isBreak(_ byte: UInt8) -> Bool { byte == newline || byte == carriageReturn }
 
+    static func isSpace(_ byte: UInt8) -> Bool { isBlank(byte) || isBreak(byte) }
+
     static func isDigit(_ byte: UInt8) -> Bool { byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9") }
 
     static func isWord(_ byte: UInt8) -> Bool {
         isDigit(byte) || byte == UInt8(ascii: "_") || (byte | 0x20 >= UInt8(ascii: "a") && byte | 0x20 <= UInt8(ascii: "z"))
     }
+
+    /// A character of a plain word or a key such as `post-to-chat`.
+    static func isKey(_ byte: UInt8) -> Bool { isWord(byte) || byte == dash }
 }
 
 extension Optional where Wrapped == UInt8 {
     /// A blank, a line break, or the end of the text.
-    var isBlankOrEnd: Bool { map { ASCII.isBlank($0) || ASCII.isBreak($0) } ?? true }
+    var isBlankOrEnd: Bool { map(ASCII.isSpace) ?? true }
 }

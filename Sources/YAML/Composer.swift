@@ -27,9 +27,9 @@ struct Composer {
     mutating func run(_ events: inout EventParser) {
         while !isStopped {
             do {
-                take(try events.next())
+                take(try events.next(source, &marks))
             } catch {
-                stop(unclosed(error.inPlainWords(source, &marks)))
+                stop(unclosed(error))
             }
         }
     }
@@ -43,9 +43,8 @@ struct Composer {
             if let version, version != (1, 2) { refuse(version, at: marks.range(event.start, event.end)) }
         case .alias(let name): alias(name, at: marks.range(event.start, event.end))
         case .scalar(let scalar): take(scalar, event)
-        case .sequenceStart(let properties, let isFlow): open(.sequence, properties, isFlow, event)
-        case .mappingStart(let properties, let isFlow): open(.mapping, properties, isFlow, event)
-        case .sequenceEnd, .mappingEnd: close(event)
+        case .start(let kind, let properties, let isFlow): open(kind, properties, isFlow, event)
+        case .end: close(event)
         }
     }
 
@@ -74,9 +73,7 @@ struct Composer {
         }
         guard let tag = known(written, before: range) else { return .string(step.text) }
         if let value = tag.value(of: step.text) { return value }
-        let shown = step.text.isEmpty ? "nothing" : "`\(step.text.prefix(40))`"
-        let message = "`\(tag.written)` needs \(tag.wanted), but this is \(shown)"
-        report(YAMLError(.tagMismatch, message, at: range, help: "delete the tag or change the value"))
+        refuse(tag, at: range, found: step.text.isEmpty ? "nothing" : "`\(step.text.prefix(40))`")
         return .string(step.text)
     }
 
@@ -84,18 +81,13 @@ struct Composer {
         guard count(1, at: event) else { return }
         var start = marks.position(event.start)
         if !properties.isEmpty { start = contentStart(start, before: source.bytes.count) }
+        let place = SourceRange(start, start)
         guard frames.count < limits.depth else {
             let message = "lists and mappings are nested more than \(limits.depth) deep"
-            return stop(YAMLError(.tooDeep, message, at: SourceRange(start, start), help: "a bracket may be missing further up"))
+            return stop(YAMLError(.tooDeep, message, at: place, help: "a bracket may be missing further up"))
         }
-        if let written = properties.tag, let tag = known(written, before: SourceRange(start, start)) {
-            let fits = kind == .sequence ? tag == .sequence : tag == .mapping
-            if !fits {
-                let found = kind == .sequence ? Node.Kind.sequence : Node.Kind.mapping
-                let message = "`\(tag.written)` needs \(tag.wanted), but this is \(found)"
-                report(
-                    YAMLError(.tagMismatch, message, at: SourceRange(start, start), help: "delete the tag or change the value"))
-            }
+        if let written = properties.tag, let tag = known(written, before: place), tag != kind.tag {
+            refuse(tag, at: place, found: kind.tag.wanted)
         }
         if let anchor = properties.anchor { anchors[anchor] = Anchored() }
         frames.append(Frame(kind, properties, isFlow: isFlow, start: start, nodesBefore: nodes - 1))
@@ -141,12 +133,8 @@ struct Composer {
 
     /// Adds a finished node to its parent. `isBare`: it has no anchor, tag or alias.
     private mutating func add(_ node: Node, isBare: Bool, height: Int) {
-        guard !frames.isEmpty else {
-            documents.append(Document(root: node))
-            return
-        }
-        let error = frames[frames.count - 1].add(node, isBare: isBare, height: height)
-        if let error { report(error) }
+        guard !frames.isEmpty else { return documents.append(Document(root: node)) }
+        if let error = frames[frames.count - 1].add(node, isBare: isBare, height: height) { report(error) }
     }
 
     /// At the end of the text, an unclosed bracket is the cause of a missing value.
@@ -164,16 +152,13 @@ struct Composer {
     private func missing(_ name: String, at range: SourceRange) -> Node {
         Node(.scalar(Scalar(text: "*" + name, style: .plain, value: .null)), range, in: source)
     }
-}
 
-extension Composer {
     /// Counts nodes. Stops and returns false if there are too many.
     private mutating func count(_ weight: Int, at event: Event) -> Bool {
         nodes += weight
         guard nodes > limits.nodes else { return true }
-        stop(
-            YAMLError(.tooManyNodes, "the text holds more than \(limits.nodes) values", at: marks.range(event.start, event.start))
-        )
+        let place = marks.range(event.start, event.start)
+        stop(YAMLError(.tooManyNodes, "the text holds more than \(limits.nodes) values", at: place))
         return false
     }
 
@@ -185,6 +170,11 @@ extension Composer {
         let help = "known tags are \(Tag.names); a text that begins with `!` needs quotes"
         report(YAMLError(.unknownTag, "unknown tag `\(shown)`", at: place, help: help))
         return nil
+    }
+
+    private mutating func refuse(_ tag: Tag, at range: SourceRange, found: String) {
+        let message = "`\(tag.written)` needs \(tag.wanted), but this is \(found)"
+        report(YAMLError(.tagMismatch, message, at: range, help: "delete the tag or change the value"))
     }
 
     private mutating func refuse(_ version: (major: Int, minor: Int), at range: SourceRange) {

@@ -2,11 +2,9 @@ import CLibYAML
 
 /// A place as libyaml counts: line, column and index from 0, in characters, without the byte order mark.
 struct Mark {
-    var index = 0
-    var line = 0
-    var column = 0
-
-    init() {}
+    let index: Int
+    let line: Int
+    let column: Int
 
     init(_ mark: yaml_mark_t) {
         index = Int(mark.index)
@@ -24,10 +22,8 @@ struct Event {
         case documentEnd
         case alias(String)
         case scalar(ScalarStep)
-        case sequenceStart(Properties, isFlow: Bool)
-        case sequenceEnd
-        case mappingStart(Properties, isFlow: Bool)
-        case mappingEnd
+        case start(Frame.Kind, Properties, isFlow: Bool)
+        case end
     }
 
     /// The anchor and tag before a node.
@@ -61,14 +57,13 @@ struct Event {
         case YAML_SCALAR_EVENT: step = .scalar(ScalarStep(event))
         case YAML_SEQUENCE_START_EVENT:
             let data = event.data.sequence_start
-            step = .sequenceStart(
-                Properties(anchor: text(data.anchor), tag: text(data.tag)), isFlow: data.style == YAML_FLOW_SEQUENCE_STYLE)
-        case YAML_SEQUENCE_END_EVENT: step = .sequenceEnd
+            let properties = Properties(anchor: text(data.anchor), tag: text(data.tag))
+            step = .start(.sequence, properties, isFlow: data.style == YAML_FLOW_SEQUENCE_STYLE)
         case YAML_MAPPING_START_EVENT:
             let data = event.data.mapping_start
-            step = .mappingStart(
-                Properties(anchor: text(data.anchor), tag: text(data.tag)), isFlow: data.style == YAML_FLOW_MAPPING_STYLE)
-        case YAML_MAPPING_END_EVENT: step = .mappingEnd
+            let properties = Properties(anchor: text(data.anchor), tag: text(data.tag))
+            step = .start(.mapping, properties, isFlow: data.style == YAML_FLOW_MAPPING_STYLE)
+        case YAML_SEQUENCE_END_EVENT, YAML_MAPPING_END_EVENT: step = .end
         default: step = .streamEnd  // YAML_STREAM_END_EVENT, and YAML_NO_EVENT after it
         }
     }

@@ -22,46 +22,26 @@ struct EventParser: ~Copyable {
     }
 
     /// The next event, or the error that ends the stream.
-    mutating func next() throws(LibraryError) -> Event {
-        guard isReady else { throw .outOfMemory }
+    mutating func next(_ source: SourceText, _ marks: inout MarkReader) throws(YAMLError) -> Event {
         var event = yaml_event_t()
-        guard yaml_parser_parse(parser, &event) == 1 else { throw LibraryError(parser.pointee) }
+        guard isReady, yaml_parser_parse(parser, &event) == 1 else { throw error(source, &marks) }
         defer { yaml_event_delete(&event) }
         return Event(event)
     }
-}
 
-extension EventParser {
-    /// An error in libyaml's own words.
-    struct LibraryError: Error {
-        let isMemory: Bool
-        var context = ""
-        var contextMark = Mark()
-        var problem = ""
-        var problemMark = Mark()
-
-        static let outOfMemory = LibraryError(isMemory: true)
-    }
-}
-
-extension EventParser.LibraryError {
-    init(_ parser: yaml_parser_t) {
-        isMemory = parser.error == YAML_MEMORY_ERROR
-        context = parser.context.map { String(cString: $0) } ?? ""
-        contextMark = Mark(parser.context_mark)
-        problem = parser.problem.map { String(cString: $0) } ?? ""
-        problemMark = Mark(parser.problem_mark)
-    }
-
-    /// The error in terms that a YAML user knows.
-    func inPlainWords(_ source: SourceText, _ marks: inout MarkReader) -> YAMLError {
-        let place = source.oneCharacter(at: marks.position(problemMark))
-        let context = source.oneCharacter(at: marks.position(contextMark))
-        if isMemory { return YAMLError(.outOfMemory, "out of memory while reading the text", at: source.range(0..<0)) }
-        let wording = Wording(problem: problem, context: self.context, next: source.byte(place.start.offset))
-        let isAtContext = wording.isAtContext && !self.context.isEmpty
+    /// libyaml's error in terms that a YAML user knows.
+    private func error(_ source: SourceText, _ marks: inout MarkReader) -> YAMLError {
+        guard isReady, parser.pointee.error != YAML_MEMORY_ERROR else {
+            return YAMLError(.outOfMemory, "out of memory while reading the text", at: source.range(0..<0))
+        }
+        let place = source.oneCharacter(at: marks.position(Mark(parser.pointee.problem_mark)))
+        let context = source.oneCharacter(at: marks.position(Mark(parser.pointee.context_mark)))
+        let problem = parser.pointee.problem.map { String(cString: $0) } ?? ""
+        let construct = parser.pointee.context.map { String(cString: $0) } ?? ""
+        let wording = Wording(problem: problem, context: construct, next: source.byte(place.start.offset))
+        let isAtContext = wording.isAtContext && !construct.isEmpty
         var error = YAMLError(wording.code, wording.message, at: isAtContext ? context : place, help: wording.help)
-        if !self.context.isEmpty { error.context = context.start }
+        if !construct.isEmpty { error.context = context.start }
         if error.code == .unclosedBracket, context.start.line < place.start.line, let opening = source.byte(context.start.offset)
         {
             error.note = YAMLError.Note(range: context, message: "`\(Character(Unicode.Scalar(opening)))` opens here")

@@ -12,6 +12,9 @@ struct Excerpt {
         return index
     }
 
+    /// Whether the line has `byte` here with a blank or the end after it, which makes it an indicator: `- `, `? ` or `: `.
+    func isIndicator(_ byte: UInt8, at index: Int) -> Bool { self[index] == byte && self[index + 1].isBlankOrEnd }
+
     /// The range without trailing blanks.
     func trimmed(_ range: Range<Int>) -> Range<Int> {
         var end = range.upperBound

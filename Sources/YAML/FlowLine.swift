@@ -10,17 +10,11 @@ struct FlowLine {
     /// The place of the error; aliases and anchors elsewhere are left alone.
     private let errorOffset: Int
 
-    init(_ excerpt: Excerpt, from start: Int, errorOffset: Int) {
+    /// - Parameter opening: the bracket, if it opens on a line above this one.
+    init(_ excerpt: Excerpt, from start: Int, within opening: UInt8? = nil, errorOffset: Int) {
         self.excerpt = excerpt
         self.errorOffset = errorOffset
-        end = collection(start + 1, isMapping: excerpt[start] == ASCII.openBrace)
-    }
-
-    /// A line of a `{…}` or `[…]` that opens on a line above it.
-    init(_ excerpt: Excerpt, from start: Int, within opening: UInt8, errorOffset: Int) {
-        self.excerpt = excerpt
-        self.errorOffset = errorOffset
-        end = collection(start, isMapping: opening == ASCII.openBrace)
+        end = collection(opening == nil ? start + 1 : start, isMapping: (opening ?? excerpt[start]) == ASCII.openBrace)
     }
 
     /// The text of a range with all edits applied.
@@ -59,8 +53,8 @@ struct FlowLine {
     /// The start of the value of a list element that is a pair, as in `[log: text]`; nil if the element is a plain value.
     private func valueOfPair(_ start: Int) -> Int? {
         var colon = start
-        while let byte = excerpt[colon], ASCII.isWord(byte) || byte == ASCII.dash { colon += 1 }
-        guard colon > start, excerpt[colon] == ASCII.colon, excerpt[colon + 1].isBlankOrEnd else { return nil }
+        while let byte = excerpt[colon], ASCII.isKey(byte) { colon += 1 }
+        guard colon > start, excerpt.isIndicator(ASCII.colon, at: colon) else { return nil }
         let begin = excerpt.skipBlanks(colon + 1)
         return excerpt[begin] == nil || isEnd(begin) ? nil : begin
     }
@@ -150,16 +144,14 @@ struct FlowLine {
             case ASCII.openBrace, ASCII.closeBrace, ASCII.openBracket, ASCII.closeBracket: code = code ?? .textAfterBracket
             case ASCII.comma: code = code ?? .commaInFlow
             case ASCII.hash where previous == 0 || ASCII.isBlank(previous): code = code ?? .cutByComment
-            case ASCII.colon where excerpt[index + 1].isBlankOrEnd: code = code ?? .colonInValue
+            case _ where excerpt.isIndicator(ASCII.colon, at: index): code = code ?? .colonInValue
             default: break
             }
             previous = byte
         }
-        if let first = range.first, "!@`%|>".utf8.contains(excerpt.source.bytes[first]) { return code ?? .leadingCharacter }
-        if let first = range.first, "*&".utf8.contains(excerpt.source.bytes[first]), range.contains(errorOffset) {
-            return code ?? .leadingCharacter
-        }
-        return code
+        guard let first = range.first.map({ excerpt.source.bytes[$0] }) else { return code }
+        let isLeading = "!@`%|>".utf8.contains(first) || "*&".utf8.contains(first) && range.contains(errorOffset)
+        return code ?? (isLeading ? .leadingCharacter : nil)
     }
 
     private mutating func add(_ range: Range<Int>, _ code: YAMLError.Code) {

@@ -3,6 +3,8 @@ struct Frame {
     enum Kind {
         case sequence
         case mapping
+
+        var tag: Tag { self == .sequence ? .sequence : .mapping }
     }
 
     private enum Key {

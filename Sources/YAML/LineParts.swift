@@ -30,7 +30,7 @@ struct LineParts {
             return
         }
         var start = indentEnd
-        while excerpt[start] == ASCII.dash || excerpt[start] == ASCII.question, excerpt[start + 1].isBlankOrEnd {
+        while excerpt.isIndicator(ASCII.dash, at: start) || excerpt.isIndicator(ASCII.question, at: start) {
             start = excerpt.skipBlanks(start + 1)
         }
         key = Self.key(excerpt, start)
@@ -49,6 +49,15 @@ struct LineParts {
 
     var first: UInt8? { value.isEmpty ? nil : excerpt[value.lowerBound] }
 
+    /// The quote or bracket that begins the value.
+    var mark: String { excerpt.text(value.prefix(1)) }
+
+    /// Whether the value begins like a plain text of several lines.
+    var beginsPlainText: Bool { first.map { !"|>{[\"'".utf8.contains($0) } ?? false }
+
+    /// The blanks before the first character.
+    var blanks: String { excerpt.text(line.lowerBound..<indentEnd) }
+
     /// The line's text before the value.
     var head: String { excerpt.text(line.lowerBound..<value.lowerBound) }
 
@@ -61,19 +70,15 @@ struct LineParts {
         guard let first = excerpt[start] else { return nil }
         if first == ASCII.quote || first == ASCII.doubleQuote {
             guard let end = excerpt.skipQuoted(start) else { return nil }
-            return isColon(excerpt, excerpt.skipBlanks(end)) ? start..<end : nil
+            return excerpt.isIndicator(ASCII.colon, at: excerpt.skipBlanks(end)) ? start..<end : nil
         }
         guard !"{[#&*!|>%@`,]}".utf8.contains(first) else { return nil }
         var index = start
         while let byte = excerpt[index] {
-            if isColon(excerpt, index) { return excerpt.trimmed(start..<index) }
+            if excerpt.isIndicator(ASCII.colon, at: index) { return excerpt.trimmed(start..<index) }
             if byte == ASCII.hash, index > start, ASCII.isBlank(excerpt.source.bytes[index - 1]) { return nil }
             index += 1
         }
         return nil
-    }
-
-    private static func isColon(_ excerpt: Excerpt, _ index: Int) -> Bool {
-        excerpt[index] == ASCII.colon && excerpt[index + 1].isBlankOrEnd
     }
 }

@@ -21,22 +21,22 @@ struct MistakeFinder {
         guard error.corrected == nil, error.code.mayBeMistake else { return error }
         for mistake in Mistakes(source: source, error: error, keys: keys).all where attempts > 0 {
             attempts -= 1
-            if isFixed(by: mistake) { return mistake.described(in: error) }
+            if isFixed(by: mistake.corrected, in: mistake.lines) { return mistake.described(in: error) }
         }
         return error
     }
 
-    /// True if the corrected text has no error in the mistake's lines.
-    func isFixed(by mistake: Mistake) -> Bool {
-        let start = source.lineOffsets(mistake.lines.lowerBound).lowerBound
-        let end = source.lineOffsets(mistake.lines.upperBound).upperBound
-        let patched = SourceText(source.bytes[..<start] + Array(mistake.corrected.utf8) + source.bytes[end...])
-        let last = mistake.lines.lowerBound + mistake.corrected.utf8.count { $0 == ASCII.newline }
+    /// True if the text with these lines corrected has no error in them.
+    func isFixed(by corrected: String, in lines: ClosedRange<Int>) -> Bool {
+        let start = source.lineOffsets(lines.lowerBound).lowerBound
+        let end = source.lineOffsets(lines.upperBound).upperBound
+        let patched = SourceText(source.bytes[..<start] + Array(corrected.utf8) + source.bytes[end...])
+        let last = lines.lowerBound + corrected.utf8.count { $0 == ASCII.newline }
         let errors = compose(patched, limits: limits).errors
         // The error for an unclosed bracket is further down, but its context is the line where the bracket opens.
         return errors.allSatisfy { error in
-            error.range.start.line > last && error.context.map { $0.line > last || $0.line < mistake.lines.lowerBound } ?? true
-                || error.range.start.line < mistake.lines.lowerBound && !error.isFatal
+            error.range.start.line > last && error.context.map { $0.line > last || $0.line < lines.lowerBound } ?? true
+                || error.range.start.line < lines.lowerBound && !error.isFatal
         }
     }
 }

@@ -4,14 +4,10 @@ extension Mistakes {
         var end = line.line.lowerBound
         while let byte = line.excerpt[end], ASCII.isBlank(byte) || byte == ASCII.dash { end += 1 }
         guard let first = source.bytes[line.line.lowerBound..<end].firstIndex(of: ASCII.tab) else { return [] }
-        let place = source.range(first..<first + 1)
-        let number = line.number...line.number
+        let place = first..<first + 1
         if line.isBlank {
             let message = "a tab is on an otherwise empty line"
-            return [
-                Mistake(
-                    code: .tabIndentation, message: message, help: "delete the tab", range: place, lines: number, corrected: "")
-            ]
+            return [mistake(line, .tabIndentation, message, "delete the tab", at: place, corrected: "")]
         }
         return indents(line).map { indent in
             var corrected = String(repeating: " ", count: indent)
@@ -19,10 +15,8 @@ extension Mistakes {
                 corrected += byte == ASCII.tab ? " " : String(Unicode.Scalar(byte))
             }
             corrected += line.excerpt.text(end..<line.line.upperBound)
-            return Mistake(
-                code: .tabIndentation, message: "tabs cannot be used for indentation", help: "indent with spaces", range: place,
-                lines: number,
-                corrected: corrected)
+            let message = "tabs cannot be used for indentation"
+            return mistake(line, .tabIndentation, message, "indent with spaces", at: place, corrected: corrected)
         }
     }
 
@@ -33,52 +27,38 @@ extension Mistakes {
         guard tabs > 0 else { return [blanks.count] }
         let widths = [2, 4, 8].map { blanks.count - tabs + tabs * $0 }
         guard let above = lineWithText(above: line.number) else { return widths }
-        let isEntry = line.excerpt[line.indentEnd] == ASCII.dash && line.excerpt[line.indentEnd + 1].isBlankOrEnd
-        let column = isEntry ? above.indent : above.contentColumn
+        let column = line.excerpt.isIndicator(ASCII.dash, at: line.indentEnd) ? above.indent : above.contentColumn
         let opensBlock = above.value.isEmpty || above.first == ASCII.bar || above.first == ASCII.greater
         return opensBlock ? [column + 2] + widths : [column] + widths
     }
 
     /// A `#` right after a quote or bracket.
-    func comment(_ line: LineParts) -> [Mistake] {
-        guard error.code == .commentNeedsSpace else { return [] }
+    func comment(_ line: LineParts) -> Mistake? {
+        guard error.code == .commentNeedsSpace else { return nil }
         let place = error.range.start.offset
         let corrected = line.excerpt.text(line.line.lowerBound..<place) + " " + line.excerpt.text(place..<line.line.upperBound)
-        return [
-            Mistake(
-                code: error.code, message: error.message, help: "put a space before the `#`", range: error.range,
-                lines: line.number...line.number, corrected: corrected)
-        ]
+        return mistake(line, error.code, error.message, "put a space before the `#`", corrected: corrected)
     }
 
     /// A `%YAML` of another version.
-    func version(_ line: LineParts) -> [Mistake] {
-        guard error.code == .version, source.line(line.number).hasPrefix("%YAML") else { return [] }
-        return [
-            Mistake(
-                code: error.code, message: error.message, help: error.help ?? "", range: error.range,
-                lines: line.number...line.number,
-                corrected: "%YAML 1.2")
-        ]
+    func version(_ line: LineParts) -> Mistake? {
+        guard error.code == .version, source.line(line.number).hasPrefix("%YAML") else { return nil }
+        return mistake(line, error.code, error.message, error.help ?? "", corrected: "%YAML 1.2")
     }
 
     /// `rule my-rule`: a line of words among keys, without a colon.
-    func missingColon(_ line: LineParts) -> [Mistake] {
-        guard error.code == .missingColon || error.code == .strayColon else { return [] }
+    func missingColon(_ line: LineParts) -> Mistake? {
+        guard error.code == .missingColon || error.code == .strayColon else { return nil }
         let here = error.code == .missingColon ? line : lineWithText(above: line.number)
         guard let here, here.key == nil, here.indent == line.indent, here.value.lowerBound == here.indentEnd,
-            let first = here.first,
-            ASCII.isWord(first)
-        else { return [] }
-        let word = source.bytes[here.value].prefix { ASCII.isWord($0) || $0 == ASCII.dash }.endIndex
-        guard here.excerpt[word].isBlankOrEnd else { return [] }
+            let first = here.first, ASCII.isWord(first)
+        else { return nil }
+        let word = source.bytes[here.value].prefix(while: ASCII.isKey).endIndex
+        guard here.excerpt[word].isBlankOrEnd else { return nil }
         let rest = here.excerpt.text(word..<here.line.upperBound)
-        return [
-            Mistake(
-                code: .missingColon, message: "this line has no key: a key ends with a colon and a space",
-                help: "put a colon after the key", range: source.range(here.value), lines: here.number...here.number,
-                corrected: here.excerpt.text(here.line.lowerBound..<word) + ":" + rest)
-        ]
+        return mistake(
+            here, .missingColon, "this line has no key: a key ends with a colon and a space", "put a colon after the key",
+            at: here.value, corrected: here.excerpt.text(here.line.lowerBound..<word) + ":" + rest)
     }
 
     func lineWithText(above number: Int) -> LineParts? {

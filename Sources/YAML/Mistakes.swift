@@ -26,54 +26,55 @@ struct Mistakes {
 
     var all: [Mistake] {
         let line = LineParts(source, error.range.start.line)
-        var mistakes = tabs(line) + comment(line) + version(line) + listWithoutKey(line) + missingColon(line) + value(of: line)
+        let whole = [comment(line), version(line), listWithoutKey(line), missingColon(line)].compactMap { $0 }
+        var mistakes = tabs(line) + whole + value(of: line)
         // An error noticed on one line may have begun on another.
         if let context = error.context, context.line != line.number {
             mistakes += value(of: LineParts(source, context.line))
         }
-        return mistakes + continuation(line)
+        if let continued = continuation(line) { mistakes.append(continued) }
+        return mistakes
+    }
+
+    /// A mistake in one line, or up to the line `last`. Without a place, it is where the error is.
+    func mistake(
+        _ line: LineParts, _ code: YAMLError.Code, _ message: String, _ help: String, at place: Range<Int>? = nil,
+        upTo last: Int? = nil, corrected: String
+    ) -> Mistake {
+        Mistake(
+            code: code, message: message, help: help, range: place.map(source.range) ?? error.range,
+            lines: line.number...(last ?? line.number), corrected: corrected)
     }
 
     /// A list below a key that already has a value: the list's own key is missing.
-    private func listWithoutKey(_ line: LineParts) -> [Mistake] {
-        guard let list = keys.lists.first, line.excerpt[line.indentEnd] == ASCII.dash,
-            line.excerpt[line.indentEnd + 1].isBlankOrEnd, let head = lineWithText(above: line.number),
-            head.indent <= line.indent, let key = head.key,
-            key.lowerBound == head.indentEnd, let first = head.first, !"|>{[\"'".utf8.contains(first)
-        else { return [] }
-        let name = head.excerpt.text(key)
-        let blanks = head.excerpt.text(head.line.lowerBound..<head.indentEnd)
-        return [
-            Mistake(
-                code: .indentation, message: "a list begins here, and `\(name)` above already has a value",
-                help: "write the list's own key above it, such as `\(list):`; a text of several lines begins with `>-`",
-                range: source.range(line.indentEnd..<line.indentEnd + 1), lines: line.number...line.number,
-                corrected: blanks + list + ":\n" + line.excerpt.text(line.line))
-        ]
+    private func listWithoutKey(_ line: LineParts) -> Mistake? {
+        guard let list = keys.lists.first, line.excerpt.isIndicator(ASCII.dash, at: line.indentEnd),
+            let head = lineWithText(above: line.number), head.indent <= line.indent, let key = head.key,
+            key.lowerBound == head.indentEnd, head.beginsPlainText
+        else { return nil }
+        return mistake(
+            line, .indentation, "a list begins here, and `\(head.excerpt.text(key))` above already has a value",
+            "write the list's own key above it, such as `\(list):`; a text of several lines begins with `>-`",
+            at: line.indentEnd..<line.indentEnd + 1, corrected: head.blanks + list + ":\n" + line.excerpt.text(line.line))
     }
 
     /// A value over several lines with content that YAML does not take as text, or a key that is indented too far.
-    private func continuation(_ line: LineParts) -> [Mistake] {
+    private func continuation(_ line: LineParts) -> Mistake? {
         var above = line.number - 1
         let farthest = max(0, line.number - Self.reach)
         while above > farthest, case let next = LineParts(source, above), next.isBlank || next.indent >= line.indent {
             above -= 1
         }
-        guard above > farthest, !line.isBlank else { return [] }
+        guard above > farthest, !line.isBlank else { return nil }
         let head = LineParts(source, above)
-        guard head.key != nil, let first = head.first, !"|>{[\"'".utf8.contains(first) else { return [] }
-        if let key = line.key, key.lowerBound == line.indentEnd, line.excerpt[key.upperBound] == ASCII.colon,
-            source.bytes[key].allSatisfy({ ASCII.isWord($0) || $0 == ASCII.dash }), line.number == above + 1
-        {
-            let blanks = head.excerpt.text(head.line.lowerBound..<head.indentEnd)
-            return [
-                Mistake(
-                    code: .indentation, message: "this key is indented further than the one above, which already has a value",
-                    help: "indent both keys alike", range: source.range(key), lines: line.number...line.number,
-                    corrected: blanks + line.excerpt.text(line.indentEnd..<line.line.upperBound))
-            ]
-        }
-        return [folded(head, line)]
+        guard head.key != nil, head.beginsPlainText else { return nil }
+        guard let key = line.key, key.lowerBound == line.indentEnd, line.excerpt[key.upperBound] == ASCII.colon,
+            source.bytes[key].allSatisfy(ASCII.isKey), line.number == above + 1
+        else { return folded(head, line) }
+        return mistake(
+            line, .indentation, "this key is indented further than the one above, which already has a value",
+            "indent both keys alike", at: key,
+            corrected: head.blanks + line.excerpt.text(line.indentEnd..<line.line.upperBound))
     }
 
     /// The correction that writes the value as a block, in which every character is text.
@@ -84,15 +85,12 @@ struct Mistakes {
         {
             last += 1
         }
-        let indent = line.excerpt.text(line.line.lowerBound..<line.indentEnd)
         let text = head.excerpt.text(head.value.lowerBound..<head.line.upperBound)
         let rest = ((head.number + 1)...last).map { "\n" + source.line($0) }.joined()
         let isCut = head.value.upperBound < head.line.upperBound && text.contains(" #")
-        return Mistake(
-            code: isCut ? .cutByComment : .colonInValue,
-            message: isCut
-                ? "YAML reads ` #` in the line above as the start of a comment, which ends the value there" : error.message,
-            help: "begin a value of several lines with `>-`", range: error.range, lines: head.number...last,
-            corrected: head.head + ">-\n" + indent + text + rest)
+        let cut = "YAML reads ` #` in the line above as the start of a comment, which ends the value there"
+        return mistake(
+            head, isCut ? .cutByComment : .colonInValue, isCut ? cut : error.message, "begin a value of several lines with `>-`",
+            upTo: last, corrected: head.head + ">-\n" + line.blanks + text + rest)
     }
 }

@@ -20,7 +20,7 @@ struct BlockHeader {
         guard let mark = source.byte(start) else { return nil }
         isFolded = mark == ASCII.greater
         var index = start + 1
-        while let byte = source.byte(index), !byte.isBlankOrBreak, byte != ASCII.hash {
+        while let byte = source.byte(index), !ASCII.isSpace(byte), byte != ASCII.hash {
             switch byte {
             case ASCII.dash: chomping = .strip
             case UInt8(ascii: "+"): chomping = .keep
@@ -51,10 +51,6 @@ struct BlockHeader {
         // The last candidate, one column more than the widest line, is for a block without text.
         return Array(digit...max(digit, widest) + 1)
     }
-}
-
-extension UInt8 {
-    fileprivate var isBlankOrBreak: Bool { ASCII.isBlank(self) || ASCII.isBreak(self) }
 }
 
 extension ScalarPlaces {

@@ -4,7 +4,7 @@ extension ScalarPlaces {
         var index = range.lowerBound
         while index < range.upperBound {
             let byte = source.bytes[index]
-            if ASCII.isBlank(byte) || ASCII.isBreak(byte) {
+            if ASCII.isSpace(byte) {
                 index = addSpace(source, index, range.upperBound, isEscaped: false)
             } else if style == .singleQuoted, byte == ASCII.quote {
                 write([ASCII.quote], for: index..<index + 2)
@@ -20,7 +20,7 @@ extension ScalarPlaces {
     }
 
     private func isOrdinary(_ byte: UInt8, _ style: Scalar.Style) -> Bool {
-        if ASCII.isBlank(byte) || ASCII.isBreak(byte) { return false }
+        if ASCII.isSpace(byte) { return false }
         return switch style {
         case .singleQuoted: byte != ASCII.quote
         case .doubleQuoted: byte != ASCII.backslash
@@ -88,14 +88,4 @@ extension ScalarPlaces {
         default: UInt32(byte)
         }
     }
-}
-
-extension SourceText {
-    /// 2 for CRLF, 1 for another line break, else 0.
-    func breakLength(_ index: Int) -> Int {
-        guard let byte = byte(index), ASCII.isBreak(byte) else { return 0 }
-        return byte == ASCII.carriageReturn && self.byte(index + 1) == ASCII.newline ? 2 : 1
-    }
-
-    func text(_ offsets: Range<Int>) -> String { String(decoding: bytes[offsets], as: UTF8.self) }
 }

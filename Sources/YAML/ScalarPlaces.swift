@@ -52,6 +52,17 @@ struct ScalarPlaces {
         return pieces[low].source + (pieces[low].length == 0 ? 0 : max(0, value - pieces[low].value))
     }
 
+    /// The end of the character that a byte of the value belongs to.
+    fileprivate func end(of value: Int, in source: SourceText) -> Int {
+        guard value + 1 < length else { return end }
+        let start = offset(of: value)
+        let next = offset(of: value + 1)
+        // Within a copied range the next byte follows at once; otherwise the text between belongs to an escape or a new line.
+        var index = start
+        while index < next, let byte = source.byte(index), !ASCII.isBreak(byte) { index += 1 }
+        return index == start ? next : index
+    }
+
     /// Bytes copied unchanged from the text.
     mutating func copy(_ source: SourceText, _ range: Range<Int>) {
         guard !range.isEmpty else { return }
@@ -86,18 +97,5 @@ extension Node {
         // The range ends after its last character. This excludes a line fold or a block's indentation after that character.
         let end = offsets.isEmpty ? start : places.end(of: offsets.upperBound - 1, in: source)
         return source.range(start..<max(start, end))
-    }
-}
-
-extension ScalarPlaces {
-    /// The end of the character that a byte of the value belongs to.
-    fileprivate func end(of value: Int, in source: SourceText) -> Int {
-        guard value + 1 < length else { return end }
-        let start = offset(of: value)
-        let next = offset(of: value + 1)
-        // Within a copied range the next byte follows at once; otherwise the text between belongs to an escape or a new line.
-        var index = start
-        while index < next, let byte = source.byte(index), !ASCII.isBreak(byte) { index += 1 }
-        return index == start ? next : index
     }
 }

@@ -9,7 +9,7 @@ extension SourceText {
                 while index < end, ASCII.isWord(bytes[index]) || bytes[index] == ASCII.dash { index += 1 }
             } else if byte == ASCII.exclamation {
                 while index < end, !self.byte(index).isBlankOrEnd { index += 1 }
-            } else if ASCII.isBlank(byte) || ASCII.isBreak(byte) {
+            } else if ASCII.isSpace(byte) {
                 index += 1
             } else if byte == ASCII.hash {
                 while index < end, !ASCII.isBreak(bytes[index]) { index += 1 }
@@ -21,21 +21,18 @@ extension SourceText {
     }
 
     /// The first byte after blanks, line breaks and comments.
-    func byteAfterSpace(_ start: Int) -> UInt8? { byte(skipSpace(start)) }
-
-    /// The offset after blanks, line breaks and comments.
-    func skipSpace(_ start: Int) -> Int {
+    func byteAfterSpace(_ start: Int) -> UInt8? {
         var index = start
         while let byte = byte(index) {
-            if ASCII.isBlank(byte) || ASCII.isBreak(byte) {
+            if ASCII.isSpace(byte) {
                 index += 1
             } else if byte == ASCII.hash, index > 0, self.byte(index - 1).isBlankOrEnd {
                 while let byte = self.byte(index), !ASCII.isBreak(byte) { index += 1 }
             } else {
-                break
+                return byte
             }
         }
-        return index
+        return nil
     }
 
     /// The tag before a node.
@@ -58,5 +55,11 @@ extension SourceText {
         var end = range.end.offset
         while end > range.start.offset, byte(end - 1).isBlankOrEnd { end -= 1 }
         return SourceRange(range.start, position(ofOffset: end))
+    }
+
+    /// 2 for CRLF, 1 for another line break, else 0.
+    func breakLength(_ index: Int) -> Int {
+        guard let byte = byte(index), ASCII.isBreak(byte) else { return 0 }
+        return byte == ASCII.carriageReturn && self.byte(index + 1) == ASCII.newline ? 2 : 1
     }
 }

@@ -61,13 +61,15 @@ public final class SourceText: Sendable {
     }
 
     /// A line's text without its break; empty if there is no such line. Invalid UTF-8 becomes U+FFFD.
-    public func line(_ number: Int) -> String { String(decoding: bytes[lineOffsets(number)], as: UTF8.self) }
+    public func line(_ number: Int) -> String { text(lineOffsets(number)) }
 
     /// The text of a range.
     public func text(in range: SourceRange) -> String {
         let end = min(range.end.offset, bytes.count)
-        return String(decoding: bytes[min(range.start.offset, end)..<end], as: UTF8.self)
+        return text(min(range.start.offset, end)..<end)
     }
+
+    func text(_ offsets: Range<Int>) -> String { String(decoding: bytes[offsets], as: UTF8.self) }
 
     /// The offsets of a line, without its break.
     func lineOffsets(_ number: Int) -> Range<Int> {

@@ -31,9 +31,7 @@ struct TextCheck {
 
     /// A byte order mark, or a first character with one zero byte.
     private var isUTF16: Bool {
-        let first = source.byte(0)
-        let second = source.byte(1)
-        return switch (first, second) {
+        switch (source.byte(0), source.byte(1)) {
         case (0xFE, 0xFF), (0xFF, 0xFE): true
         case (0, let other?), (let other?, 0): other != 0
         default: false
@@ -42,22 +40,10 @@ struct TextCheck {
 
     /// The scalar at an offset and its length in bytes; nil for invalid UTF-8 (RFC 3629, 4).
     private func scalar(at index: Int) -> (UInt32, Int)? {
-        let first = source.bytes[index]
-        let length: Int
-        let lowest: UInt32
-        var value: UInt32
-        switch first {
-        case 0xC2...0xDF: (length, lowest, value) = (2, 0x80, UInt32(first & 0x1F))
-        case 0xE0...0xEF: (length, lowest, value) = (3, 0x800, UInt32(first & 0x0F))
-        case 0xF0...0xF4: (length, lowest, value) = (4, 0x10000, UInt32(first & 0x07))
-        default: return nil
-        }
-        for offset in 1..<length {
-            guard let next = source.byte(index + offset), UTF8.isContinuation(next) else { return nil }
-            value = value << 6 | UInt32(next & 0x3F)
-        }
-        guard value >= lowest, Unicode.Scalar(value) != nil else { return nil }
-        return (value, length)
+        var bytes = source.bytes[index...].makeIterator()
+        var parser = UTF8.ForwardParser()
+        guard case .valid(let encoded) = parser.parseScalar(from: &bytes) else { return nil }
+        return (UTF8.decode(encoded).value, encoded.count)
     }
 
     private func error(_ scalar: UInt32, at index: Int, length: Int) -> YAMLError? {

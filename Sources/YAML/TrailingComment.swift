@@ -24,7 +24,7 @@ extension Node {
     /// The error, with the corrected line, if a comment cut this plain scalar short: a `${{`, a bracket or a quote is left open
     /// before the comment. Call this only if the scalar is an expression or a template.
     public func cutByComment() -> YAMLError? {
-        guard let comment = trailingComment, let text = scalarText, Openings(text).isOpen else { return nil }
+        guard let comment = trailingComment, let text = scalarText, leavesOpen(text) else { return nil }
         return cutByComment(comment)
     }
 
@@ -34,9 +34,7 @@ extension Node {
         let help = "put the whole value in quotes"
         return YAMLError(.cutByComment, message, at: comment.range, help: help, corrected: line(correcting: comment))
     }
-}
 
-extension Node {
     /// The line with quotes around the scalar and its comment; nil if quotes alone do not correct the line.
     private func line(correcting comment: TrailingComment) -> String? {
         let number = range.start.line
@@ -44,17 +42,12 @@ extension Node {
         let line = source.lineOffsets(number)
         let whole = Excerpt(source: source, end: line.upperBound).trimmed(range.start.offset..<line.upperBound)
         let corrected = source.text(line.lowerBound..<whole.lowerBound) + Quoting.quote(source.text(whole))
-        let mistake = Mistake(
-            code: .cutByComment, message: "", help: "", range: comment.range, lines: number...number, corrected: corrected)
-        return MistakeFinder(source, Limits(bytes: .max, depth: .max, nodes: .max)).isFixed(by: mistake) ? corrected : nil
+        let finder = MistakeFinder(source, Limits(bytes: .max, depth: .max, nodes: .max))
+        return finder.isFixed(by: corrected, in: number...number) ? corrected : nil
     }
-}
 
-/// Whether a text leaves a `${{`, a bracket or a quote open.
-struct Openings {
-    let isOpen: Bool
-
-    init(_ text: String) {
+    /// Whether a text leaves a `${{`, a bracket or a quote open.
+    private func leavesOpen(_ text: String) -> Bool {
         var open: [UInt8] = []
         var quote: UInt8?
         var before: UInt8 = ASCII.space
@@ -72,6 +65,6 @@ struct Openings {
             default: break
             }
         }
-        isOpen = !open.isEmpty || quote != nil
+        return !open.isEmpty || quote != nil
     }
 }
