@@ -76,7 +76,7 @@ public struct Environment: Sendable {
 
     /// Adds a function, or further overloads of an existing one.
     public mutating func declare(_ function: Function) {
-        functions[function.name, default: Function(function.name, [])].overloads += function.overloads
+        functions[function.name, default: Function(function.name)].overloads += function.overloads
     }
 
     public mutating func declare(_ selector: VariableSelector) { selectors[selector.name] = selector }

@@ -93,8 +93,7 @@ extension Token {
         case .double(let value): Numbers.text(value)
         case .string: "a string"
         case .bytes: "a bytes literal"
-        case .identifier(let name): "`\(name)`"
-        case .quoted(let name): "`\(name)`"
+        case .identifier(let name), .quoted(let name): "`\(name)`"
         case .symbol(let symbol): "`\(symbol.rawValue)`"
         case .end: "the end"
         }
@@ -104,173 +103,154 @@ extension Token {
 // MARK: Syntax
 
 extension Issue {
-    static func emptyExpression(at range: Range<Int>) -> Issue {
-        Issue(code: "empty-expression", message: "the expression is empty", range: range)
+    static func emptyExpression(at range: Range<Int>) -> Self { Self("empty-expression", "the expression is empty", at: range) }
+
+    static func expressionTooLong(limit: Int, at range: Range<Int>) -> Self {
+        Self("expression-too-long", "the expression is longer than \(limit) bytes", at: range)
     }
 
-    static func expressionTooLong(limit: Int, at range: Range<Int>) -> Issue {
-        Issue(code: "expression-too-long", message: "the expression is longer than \(limit) bytes", range: range)
+    static func expressionTooDeep(limit: Int, at range: Range<Int>) -> Self {
+        Self("expression-too-deep", "the expression is nested more than \(limit) deep", at: range)
     }
 
-    static func expressionTooDeep(limit: Int, at range: Range<Int>) -> Issue {
-        Issue(code: "expression-too-deep", message: "the expression is nested more than \(limit) deep", range: range)
+    static func typeTooDeep(at range: Range<Int>) -> Self {
+        Self("expression-too-deep", "the value here is nested more than 100 deep", at: range)
     }
 
-    static func typeTooDeep(at range: Range<Int>) -> Issue {
-        Issue(code: "expression-too-deep", message: "the value here is nested more than 100 deep", range: range)
-    }
-
-    static func unexpected(_ token: Token, expected: String?) -> Issue {
+    static func unexpected(_ token: Token, expected: String?) -> Self {
         let message = token.kind == .end ? "the expression ends too early" : "\(token.text) does not belong here"
-        return Issue(code: "syntax", message: message, range: token.range, help: expected.map { "expected \($0)" })
+        return Self("syntax", message, at: token.range, help: expected.map { "expected \($0)" })
     }
 
-    static func reservedName(_ name: String, at range: Range<Int>) -> Issue {
-        Issue(code: "reserved-name", message: "`\(name)` is a reserved word of the language", range: range)
+    static func reservedName(_ name: String, at range: Range<Int>) -> Self {
+        Self("reserved-name", "`\(name)` is a reserved word of the language", at: range)
     }
 
-    static func mixedSigns(at range: Range<Int>) -> Issue {
-        Issue(
-            code: "syntax", message: "`!` and `-` cannot follow each other", range: range,
-            help: "put the inner part in parentheses")
+    static func mixedSigns(at range: Range<Int>) -> Self {
+        Self("syntax", "`!` and `-` cannot follow each other", at: range, help: "put the inner part in parentheses")
     }
 
-    static func strangeCharacter(_ text: String, at range: Range<Int>) -> Issue {
+    static func strangeCharacter(_ text: String, at range: Range<Int>) -> Self {
         let corrections = [
             "=": "compare with `==`", "&": "write `&&`", "|": "write `||`", ";": "an expression has no `;`",
             "$": "inside an expression, write names without `${{`", "“": "use straight quotes", "”": "use straight quotes",
             "‘": "use straight quotes", "’": "use straight quotes",
         ]
-        return Issue(code: "strange-character", message: "`\(text)` is not allowed here", range: range, help: corrections[text])
+        return Self("strange-character", "`\(text)` is not allowed here", at: range, help: corrections[text])
     }
 
-    static func unterminatedText(isTriple: Bool, at range: Range<Int>) -> Issue {
-        Issue(
-            code: "unterminated-string", message: "the string is not closed", range: range,
-            help: isTriple ? nil : "close the quote, or use three quotes for a text of several lines")
+    static func unterminatedText(isTriple: Bool, at range: Range<Int>) -> Self {
+        let help = isTriple ? nil : "close the quote, or use three quotes for a text of several lines"
+        return Self("unterminated-string", "the string is not closed", at: range, help: help)
     }
 
-    static func badEscape(at range: Range<Int>) -> Issue {
-        Issue(
-            code: "bad-escape", message: "unknown escape in a string", range: range,
-            help: "write `\\\\` for a backslash, or r\"…\" for a text without escapes")
+    static func badEscape(at range: Range<Int>) -> Self {
+        let help = "write `\\\\` for a backslash, or r\"…\" for a text without escapes"
+        return Self("bad-escape", "unknown escape in a string", at: range, help: help)
     }
 
-    static func badNumber(_ text: String, at range: Range<Int>) -> Issue {
-        Issue(code: "bad-number", message: "`\(text)` is not a number", range: range)
+    static func badNumber(_ text: String, at range: Range<Int>) -> Self {
+        Self("bad-number", "`\(text)` is not a number", at: range)
     }
 
-    static func numberTooLarge(at range: Range<Int>) -> Issue {
-        Issue(code: "number-too-large", message: "the number does not fit 64 bits", range: range)
+    static func numberTooLarge(at range: Range<Int>) -> Self {
+        Self("number-too-large", "the number does not fit 64 bits", at: range)
     }
 
-    static func badFieldName(at range: Range<Int>) -> Issue {
-        Issue(
-            code: "bad-field-name", message: "a name in backticks may contain letters, digits, `_`, `.`, `-`, `/` and blanks",
-            range: range,
-            help: "use [\"…\"] for other names")
+    static func badFieldName(at range: Range<Int>) -> Self {
+        let message = "a name in backticks may contain letters, digits, `_`, `.`, `-`, `/` and blanks"
+        return Self("bad-field-name", message, at: range, help: "use [\"…\"] for other names")
     }
 
-    static func hasNeedsField(at range: Range<Int>) -> Issue {
-        Issue(code: "has-needs-field", message: "has() needs a field", range: range, help: "write it as has(task.title)")
+    static func hasNeedsField(at range: Range<Int>) -> Self {
+        Self("has-needs-field", "has() needs a field", at: range, help: "write it as has(task.title)")
     }
 
-    static func notAVariable(macro: String, at range: Range<Int>) -> Issue {
-        Issue(
-            code: "not-a-variable", message: "\(macro)() needs the name of a variable here", range: range,
-            help: "such as \(macro)(t, …)")
+    static func notAVariable(macro: String, at range: Range<Int>) -> Self {
+        Self("not-a-variable", "\(macro)() needs the name of a variable here", at: range, help: "such as \(macro)(t, …)")
     }
 
-    static func sameVariableTwice(_ name: String, at range: Range<Int>) -> Issue {
-        Issue(code: "same-variable-twice", message: "`\(name)` is the name of both variables", range: range)
+    static func sameVariableTwice(_ name: String, at range: Range<Int>) -> Self {
+        Self("same-variable-twice", "`\(name)` is the name of both variables", at: range)
     }
 
-    static func optionalSyntax(at range: Range<Int>) -> Issue {
-        Issue(code: "optional-syntax", message: "optional values are not enabled here", range: range)
+    static func optionalSyntax(at range: Range<Int>) -> Self {
+        Self("optional-syntax", "optional values are not enabled here", at: range)
     }
 
-    static func blockNeedsList(at range: Range<Int>) -> Issue {
-        Issue(code: "block-needs-list", message: "cel.block() needs a list of values as its first argument", range: range)
+    static func blockNeedsList(at range: Range<Int>) -> Self {
+        Self("block-needs-list", "cel.block() needs a list of values as its first argument", at: range)
     }
 
-    static func blockNeedsNumber(at range: Range<Int>) -> Issue {
-        Issue(code: "block-needs-number", message: "a number such as 0 belongs here", range: range)
+    static func blockNeedsNumber(at range: Range<Int>) -> Self {
+        Self("block-needs-number", "a number such as 0 belongs here", at: range)
     }
 }
 
 // MARK: Names and types
 
 extension Issue {
-    static func unknownName(_ name: String, suggestion: String?, at range: Range<Int>) -> Issue {
-        Issue(code: "unknown-name", message: "unknown name `\(name)`", range: range, help: didYouMean(suggestion))
+    static func unknownName(_ name: String, suggestion: String?, at range: Range<Int>) -> Self {
+        Self("unknown-name", "unknown name `\(name)`", at: range, help: didYouMean(suggestion))
     }
 
-    static func unknownFunction(_ name: String, suggestion: String?, at range: Range<Int>) -> Issue {
-        Issue(code: "unknown-function", message: "unknown function `\(name)`", range: range, help: didYouMean(suggestion))
+    static func unknownFunction(_ name: String, suggestion: String?, at range: Range<Int>) -> Self {
+        Self("unknown-function", "unknown function `\(name)`", at: range, help: didYouMean(suggestion))
     }
 
-    static func unknownField(_ name: String, of type: CELType, suggestion: String?, at range: Range<Int>) -> Issue {
-        Issue(code: "unknown-field", message: "no field `\(name)` on \(type)", range: range, help: didYouMean(suggestion))
+    static func unknownField(_ name: String, of type: CELType, suggestion: String?, at range: Range<Int>) -> Self {
+        Self("unknown-field", "no field `\(name)` on \(type)", at: range, help: didYouMean(suggestion))
     }
 
-    static func noFields(of type: CELType, at range: Range<Int>) -> Issue {
-        Issue(code: "no-fields", message: "\(article(type)) has no fields", range: range)
+    static func noFields(of type: CELType, at range: Range<Int>) -> Self {
+        Self("no-fields", "\(article(type)) has no fields", at: range)
     }
 
-    static func noSuchType(_ name: String, at range: Range<Int>) -> Issue {
-        Issue(
-            code: "unknown-type", message: "there is no type `\(name)` to make an object of", range: range,
-            help: "write a map: {\"field\": value}")
+    static func noSuchType(_ name: String, at range: Range<Int>) -> Self {
+        Self(
+            "unknown-type", "there is no type `\(name)` to make an object of", at: range, help: "write a map: {\"field\": value}")
     }
 
-    static func notIterable(_ macro: String, _ type: CELType, at range: Range<Int>) -> Issue {
-        Issue(code: "not-a-list", message: "\(macro)() needs a list or a map, but this is \(article(type))", range: range)
+    static func notIterable(_ macro: String, _ type: CELType, at range: Range<Int>) -> Self {
+        Self("not-a-list", "\(macro)() needs a list or a map, but this is \(article(type))", at: range)
     }
 
-    static func wrongType(_ what: String, needs: CELType, got: CELType, at range: Range<Int>) -> Issue {
-        Issue(code: "wrong-type", message: "\(what) must be \(article(needs)), but this is \(article(got))", range: range)
+    static func wrongType(_ what: String, needs: CELType, got: CELType, at range: Range<Int>) -> Self {
+        Self("wrong-type", "\(what) must be \(article(needs)), but this is \(article(got))", at: range)
     }
 
     /// A comparison of types that are never equal.
-    static func incomparable(_ symbol: String, _ left: CELType, _ right: CELType, fix: String?, at range: Range<Int>) -> Issue {
-        Issue(
-            code: "incomparable-types", message: "`\(symbol)` cannot compare \(article(left)) with \(article(right))",
-            range: range,
-            help: fix.map { "write \($0)" })
+    static func incomparable(_ symbol: String, _ left: CELType, _ right: CELType, fix: String?, at range: Range<Int>) -> Self {
+        let message = "`\(symbol)` cannot compare \(article(left)) with \(article(right))"
+        return Self("incomparable-types", message, at: range, help: fix.map { "write \($0)" })
     }
 
-    static func noOperator(_ symbol: String, _ operands: [CELType], fix: String?, at range: Range<Int>) -> Issue {
+    static func noOperator(_ symbol: String, _ operands: [CELType], fix: String?, at range: Range<Int>) -> Self {
         let types = operands.map { article($0) }.joined(separator: " and ")
-        return Issue(
-            code: "no-such-operator", message: "`\(symbol)` does not work on \(types)", range: range,
-            help: fix.map { "write \($0)" })
+        return Self("no-such-operator", "`\(symbol)` does not work on \(types)", at: range, help: fix.map { "write \($0)" })
     }
 
     static func noOverload(_ name: String, target: CELType?, arguments: [CELType], choices: [String], at range: Range<Int>)
-        -> Issue
+        -> Self
     {
         let given = arguments.map(\.description).joined(separator: ", ")
         let call = (target.map { "\($0)." } ?? "") + "\(name)(\(given))"
-        return Issue(
-            code: "no-such-overload", message: "there is no \(call)", range: range,
-            help: choices.isEmpty ? nil : "use " + choices.joined(separator: ", "))
+        let help = choices.isEmpty ? nil : "use " + choices.joined(separator: ", ")
+        return Self("no-such-overload", "there is no \(call)", at: range, help: help)
     }
 
-    static func badArgument(_ message: String, help: String?, at range: Range<Int>) -> Issue {
-        Issue(code: "invalid-argument", message: message, range: range, help: help)
+    static func badArgument(_ message: String, help: String?, at range: Range<Int>) -> Self {
+        Self("invalid-argument", message, at: range, help: help)
     }
 
     private static func didYouMean(_ name: String?) -> String? { name.map { "did you mean `\($0)`?" } }
 
     private static func article(_ type: CELType) -> String {
-        let name = type.description
         switch type.unwrapped {
-        case .null: return "null"
-        case .int, .opaque: return "an \(name)"
-        case .optional: return "an \(name)"
-        case .bytes: return name
-        case .dyn: return "any value"
-        default: return "a \(name)"
+        case .null, .bytes: "\(type)"
+        case .int, .opaque, .optional: "an \(type)"
+        case .dyn: "any value"
+        default: "a \(type)"
         }
     }
 }

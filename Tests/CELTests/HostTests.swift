@@ -107,17 +107,15 @@ struct HostTests {
         environment.declare(
             Function(
                 "shout",
-                [
-                    Overload(
-                        [.string], .string,
-                        .unary { activation, value throws(EvaluationError) in
-                            guard case .string(let text) = value, activation.resolver is Bindings else {
-                                throw EvaluationError(.host, "no resolver")
-                            }
-                            guard !text.isEmpty else { throw EvaluationError(.host, "nothing to shout") }
-                            return .string(text.uppercased())
-                        })
-                ]))
+                Overload(
+                    [.string], .string,
+                    .unary { activation, value throws(EvaluationError) in
+                        guard case .string(let text) = value, activation.resolver is Bindings else {
+                            throw EvaluationError(.host, "no resolver")
+                        }
+                        guard !text.isEmpty else { throw EvaluationError(.host, "nothing to shout") }
+                        return .string(text.uppercased())
+                    })))
         let bindings = Bindings(["task": .map(["title": "disk", "number": ""])])
         #expect(
             try environment.compile("shout(task.title)").program.evaluate(Activation(environment, resolver: bindings)) == "DISK")

@@ -23,50 +23,44 @@ enum CalendarFunctions {
         return [
             Function(
                 "is_open",
-                [
-                    Overload(
-                        [.string, .timestamp], .bool, check: known,
-                        .binary { run, name, time throws(EvaluationError) in
-                            try run.spend(3 * workOfDay)
-                            return .bool(try calendar(name).isOpen(at: try moment(time)))
-                        })
-                ]),
+                Overload(
+                    [.string, .timestamp], .bool, check: known,
+                    .binary { run, name, time throws(EvaluationError) in
+                        try run.spend(3 * workOfDay)
+                        return .bool(try calendar(name).isOpen(at: try moment(time)))
+                    })),
             Function(
                 "working_time",
-                [
-                    Overload(
-                        [.string, .timestamp, .timestamp], .duration, check: known,
-                        .any { run, arguments throws(EvaluationError) in
-                            let calendar = try calendar(arguments[0])
-                            let (start, end) = (try moment(arguments[1]), try moment(arguments[2]))
-                            try run.spend((abs(calendar.days(from: start, to: end)) + 2) * workOfDay)
-                            return .duration(calendar.workingTime(from: start, to: end))
-                        })
-                ]),
+                Overload(
+                    [.string, .timestamp, .timestamp], .duration, check: known,
+                    .any { run, arguments throws(EvaluationError) in
+                        let calendar = try calendar(arguments[0])
+                        let (start, end) = (try moment(arguments[1]), try moment(arguments[2]))
+                        try run.spend((abs(calendar.days(from: start, to: end)) + 2) * workOfDay)
+                        return .duration(calendar.workingTime(from: start, to: end))
+                    })),
             Function(
                 "add_working_time",
-                [
-                    Overload(
-                        [.string, .timestamp, .duration], .timestamp, check: known,
-                        .any { run, arguments throws(EvaluationError) in
-                            let calendar = try calendar(arguments[0])
-                            let start = try moment(arguments[1])
-                            guard case .duration(let time) = arguments[2] else {
-                                throw EvaluationError(.nullOperand, "add_working_time() needs a duration, not null")
-                            }
-                            guard time >= .zero else {
-                                throw EvaluationError(.host, "add_working_time() needs a duration that is not negative")
-                            }
-                            let end = calendar.adding(time, to: start)
-                            try run.spend(
-                                (end.map { abs(calendar.days(from: start, to: $0)) } ?? WorkCalendar.reach) * workOfDay)
-                            // No time of an expression is later than the year 9999.
-                            guard let end, case let value = Value(end), value != .null else {
-                                throw EvaluationError(.host, "the working time does not end within ten years")
-                            }
-                            return value
-                        })
-                ]),
+                Overload(
+                    [.string, .timestamp, .duration], .timestamp, check: known,
+                    .any { run, arguments throws(EvaluationError) in
+                        let calendar = try calendar(arguments[0])
+                        let start = try moment(arguments[1])
+                        guard case .duration(let time) = arguments[2] else {
+                            throw EvaluationError(.nullOperand, "add_working_time() needs a duration, not null")
+                        }
+                        guard time >= .zero else {
+                            throw EvaluationError(.host, "add_working_time() needs a duration that is not negative")
+                        }
+                        let end = calendar.adding(time, to: start)
+                        try run.spend(
+                            (end.map { abs(calendar.days(from: start, to: $0)) } ?? WorkCalendar.reach) * workOfDay)
+                        // No time of an expression is later than the year 9999.
+                        guard let end, case let value = Value(end), value != .null else {
+                            throw EvaluationError(.host, "the working time does not end within ten years")
+                        }
+                        return value
+                    })),
         ]
     }
 

@@ -10,14 +10,12 @@ enum RuleFunctions {
     static func all(_ types: TaskTypes) -> [Function] {
         let known = FieldCheck(types: types)
         return [
-            Function("age", [Overload([.timestamp], .duration, .unary(age))]),
+            Function("age", Overload([.timestamp], .duration, .unary(age))),
             Function(
                 "changed",
-                [
-                    Overload([.string], .bool, check: known.changeable, .unary(changed)),
-                    Overload([.string, .dyn, .dyn], .bool, check: known.changeable, .any(changedFromTo)),
-                ]),
-            Function("label", [Overload([.string], .string, check: known.declared, .unary(label))]),
+                Overload([.string], .bool, check: known.changeable, .unary(changed)),
+                Overload([.string, .dyn, .dyn], .bool, check: known.changeable, .any(changedFromTo))),
+            Function("label", Overload([.string], .string, check: known.declared, .unary(label))),
         ]
     }
 

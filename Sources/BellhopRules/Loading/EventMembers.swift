@@ -40,9 +40,8 @@ struct EventMembers {
         let known = members.map(\.name).unique()
         let types = Set(events.map { "`\($0.type.name)`" }).sorted().joined(separator: ", ")
         return Issue(
-            code: "unknown-field", message: "`\(path.joined(separator: "."))` of \(types) has no `\(name)`", range: range,
-            help: Suggestion.didYouMean(name, among: known)
-                ?? "use " + known.quotedList)
+            "unknown-field", "`\(path.joined(separator: "."))` of \(types) has no `\(name)`", at: range,
+            help: Suggestion.didYouMean(name, among: known) ?? "use " + known.quotedList)
     }
 
     /// The type of a member, such as `event.data.ok`; nil if it is not declared, or not the same in all events of the rule.

@@ -84,7 +84,7 @@ struct ExpressionReview {
     }
 
     mutating func report(_ code: String, _ message: String, at range: Range<Int>, help: String) {
-        found.append(Issue(code: code, message: message, range: range, help: help))
+        found.append(Issue(code, message, at: range, help: help))
     }
 
     func text(_ node: CEL.Node) -> String { Self.text(node, of: expression.text) }

@@ -48,11 +48,8 @@ extension Checker {
         }
         guard !all.isEmpty else {
             // A receiver of unknown type must not hide that the function is unknown.
-            return report(
-                .unknownFunction(
-                    name,
-                    suggestion: environment.suggestion(
-                        for: name, among: Array(environment.functions.keys) + environment.selectors.keys), at: node.point))
+            let known = Array(environment.functions.keys) + environment.selectors.keys
+            return report(.unknownFunction(name, suggestion: environment.suggestion(for: name, among: known), at: node.point))
         }
         var fitting: [Overload] = []
         var result: CELType?

@@ -40,13 +40,8 @@ extension Checker {
         case .transformMap: return .map(scopes[scopes.count - 2].type, visit(macro.body))
         case .transformMapEntry:
             let type = visit(macro.body)
-            guard isStrict else { return .dyn }
-            guard inference.accepts(type, as: .map(inference.fresh(), inference.fresh())) else {
-                return report(
-                    .wrongType(
-                        Part.product(of: macro.kind), needs: .map(.dyn, .dyn), got: resolved(type), at: macro.body.range))
-            }
-            return type
+            let map = CELType.map(inference.fresh(), inference.fresh())
+            return fits(macro.body, type, map, Part.product(of: macro.kind)) ? type : .dyn
         case .sortBy:
             let key = visit(macro.body)
             if isStrict, !Self.isSortable(inference.resolve(key).unwrapped) {
@@ -67,20 +62,11 @@ extension Checker {
 
     private mutating func optional(_ macro: Node.Comprehension, over range: CELType, _ node: Node) -> CELType {
         let inner = inference.fresh()
-        if isStrict, !inference.accepts(range, as: .optional(inner)) {
-            issues.append(
-                .wrongType(
-                    Part.operand(of: macro.kind), needs: .optional(.dyn), got: resolved(range), at: macro.range.range)
-            )
-        }
+        _ = fits(macro.range, range, .optional(inner), Part.operand(of: macro.kind))
         let value = isStrict ? inference.resolve(inner) : .dyn
         let type = scoped([(macro.variables[0], value)], of: node) { checker in checker.visit(macro.body) }
         guard macro.kind == .optFlatMap else { return .optional(type) }
         let flat = CELType.optional(inference.fresh())
-        if isStrict, !inference.accepts(type, as: flat) {
-            return report(
-                .wrongType(Part.product(of: macro.kind), needs: .optional(.dyn), got: resolved(type), at: macro.body.range))
-        }
-        return inference.resolve(flat)
+        return fits(macro.body, type, flat, Part.product(of: macro.kind)) ? inference.resolve(flat) : .dyn
     }
 }

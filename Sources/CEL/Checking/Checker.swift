@@ -16,10 +16,7 @@ struct Checker {
     ) throws(Issues) -> Checked {
         var checker = Checker(environment: environment, text: text, isStrict: isStrict)
         let type = checker.visit(root)
-        if let expected, isStrict, checker.issues.isEmpty, !checker.inference.accepts(type, as: expected) {
-            checker.issues.append(
-                .wrongType(Part.whole, needs: expected, got: checker.resolved(type), at: root.range))
-        }
+        if let expected, checker.issues.isEmpty { _ = checker.fits(root, type, expected, Part.whole) }
         guard checker.issues.isEmpty else {
             throw Issues(all: checker.issues.sorted { $0.range.lowerBound < $1.range.lowerBound })
         }
@@ -198,8 +195,14 @@ struct Checker {
 
     mutating func needBool(_ node: Node, _ what: String) {
         let type = visit(node)
-        guard isStrict, !inference.accepts(type, as: .bool) else { return }
-        issues.append(.wrongType(what, needs: .bool, got: resolved(type), at: node.range))
+        _ = fits(node, type, .bool, what)
+    }
+
+    /// Whether a part has the wanted type; if not, that is reported. In an unchecked expression every type is `dyn`, which fits.
+    mutating func fits(_ node: Node, _ type: CELType, _ wanted: CELType, _ what: String) -> Bool {
+        if inference.accepts(type, as: wanted) { return true }
+        issues.append(.wrongType(what, needs: resolved(wanted), got: resolved(type), at: node.range))
+        return false
     }
 
     /// The common type of two, or nil if there is none.
@@ -220,13 +223,7 @@ struct Checker {
         for (node, optional) in elements {
             var type = visit(node)
             if optional {
-                guard inference.accepts(type, as: .optional(inference.fresh())) else {
-                    if isStrict {
-                        issues.append(
-                            .wrongType(Part.optionalElement, needs: .optional(.dyn), got: resolved(type), at: node.range))
-                    }
-                    return .dyn
-                }
+                guard fits(node, type, .optional(inference.fresh()), Part.optionalElement) else { return .dyn }
                 type = inference.resolve(type).optionalPayload
             }
             guard let previous = joined else {

@@ -8,7 +8,7 @@ public struct Issue: Error, Sendable, Hashable {
     /// How to correct it, such as "did you mean `priority`?".
     public let help: String?
 
-    public init(code: String, message: String, range: Range<Int>, help: String? = nil) {
+    public init(_ code: String, _ message: String, at range: Range<Int>, help: String? = nil) {
         self.code = code
         self.message = message
         self.range = range
@@ -17,11 +17,9 @@ public struct Issue: Error, Sendable, Hashable {
 }
 
 /// All problems of an expression, in text order.
-public struct Issues: Error, Sendable, Hashable {
+public struct Issues: Error, Sendable, Hashable, CustomStringConvertible {
     public let all: [Issue]
-}
 
-extension Issues: CustomStringConvertible {
     public var description: String {
         all.map { "\($0.range.lowerBound): \($0.message) [\($0.code)]\($0.help.map { ": \($0)" } ?? "")" }.joined(separator: "\n")
     }

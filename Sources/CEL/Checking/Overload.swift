@@ -4,10 +4,12 @@ public struct Function: Sendable {
     public let name: String
     public var overloads: [Overload]
 
-    public init(_ name: String, _ overloads: [Overload]) {
+    public init(_ name: String, overloads: [Overload]) {
         self.name = name
         self.overloads = overloads
     }
+
+    public init(_ name: String, _ overloads: Overload...) { self.init(name, overloads: overloads) }
 }
 
 /// One signature of a ``Function``, and its implementation.

@@ -28,7 +28,7 @@ enum MathFunctions {
         let several: Overload.Implementation = .any { _, values throws(EvaluationError) in try pick(values) }
         return Function(
             name,
-            numbers.map { Overload([$0], $0, variadic: true, pure: true, several) }
+            overloads: numbers.map { Overload([$0], $0, variadic: true, pure: true, several) }
                 + numbers.map { Overload([.list($0)], $0, pure: true, ofList) } + [
                     Overload([.list(.dyn)], .dyn, pure: true, ofList),
                     Overload([.dyn, .dyn], .dyn, variadic: true, pure: true, check: numbersOnly(name), several),
@@ -56,7 +56,7 @@ enum MathFunctions {
         double("math.isFinite", .bool) { .bool($0.isFinite) },
         Function(
             "math.sqrt",
-            numbers.map { type in
+            overloads: numbers.map { type in
                 .pure(type, .double) { _, value throws(EvaluationError) in
                     switch value {
                     case .int(let number): return .double(Double(number).squareRoot())
@@ -71,14 +71,10 @@ enum MathFunctions {
     private static func double(_ name: String, _ result: CELType = .double, _ body: @escaping @Sendable (Double) -> Value)
         -> Function
     {
-        Function(
-            name,
-            [
-                .pure(.double, result) { _, value throws(EvaluationError) in
-                    guard case .double(let number) = value else { throw .noOverload(name, [value]) }
-                    return body(number)
-                }
-            ])
+        .pure(name, .double, result) { _, value throws(EvaluationError) in
+            guard case .double(let number) = value else { throw .noOverload(name, [value]) }
+            return body(number)
+        }
     }
 
     // MARK: Signs
@@ -86,7 +82,7 @@ enum MathFunctions {
     private static let signs: [Function] = [
         Function(
             "math.abs",
-            numbers.map { type in
+            overloads: numbers.map { type in
                 .pure(type, type) { _, value throws(EvaluationError) in
                     switch value {
                     case .int(let number):
@@ -99,7 +95,7 @@ enum MathFunctions {
             }),
         Function(
             "math.sign",
-            numbers.map { type in
+            overloads: numbers.map { type in
                 .pure(type, type) { _, value throws(EvaluationError) in
                     switch value {
                     case .int(let number): return .int(number.signum())
@@ -119,16 +115,14 @@ enum MathFunctions {
         bitwise("math.bitXor", ^) { $0 ^ $1 },
         Function(
             "math.bitNot",
-            [
-                .pure(.int, .int) { _, value throws(EvaluationError) in
-                    guard case .int(let number) = value else { return value }
-                    return .int(~number)
-                },
-                .pure(.uint, .uint) { _, value throws(EvaluationError) in
-                    guard case .uint(let number) = value else { return value }
-                    return .uint(~number)
-                },
-            ]),
+            .pure(.int, .int) { _, value throws(EvaluationError) in
+                guard case .int(let number) = value else { return value }
+                return .int(~number)
+            },
+            .pure(.uint, .uint) { _, value throws(EvaluationError) in
+                guard case .uint(let number) = value else { return value }
+                return .uint(~number)
+            }),
         shift("math.bitShiftLeft", isLeft: true), shift("math.bitShiftRight", isLeft: false),
     ]
 
@@ -144,7 +138,7 @@ enum MathFunctions {
             default: throw .noOverload(name, [left, right])
             }
         }
-        return Function(name, [.pure(.int, .int, .int, body), .pure(.uint, .uint, .uint, body)])
+        return Function(name, .pure(.int, .int, .int, body), .pure(.uint, .uint, .uint, body))
     }
 
     /// A right shift fills with zeros, for negative ints too.
@@ -161,6 +155,6 @@ enum MathFunctions {
             default: throw .noOverload(name, [value])
             }
         }
-        return Function(name, [.pure(.int, .int, .int, body), .pure(.uint, .int, .uint, body)])
+        return Function(name, .pure(.int, .int, .int, body), .pure(.uint, .int, .uint, body))
     }
 }

@@ -8,29 +8,21 @@ enum Network {
     private static let conversions: [Function] = [
         Function(
             "ip",
-            [
-                .pure(.string, ipType) { run, value throws(EvaluationError) in try address(value, run) },
-                .pure(member: true, cidrType, ipType) { run, value throws(EvaluationError) in
-                    .object(try block(value, run).address)
-                },
-            ]),
-        Function("cidr", [.pure(.string, cidrType) { run, value throws(EvaluationError) in .object(try block(value, run)) }]),
-        Function("isIP", [.pure(.string, .bool) { run, value throws(EvaluationError) in .bool(try isAddress(value, run)) }]),
-        Function("isCIDR", [.pure(.string, .bool) { run, value throws(EvaluationError) in .bool(try isBlock(value, run)) }]),
-        Function(
-            "ip.isCanonical",
-            [
-                .pure(.string, .bool) { run, value throws(EvaluationError) in
-                    guard case .object(let object) = try address(value, run) else { return false }
-                    return .bool(.string(object.text ?? "") == value)
-                }
-            ]),
+            .pure(.string, ipType) { run, value throws(EvaluationError) in try address(value, run) },
+            .pure(member: true, cidrType, ipType) { run, value throws(EvaluationError) in
+                .object(try block(value, run).address)
+            }),
+        .pure("cidr", .string, cidrType) { run, value throws(EvaluationError) in .object(try block(value, run)) },
+        .pure("isIP", .string, .bool) { run, value throws(EvaluationError) in .bool(try isAddress(value, run)) },
+        .pure("isCIDR", .string, .bool) { run, value throws(EvaluationError) in .bool(try isBlock(value, run)) },
+        .pure("ip.isCanonical", .string, .bool) { run, value throws(EvaluationError) in
+            guard case .object(let object) = try address(value, run) else { return false }
+            return .bool(.string(object.text ?? "") == value)
+        },
         Function(
             "string",
-            [
-                .pure(ipType, .string) { .string($1.text ?? "") },
-                .pure(cidrType, .string) { .string($1.text ?? "") },
-            ]),
+            .pure(ipType, .string) { .string($1.text ?? "") },
+            .pure(cidrType, .string) { .string($1.text ?? "") }),
     ]
 
     private static let addresses: [Function] = [
@@ -45,7 +37,7 @@ enum Network {
     private static let blocks: [Function] = [
         Function(
             "containsIP",
-            [ipType, .string].map { type in
+            overloads: [ipType, .string].map { type in
                 .pure(member: true, cidrType, type, .bool) { run, value, other throws(EvaluationError) in
                     guard case .object(let object) = try address(other, run), let ip = object as? IPAddress else { return false }
                     return .bool(try block(value, run).contains(ip))
@@ -53,41 +45,29 @@ enum Network {
             }),
         Function(
             "containsCIDR",
-            [cidrType, .string].map { type in
+            overloads: [cidrType, .string].map { type in
                 .pure(member: true, cidrType, type, .bool) { run, value, other throws(EvaluationError) in
                     let (outer, inner) = (try block(value, run), try block(other, run))
                     return .bool(outer.contains(inner))
                 }
             }),
-        Function(
-            "masked",
-            [
-                .pure(member: true, cidrType, cidrType) { run, value throws(EvaluationError) in
-                    .object(try block(value, run).masked)
-                }
-            ]),
-        Function(
-            "prefixLength",
-            [
-                .pure(member: true, cidrType, .int) { run, value throws(EvaluationError) in
-                    .int(Int64(try block(value, run).bits))
-                }
-            ]),
+        .pure("masked", member: true, cidrType, cidrType) { run, value throws(EvaluationError) in
+            .object(try block(value, run).masked)
+        },
+        .pure("prefixLength", member: true, cidrType, .int) { run, value throws(EvaluationError) in
+            .int(Int64(try block(value, run).bits))
+        },
     ]
 
     private static func property(_ name: String, _ type: CELType = .bool, _ body: @escaping @Sendable (IPAddress) -> Value)
         -> Function
     {
-        Function(
-            name,
-            [
-                .pure(member: true, ipType, type) { _, value throws(EvaluationError) in
-                    guard case .object(let object) = value, let ip = object as? IPAddress else {
-                        throw .noOverload(name, [value])
-                    }
-                    return body(ip)
-                }
-            ])
+        .pure(name, member: true, ipType, type) { _, value throws(EvaluationError) in
+            guard case .object(let object) = value, let ip = object as? IPAddress else {
+                throw .noOverload(name, [value])
+            }
+            return body(ip)
+        }
     }
 
     private static func address(_ value: Value, _ run: Activation) throws(EvaluationError) -> Value {

@@ -3,51 +3,31 @@ enum Optionals {
     private static let a = CELType.parameter("A")
 
     static let functions: [Function] = [
-        Function(
-            "optional.of",
-            [.pure(a, .optional(a)) { activation, value throws(EvaluationError) in try activation.bounded(.optional(value)) }]),
-        Function(
-            "optional.ofNonZeroValue",
-            [
-                .pure(a, .optional(a)) { activation, value throws(EvaluationError) in
-                    try activation.bounded(.optional(isZero(value) ? nil : value))
-                }
-            ]),
-        Function("optional.none", [Overload([], .optional(a), pure: true, .nullary { _ in .optional(nil) })]),
-        Function("optional.unwrap", [.pure(.list(.optional(a)), .list(a), unwrap)]),
-        Function("unwrapOpt", [.pure(member: true, .list(.optional(a)), .list(a), unwrap)]),
-        Function(
-            "hasValue",
-            [
-                .pure(member: true, .optional(a), .bool) { _, value throws(EvaluationError) in
-                    guard case .optional(let inner) = value else { throw .noOverload("hasValue", [value]) }
-                    return .bool(inner != nil)
-                }
-            ]),
-        Function(
-            "value",
-            [
-                .pure(member: true, .optional(a), a) { _, value throws(EvaluationError) in
-                    guard case .optional(let inner?) = value else { throw .emptyOptional }
-                    return inner
-                }
-            ]),
-        Function(
-            "or",
-            [
-                .pure(member: true, .optional(a), .optional(a), .optional(a)) { _, value, other throws(EvaluationError) in
-                    if case .optional(nil) = value { return other }
-                    return value
-                }
-            ]),
-        Function(
-            "orValue",
-            [
-                .pure(member: true, .optional(a), a, a) { _, value, other throws(EvaluationError) in
-                    if case .optional(let inner?) = value { return inner }
-                    return other
-                }
-            ]),
+        .pure("optional.of", a, .optional(a)) { activation, value throws(EvaluationError) in
+            try activation.bounded(.optional(value))
+        },
+        .pure("optional.ofNonZeroValue", a, .optional(a)) { activation, value throws(EvaluationError) in
+            try activation.bounded(.optional(isZero(value) ? nil : value))
+        },
+        Function("optional.none", Overload([], .optional(a), pure: true, .nullary { _ in .optional(nil) })),
+        .pure("optional.unwrap", .list(.optional(a)), .list(a), unwrap),
+        .pure("unwrapOpt", member: true, .list(.optional(a)), .list(a), unwrap),
+        .pure("hasValue", member: true, .optional(a), .bool) { _, value throws(EvaluationError) in
+            guard case .optional(let inner) = value else { throw .noOverload("hasValue", [value]) }
+            return .bool(inner != nil)
+        },
+        .pure("value", member: true, .optional(a), a) { _, value throws(EvaluationError) in
+            guard case .optional(let inner?) = value else { throw .emptyOptional }
+            return inner
+        },
+        .pure("or", member: true, .optional(a), .optional(a), .optional(a)) { _, value, other throws(EvaluationError) in
+            if case .optional(nil) = value { return other }
+            return value
+        },
+        .pure("orValue", member: true, .optional(a), a, a) { _, value, other throws(EvaluationError) in
+            if case .optional(let inner?) = value { return inner }
+            return other
+        },
     ]
 
     private static let unwrap: @Sendable (Activation, Value) throws(EvaluationError) -> Value = {

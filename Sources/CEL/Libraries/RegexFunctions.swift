@@ -1,41 +1,34 @@
 /// The `regex` library, on RE2.
 enum RegexFunctions {
     static let functions: [Function] = [
-        Function("regex.replace", [replace(counted: false), replace(counted: true)]),
-        Function(
-            "regex.extract",
-            [
-                .pure(.string, .string, .optional(.string), check: oneGroup) {
-                    activation, text, pattern throws(EvaluationError) in
-                    guard case .string(let text) = text, case .string(let source) = pattern else { return .optional(nil) }
-                    try activation.spend(bytes: text.utf8.count)
-                    let pattern = try patternWithOneGroup(source, activation)
-                    guard let match = pattern.match(in: text, from: 0) else { return .optional(nil) }
-                    return .optional(match[match.count - 1].map { .string(text.slice($0)) })
-                }
-            ]),
-        Function(
-            "regex.extractAll",
-            [
-                .pure(.string, .string, .list(.string), check: oneGroup) { activation, text, pattern throws(EvaluationError) in
-                    guard case .string(let text) = text, case .string(let source) = pattern else { return .list([]) }
-                    try activation.spend(bytes: text.utf8.count)
-                    let pattern = try patternWithOneGroup(source, activation)
-                    var made: [Value] = []
-                    var matches = Matches(pattern, text)
-                    while let match = try matches.next(activation) {
-                        try activation.spend(elements: 1)
-                        if let range = match[match.count - 1] { made.append(.string(text.slice(range))) }
-                    }
-                    return .list(made)
-                }
-            ]),
+        Function("regex.replace", replace(counted: false), replace(counted: true)),
+        .pure("regex.extract", .string, .string, .optional(.string), check: oneGroup) {
+            activation, text, pattern throws(EvaluationError) in
+            guard case .string(let text) = text, case .string(let source) = pattern else { return .optional(nil) }
+            try activation.spend(bytes: text.utf8.count)
+            let pattern = try patternWithOneGroup(source, activation)
+            guard let match = pattern.match(in: text, from: 0) else { return .optional(nil) }
+            return .optional(match[match.count - 1].map { .string(text.slice($0)) })
+        },
+        .pure("regex.extractAll", .string, .string, .list(.string), check: oneGroup) {
+            activation, text, pattern throws(EvaluationError) in
+            guard case .string(let text) = text, case .string(let source) = pattern else { return .list([]) }
+            try activation.spend(bytes: text.utf8.count)
+            let pattern = try patternWithOneGroup(source, activation)
+            var made: [Value] = []
+            var matches = Matches(pattern: pattern, text: text)
+            while let match = try matches.next(activation) {
+                try activation.spend(elements: 1)
+                if let range = match[match.count - 1] { made.append(.string(text.slice(range))) }
+            }
+            return .list(made)
+        },
     ]
 
     private static func replace(counted: Bool) -> Overload {
         Overload(
             counted ? [.string, .string, .string, .int] : [.string, .string, .string], .string, pure: true,
-            check: Standard.patternCheck(argument: 1),
+            check: Standard.patternCheck,
             .any { activation, values throws(EvaluationError) in
                 guard case .string(let text) = values[0], case .string(let source) = values[1], case .string(let new) = values[2]
                 else {
@@ -48,7 +41,7 @@ enum RegexFunctions {
                 let parts = try template(new, groups: pattern.groups)
                 var result = ""
                 var at = 0
-                var matches = Matches(pattern, text)
+                var matches = Matches(pattern: pattern, text: text)
                 while left > 0, let match = try matches.next(activation), let whole = match[0] {
                     result += text.slice(at..<whole.lowerBound)
                     for part in parts {
@@ -101,13 +94,11 @@ enum RegexFunctions {
     }
 
     private static let oneGroup: Overload.ArgumentCheck = { constants in
-        if let problem = Standard.patternCheck(argument: 1)(constants) { return problem }
-        guard constants.count > 1, case .string(let source)? = constants[1] else { return nil }
-        do throws(EvaluationError) {
-            return try Pattern(source).groups <= 1 ? nil : Overload.ArgumentProblem(Messages.severalGroups, argument: 1)
-        } catch {
-            return Overload.ArgumentProblem(error.message, argument: 1)
-        }
+        Standard.patternCheck(constants) ?? groupCheck(constants)
+    }
+
+    private static let groupCheck = Overload.secondText { source throws(EvaluationError) in
+        guard try Pattern(source).groups <= 1 else { throw .invalid(Messages.severalGroups) }
     }
 
     /// The non-overlapping matches of a pattern, from the left; after an empty match the search continues one code point further.
@@ -118,12 +109,7 @@ enum RegexFunctions {
         let pattern: Pattern
         let text: String
         var at: Int? = 0
-        private var searches = 0
-
-        init(_ pattern: Pattern, _ text: String) {
-            self.pattern = pattern
-            self.text = text
-        }
+        var searches = 0
 
         mutating func next(_ activation: Activation) throws(EvaluationError) -> [Range<Int>?]? {
             guard let start = at else { return nil }

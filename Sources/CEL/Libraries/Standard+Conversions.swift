@@ -5,7 +5,7 @@ extension Standard {
         conversion("double", to: .double, from: [.double, .int, .uint, .string]),
         Function(
             "string",
-            [CELType.string, .int, .uint, .double, .bool, .bytes, .timestamp, .duration].map { type in
+            overloads: [CELType.string, .int, .uint, .double, .bool, .bytes, .timestamp, .duration].map { type in
                 .pure(type, .string) { activation, value throws(EvaluationError) in
                     // Finding the shortest text of a double takes a microsecond.
                     if case .double = value { try activation.spend(24) }
@@ -16,61 +16,53 @@ extension Standard {
             }),
         Function(
             "bool",
-            [
-                .pure(.bool, .bool) { $1 },
-                .pure(.string, .bool) { _, value throws(EvaluationError) in
-                    guard case .string(let text) = value else { return value }
-                    if ["1", "t", "true", "TRUE", "True"].contains(text) { return true }
-                    if ["0", "f", "false", "FALSE", "False"].contains(text) { return false }
-                    throw .conversion(value, to: .bool)
-                },
-            ]),
+            .pure(.bool, .bool) { $1 },
+            .pure(.string, .bool) { _, value throws(EvaluationError) in
+                guard case .string(let text) = value else { return value }
+                if ["1", "t", "true", "TRUE", "True"].contains(text) { return true }
+                if ["0", "f", "false", "FALSE", "False"].contains(text) { return false }
+                throw .conversion(value, to: .bool)
+            }),
         Function(
             "bytes",
-            [
-                .pure(.bytes, .bytes) { $1 },
-                .pure(.string, .bytes) { activation, value throws(EvaluationError) in
-                    guard case .string(let text) = value else { return value }
-                    try activation.spend(bytes: text.utf8.count)
-                    return .bytes(Array(text.utf8))
-                },
-            ]),
+            .pure(.bytes, .bytes) { $1 },
+            .pure(.string, .bytes) { activation, value throws(EvaluationError) in
+                guard case .string(let text) = value else { return value }
+                try activation.spend(bytes: text.utf8.count)
+                return .bytes(Array(text.utf8))
+            }),
         Function(
             "timestamp",
-            [
-                .pure(.timestamp, .timestamp) { $1 },
-                .pure(.int, .timestamp) { _, value throws(EvaluationError) in
-                    guard case .int(let seconds) = value, let time = Value.Timestamp(seconds: seconds) else {
-                        throw .timeOutOfRange
-                    }
-                    return .timestamp(time)
-                },
-                .pure(.string, .timestamp, check: readable(Messages.timeHelp) { Value.Timestamp($0) != nil }) {
-                    _, value throws(EvaluationError) in
-                    guard case .string(let text) = value, let time = Value.Timestamp(text) else {
-                        throw .conversion(value, to: .timestamp)
-                    }
-                    return .timestamp(time)
-                },
-            ]),
+            .pure(.timestamp, .timestamp) { $1 },
+            .pure(.int, .timestamp) { _, value throws(EvaluationError) in
+                guard case .int(let seconds) = value, let time = Value.Timestamp(seconds: seconds) else {
+                    throw .timeOutOfRange
+                }
+                return .timestamp(time)
+            },
+            .pure(.string, .timestamp, check: readable(Messages.timeHelp) { Value.Timestamp($0) != nil }) {
+                _, value throws(EvaluationError) in
+                guard case .string(let text) = value, let time = Value.Timestamp(text) else {
+                    throw .conversion(value, to: .timestamp)
+                }
+                return .timestamp(time)
+            }),
         Function(
             "duration",
-            [
-                .pure(.duration, .duration) { $1 },
-                .pure(.int, .duration) { _, value throws(EvaluationError) in
-                    guard case .int(let nanoseconds) = value else { return value }
-                    return .duration(.nanoseconds(nanoseconds))
-                },
-                .pure(.string, .duration, check: readable(Messages.durationHelp) { Duration(cel: $0) != nil }) {
-                    _, value throws(EvaluationError) in
-                    guard case .string(let text) = value, let span = Duration(cel: text) else {
-                        throw .conversion(value, to: .duration)
-                    }
-                    return .duration(span)
-                },
-            ]),
-        Function("dyn", [.pure(.parameter("A"), .dyn) { $1 }]),
-        Function("type", [.pure(.parameter("A"), .type(.parameter("A"))) { .type($1.celType) }]),
+            .pure(.duration, .duration) { $1 },
+            .pure(.int, .duration) { _, value throws(EvaluationError) in
+                guard case .int(let nanoseconds) = value else { return value }
+                return .duration(.nanoseconds(nanoseconds))
+            },
+            .pure(.string, .duration, check: readable(Messages.durationHelp) { Duration(cel: $0) != nil }) {
+                _, value throws(EvaluationError) in
+                guard case .string(let text) = value, let span = Duration(cel: text) else {
+                    throw .conversion(value, to: .duration)
+                }
+                return .duration(span)
+            }),
+        .pure("dyn", .parameter("A"), .dyn) { $1 },
+        .pure("type", .parameter("A"), .type(.parameter("A"))) { .type($1.celType) },
     ]
 
     /// Rejects an unreadable constant text before anything runs.
@@ -84,7 +76,7 @@ extension Standard {
     private static func conversion(_ name: String, to type: CELType, from sources: [CELType]) -> Function {
         Function(
             name,
-            sources.map { source in
+            overloads: sources.map { source in
                 .pure(source, type) { _, value throws(EvaluationError) in try convert(value, to: type) }
             })
     }

@@ -1,25 +1,21 @@
 extension Standard {
     static let texts: [Function] = [
-        Function("size", sizes(member: false) + sizes(member: true)),
+        Function("size", overloads: sizes(member: false) + sizes(member: true)),
         test("contains", readsAll: true) { $0.containsBytes(of: $1) },
         test("startsWith") { $0.hasBytePrefix($1) },
         test("endsWith") { $0.hasByteSuffix($1) },
-        Function("matches", [matches(member: false), matches(member: true)]),
+        Function("matches", matches(member: false), matches(member: true)),
     ]
 
     /// - Parameter readsAll: whether the whole text is read, and not only as many bytes as the part has.
     private static func test(
         _ name: String, readsAll: Bool = false, _ holds: @escaping @Sendable (String, String) -> Bool
     ) -> Function {
-        Function(
-            name,
-            [
-                .pure(member: true, .string, .string, .bool) { activation, text, part throws(EvaluationError) in
-                    guard case .string(let text) = text, case .string(let part) = part else { return false }
-                    try activation.spend(1 + (readsAll ? text : part).utf8.count >> 6)
-                    return .bool(holds(text, part))
-                }
-            ])
+        .pure(name, member: true, .string, .string, .bool) { activation, text, part throws(EvaluationError) in
+            guard case .string(let text) = text, case .string(let part) = part else { return false }
+            try activation.spend(1 + (readsAll ? text : part).utf8.count >> 6)
+            return .bool(holds(text, part))
+        }
     }
 
     private static func sizes(member: Bool) -> [Overload] {
@@ -39,7 +35,7 @@ extension Standard {
     }
 
     private static func matches(member: Bool) -> Overload {
-        .pure(member: member, .string, .string, .bool, check: patternCheck(argument: 1)) {
+        .pure(member: member, .string, .string, .bool, check: patternCheck) {
             activation, text, pattern throws(EvaluationError) in
             guard case .string(let text) = text, case .string(let pattern) = pattern else { return false }
             try activation.spend(1 + text.utf8.count >> 4)
@@ -48,15 +44,7 @@ extension Standard {
     }
 
     /// Rejects a constant pattern that RE2 refuses, before anything runs.
-    static func patternCheck(argument: Int) -> Overload.ArgumentCheck {
-        { constants in
-            guard constants.count > argument, case .string(let text)? = constants[argument] else { return nil }
-            do throws(EvaluationError) {
-                _ = try Pattern(text)
-                return nil
-            } catch {
-                return Overload.ArgumentProblem(error.message, help: Messages.patternHelp, argument: argument)
-            }
-        }
+    static let patternCheck = Overload.secondText(help: Messages.patternHelp) { text throws(EvaluationError) in
+        _ = try Pattern(text)
     }
 }

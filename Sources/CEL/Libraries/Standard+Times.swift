@@ -44,6 +44,6 @@ extension Standard {
                     return .int(ofDuration(nanoseconds))
                 })
         }
-        return Function(name, overloads)
+        return Function(name, overloads: overloads)
     }
 }

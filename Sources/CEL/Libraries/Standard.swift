@@ -7,6 +7,25 @@ enum Standard {
     static let functions: [Function] = operators + conversions + texts
 }
 
+extension Function {
+    /// A pure function of one argument.
+    static func pure(
+        _ name: String, member: Bool = false, _ parameter: CELType, _ result: CELType, check: Overload.ArgumentCheck? = nil,
+        _ body: @escaping @Sendable (Activation, Value) throws(EvaluationError) -> Value
+    ) -> Function {
+        Function(name, .pure(member: member, parameter, result, check: check, body))
+    }
+
+    /// A pure function of two arguments.
+    static func pure(
+        _ name: String, member: Bool = false, _ first: CELType, _ second: CELType, _ result: CELType,
+        check: Overload.ArgumentCheck? = nil,
+        _ body: @escaping @Sendable (Activation, Value, Value) throws(EvaluationError) -> Value
+    ) -> Function {
+        Function(name, .pure(member: member, first, second, result, check: check, body))
+    }
+}
+
 extension Overload {
     /// A pure function of one argument.
     static func pure(
@@ -22,6 +41,21 @@ extension Overload {
         _ body: @escaping @Sendable (Activation, Value, Value) throws(EvaluationError) -> Value
     ) -> Overload {
         Overload(member: member, [first, second], result, pure: true, check: check, .binary(body))
+    }
+
+    /// Refuses a call whose second argument is a constant text for which the body throws.
+    static func secondText(
+        help: String? = nil, _ check: @escaping @Sendable (String) throws(EvaluationError) -> Void
+    ) -> ArgumentCheck {
+        { constants in
+            guard constants.count > 1, case .string(let text)? = constants[1] else { return nil }
+            do throws(EvaluationError) {
+                try check(text)
+                return nil
+            } catch {
+                return ArgumentProblem(error.message, help: help, argument: 1)
+            }
+        }
     }
 
     /// An operator, which the planner evaluates.
@@ -40,35 +74,31 @@ extension Standard {
         [
             Function(
                 "_+_",
-                (numbers + [.string, .bytes, .list(a), .duration]).map { .operation([$0, $0], $0) } + [
+                overloads: (numbers + [.string, .bytes, .list(a), .duration]).map { .operation([$0, $0], $0) } + [
                     .operation([.timestamp, .duration], .timestamp), .operation([.duration, .timestamp], .timestamp),
                 ]),
             Function(
                 "_-_",
-                (numbers + [.duration]).map { .operation([$0, $0], $0) } + [
+                overloads: (numbers + [.duration]).map { .operation([$0, $0], $0) } + [
                     .operation([.timestamp, .timestamp], .duration), .operation([.timestamp, .duration], .timestamp),
                 ]),
-            Function("_*_", numbers.map { .operation([$0, $0], $0) }),
-            Function("_/_", numbers.map { .operation([$0, $0], $0) }),
-            Function("_%_", [.operation([.int, .int], .int), .operation([.uint, .uint], .uint)]),
-            Function("-_", [.operation([.int], .int), .operation([.double], .double)]),
-            Function("!_", [.operation([.bool], .bool)]),
-            Function("_==_", [.operation([a, a], .bool)]),
-            Function("_!=_", [.operation([a, a], .bool)]),
-            Function("@in", [.operation([a, .list(a)], .bool), .operation([a, .map(a, b)], .bool)]),
+            Function("_*_", overloads: numbers.map { .operation([$0, $0], $0) }),
+            Function("_/_", overloads: numbers.map { .operation([$0, $0], $0) }),
+            Function("_%_", .operation([.int, .int], .int), .operation([.uint, .uint], .uint)),
+            Function("-_", .operation([.int], .int), .operation([.double], .double)),
+            Function("!_", .operation([.bool], .bool)),
+            Function("_==_", .operation([a, a], .bool)),
+            Function("_!=_", .operation([a, a], .bool)),
+            Function("@in", .operation([a, .list(a)], .bool), .operation([a, .map(a, b)], .bool)),
             Function(
                 "_[_]",
-                [
-                    .operation([.list(a), .int], a), .operation([.map(a, b), a], b),
-                    .operation([.optional(.list(a)), .int], .optional(a)), .operation([.optional(.map(a, b)), a], .optional(b)),
-                ]),
+                .operation([.list(a), .int], a), .operation([.map(a, b), a], b),
+                .operation([.optional(.list(a)), .int], .optional(a)), .operation([.optional(.map(a, b)), a], .optional(b))),
             Function(
                 "_[?_]",
-                [
-                    .operation([.list(a), .int], .optional(a)), .operation([.map(a, b), a], .optional(b)),
-                    .operation([.optional(.list(a)), .int], .optional(a)), .operation([.optional(.map(a, b)), a], .optional(b)),
-                ]),
-        ] + ["_<_", "_<=_", "_>_", "_>=_"].map { Function($0, orderings) }
+                .operation([.list(a), .int], .optional(a)), .operation([.map(a, b), a], .optional(b)),
+                .operation([.optional(.list(a)), .int], .optional(a)), .operation([.optional(.map(a, b)), a], .optional(b))),
+        ] + ["_<_", "_<=_", "_>_", "_>=_"].map { Function($0, overloads: orderings) }
 
     /// Numbers are ordered across types; all else only within its own.
     private static let orderings: [Overload] =

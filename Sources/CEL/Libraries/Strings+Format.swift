@@ -2,16 +2,12 @@ import Glibc
 
 extension Strings {
     static let formatting: [Function] = [
-        Function(
-            "format",
-            [
-                .pure(member: true, .string, .list(.dyn), .string) { activation, text, values throws(EvaluationError) in
-                    guard case .string(let text) = text, case .list(let values) = values else {
-                        throw .noOverload("format", [text, values])
-                    }
-                    return .string(try format(text, values, activation))
-                }
-            ])
+        .pure("format", member: true, .string, .list(.dyn), .string) { activation, text, values throws(EvaluationError) in
+            guard case .string(let text) = text, case .list(let values) = values else {
+                throw .noOverload("format", [text, values])
+            }
+            return .string(try format(text, values, activation))
+        }
     ]
 
     private static let maxDigits = 1000

@@ -1,8 +1,8 @@
 extension Strings {
     static let splitting: [Function] = [
-        Function("split", [split(limited: false), split(limited: true)]),
-        Function("join", [join(separated: false), join(separated: true)]),
-        Function("replace", [replace(limited: false), replace(limited: true)]),
+        Function("split", split(limited: false), split(limited: true)),
+        Function("join", join(separated: false), join(separated: true)),
+        Function("replace", replace(limited: false), replace(limited: true)),
     ]
 
     private static func split(limited: Bool) -> Overload {

@@ -5,38 +5,32 @@ enum Strings {
     // MARK: Positions
 
     private static let searching: [Function] = [
-        Function(
-            "charAt",
-            [
-                .pure(member: true, .string, .int, .string) { activation, text, index throws(EvaluationError) in
-                    guard case .string(let text) = text, case .int(let index) = index else { return "" }
-                    try activation.spend(1 + text.utf8.count >> 6)
-                    let start = try offset(of: index, in: text)
-                    return .string(text.slice(start..<text.nextCodePoint(after: start)))
-                }
-            ]),
-        Function("indexOf", [find(isLast: false, withStart: false), find(isLast: false, withStart: true)]),
-        Function("lastIndexOf", [find(isLast: true, withStart: false), find(isLast: true, withStart: true)]),
+        .pure("charAt", member: true, .string, .int, .string) { activation, text, index throws(EvaluationError) in
+            guard case .string(let text) = text, case .int(let index) = index else { return "" }
+            try activation.spend(1 + text.utf8.count >> 6)
+            let start = try offset(of: index, in: text)
+            return .string(text.slice(start..<text.nextCodePoint(after: start)))
+        },
+        Function("indexOf", find(isLast: false, withStart: false), find(isLast: false, withStart: true)),
+        Function("lastIndexOf", find(isLast: true, withStart: false), find(isLast: true, withStart: true)),
         Function(
             "substring",
-            [
-                .pure(member: true, .string, .int, .string) { activation, text, start throws(EvaluationError) in
-                    guard case .string(let text) = text, case .int(let start) = start else { return "" }
+            .pure(member: true, .string, .int, .string) { activation, text, start throws(EvaluationError) in
+                guard case .string(let text) = text, case .int(let start) = start else { return "" }
+                try activation.spend(bytes: text.utf8.count)
+                return .string(text.slice(try offset(of: start, in: text)..<text.utf8.count))
+            },
+            Overload(
+                member: true, [.string, .int, .int], .string, pure: true,
+                .any { activation, values throws(EvaluationError) in
+                    guard case .string(let text) = values[0], case .int(let start) = values[1], case .int(let end) = values[2]
+                    else {
+                        return ""
+                    }
                     try activation.spend(bytes: text.utf8.count)
-                    return .string(text.slice(try offset(of: start, in: text)..<text.utf8.count))
-                },
-                Overload(
-                    member: true, [.string, .int, .int], .string, pure: true,
-                    .any { activation, values throws(EvaluationError) in
-                        guard case .string(let text) = values[0], case .int(let start) = values[1], case .int(let end) = values[2]
-                        else {
-                            return ""
-                        }
-                        try activation.spend(bytes: text.utf8.count)
-                        guard start <= end else { throw .badRange(start, end) }
-                        return .string(text.slice(try offset(of: start, in: text)..<(try offset(of: end, in: text))))
-                    }),
-            ]),
+                    guard start <= end else { throw .badRange(start, end) }
+                    return .string(text.slice(try offset(of: start, in: text)..<(try offset(of: end, in: text))))
+                })),
     ]
 
     private static func find(isLast: Bool, withStart: Bool) -> Overload {
@@ -78,27 +72,19 @@ enum Strings {
             scalars.append(contentsOf: text.unicodeScalars.reversed())
             return String(scalars)
         },
-        Function(
-            "strings.quote",
-            [
-                .pure(.string, .string) { activation, value throws(EvaluationError) in
-                    guard case .string(let text) = value else { return value }
-                    try activation.spend(bytes: text.utf8.count)
-                    return .string(quote(text))
-                }
-            ]),
+        .pure("strings.quote", .string, .string) { activation, value throws(EvaluationError) in
+            guard case .string(let text) = value else { return value }
+            try activation.spend(bytes: text.utf8.count)
+            return .string(quote(text))
+        },
     ]
 
     private static func change(_ name: String, _ body: @escaping @Sendable (String) -> String) -> Function {
-        Function(
-            name,
-            [
-                .pure(member: true, .string, .string) { activation, value throws(EvaluationError) in
-                    guard case .string(let text) = value else { return value }
-                    try activation.spend(bytes: text.utf8.count)
-                    return .string(body(text))
-                }
-            ])
+        .pure(name, member: true, .string, .string) { activation, value throws(EvaluationError) in
+            guard case .string(let text) = value else { return value }
+            try activation.spend(bytes: text.utf8.count)
+            return .string(body(text))
+        }
     }
 
     private static func quote(_ text: String) -> String {

@@ -4,30 +4,22 @@ enum Times {
         [
             Function(
                 "format",
-                [
-                    .pure(member: true, .timestamp, .string, .string, check: patternCheck) {
-                        activation, time, pattern throws(EvaluationError) in
-                        try format(activation, time, pattern, zones, "UTC")
-                    },
-                    Overload(
-                        member: true, [.timestamp, .string, .string], .string, pure: true, check: patternCheck,
-                        .any {
-                            activation, values throws(EvaluationError) in
-                            guard case .string(let zone) = values[2] else { throw .noOverload("format", values) }
-                            return try format(activation, values[0], values[1], zones, zone)
-                        }),
-                ])
+                .pure(member: true, .timestamp, .string, .string, check: patternCheck) {
+                    activation, time, pattern throws(EvaluationError) in
+                    try format(activation, time, pattern, zones, "UTC")
+                },
+                Overload(
+                    member: true, [.timestamp, .string, .string], .string, pure: true, check: patternCheck,
+                    .any {
+                        activation, values throws(EvaluationError) in
+                        guard case .string(let zone) = values[2] else { throw .noOverload("format", values) }
+                        return try format(activation, values[0], values[1], zones, zone)
+                    }))
         ]
     }
 
-    private static let patternCheck: Overload.ArgumentCheck = { constants in
-        guard constants.count > 1, case .string(let pattern)? = constants[1] else { return nil }
-        do throws(EvaluationError) {
-            _ = try fields(of: pattern)
-            return nil
-        } catch {
-            return Overload.ArgumentProblem(error.message, help: Messages.timePatternHelp, argument: 1)
-        }
+    private static let patternCheck = Overload.secondText(help: Messages.timePatternHelp) { pattern throws(EvaluationError) in
+        _ = try fields(of: pattern)
     }
 
     private static func format(

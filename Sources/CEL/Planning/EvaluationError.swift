@@ -1,7 +1,7 @@
 /// Why an evaluation gave no value.
 ///
 /// One machine word in size, so that it is thrown in a register.
-public struct EvaluationError: Error, Sendable {
+public struct EvaluationError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure; its raw value is stable over versions.
     public enum Code: String, Sendable, Hashable {
         /// An operation other than `==` and `!=` on a null operand. Hosts treat it as unknown rather than wrong.
@@ -47,6 +47,8 @@ public struct EvaluationError: Error, Sendable {
     /// UTF-8 offsets in the expression's text; nil if the failure has no single place.
     public var range: Range<Int>? { storage.range }
 
+    public var description: String { "\(message) [\(code.rawValue)]" }
+
     /// The same failure with a place, unless it has one already.
     func at(_ range: Range<Int>) -> EvaluationError { storage.range == nil ? EvaluationError(code, message, at: range) : self }
 
@@ -64,8 +66,4 @@ extension EvaluationError: Hashable {
         hasher.combine(code)
         hasher.combine(message)
     }
-}
-
-extension EvaluationError: CustomStringConvertible {
-    public var description: String { "\(message) [\(code.rawValue)]" }
 }

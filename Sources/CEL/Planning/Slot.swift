@@ -3,7 +3,7 @@ import Synchronization
 /// A variable, or a path of fields from one, that programs read: a numbered place in an ``Activation``, filled once per event.
 ///
 /// A class, though immutable, so that passing it to a resolver does not copy its names.
-public final class Slot: Sendable {
+public final class Slot: Sendable, CustomStringConvertible {
     /// The index in every activation of the table.
     public let id: Int
     /// Distinguishes variables of one name; see ``Environment/Variable/scope``.
@@ -28,9 +28,7 @@ public final class Slot: Sendable {
         self.root = root ?? id
         self.definition = path.isEmpty ? definition : nil
     }
-}
 
-extension Slot: CustomStringConvertible {
     public var description: String { ([variable] + path).joined(separator: ".") }
 }
 

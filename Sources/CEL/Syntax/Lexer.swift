@@ -110,7 +110,7 @@ extension UInt8 {
 
 /// A token of an expression and its place, in UTF-8 offsets.
 struct Token: Sendable {
-    enum Kind: Sendable, Equatable {
+    enum Kind: Sendable, Hashable {
         case int(UInt64)
         case uint(UInt64)
         case double(Double)

@@ -64,7 +64,7 @@ struct Parser {
         var terms: [Term] = []
         repeat {
             let start = token.range.lowerBound
-            let node = try symbol == .or ? logical(.and) : relation()
+            let node = try symbol == .or ? logical(.and) : operation()
             terms.append(Term(node: node, range: start..<ended, next: token.range))
         } while try take(symbol)
         return try balance(terms[...], isOr: symbol == .or)
@@ -79,56 +79,27 @@ struct Parser {
         return try make(range, point: terms[middle - 1].next, isOr ? .or(left, right) : .and(left, right))
     }
 
-    private static let relations: [Token.Symbol: String] = [
-        .equal: "_==_", .unequal: "_!=_", .less: "_<_", .lessOrEqual: "_<=_", .more: "_>_", .moreOrEqual: "_>=_",
+    /// The operators of two operands by their precedence, the weakest first.
+    private static let operators: [[Token.Kind: String]] = [
+        [
+            .symbol(.equal): "_==_", .symbol(.unequal): "_!=_", .symbol(.less): "_<_", .symbol(.lessOrEqual): "_<=_",
+            .symbol(.more): "_>_", .symbol(.moreOrEqual): "_>=_", .identifier("in"): "@in",
+        ],
+        [.symbol(.plus): "_+_", .symbol(.minus): "_-_"],
+        [.symbol(.star): "_*_", .symbol(.slash): "_/_", .symbol(.percent): "_%_"],
     ]
-    private static let sums: [Token.Symbol: String] = [.plus: "_+_", .minus: "_-_"]
-    private static let products: [Token.Symbol: String] = [.star: "_*_", .slash: "_/_", .percent: "_%_"]
 
-    private mutating func relation() throws(Issue) -> Node {
+    private mutating func operation(_ precedence: Int = 0) throws(Issue) -> Node {
+        guard precedence < Self.operators.count else { return try unary() }
         let start = token.range.lowerBound
-        var left = try sum()
-        while true {
-            let point = token.range
-            let name: String
-            if case .symbol(let symbol) = token.kind, let relation = Self.relations[symbol] {
-                name = relation
-            } else if token.kind == .identifier("in") {
-                name = "@in"
-            } else {
-                return left
-            }
-            try advance()
-            left = try binary(name, left, try sum(), from: start, point)
-        }
-    }
-
-    private mutating func sum() throws(Issue) -> Node {
-        let start = token.range.lowerBound
-        var left = try product()
-        while case .symbol(let symbol) = token.kind, let name = Self.sums[symbol] {
+        var left = try operation(precedence + 1)
+        while let name = Self.operators[precedence][token.kind] {
             let point = token.range
             try advance()
-            left = try binary(name, left, try product(), from: start, point)
+            let right = try operation(precedence + 1)
+            left = try make(start..<ended, point: point, .call(name, target: nil, arguments: [left, right]))
         }
         return left
-    }
-
-    private mutating func product() throws(Issue) -> Node {
-        let start = token.range.lowerBound
-        var left = try unary()
-        while case .symbol(let symbol) = token.kind, let name = Self.products[symbol] {
-            let point = token.range
-            try advance()
-            left = try binary(name, left, try unary(), from: start, point)
-        }
-        return left
-    }
-
-    private mutating func binary(
-        _ name: String, _ left: Node, _ right: Node, from start: Int, _ point: Range<Int>
-    ) throws(Issue) -> Node {
-        try make(start..<ended, point: point, .call(name, target: nil, arguments: [left, right]))
     }
 
     private mutating func unary() throws(Issue) -> Node {

@@ -49,7 +49,7 @@ struct SpecTest {
                 environment.declare(name, SpecTypes.type(ident.message("type") ?? TextMessage()))
                 names.insert(name)
             } else if let function = declaration.message("function") {
-                environment.declare(Function(name, function.messages("overloads").map(SpecTypes.overload)))
+                environment.declare(Function(name, overloads: function.messages("overloads").map(SpecTypes.overload)))
             }
         }
         var bindings: [String: Value] = [:]
