@@ -154,7 +154,5 @@ struct Recurrence: Sendable, Hashable {
         return number
     }
 
-    private static func wrong(_ value: String, of name: String) -> Problem {
-        Problem("\(name)=\(value) is not valid")
-    }
+    private static func wrong(_ value: String, of name: String) -> Problem { Problem("\(name)=\(value) is not valid") }
 }

@@ -13,9 +13,7 @@ public enum Ability: Sendable, Hashable {
     }
 
     /// The line of bellhop.yaml that would turn the ability on; nil if no setting can.
-    public var missingLine: String? {
-        if case .setting(_, _, let line) = self { line } else { nil }
-    }
+    public var missingLine: String? { if case .setting(_, _, let line) = self { line } else { nil } }
 }
 
 /// The features of messages that a kind of receiver supports.

@@ -74,9 +74,7 @@ extension Event {
     public var task: Snapshot? { data[.task].flatMap(Snapshot.init(json:)) }
 
     /// Each changed field with its two values, under ``EventKey/from`` and ``EventKey/to``.
-    public var changes: JSON.Object? {
-        if case .object(let changes)? = data[.changes] { changes } else { nil }
-    }
+    public var changes: JSON.Object? { if case .object(let changes)? = data[.changes] { changes } else { nil } }
 
     /// Whether a login succeeded.
     public var isSuccessfulLogin: Bool { (type == .loginEvent || type == .keychainLoginEvent) && data[.ok] == true }

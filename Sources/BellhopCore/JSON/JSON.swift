@@ -16,9 +16,7 @@ extension JSON {
     public var isNull: Bool { self == .null }
 
     /// The boolean, if this is one.
-    public var asBool: Bool? {
-        if case .bool(let value) = self { value } else { nil }
-    }
+    public var asBool: Bool? { if case .bool(let value) = self { value } else { nil } }
 
     /// The whole number, if this is one; also a double without a fraction, if it fits.
     public var asInt: Int64? {
@@ -39,19 +37,13 @@ extension JSON {
     }
 
     /// The text, when this is a string.
-    public var asString: String? {
-        if case .string(let value) = self { value } else { nil }
-    }
+    public var asString: String? { if case .string(let value) = self { value } else { nil } }
 
     /// The elements, when this is an array.
-    public var asArray: [JSON]? {
-        if case .array(let value) = self { value } else { nil }
-    }
+    public var asArray: [JSON]? { if case .array(let value) = self { value } else { nil } }
 
     /// The members, when this is an object.
-    public var asObject: Object? {
-        if case .object(let value) = self { value } else { nil }
-    }
+    public var asObject: Object? { if case .object(let value) = self { value } else { nil } }
 
     /// The value's type as a word for messages: `null`, `boolean`, `number`, `string`, `array` or `object`.
     public var kindName: String {
@@ -68,9 +60,7 @@ extension JSON {
     /// The member called `key`; nil if there is none or this is not an object. Setting nil removes it; setting a value turns
     /// anything else into an object.
     public subscript(key: String) -> JSON? {
-        get {
-            if case .object(let object) = self { object[key] } else { nil }
-        }
+        get { if case .object(let object) = self { object[key] } else { nil } }
         set {
             var object = Object()
             if case .object(let present) = self { object = present }

@@ -108,9 +108,7 @@ enum JSONNumber {
     }
 
     /// The nearest double; infinite if out of range.
-    static func double(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Double {
-        Double(text(bytes, range)) ?? .infinity
-    }
+    static func double(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Double { Double(text(bytes, range)) ?? .infinity }
 
     private static func text(_ bytes: Span<UInt8>, _ range: Range<Int>) -> String {
         var text = ""

@@ -220,9 +220,7 @@ public struct JSONWriter: ~Copyable {
 
     /// Reserves room for more bytes.
     @inline(__always)
-    private mutating func reserve(_ more: Int) {
-        if more > capacity - count { grow(more) }
-    }
+    private mutating func reserve(_ more: Int) { if more > capacity - count { grow(more) } }
 
     private mutating func grow(_ more: Int) {
         capacity = max(capacity * 2, count + more)

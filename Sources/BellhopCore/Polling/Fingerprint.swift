@@ -21,9 +21,7 @@ public struct Fingerprint: Sendable, Hashable {
     }
 
     /// The fingerprint of these bytes; see ``init(content:seed:)``.
-    public init(content bytes: [UInt8], seed: Fingerprint = .zero) {
-        self.init(content: bytes.span, seed: seed)
-    }
+    public init(content bytes: [UInt8], seed: Fingerprint = .zero) { self.init(content: bytes.span, seed: seed) }
 
     /// The fingerprint of this text's UTF-8, without normalization.
     public init(content text: String, seed: Fingerprint = .zero) {

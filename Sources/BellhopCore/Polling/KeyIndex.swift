@@ -13,9 +13,7 @@ struct KeyIndex: Sendable {
     private static let processSeed = Fingerprint(
         high: .random(in: .min ... .max) | 1, low: .random(in: .min ... .max) | 1)
 
-    init(minimumCapacity: Int = 0) {
-        slots = Array(repeating: 0, count: Self.size(for: minimumCapacity))
-    }
+    init(minimumCapacity: Int = 0) { slots = Array(repeating: 0, count: Self.size(for: minimumCapacity)) }
 
     /// The position for which `matches` is true, among those with this hash.
     @inline(__always)

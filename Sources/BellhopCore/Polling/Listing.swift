@@ -28,9 +28,7 @@ public struct Listing: Sendable {
     static let recordLimit = 1 << 28
 
     /// The name of an entry's group; nil if the answer has no groups.
-    public func group(of entry: Entry) -> String? {
-        groups.isEmpty ? nil : groups[Int(entry.groupIndex)]
-    }
+    public func group(of entry: Entry) -> String? { groups.isEmpty ? nil : groups[Int(entry.groupIndex)] }
 
     /// The entries with these keys, in the listing's order, and the keys without an entry.
     public func search(for keys: [TaskKey]) -> (found: [Entry], missing: [TaskKey]) {

@@ -70,9 +70,7 @@ public struct RuleState: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     /// The pieces that have an element, by the key without it.
     private var windows: [StateKey: [String: JSON]] = [:]
 
-    public init(dictionaryLiteral elements: (StateKey, JSON)...) {
-        for (key, value) in elements { self[key] = value }
-    }
+    public init(dictionaryLiteral elements: (StateKey, JSON)...) { for (key, value) in elements { self[key] = value } }
 
     public var isEmpty: Bool { values.isEmpty && windows.isEmpty }
 

@@ -108,9 +108,7 @@ public struct SnapshotText: Sendable, Hashable {
     }
 
     /// The snapshot. Text written here can be read; for any other text it has only the key.
-    public var snapshot: Snapshot {
-        (try? JSON.parse(bytes)).flatMap(Snapshot.init(json:)) ?? Snapshot(key: key)
-    }
+    public var snapshot: Snapshot { (try? JSON.parse(bytes)).flatMap(Snapshot.init(json:)) ?? Snapshot(key: key) }
 }
 
 /// Snapshots by their keys, stored as text.

@@ -66,9 +66,7 @@ public enum TerminalText {
 
 extension String {
     /// The text with control characters made visible, including newlines; tabs stay.
-    public var visible: String {
-        TerminalText.escaping(self) { $0 == "\t" ? "\t" : String(TerminalText.mark) }
-    }
+    public var visible: String { TerminalText.escaping(self) { $0 == "\t" ? "\t" : String(TerminalText.mark) } }
 
     /// The text on one line, with control characters made visible.
     public var singleLine: String {

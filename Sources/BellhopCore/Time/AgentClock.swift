@@ -26,7 +26,5 @@ extension AgentClock {
     public var elapsed: Duration { now - .epoch }
 
     /// Sleeps by ``now``, for clocks that cannot be set.
-    public func sleep(for duration: Duration) async throws {
-        try await sleep(until: now + duration)
-    }
+    public func sleep(for duration: Duration) async throws { try await sleep(until: now + duration) }
 }

@@ -57,9 +57,7 @@ public struct CivilDate: Sendable, Hashable, Comparable {
     }
 
     /// Whether a year has a February 29.
-    public static func isLeap(_ year: Int) -> Bool {
-        year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-    }
+    public static func isLeap(_ year: Int) -> Bool { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
 
     /// How many days a month (1 to 12) has in a year.
     public static func days(inMonth month: Int, of year: Int) -> Int {
@@ -81,9 +79,7 @@ public struct CivilDate: Sendable, Hashable, Comparable {
 
 extension CivilDate: CustomStringConvertible {
     /// The date as `2026-01-05`.
-    public var description: String {
-        CivilDateTime(date: self).description.prefix { $0 != "T" }.description
-    }
+    public var description: String { CivilDateTime(date: self).description.prefix { $0 != "T" }.description }
 }
 
 /// A day of the week, numbered as in cron: Sunday is 0.

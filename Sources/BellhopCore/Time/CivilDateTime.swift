@@ -25,9 +25,7 @@ public struct CivilDateTime: Sendable, Hashable, Comparable {
     }
 
     /// Seconds since 1970-01-01 00:00:00, ignoring clock changes.
-    public var secondsSinceEpoch: Int64 {
-        Int64(date.daysSinceEpoch) * 86_400 + Int64(secondOfDay)
-    }
+    public var secondsSinceEpoch: Int64 { Int64(date.daysSinceEpoch) * 86_400 + Int64(secondOfDay) }
 
     public var year: Int { date.year }
     /// 1 to 12.
@@ -58,9 +56,7 @@ extension CivilDateTime: CustomStringConvertible {
 
 extension Timestamp {
     /// The moment at which a clock in UTC shows this date and time.
-    public init(utc civil: CivilDateTime) {
-        self.init(seconds: civil.secondsSinceEpoch)
-    }
+    public init(utc civil: CivilDateTime) { self.init(seconds: civil.secondsSinceEpoch) }
 
     /// The moment with these numbers in UTC; nil if it does not exist.
     public init?(utc year: Int, _ month: Int, _ day: Int, _ hour: Int = 0, _ minute: Int = 0, _ second: Int = 0) {
@@ -71,7 +67,5 @@ extension Timestamp {
     }
 
     /// What a clock in UTC shows at this moment.
-    public var utc: CivilDateTime {
-        CivilDateTime(secondsSinceEpoch: seconds)
-    }
+    public var utc: CivilDateTime { CivilDateTime(secondsSinceEpoch: seconds) }
 }

@@ -139,9 +139,7 @@ extension CronSchedule {
 }
 
 extension UInt64 {
-    func contains(_ bit: Int) -> Bool {
-        self >> UInt64(truncatingIfNeeded: bit) & 1 == 1
-    }
+    func contains(_ bit: Int) -> Bool { self >> UInt64(truncatingIfNeeded: bit) & 1 == 1 }
 
     /// The lowest set bit above a position from 0 to 62.
     func first(after bit: Int) -> Int? {

@@ -76,7 +76,5 @@ public struct TimeTextError: Error, Sendable, Hashable {
 
 extension TimeTextError: CustomStringConvertible {
     /// The message and the help: `a duration needs a unit: did you mean 30s?`.
-    public var description: String {
-        if let help { "\(message): \(help)" } else { message }
-    }
+    public var description: String { if let help { "\(message): \(help)" } else { message } }
 }

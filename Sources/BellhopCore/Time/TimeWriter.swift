@@ -9,9 +9,7 @@ struct TimeWriter {
 
     mutating func byte(_ scalar: Unicode.Scalar) { append(UInt8(truncatingIfNeeded: scalar.value)) }
 
-    mutating func text(_ text: String) {
-        for byte in text.utf8 { append(byte) }
-    }
+    mutating func text(_ text: String) { for byte in text.utf8 { append(byte) } }
 
     private mutating func append(_ byte: UInt8) {
         bytes[count] = byte

@@ -99,9 +99,7 @@ private struct Reader {
         return bytes[index..<(index + count)]
     }
 
-    mutating func skip(_ count: Int) throws(TimeZoneTable.Malformed) {
-        _ = try take(count)
-    }
+    mutating func skip(_ count: Int) throws(TimeZoneTable.Malformed) { _ = try take(count) }
 
     /// A signed number, most significant byte first.
     mutating func integer(bytes count: Int) throws(TimeZoneTable.Malformed) -> Int64 {

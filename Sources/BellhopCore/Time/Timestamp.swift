@@ -6,9 +6,7 @@ public struct Timestamp: Sendable, Hashable, Comparable {
     public var microseconds: Int64
 
     /// The moment this many microseconds after 1970-01-01T00:00:00Z.
-    public init(microseconds: Int64) {
-        self.microseconds = microseconds
-    }
+    public init(microseconds: Int64) { self.microseconds = microseconds }
 
     /// The moment this many seconds after 1970-01-01T00:00:00Z, at most ``distantFuture``, at least ``distantPast``.
     public init(seconds: Int64) {
@@ -24,18 +22,12 @@ public struct Timestamp: Sendable, Hashable, Comparable {
     public static let distantPast = Timestamp(microseconds: .min)
 
     /// Whole seconds since 1970-01-01T00:00:00Z, rounded down.
-    public var seconds: Int64 {
-        microseconds.flooredDivision(by: 1_000_000).quotient
-    }
+    public var seconds: Int64 { microseconds.flooredDivision(by: 1_000_000).quotient }
 
     /// The remainder of ``seconds``: 0 to 999,999 microseconds.
-    public var subsecondMicroseconds: Int {
-        Int(microseconds.flooredDivision(by: 1_000_000).remainder)
-    }
+    public var subsecondMicroseconds: Int { Int(microseconds.flooredDivision(by: 1_000_000).remainder) }
 
-    public static func < (left: Timestamp, right: Timestamp) -> Bool {
-        left.microseconds < right.microseconds
-    }
+    public static func < (left: Timestamp, right: Timestamp) -> Bool { left.microseconds < right.microseconds }
 
     /// The moment a duration later, truncated to microseconds.
     public static func + (moment: Timestamp, duration: Duration) -> Timestamp {
@@ -51,13 +43,9 @@ public struct Timestamp: Sendable, Hashable, Comparable {
         return Timestamp(microseconds: overflow ? (step < 0 ? .max : .min) : difference)
     }
 
-    public static func += (moment: inout Timestamp, duration: Duration) {
-        moment = moment + duration
-    }
+    public static func += (moment: inout Timestamp, duration: Duration) { moment = moment + duration }
 
-    public static func -= (moment: inout Timestamp, duration: Duration) {
-        moment = moment - duration
-    }
+    public static func -= (moment: inout Timestamp, duration: Duration) { moment = moment - duration }
 
     /// The time from the second moment to the first; exact over the whole range.
     public static func - (later: Timestamp, earlier: Timestamp) -> Duration {

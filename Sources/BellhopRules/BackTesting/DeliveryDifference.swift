@@ -19,9 +19,7 @@ public struct DeliveryDifference: Sendable {
         /// The hash of its arguments.
         var contents: Int
 
-        init(_ delivery: Delivery) {
-            (outline, contents) = (DeliveryOutline(delivery), delivery.arguments.hashValue)
-        }
+        init(_ delivery: Delivery) { (outline, contents) = (DeliveryOutline(delivery), delivery.arguments.hashValue) }
     }
 
     private typealias Singles = [Key: Single]

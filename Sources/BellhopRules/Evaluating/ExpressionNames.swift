@@ -123,9 +123,7 @@ extension ExpressionNames {
         text.utf8.first.map { !$0.isASCIIDigit } ?? false && text.utf8.allSatisfy(isNameByte)
     }
 
-    private static func isNameByte(_ byte: UInt8) -> Bool {
-        byte.isASCIIAlphanumeric || byte == UInt8(ascii: "_")
-    }
+    private static func isNameByte(_ byte: UInt8) -> Bool { byte.isASCIIAlphanumeric || byte == UInt8(ascii: "_") }
 
     /// Splits off the name at the end of a text.
     private static func split(_ text: Substring) -> (Substring, String) {

@@ -111,9 +111,7 @@ struct CaseDraft {
     }
 
     /// The folder of the first tested file, to which the others are relative.
-    private static func folder(_ tested: [RuleFile]) -> String {
-        PathText.prefix(of: tested.first?.path ?? "")
-    }
+    private static func folder(_ tested: [RuleFile]) -> String { PathText.prefix(of: tested.first?.path ?? "") }
 
     static func path(_ tested: [RuleFile]) -> String { folder(tested) + "explained.test.yaml" }
 

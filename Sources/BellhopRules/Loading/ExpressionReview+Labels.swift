@@ -100,7 +100,5 @@ extension ExpressionReview {
 }
 
 extension CEL.Node {
-    var textLiteral: String? {
-        if case .literal(.string(let text)) = kind { text } else { nil }
-    }
+    var textLiteral: String? { if case .literal(.string(let text)) = kind { text } else { nil } }
 }

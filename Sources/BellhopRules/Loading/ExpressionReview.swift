@@ -157,7 +157,5 @@ struct ExpressionReview {
 }
 
 extension CEL.Node {
-    fileprivate var isNullLiteral: Bool {
-        if case .literal(.null) = kind { true } else { false }
-    }
+    fileprivate var isNullLiteral: Bool { if case .literal(.null) = kind { true } else { false } }
 }

@@ -127,9 +127,7 @@ struct Trigger: Sendable, Hashable {
     /// Fields that must all have changed.
     var changes: [ChangeFilter] = []
 
-    func accepts(_ event: Event) -> Bool {
-        changes.isEmpty || changes.allSatisfy { $0.accepts(event.data) }
-    }
+    func accepts(_ event: Event) -> Bool { changes.isEmpty || changes.allSatisfy { $0.accepts(event.data) } }
 }
 
 /// `{task_changed: {state: {from: New, to: [2, Resolved]}}}`: a field that changed, from and to certain values.

@@ -189,7 +189,5 @@ extension RuleReader {
 }
 
 extension SettingsTree<YAML.Node> {
-    func deferred(_ name: String) -> YAML.Node? {
-        if case .deferred(let node)? = self[name] { node } else { nil }
-    }
+    func deferred(_ name: String) -> YAML.Node? { if case .deferred(let node)? = self[name] { node } else { nil } }
 }

@@ -75,9 +75,7 @@ struct TriggerReader: ProblemCollector {
     /// `@daily` and `Daily` as `daily`.
     private static func plainWord(_ text: String) -> String { text.lowercased().replacing("@", with: "") }
 
-    private var listing: String {
-        "use " + context.events.nameable.map(\.type.name).quotedList
-    }
+    private var listing: String { "use " + context.events.nameable.map(\.type.name).quotedList }
 
     private mutating func read(_ mapping: Mapping, _ node: Node) {
         if PatternReader.key(in: mapping) != nil {

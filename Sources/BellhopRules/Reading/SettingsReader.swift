@@ -260,9 +260,7 @@ public struct SettingsReader<Deferred: Sendable> {
         return nil
     }
 
-    private static func listing(_ names: [String]) -> String? {
-        names.isEmpty ? nil : "use " + names.quotedList
-    }
+    private static func listing(_ names: [String]) -> String? { names.isEmpty ? nil : "use " + names.quotedList }
 }
 
 extension SettingsReader where Deferred == Never {

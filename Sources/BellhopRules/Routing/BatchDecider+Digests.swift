@@ -49,7 +49,5 @@ extension RunFacts {
     }
 
     /// The sources of the rule's digests; without a configuration empty, for all.
-    func digestSources(of rule: Rule) -> [String] {
-        rule.sources.isEmpty ? connections.keys.sorted() : rule.sources
-    }
+    func digestSources(of rule: Rule) -> [String] { rule.sources.isEmpty ? connections.keys.sorted() : rule.sources }
 }

@@ -121,7 +121,5 @@ public enum Decided: Sendable {
     case needs(RoutingNeeds)
 
     /// The routing; empty if more must be read first, which is never so when everything is known.
-    public var complete: Routing {
-        if case .routing(let routing) = self { routing } else { Routing() }
-    }
+    public var complete: Routing { if case .routing(let routing) = self { routing } else { Routing() } }
 }

@@ -85,9 +85,7 @@ extension Rule {
     }
 
     /// The state of a wait: its own key, or a piece of a window for a rule that runs through a list.
-    func holdKey(_ id: String) -> StateKey {
-        time.each == nil ? stateKey(.hold, id) : stateKey(.hold, "").at(id)
-    }
+    func holdKey(_ id: String) -> StateKey { time.each == nil ? stateKey(.hold, id) : stateKey(.hold, "").at(id) }
 
     /// The scopes whose tasks its runs read.
     var scopesOfRuns: [Scope.ID] { scopes(for: needsOfRuns) }

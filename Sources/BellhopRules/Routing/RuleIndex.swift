@@ -28,9 +28,7 @@ struct RuleIndex: Sendable {
             self.reader = reader
         }
 
-        subscript(value: Value) -> [Int]? {
-            if case .string(let text) = value { byText[text] } else { byOther[value] }
-        }
+        subscript(value: Value) -> [Int]? { if case .string(let text) = value { byText[text] } else { byOther[value] } }
 
         /// Texts that are equal for Swift but differ in their bytes share an entry: the conditions, which compare bytes, decide.
         mutating func add(_ rule: Int, for value: Value) {

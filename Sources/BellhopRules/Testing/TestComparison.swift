@@ -188,9 +188,7 @@ struct TestComparison {
 
 extension Delivery {
     /// Whether it is a message that is not sent.
-    fileprivate var isKeptBack: Bool {
-        if case .done = initial, case .message = arguments { true } else { false }
-    }
+    fileprivate var isKeptBack: Bool { if case .done = initial, case .message = arguments { true } else { false } }
 }
 
 extension TestComparison.ActualAction {

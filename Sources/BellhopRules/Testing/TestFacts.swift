@@ -12,9 +12,7 @@ struct TestFacts: ProblemCollector {
     }
 
     /// Any YAML value as JSON.
-    mutating func json(_ node: Node) -> JSON? {
-        value(node, as: Setting("data", .json, ""))
-    }
+    mutating func json(_ node: Node) -> JSON? { value(node, as: Setting("data", .json, "")) }
 
     /// A task as a test writes it: its own names and its fields together.
     mutating func snapshot(_ node: Node, source: String, on base: Snapshot? = nil) -> Snapshot? {

@@ -28,9 +28,7 @@ struct TestNotes: TrialObserver {
         }
     }
 
-    private mutating func add(_ error: RuleError) {
-        if !errors.contains(error) { errors.append(error) }
-    }
+    private mutating func add(_ error: RuleError) { if !errors.contains(error) { errors.append(error) } }
 
     /// Reports a rule that had more keys than it may remember.
     mutating func observe(_ loss: KeyLoss, in moment: TrialMoment) {

@@ -25,9 +25,7 @@ public struct Observation: Sendable {
 final class Recorder {
     var outcomes: [Int: (outcome: Observation.Outcome, times: Int)] = [:]
 
-    func record(_ id: Int, _ outcome: Observation.Outcome) {
-        outcomes[id] = (outcome, (outcomes[id]?.times ?? 0) + 1)
-    }
+    func record(_ id: Int, _ outcome: Observation.Outcome) { outcomes[id] = (outcome, (outcomes[id]?.times ?? 0) + 1) }
 }
 
 extension Planner {

@@ -27,9 +27,7 @@ extension String {
         }
     }
 
-    func hashBytes(into hasher: inout Hasher) {
-        withBytes { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-    }
+    func hashBytes(into hasher: inout Hasher) { withBytes { hasher.combine(bytes: UnsafeRawBufferPointer($0)) } }
 
     @inline(__always)
     func containsBytes(of other: String) -> Bool { firstByteOffset(of: other) != nil }
@@ -117,7 +115,5 @@ extension String {
     }
 
     /// The text with each ASCII byte mapped to another.
-    func mappingBytes(_ change: (UInt8) -> UInt8) -> String {
-        String(decoding: utf8.map(change), as: UTF8.self)
-    }
+    func mappingBytes(_ change: (UInt8) -> UInt8) -> String { String(decoding: utf8.map(change), as: UTF8.self) }
 }
