@@ -5,7 +5,7 @@ public struct AuditVerifier: Sendable {
         /// One sentence.
         public var message: String
 
-        public init(message: String) { self.message = message }
+        public init(_ message: String) { self.message = message }
     }
 
     private let checkpoint: AuditCheckpoint?
@@ -32,7 +32,7 @@ public struct AuditVerifier: Sendable {
         }
         if row.number == checkpoint?.number {
             guard row.hash == checkpoint?.hash else {
-                throw Problem(message: "Row \(row.number) is not the row of the checkpoint: it or rows before it were changed.")
+                throw Problem("Row \(row.number) is not the row of the checkpoint: it or rows before it were changed.")
             }
             isCheckpointSeen = true
         }
@@ -40,25 +40,21 @@ public struct AuditVerifier: Sendable {
     }
 
     private mutating func begin(with row: AuditRow) throws(Problem) {
-        guard row.isAnchor else {
-            throw Problem(message: "The audit begins with row \(row.number): the rows before it were removed.")
-        }
-        guard row.number > 0 || row.hash == AuditRow.start else {
-            throw Problem(message: "The beginning of the audit was changed.")
-        }
+        guard row.isAnchor else { throw Problem("The audit begins with row \(row.number): the rows before it were removed.") }
+        guard row.number > 0 || row.hash == AuditRow.start else { throw Problem("The beginning of the audit was changed.") }
         anchor = row
         isAnchorExplained = row.number == 0
     }
 
     private mutating func check(_ row: AuditRow, after last: AuditRow) throws(Problem) {
         guard row.number == last.number + 1 else {
-            throw Problem(message: "After row \(last.number) comes row \(row.number): rows between them were removed.")
+            throw Problem("After row \(last.number) comes row \(row.number): rows between them were removed.")
         }
         guard row.hash == AuditRow.hash(after: last.hash, number: row.number, entry: row.entry) else {
-            throw Problem(message: "Row \(row.number) (\(row.at.rfc3339)) was changed, or a row before it was exchanged.")
+            throw Problem("Row \(row.number) (\(row.at.rfc3339)) was changed, or a row before it was exchanged.")
         }
         guard let entry = try? JSON.parse(Array(row.entry.utf8)), entry["time"]?.asString == row.at.rfc3339 else {
-            throw Problem(message: "The time of row \(row.number) was changed.")
+            throw Problem("The time of row \(row.number) was changed.")
         }
         if entry["act"] == "prune", entry["through"]?.asInt == anchor?.number, entry["hash"]?.asString == anchor?.hash {
             isAnchorExplained = true
@@ -67,18 +63,18 @@ public struct AuditVerifier: Sendable {
 
     /// Ends the check; call it after the last row.
     public func end() throws(Problem) {
-        guard let last, let anchor else { throw Problem(message: "The audit is empty: all its rows were removed.") }
+        guard let last, let anchor else { throw Problem("The audit is empty: all its rows were removed.") }
         guard isAnchorExplained else {
-            throw Problem(message: "The rows up to \(anchor.number) were removed, and not because of their age.")
+            throw Problem("The rows up to \(anchor.number) were removed, and not because of their age.")
         }
         guard let checkpoint, !isCheckpointSeen else { return }
         if checkpoint.number > last.number {
             throw Problem(
-                message: "The last rows were removed: the audit ends with row \(last.number), before row \(checkpoint.number) of "
+                "The last rows were removed: the audit ends with row \(last.number), before row \(checkpoint.number) of "
                     + "the checkpoint.")
         }
         throw Problem(
-            message: "The checkpoint is too old: the rows up to \(anchor.number) were deleted because of their age, and row "
+            "The checkpoint is too old: the rows up to \(anchor.number) were deleted because of their age, and row "
                 + "\(checkpoint.number) is one of them. Use a newer checkpoint.")
     }
 }

@@ -17,6 +17,8 @@ public struct HolidayFile: Sendable {
         var name: String
         var parameters: [String: String]
         var value: String
+
+        func problem(_ message: String) -> Malformed { Malformed(line: line, message: message) }
     }
 
     private struct Entry {
@@ -25,6 +27,7 @@ public struct HolidayFile: Sendable {
 
         func property(_ name: String) -> Property? { properties.first { $0.name == name } }
         func text(_ name: String) -> String? { property(name)?.value.uppercased() }
+        func problem(_ message: String) -> Malformed { Malformed(line: line, message: message) }
     }
 
     private let zone: TimeZoneTable
@@ -54,8 +57,7 @@ public struct HolidayFile: Sendable {
         var work = Self.maxWork
         let closing = entries.filter { $0.text("STATUS") != "CANCELLED" }
         if let first = closing.first, closing.allSatisfy({ $0.text("TRANSP") == "TRANSPARENT" }) {
-            throw Malformed(
-                line: first.line, message: "all entries of the file have TRANSP:TRANSPARENT, so it contains no holiday")
+            throw first.problem("all entries of the file have TRANSP:TRANSPARENT, so it contains no holiday")
         }
         // An entry with RECURRENCE-ID replaces one repetition of another entry.
         var replaced: [String: [ICalendarTime]] = [:]
@@ -64,9 +66,7 @@ public struct HolidayFile: Sendable {
             replaced[entry.property("UID")?.value ?? "", default: []].append(try time(property))
         }
         for entry in closing where entry.text("TRANSP") != "TRANSPARENT" {
-            guard let property = entry.property("DTSTART") else {
-                throw Malformed(line: entry.line, message: "the entry has no DTSTART")
-            }
+            guard let property = entry.property("DTSTART") else { throw entry.problem("the entry has no DTSTART") }
             let start = try time(property)
             var dates = try repetitions(of: entry, from: start, work: &work)
             if entry.property("RECURRENCE-ID") == nil {
@@ -76,7 +76,7 @@ public struct HolidayFile: Sendable {
             for date in dates {
                 let count = if case .days(let count) = length { count } else { 1 }
                 guard days.count + times.count + count <= Self.most else {
-                    throw Malformed(line: entry.line, message: "the file has more than \(Self.most) holidays")
+                    throw entry.problem("the file has more than \(Self.most) holidays")
                 }
                 switch length {
                 case .days(let count): for day in 0..<count { days.insert(date.adding(days: day)) }
@@ -103,7 +103,7 @@ public struct HolidayFile: Sendable {
                 if open == ["VCALENDAR", "VEVENT"] { entries.append(Entry(line: property.line)) }
             case "END":
                 guard open.popLast() == property.value.uppercased() else {
-                    throw Malformed(line: property.line, message: "END:\(property.value) has no BEGIN")
+                    throw property.problem("END:\(property.value) has no BEGIN")
                 }
             default:
                 if open == ["VCALENDAR", "VEVENT"] { entries[entries.count - 1].properties.append(property) }
@@ -176,19 +176,17 @@ public struct HolidayFile: Sendable {
     private func time(_ property: Property) throws(Malformed) -> ICalendarTime {
         // RFC 5545, section 3.8.5.2: repetitions may be periods with a length of their own.
         if property.parameters["VALUE"]?.uppercased() == "PERIOD" {
-            throw Malformed(line: property.line, message: "\(property.name) with periods (VALUE=PERIOD) is not supported")
+            throw property.problem("\(property.name) with periods (VALUE=PERIOD) is not supported")
         }
         guard let time = ICalendarTime(property.value, zone: try zone(of: property)) else {
-            throw Malformed(line: property.line, message: "\(property.name):\(property.value) is not a date or a time")
+            throw property.problem("\(property.name):\(property.value) is not a date or a time")
         }
         return time
     }
 
     private func zone(of property: Property) throws(Malformed) -> TimeZoneTable {
         guard let name = property.parameters["TZID"] else { return zone }
-        guard let zone = zones(name) else {
-            throw Malformed(line: property.line, message: "there is no time zone '\(name)'")
-        }
+        guard let zone = zones(name) else { throw property.problem("there is no time zone '\(name)'") }
         return zone
     }
 
@@ -201,16 +199,16 @@ public struct HolidayFile: Sendable {
                     dates.formUnion(
                         try Recurrence(property.value, in: start.zone).dates(from: start.date, until: last, work: &work))
                 } catch {
-                    throw Malformed(line: property.line, message: error.message)
+                    throw property.problem(error.message)
                 }
             case "RDATE":
                 for time in try list(property) {
                     guard start.isWholeDay || time.moment(on: time.date) == start.moment(on: time.date(in: start.zone)) else {
-                        throw Malformed(line: property.line, message: "RDATE with another time than DTSTART is not supported")
+                        throw property.problem("RDATE with another time than DTSTART is not supported")
                     }
                     dates.insert(time.date(in: start.zone))
                 }
-            case "EXRULE": throw Malformed(line: property.line, message: "EXRULE is not supported")
+            case "EXRULE": throw property.problem("EXRULE is not supported")
             default: break
             }
         }
@@ -221,13 +219,11 @@ public struct HolidayFile: Sendable {
     }
 
     private func list(_ property: Property) throws(Malformed) -> [ICalendarTime] {
-        var times: [ICalendarTime] = []
-        for value in property.value.split(separator: ",") {
+        try property.value.split(separator: ",").map { value throws(Malformed) in
             var one = property
             one.value = String(value)
-            times.append(try time(one))
+            return try time(one)
         }
-        return times
     }
 
     /// How long each repetition lasts; the end of whole days is exclusive (RFC 5545, section 3.6.1).
@@ -235,14 +231,14 @@ public struct HolidayFile: Sendable {
         if let property = entry.property("DTEND") {
             let end = try time(property)
             guard end.isWholeDay == start.isWholeDay else {
-                throw Malformed(line: property.line, message: "DTSTART is a day and DTEND a time, or the other way round")
+                throw property.problem("DTSTART is a day and DTEND a time, or the other way round")
             }
             if start.isWholeDay { return .days(max(end.date.daysSinceEpoch - start.date.daysSinceEpoch, 1)) }
             return .time(max(end.moment(on: end.date) - start.moment(on: start.date), .zero))
         }
         guard let property = entry.property("DURATION") else { return start.isWholeDay ? .days(1) : .time(.zero) }
         guard let duration = ICalendarTime.duration(property.value) else {
-            throw Malformed(line: property.line, message: "DURATION:\(property.value) is not a duration")
+            throw property.problem("DURATION:\(property.value) is not a duration")
         }
         return start.isWholeDay ? .days(max(Int(duration / .days(1)), 1)) : .time(duration)
     }

@@ -142,11 +142,9 @@ struct Recurrence: Sendable, Hashable {
     }
 
     private static func numbers(_ text: String, of name: String, in range: ClosedRange<Int>) throws(Problem) -> [Int] {
-        var numbers: [Int] = []
-        for item in text.split(separator: ",", omittingEmptySubsequences: false) {
-            numbers.append(try number(String(item), of: name, in: range))
+        try text.split(separator: ",", omittingEmptySubsequences: false).map { item throws(Problem) in
+            try number(String(item), of: name, in: range)
         }
-        return numbers
     }
 
     private static func number(_ text: String, of name: String, in range: ClosedRange<Int>) throws(Problem) -> Int {

@@ -81,9 +81,7 @@ public final class FIFOGate: Sendable {
             return state.waiting.removeFirst().continuation
         }?.resume(returning: true)
     }
-}
 
-extension FIFOGate {
     /// Runs `work` when its turn has come.
     public func inTurn<Value: Sendable>(_ work: () async throws(Failure) -> Value) async throws(Failure) -> Value {
         do {

@@ -27,9 +27,7 @@ public struct ConnectionManifest: Sendable, Hashable {
         self.addresses = addresses
         self.starter = starter
     }
-}
 
-extension ConnectionManifest {
     /// Whether its messages are alerts that call people, who acknowledge them.
     public var callsPeople: Bool { actions.contains("acknowledge") }
 }

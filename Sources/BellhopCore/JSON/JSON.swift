@@ -2,7 +2,7 @@
 ///
 /// Numbers keep their type: `1` is `.int(1)`, `1.0` is `.double(1.0)`, and the two are not equal. An integer beyond 64 bits is a
 /// double. Strings compare as in Swift, by canonical equivalence.
-public enum JSON: Sendable, Hashable {
+public enum JSON: Sendable, Hashable, CustomStringConvertible {
     case null
     case bool(Bool)
     case int(Int64)
@@ -149,10 +149,8 @@ extension JSON {
     /// The value as one line of text.
     public var text: String { text(.compact) }
 
+    public var description: String { text }
+
     /// The value as text in this style.
     public func text(_ style: Style) -> String { String(decoding: encoded(style), as: UTF8.self) }
-}
-
-extension JSON: CustomStringConvertible {
-    public var description: String { text }
 }

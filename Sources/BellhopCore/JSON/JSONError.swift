@@ -1,5 +1,5 @@
 /// Why bytes are not JSON, and where.
-public struct JSONError: Error, Sendable, Hashable {
+public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
     public enum Reason: Sendable, Hashable {
         /// The text ends within a value, like a truncated body.
         case ended
@@ -29,9 +29,7 @@ public struct JSONError: Error, Sendable, Hashable {
         self.reason = reason
         self.offset = offset
     }
-}
 
-extension JSONError: CustomStringConvertible {
     /// One sentence with the place.
     public var description: String { "invalid JSON at byte \(offset): \(problem)" }
 

@@ -2,7 +2,7 @@
 ///
 /// The seeds are fixed and the result is the same on every machine, so that fingerprints may be stored. It is fast, not
 /// cryptographic. Use ``Identity`` where an attacker could gain from a collision.
-public struct Fingerprint: Sendable, Hashable {
+public struct Fingerprint: Sendable, Hashable, CustomStringConvertible {
     public var high: UInt64
     public var low: UInt64
 
@@ -29,9 +29,7 @@ public struct Fingerprint: Sendable, Hashable {
         text.makeContiguousUTF8()
         self.init(content: text.utf8.span, seed: seed)
     }
-}
 
-extension Fingerprint: CustomStringConvertible {
     /// The fingerprint as 32 lowercase hexadecimal digits.
     public var hex: String { Hexadecimal.text(high, low) }
 

@@ -203,7 +203,7 @@ extension Listing {
 }
 
 /// Why an answer is not a complete list of records, and where.
-public struct ListingError: Error, Sendable, Hashable {
+public struct ListingError: Error, Sendable, Hashable, CustomStringConvertible {
     public enum Reason: Sendable, Hashable {
         /// The answer is not JSON; usually because it was truncated.
         case json(JSONError.Reason)
@@ -232,9 +232,7 @@ public struct ListingError: Error, Sendable, Hashable {
     }
 
     init(_ error: JSONError) { self.init(.json(error.reason), at: error.offset) }
-}
 
-extension ListingError: CustomStringConvertible {
     /// One sentence with the place.
     public var description: String {
         switch reason {

@@ -23,9 +23,7 @@ public enum Base64 {
     public static func basic(username: String, password: String) -> String {
         "Basic " + encode(Array("\(username):\(password)".utf8))
     }
-}
 
-extension Base64 {
     /// Whether a text must be filled up with `=` to a multiple of four characters.
     public enum Padding: Sendable { case required, optional }
 

@@ -1,5 +1,5 @@
 /// A day of the proleptic Gregorian calendar; year 0 is 1 BC.
-public struct CivilDate: Sendable, Hashable, Comparable {
+public struct CivilDate: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// The year, between -300,000 and 300,000.
     public let year: Int
     /// The month, 1 to 12.
@@ -75,9 +75,7 @@ public struct CivilDate: Sendable, Hashable, Comparable {
     static let years = -300_000...300_000
     private static let firstDay = CivilDate(knownYear: years.lowerBound, month: 1, day: 1).daysSinceEpoch
     private static let lastDay = CivilDate(knownYear: years.upperBound, month: 12, day: 31).daysSinceEpoch
-}
 
-extension CivilDate: CustomStringConvertible {
     /// The date as `2026-01-05`.
     public var description: String { CivilDateTime(date: self).description.prefix { $0 != "T" }.description }
 }

@@ -1,5 +1,5 @@
 /// A date and a time of day without a time zone.
-public struct CivilDateTime: Sendable, Hashable, Comparable {
+public struct CivilDateTime: Sendable, Hashable, Comparable, CustomStringConvertible {
     public let date: CivilDate
     /// Seconds since the date's midnight, 0 to 86,399.
     public let secondOfDay: Int
@@ -43,9 +43,7 @@ public struct CivilDateTime: Sendable, Hashable, Comparable {
     public static func < (left: CivilDateTime, right: CivilDateTime) -> Bool {
         (left.date, left.secondOfDay) < (right.date, right.secondOfDay)
     }
-}
 
-extension CivilDateTime: CustomStringConvertible {
     /// The date and time as `2026-01-05T09:00:00`.
     public var description: String {
         var text = TimeWriter()

@@ -2,22 +2,14 @@
 struct CronParser {
     let text: String
 
-    struct Fields {
-        var minutes: UInt64
-        var hours: UInt64
-        var days: UInt64
-        var months: UInt64
-        var weekdays: UInt64
-        var eitherDay: Bool
-    }
-
-    func fields() throws(TimeTextError) -> Fields {
+    /// - Parameter written: the schedule as written, which may be an `@` word for the text.
+    func schedule(written: String) throws(TimeTextError) -> CronSchedule {
         let words = Self.words(of: text)
         guard let first = words.first else {
             throw TimeTextError("a schedule is missing", offset: 0, length: text.utf8.count, help: Self.five)
         }
         if first.text.hasPrefix("@") {
-            return try CronParser(text: nickname(first, isAlone: words.count == 1)).fields()
+            return try CronParser(text: nickname(first, isAlone: words.count == 1)).schedule(written: written)
         }
         guard words.count == 5 else {
             let extra = words.count > 5 ? words[5] : nil
@@ -26,26 +18,28 @@ struct CronParser {
                 length: (words.last.map { $0.offset + $0.text.utf8.count } ?? 0) - (extra?.offset ?? first.offset),
                 help: Self.five)
         }
-        let fields = Fields(
+        let schedule = CronSchedule(
+            text: written,
             minutes: try CronField.minute.bits(words[0].text, at: words[0].offset),
             hours: try CronField.hour.bits(words[1].text, at: words[1].offset),
             days: try CronField.day.bits(words[2].text, at: words[2].offset),
             months: try CronField.month.bits(words[3].text, at: words[3].offset),
             weekdays: try CronField.weekday.bits(words[4].text, at: words[4].offset),
             eitherDay: !words[2].text.contains("*") && !words[4].text.contains("*"))
-        guard fields.eitherDay || Self.comesDue(fields) else {
+        guard schedule.eitherDay || Self.comesDue(schedule) else {
             throw TimeTextError(
                 "this date never comes", offset: words[2].offset,
                 length: words[3].offset + words[3].text.utf8.count - words[2].offset,
                 help: "no month given here has a day \(words[2].text)")
         }
-        return fields
+        return schedule
     }
 
     /// Whether any month has one of the days.
-    private static func comesDue(_ fields: Fields) -> Bool {
+    private static func comesDue(_ schedule: CronSchedule) -> Bool {
         (1...12).contains { month in
-            fields.months.contains(month) && fields.days.trailingZeroBitCount <= CivilDate.days(inMonth: month, of: 2000)
+            schedule.months.contains(month)
+                && schedule.days.trailingZeroBitCount <= CivilDate.days(inMonth: month, of: 2000)
         }
     }
 

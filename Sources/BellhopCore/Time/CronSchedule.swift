@@ -10,7 +10,7 @@
 /// When clocks change, a schedule with every hour runs by elapsed time: `*/5 * * * *` runs every five minutes, also throughout a
 /// repeated hour, and makes up for nothing after a skipped hour. Any other schedule runs by local time: what is due in a skipped
 /// hour runs once, at the first moment after it; what is due in a repeated hour runs the first time.
-public struct CronSchedule: Sendable, Hashable {
+public struct CronSchedule: Sendable, Hashable, CustomStringConvertible {
     /// The schedule as written.
     public let text: String
     /// Minutes as bits, bit 0 for minute 0.
@@ -26,19 +26,7 @@ public struct CronSchedule: Sendable, Hashable {
     /// Whether a day need match only one of its two fields.
     let eitherDay: Bool
 
-    /// Parses a schedule; an error has a place and a suggestion.
-    ///
-    /// A schedule that is never due, such as February 31, is rejected.
-    public init(_ text: some StringProtocol) throws(TimeTextError) {
-        let fields = try CronParser(text: String(text)).fields()
-        self.text = String(text)
-        minutes = fields.minutes
-        hours = fields.hours
-        days = fields.days
-        months = fields.months
-        weekdays = fields.weekdays
-        eitherDay = fields.eitherDay
-    }
+    public var description: String { text }
 
     /// The first moment after a given one at which the schedule is due in a zone; nil if none before the calendar ends.
     public func next(after moment: Timestamp, in zone: TimeZoneTable) -> Timestamp? {
@@ -50,11 +38,14 @@ public struct CronSchedule: Sendable, Hashable {
     private static let lastYear = 290_000
 }
 
-extension CronSchedule: CustomStringConvertible {
-    public var description: String { text }
-}
-
 extension CronSchedule {
+    /// Parses a schedule; an error has a place and a suggestion.
+    ///
+    /// A schedule that is never due, such as February 31, is rejected.
+    public init(_ text: some StringProtocol) throws(TimeTextError) {
+        self = try CronParser(text: String(text)).schedule(written: String(text))
+    }
+
     /// By local time: each time that occurs counts once, and a skipped one counts when the clock was put forward.
     ///
     /// The moments at which increasing local times count never decrease, so the first later one is the answer.

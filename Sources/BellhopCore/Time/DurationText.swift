@@ -4,7 +4,7 @@
 /// always 24 hours.
 public enum DurationText {
     /// The longest duration: 1,000 years. RFC 3339, whose years have four digits, can write times that lie so far ahead.
-    private static let longest: Int64 = 365_250 * Unit.day.microseconds
+    private static let longest: Int64 = 365_250 * Unit.day.rawValue
 
     /// Parses a duration; an error includes the corrected form if it can be guessed.
     public static func parse(_ text: some StringProtocol) throws(TimeTextError) -> Duration {
@@ -25,7 +25,7 @@ public enum DurationText {
         }
         var total: Int64 = 0
         for part in parts {
-            let (product, overflow) = part.value.multipliedReportingOverflow(by: part.unit.microseconds)
+            let (product, overflow) = part.value.multipliedReportingOverflow(by: part.unit.rawValue)
             let (sum, carried) = total.addingReportingOverflow(overflow ? 0 : product)
             if overflow || carried || sum > longest {
                 throw TimeTextError("a duration of more than 1,000 years", offset: part.offset, length: last.end - part.offset)
@@ -53,7 +53,7 @@ public enum DurationText {
         var rest = micros.magnitude
         var text = micros < 0 ? "-" : ""
         for unit in Unit.allCases.reversed() {
-            let (count, remainder) = rest.quotientAndRemainder(dividingBy: unit.microseconds.magnitude)
+            let (count, remainder) = rest.quotientAndRemainder(dividingBy: unit.rawValue.magnitude)
             if count > 0 { text += "\(count)\(unit.symbol)" }
             rest = remainder
         }
@@ -121,15 +121,20 @@ public enum DurationText {
         else { return error }
         var scale: Int64 = 1
         for _ in decimals { scale *= 10 }
-        error.help = format(.microseconds(whole * unit.microseconds + digits * unit.microseconds / scale))
+        error.help = format(.microseconds(whole * unit.rawValue + digits * unit.rawValue / scale))
         return error
     }
 }
 
 extension DurationText {
-    /// The units, smallest first.
-    private enum Unit: Int, CaseIterable, Comparable {
-        case microsecond, millisecond, second, minute, hour, day
+    /// The units in microseconds, smallest first.
+    private enum Unit: Int64, CaseIterable, Comparable {
+        case microsecond = 1
+        case millisecond = 1000
+        case second = 1_000_000
+        case minute = 60_000_000
+        case hour = 3_600_000_000
+        case day = 86_400_000_000
 
         var symbol: String {
             switch self {
@@ -139,17 +144,6 @@ extension DurationText {
             case .minute: "m"
             case .hour: "h"
             case .day: "d"
-            }
-        }
-
-        var microseconds: Int64 {
-            switch self {
-            case .microsecond: 1
-            case .millisecond: 1000
-            case .second: 1_000_000
-            case .minute: 60_000_000
-            case .hour: 3_600_000_000
-            case .day: 86_400_000_000
             }
         }
 

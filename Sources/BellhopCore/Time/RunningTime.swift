@@ -52,9 +52,7 @@ public struct RunningTime: Sendable, Hashable {
             commonDecisions: span(of: retention.commonDecisions), forgotten: span(of: retention.forgotten),
             audit: span(of: retention.audit))
     }
-}
 
-extension RunningTime {
     /// The key of its note in the store.
     public static let note = "time/lived"
 

@@ -56,7 +56,7 @@ enum TimeReader {
 }
 
 /// An error in a duration, a schedule or hours: what is wrong, where, and what to write instead.
-public struct TimeTextError: Error, Sendable, Hashable {
+public struct TimeTextError: Error, Sendable, Hashable, CustomStringConvertible {
     /// What is wrong, without a full stop.
     public var message: String
     /// Where it begins: UTF-8 bytes from the start of the text.
@@ -72,9 +72,7 @@ public struct TimeTextError: Error, Sendable, Hashable {
         self.length = length
         self.help = help
     }
-}
 
-extension TimeTextError: CustomStringConvertible {
     /// The message and the help: `a duration needs a unit: did you mean 30s?`.
     public var description: String { if let help { "\(message): \(help)" } else { message } }
 }

@@ -3,6 +3,8 @@ extension TimeZoneTable {
     public struct Malformed: Error, Sendable, Hashable, CustomStringConvertible {
         /// What is wrong, without a full stop.
         public var description: String
+
+        fileprivate static let endsEarly = Self(description: "it ends too early")
     }
 
     /// Parses a TZif file, versions 1 to 4 (RFC 8536, RFC 9636).
@@ -66,10 +68,6 @@ extension TimeZoneTable {
         guard let rule = PosixZone(posix) else { return nil }
         self.init(name: name, transitions: [], typeAfter: [], types: [rule.standard], rule: rule)
     }
-}
-
-extension TimeZoneTable.Malformed {
-    fileprivate static let endsEarly = Self(description: "it ends too early")
 }
 
 /// The counts at the head of a TZif block.

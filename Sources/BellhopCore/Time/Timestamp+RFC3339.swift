@@ -1,4 +1,4 @@
-extension Timestamp {
+extension Timestamp: CustomStringConvertible {
     /// Parses an RFC 3339 time such as `2026-01-05T09:00:00Z` or `2026-01-05t10:00:00.25+01:00`; nil if invalid.
     ///
     /// Digits beyond microseconds are dropped. A leap second, only valid as 23:59:60 UTC, becomes the moment after it.
@@ -85,14 +85,10 @@ extension Timestamp {
         }
         return text.string
     }
-}
 
-extension Timestamp: CustomStringConvertible {
     /// The moment as ``rfc3339`` writes it.
     public var description: String { rfc3339 }
-}
 
-extension Timestamp {
     /// Parses SQL's form of a time, `2026-01-05 09:00:00`, as UTC; nil if invalid.
     public init?(sql text: some StringProtocol) {
         let text = String(text)

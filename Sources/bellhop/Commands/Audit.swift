@@ -110,7 +110,7 @@ struct AuditCheckpointCommand: DataCommand {
 extension AuditVerifier {
     /// Checks a row in the form of ``AuditRow/json``.
     fileprivate mutating func check(_ row: JSON) throws(Problem) {
-        guard let row = AuditRow(json: row) else { throw Problem(message: "A row cannot be read.") }
+        guard let row = AuditRow(json: row) else { throw Problem("A row cannot be read.") }
         try check(row)
     }
 }
