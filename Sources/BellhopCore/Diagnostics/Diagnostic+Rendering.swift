@@ -11,9 +11,7 @@ extension Diagnostic {
         }
         let hue = severity == .error ? "31" : severity == .warning ? "33" : "36"
         let head = paint("\(severity.rawValue):", "1", hue) + " \(message.singleLine) " + paint("[\(code)]", "2")
-        guard let place else {
-            return help.map { "\(head)\n  \(paint($0.singleLine, "32"))" } ?? head
-        }
+        guard let place else { return help.map { "\(head)\n  \(paint($0.singleLine, "32"))" } ?? head }
         var lines = [paint("\(place.file.visible):\(place.line):\(place.column):", "1") + " " + head]
         if let excerpt = place.excerpt {
             let number = String(place.line)

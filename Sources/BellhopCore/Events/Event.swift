@@ -194,9 +194,7 @@ extension EventContent {
     }
 
     public static func sourceRecovered(_ source: String, error: String, since: Timestamp) -> Self {
-        Self(
-            .sourceRecovered,
-            [.source: .string(source), .error: .string(error), .since: .string(since.rfc3339)])
+        Self(.sourceRecovered, [.source: .string(source), .error: .string(error), .since: .string(since.rfc3339)])
     }
 
     public static func sourceHeld(_ source: String, _ held: HeldResult) -> Self {

@@ -39,17 +39,13 @@ public struct EventCatalogue: Sendable {
             ]),
         EventDefinition(
             .taskRemoved, "a task left the source", from: .tasks,
-            [
-                member(.task, task, "as last seen"), member(.reason, .oneOf(RemovalReason.allCases.map(\.rawValue))),
-            ]),
+            [member(.task, task, "as last seen"), member(.reason, .oneOf(RemovalReason.allCases.map(\.rawValue)))]),
         EventDefinition(
             .taskCommented, "a comment was added to a task of a source that reports comments", from: .tasks,
             [member(.task, task), member(.comment, .record(comment))]),
         EventDefinition(
             .scheduleDue, "a rule's schedule came due", from: .rule,
-            [
-                member(.due, .text), member(.missed, .integer(0...Int.max), "how many earlier due times were missed"),
-            ]),
+            [member(.due, .text), member(.missed, .integer(0...Int.max), "how many earlier due times were missed")]),
         EventDefinition(
             .pageChanged, "the words of a watched page changed", from: .page,
             [
@@ -84,8 +80,7 @@ public struct EventCatalogue: Sendable {
                     .by, .oneOf(ReceiverStop.Cause.allCases.filter(\.isPause).map(\.rawValue)), "its own refusal, or a person"),
                 member(.since, .text),
             ]),
-        EventDefinition(
-            .receiverResumed, "a person resumed a paused receiver", from: .delivery, [member(.receiver, .text)]),
+        EventDefinition(.receiverResumed, "a person resumed a paused receiver", from: .delivery, [member(.receiver, .text)]),
         EventDefinition(.silenceStarted, "a silence began", from: .delivery, [member(.silence, .record(silence))]),
         EventDefinition(
             .silenceEnded, "a silence ended, by its time or because a person ended it", from: .delivery,

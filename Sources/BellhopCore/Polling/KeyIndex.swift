@@ -10,8 +10,7 @@ struct KeyIndex: Sendable {
     /// The seed of the keys' hashes: different in each process, which prevents chosen collisions.
     let seed = Self.processSeed
 
-    private static let processSeed = Fingerprint(
-        high: .random(in: .min ... .max) | 1, low: .random(in: .min ... .max) | 1)
+    private static let processSeed = Fingerprint(high: .random(in: .min ... .max) | 1, low: .random(in: .min ... .max) | 1)
 
     init(minimumCapacity: Int = 0) { slots = Array(repeating: 0, count: Self.size(for: minimumCapacity)) }
 

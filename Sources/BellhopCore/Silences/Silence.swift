@@ -122,8 +122,7 @@ extension SilenceRecord {
 
 extension Event {
     public static func silenceStarted(_ silence: Silence, at now: Timestamp) -> Event {
-        Event(
-            .silenceStarted(silence), facts: silence.id, source: "bellhop", subject: "silence/\(silence.id)", at: now)
+        Event(.silenceStarted(silence), facts: silence.id, source: "bellhop", subject: "silence/\(silence.id)", at: now)
     }
 
     public static func silenceEnded(_ record: SilenceRecord, at now: Timestamp) -> Event {

@@ -64,8 +64,7 @@ struct ExpressionCompiler {
                 }
                 expression = expression.counted(by: tally)
             }
-            let compiled = RuleExpression(
-                expression, needs: names.needs(of: expression), keepsSource: purpose.keepsSources)
+            let compiled = RuleExpression(expression, needs: names.needs(of: expression), keepsSource: purpose.keepsSources)
             return (compiled, expression)
         } catch {
             if let comment = node.trailingComment, error.all.contains(where: { $0.range.upperBound >= text.utf8.count }),

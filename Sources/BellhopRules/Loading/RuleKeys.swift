@@ -127,10 +127,7 @@ enum RuleKeys {
         missed,
     ]
 
-    static let every: [Setting] = [
-        Setting("every", .duration, required: true, "The time between runs."),
-        missed,
-    ]
+    static let every: [Setting] = [Setting("every", .duration, required: true, "The time between runs."), missed]
 
     private static let missed = Setting(
         "missed", .oneOf(RuleSchedule.Missed.allCases.map(\.rawValue)), default: "once",

@@ -98,9 +98,7 @@ extension RuleReader {
     }
 
     private mutating func hold(_ node: YAML.Node, isForEach: Bool, _ compiler: inout ExpressionCompiler) -> TimeParts.Hold? {
-        if node.mapping == nil {
-            return span(node, "`for`").map { TimeParts.Hold(span: $0, existing: false) }
-        }
+        if node.mapping == nil { return span(node, "`for`").map { TimeParts.Hold(span: $0, existing: false) } }
         let tree = tree(node, RuleKeys.hold, of: "`for`")
         let by = tree.deferred("by").flatMap { key($0, "`by`", &compiler) }
         let needsBegun = by != nil && !isForEach && !Self.isTaskID(tree.deferred("by"))

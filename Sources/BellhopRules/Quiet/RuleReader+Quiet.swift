@@ -12,8 +12,7 @@ extension RuleReader {
             return nil
         }
         let tree = tree(pair.value, RuleKeys.quiet, of: "`quiet`")
-        var reader = QuietReader(
-            file: file, zone: zone, zones: context.zone, calendars: context.calendars)
+        var reader = QuietReader(file: file, zone: zone, zones: context.zone, calendars: context.calendars)
         let except = tree.deferred("except").flatMap { node in
             compiler.compile(node, "`except`", expecting: .bool).map { (node, $0) }
         }

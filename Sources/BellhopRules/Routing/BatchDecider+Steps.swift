@@ -234,9 +234,7 @@ extension Message {
 
     /// The message sent if a rule's own cannot be rendered: the task and the error.
     static func fallback(rule: String, task: TaskReference?, error: String) -> Message {
-        let note: [Inline] = [
-            .text("The message of rule "), .value(rule), .text(" could not be rendered: "), .value(error),
-        ]
+        let note: [Inline] = [.text("The message of rule "), .value(rule), .text(" could not be rendered: "), .value(error)]
         guard let task else { return Message(title: [.text("Rule "), .value(rule)], text: [.paragraph(note)], isFallback: true) }
         let link = task.url.isEmpty ? nil : Link(label: task.number.nonEmpty ?? "Open", address: task.url)
         return Message(

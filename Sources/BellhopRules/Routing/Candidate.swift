@@ -62,9 +62,7 @@ struct Gathered: Sendable, Hashable {
     }
 
     var json: JSON {
-        var members: JSON.Object = [
-            "at": .int(at.microseconds), "source": .string(source), "subject": .string(subject),
-        ]
+        var members: JSON.Object = ["at": .int(at.microseconds), "source": .string(source), "subject": .string(subject)]
         if let event { members["event"] = .int(event) }
         if let task { members["task"] = .string(task.text) }
         if let element { members["element"] = element.json(source: source) }

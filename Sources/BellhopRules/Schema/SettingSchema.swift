@@ -44,8 +44,7 @@ public enum SettingSchema {
             if range.upperBound < .max { schema["maximum"] = .int(Int64(range.upperBound)) }
             return orTemplate(schema)
         case .number(let range):
-            return orTemplate(
-                ["type": "number", "minimum": .double(range.lowerBound), "maximum": .double(range.upperBound)])
+            return orTemplate(["type": "number", "minimum": .double(range.lowerBound), "maximum": .double(range.upperBound)])
         case .boolean: return orTemplate(["type": "boolean"])
         case .duration: return orTemplate(["type": "string", "pattern": "^([0-9]+(d|h|ms|us|m|s))+$"])
         case .size: return orTemplate(["type": "string", "pattern": "^[0-9]+ ?([KkMmGg]i?)?[Bb]$"])

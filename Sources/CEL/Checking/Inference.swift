@@ -64,9 +64,7 @@ struct Inference {
             case .refersToItself: break
             }
         }
-        if case .parameter(let name) = actual {
-            return substitute(expected, for: name) == .valid
-        }
+        if case .parameter(let name) = actual { return substitute(expected, for: name) == .valid }
         switch (actual, expected) {
         case (.dyn, _), (_, .dyn): return true
         case (.null, .null): return true

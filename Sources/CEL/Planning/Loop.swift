@@ -189,9 +189,7 @@ struct Loop: Sendable {
     func optional(_ body: @escaping Plan.Evaluate, isFlat: Bool) -> Plan.Evaluate {
         { activation throws(EvaluationError) in
             let value = try range(activation)
-            guard case .optional(let inner) = value else {
-                throw Operators.mismatch(call: name, [value]).at(source)
-            }
+            guard case .optional(let inner) = value else { throw Operators.mismatch(call: name, [value]).at(source) }
             guard let inner else { return value }
             activation[local: place] = inner
             let made = try body(activation)

@@ -4,15 +4,11 @@ extension Parser {
         -> Node?
     {
         guard let target else { return name == "has" && arguments.count == 1 ? try has(arguments[0], range, point) : nil }
-        if case .identifier("cel", absolute: false) = target.kind {
-            return try celMacro(name, arguments, range, point)
-        }
+        if case .identifier("cel", absolute: false) = target.kind { return try celMacro(name, arguments, range, point) }
         guard let shape = shape(of: name, count: arguments.count) else { return nil }
         var variables: [String] = []
         for argument in arguments.prefix(shape.variables) {
-            guard let variable = argument.variableName else {
-                throw .notAVariable(macro: name, at: argument.range)
-            }
+            guard let variable = argument.variableName else { throw .notAVariable(macro: name, at: argument.range) }
             guard !variables.contains(variable) else { throw .sameVariableTwice(variable, at: argument.range) }
             variables.append(variable)
         }
