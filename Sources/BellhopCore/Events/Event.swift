@@ -120,8 +120,7 @@ extension EventContent {
         var changed: JSON.Object = [:]
         for change in changes { changed[change.field] = .object(JSON.Object([.from: change.from, .to: change.to])) }
         return Self(
-            .taskChanged,
-            [.task: task.json(source: source), .before: before.json(source: source), .changes: .object(changed)])
+            .taskChanged, [.task: task.json(source: source), .before: before.json(source: source), .changes: .object(changed)])
     }
 
     public static func taskRemoved(_ task: Snapshot, _ reason: RemovalReason, in source: String) -> Self {
@@ -203,8 +202,7 @@ extension EventContent {
             .changed: .int(Int64(held.changed)),
         ])
         return Self(
-            .sourceHeld,
-            [.source: .string(source), .counts: .object(counts), .fields: .array(held.fields.map(JSON.string))])
+            .sourceHeld, [.source: .string(source), .counts: .object(counts), .fields: .array(held.fields.map(JSON.string))])
     }
 
     public static func scheduleDue(_ due: Timestamp, missed: Int) -> Self {

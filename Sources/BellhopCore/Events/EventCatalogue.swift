@@ -86,8 +86,7 @@ public struct EventCatalogue: Sendable {
             .silenceEnded, "a silence ended, by its time or because a person ended it", from: .delivery,
             [
                 member(
-                    .silence,
-                    .record(silence + [member(.kept, .integer(0...Int.max), "how many deliveries it kept back")]))
+                    .silence, .record(silence + [member(.kept, .integer(0...Int.max), "how many deliveries it kept back")]))
             ]),
     ])
 

@@ -19,8 +19,7 @@ struct CronParser {
                 help: Self.five)
         }
         let schedule = CronSchedule(
-            text: written,
-            minutes: try CronField.minute.bits(words[0].text, at: words[0].offset),
+            text: written, minutes: try CronField.minute.bits(words[0].text, at: words[0].offset),
             hours: try CronField.hour.bits(words[1].text, at: words[1].offset),
             days: try CronField.day.bits(words[2].text, at: words[2].offset),
             months: try CronField.month.bits(words[3].text, at: words[3].offset),

@@ -12,8 +12,7 @@ enum RuleFunctions {
         return [
             Function("age", Overload([.timestamp], .duration, .unary(age))),
             Function(
-                "changed",
-                Overload([.string], .bool, check: known.changeable, .unary(changed)),
+                "changed", Overload([.string], .bool, check: known.changeable, .unary(changed)),
                 Overload([.string, .dyn, .dyn], .bool, check: known.changeable, .any(changedFromTo))),
             Function("label", Overload([.string], .string, check: known.declared, .unary(label))),
         ]

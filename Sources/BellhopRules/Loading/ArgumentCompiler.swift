@@ -89,30 +89,18 @@ struct ArgumentCompiler {
 
     /// A Markdown text. Only the rule's own text is parsed as markup.
     static func markdown(_ tree: Tree?, with compiler: inout ExpressionCompiler) -> MarkdownText? {
-        guard case .deferred(let raw)? = tree else {
-            if case .value(let value)? = tree {
-                let units = value.plainText.unicodeScalars.map(MarkdownTemplate.Unit.scalar)
-                return MarkdownText(markdown: MarkdownTemplate(units), values: [])
-            }
-            return nil
-        }
-        guard let template = template(raw, &compiler) else { return nil }
+        guard let text = text(tree, with: &compiler) else { return nil }
         var units: [MarkdownTemplate.Unit] = []
         var values: [RuleExpression] = []
-        var isWhole = true
-        for piece in template.pieces {
+        for piece in text.pieces {
             switch piece {
             case .text(let text): units += text.unicodeScalars.map(MarkdownTemplate.Unit.scalar)
-            case .expression(let text, let range):
-                guard let (value, _) = compiler.compile(text, at: range.lowerBound, of: raw.node, "`\(raw.name)`") else {
-                    isWhole = false
-                    continue
-                }
+            case .value(let value):
                 units.append(.hole(values.count))
                 values.append(value)
             }
         }
-        return isWhole ? MarkdownText(markdown: MarkdownTemplate(units), values: values) : nil
+        return MarkdownText(markdown: MarkdownTemplate(units), values: values)
     }
 
     private static func template(_ raw: RawArgument, _ compiler: inout ExpressionCompiler) -> TemplateText? {
@@ -120,7 +108,7 @@ struct ArgumentCompiler {
             return try TemplateText(raw.text)
         } catch {
             let place = Diagnostic.Place(raw.node, utf8: error.range, file: compiler.file)
-            compiler.report(Diagnostic(code: error.code, error.message, at: place, help: error.help))
+            compiler.problems.report(Diagnostic(code: error.code, error.message, at: place, help: error.help))
             return nil
         }
     }

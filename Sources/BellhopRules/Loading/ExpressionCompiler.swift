@@ -3,11 +3,11 @@ import CEL
 import YAML
 
 /// Compiles the expressions of one rule and reports problems at their place in the file.
-struct ExpressionCompiler {
+struct ExpressionCompiler: ProblemCollector {
     let file: String
     var names: RuleNames
     let purpose: ExpressionPurpose
-    private(set) var problems: [Diagnostic] = []
+    var problems = Diagnostics()
     /// The snapshots of the sources that the rule's expressions name.
     private(set) var snapshots: Set<Scope.ID> = []
 
@@ -21,22 +21,21 @@ struct ExpressionCompiler {
         _ node: YAML.Node, _ what: String, expecting type: CELType? = nil
     ) -> (RuleExpression, CEL.Expression)? {
         guard let scalar = node.scalar else {
-            report(code: "wrong-type", "\(what) must be an expression, not \(node.kind)", at: node)
+            report("wrong-type", "\(what) must be an expression, not \(node.kind)", at: node)
             return nil
         }
         if let cut = node.cutByComment() {
-            problems.append(Diagnostic(cut, in: node.source, file: file))
+            problems.report(Diagnostic(cut, in: node.source, file: file))
             return nil
         }
         let text = scalar.meantText
         if text.trimmedBlanks.isEmpty {
-            report(code: "empty-expression", "\(what) is empty", at: node, help: "write an expression, or leave the key out")
+            report("empty-expression", "\(what) is empty", at: node, help: "write an expression, or leave the key out")
             return nil
         }
         if let template = try? TemplateText(text), template.whole != nil {
             report(
-                code: "template-in-expression", "\(what) is an expression already", at: node,
-                help: "write it without `${{` and `}}`")
+                "template-in-expression", "\(what) is an expression already", at: node, help: "write it without `${{` and `}}`")
             return nil
         }
         return compile(text, at: 0, of: node, what, expecting: type)
@@ -50,10 +49,10 @@ struct ExpressionCompiler {
             var expression = try names.environment.compile(text, expecting: type)
             let issues = FieldReview(names: names).issues(in: expression)
             guard issues.isEmpty else {
-                problems += issues.map { diagnostic($0, text, at: offset, of: node, what) }
+                problems.all += issues.map { diagnostic($0, text, at: offset, of: node, what) }
                 return nil
             }
-            problems += ExpressionReview.issues(in: expression, names).map { issue in
+            problems.all += ExpressionReview.issues(in: expression, names).map { issue in
                 let place = place(of: issue, at: offset, of: node)
                 return Diagnostic(.warning, code: issue.code, issue.message, at: place, help: issue.help)
             }
@@ -70,27 +69,19 @@ struct ExpressionCompiler {
             if let comment = node.trailingComment, error.all.contains(where: { $0.range.upperBound >= text.utf8.count }),
                 error.all.contains(where: { $0.code == "syntax" })
             {
-                problems.append(Diagnostic(node.cutByComment(comment), in: node.source, file: file))
+                problems.report(Diagnostic(node.cutByComment(comment), in: node.source, file: file))
             } else {
                 let all = error.all.map { diagnostic($0, text, at: offset, of: node, what) }
                 // Report a query in another language once, not once per unknown word in it.
-                problems += all.first { $0.code == IssueWording.foreignQuery }.map { [$0] } ?? all
+                problems.all += all.first { $0.code == IssueWording.foreignQuery }.map { [$0] } ?? all
             }
             return nil
         }
     }
 
-    mutating func report(code: String, _ message: String, at node: YAML.Node, help: String? = nil) {
-        problems.append(Diagnostic(code: code, message, at: Diagnostic.Place(node, file: file), help: help))
-    }
-
-    mutating func report(_ diagnostic: Diagnostic) { problems.append(diagnostic) }
-
-    mutating func report(_ others: Diagnostics) { problems += others.all }
-
     /// Hands the problems so far over to the caller.
-    mutating func takeProblems() -> [Diagnostic] {
-        defer { problems = [] }
+    mutating func takeProblems() -> Diagnostics {
+        defer { problems = Diagnostics() }
         return problems
     }
 

@@ -76,20 +76,14 @@ extension ExpressionReview {
 
     // MARK: Tasks
 
-    func isTask(_ node: CEL.Node) -> Bool {
-        switch expression.type(of: node) {
-        case .object(names.types.task), .nullable(.object(names.types.task)): true
-        default: isFields(node)
-        }
-    }
+    func isTask(_ node: CEL.Node) -> Bool { mayBe(names.types.task, node) || isFields(node) }
 
     private func isFields(_ node: CEL.Node) -> Bool { expression.type(of: node) == .object(names.types.fields) }
 
-    func isLabels(_ node: CEL.Node) -> Bool {
-        switch expression.type(of: node) {
-        case .object(names.types.labels), .nullable(.object(names.types.labels)): true
-        default: false
-        }
+    func isLabels(_ node: CEL.Node) -> Bool { mayBe(names.types.labels, node) }
+
+    private func mayBe(_ type: ObjectType, _ node: CEL.Node) -> Bool {
+        [.object(type), .nullable(.object(type))].contains(expression.type(of: node))
     }
 
     private static func mayBeTable(_ text: String) -> Bool {

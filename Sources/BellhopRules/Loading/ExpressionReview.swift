@@ -43,13 +43,10 @@ struct ExpressionReview {
 
     private mutating func visit(_ node: CEL.Node) {
         switch node.kind {
-        case .call("_==_", target: nil, let sides) where sides.count == 2:
+        case .call(let name, target: nil, let sides) where ["_==_", "_!=_"].contains(name) && sides.count == 2:
             checkConstants(sides[0], [sides[1]], node)
             checkConstants(sides[1], [sides[0]], node)
-        case .call("_!=_", target: nil, let sides) where sides.count == 2:
-            checkConstants(sides[0], [sides[1]], node)
-            checkConstants(sides[1], [sides[0]], node)
-            checkNulls(sides, node)
+            if name == "_!=_" { checkNulls(sides, node) }
         case .call("@in", target: nil, let sides) where sides.count == 2:
             if case .list(let elements) = sides[1].kind { checkConstants(sides[0], elements.map(\.value), node) }
         case .call("!_", target: nil, let operands) where operands.count == 1:

@@ -3,12 +3,17 @@ import CEL
 import YAML
 
 /// Builds the template of a message from the arguments of a `notify`.
-struct MessageReader {
+struct MessageReader: ProblemCollector {
     let rule: String
     var compiler: ExpressionCompiler
+    var file: String { compiler.file }
+    var problems: Diagnostics {
+        get { compiler.problems }
+        set { compiler.problems = newValue }
+    }
 
     mutating func read(_ tree: ArgumentCompiler.Tree, _ node: YAML.Node) -> MessageTemplate? {
-        let before = compiler.problems.count
+        let before = problems.all.count
         var message = MessageTemplate(own: read(section: tree, node))
         message.sections = read(sections: tree["sections"], node["sections"] ?? node)
         message.skipsEmpty = tree["skip_empty"]?.json == true
@@ -19,23 +24,23 @@ struct MessageReader {
         message.update = tree["update"].flatMap { ArgumentCompiler.compile($0, with: &compiler) }
         message.resolve = tree["resolve"].flatMap { ArgumentCompiler.compile($0, with: &compiler) }
         message.staysOpen = node["resolve"]?.scalarText == "false"
-        if compiler.problems.count == before { checkParts(of: message, tree, node) }
-        return compiler.problems.count == before ? message : nil
+        if problems.all.count == before { checkParts(of: message, tree, node) }
+        return problems.all.count == before ? message : nil
     }
 
     /// Refuses empty messages, and settings that have no effect without another setting.
     private mutating func checkParts(of message: MessageTemplate, _ tree: ArgumentCompiler.Tree, _ node: YAML.Node) {
         if tree["title"] == nil, message.own.text == nil, message.own.list == nil, message.sections.isEmpty {
-            compiler.report(code: "missing-key", "this message is empty", at: node, help: "give it a `title` or a `text`")
+            report("missing-key", "this message is empty", at: node, help: "give it a `title` or a `text`")
         }
         if message.skipsEmpty, message.own.list == nil, message.sections.allSatisfy({ $0.list == nil }) {
-            compiler.report(
-                code: "missing-key", "`skip_empty` needs a list: this message has none", at: node["skip_empty"] ?? node,
+            report(
+                "missing-key", "`skip_empty` needs a list: this message has none", at: node["skip_empty"] ?? node,
                 help: "add a `list`, or delete `skip_empty`")
         }
         for name in ["update", "resolve"] where tree[name] != nil && tree[name]?.json != false && message.thread == nil {
-            compiler.report(
-                code: "missing-key", "`\(name)` needs a `thread`, which says which message it is about", at: node[name] ?? node,
+            report(
+                "missing-key", "`\(name)` needs a `thread`, which says which message it is about", at: node[name] ?? node,
                 help: "add, for example, `thread: \"${{ task.id }}\"` here and to the message that comes first")
         }
     }
@@ -46,8 +51,7 @@ struct MessageReader {
         case .list(let items)?: trees = items
         case .value(.array(let items))?: trees = items.map(ArgumentCompiler.Tree.value)
         case .deferred(let raw)?:
-            compiler.report(
-                code: "wrong-type", "`sections` must be a list of parts with `title`, `text`, `list`, `fields`", at: raw.node)
+            report("wrong-type", "`sections` must be a list of parts with `title`, `text`, `list`, `fields`", at: raw.node)
             return []
         case .value?, .members?, nil: return []
         }
@@ -71,7 +75,7 @@ struct MessageReader {
         } else if case .value(.object(let fields))? = tree["fields"] {
             section.fields = fields.map { ($0.key, TextTemplate(pieces: [.text($0.value.plainText)])) }
         } else if case .deferred(let raw)? = tree["fields"] {
-            compiler.report(code: "wrong-type", "`fields` must be a mapping of names to texts", at: raw.node)
+            report("wrong-type", "`fields` must be a mapping of names to texts", at: raw.node)
         }
         return section
     }
@@ -97,14 +101,14 @@ struct MessageReader {
         case .list(let element): type = element
         case .dyn: type = .dyn
         default:
-            compiler.report(code: "wrong-type", "`of` must be a list, but this is a \(expression.type)", at: raw.node)
+            report("wrong-type", "`of` must be a list, but this is a \(expression.type)", at: raw.node)
             return nil
         }
         let empty = ArgumentCompiler.markdown(tree["empty"], with: &compiler)
         guard let name = tree["as"]?.json?.asString else { return nil }
         guard Self.isName(name) else {
-            compiler.report(
-                code: "wrong-value", "`\(name)` is not a valid name in expressions", at: node["as"] ?? node,
+            report(
+                "wrong-value", "`\(name)` is not a valid name in expressions", at: node["as"] ?? node,
                 help: "letters, digits and `_`")
             return nil
         }

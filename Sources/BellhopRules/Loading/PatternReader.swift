@@ -40,8 +40,7 @@ struct PatternReader: ProblemCollector {
         }
         for other in kinds.dropFirst() {
             report(
-                "not-together", "a rule has only one of `all`, `sequence` and `none`", at: other.key,
-                help: "write two rules")
+                "not-together", "a rule has only one of `all`, `sequence` and `none`", at: other.key, help: "write two rules")
         }
         let known = ["within", "by"] + (kind == .none ? ["after"] : [])
         for pair in mapping where Pattern.Kind(rawValue: pair.name) == nil && !known.contains(pair.name) {

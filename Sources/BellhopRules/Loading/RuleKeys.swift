@@ -82,8 +82,7 @@ enum RuleKeys {
         Setting("wait", .duration, default: "0s", "How long the first event waits for others."),
         Setting("every", .duration, default: "0s", "The shortest time between two runs."),
         Setting(
-            "max", .integer(1...TimeParts.Group.most), default: "1000",
-            "The number of events that make the rule run at once."),
+            "max", .integer(1...TimeParts.Group.most), default: "1000", "The number of events that make the rule run at once."),
     ]
 
     static let escalation: [Setting] = [
@@ -130,8 +129,7 @@ enum RuleKeys {
     static let every: [Setting] = [Setting("every", .duration, required: true, "The time between runs."), missed]
 
     private static let missed = Setting(
-        "missed", .oneOf(RuleSchedule.Missed.allCases.map(\.rawValue)), default: "once",
-        "What to do about missed runs.")
+        "missed", .oneOf(RuleSchedule.Missed.allCases.map(\.rawValue)), default: "once", "What to do about missed runs.")
 
     /// The settings of several events under `on`, besides their entries.
     static let pattern: [Setting] = [

@@ -99,7 +99,7 @@ extension RuleReader {
             readLet(values, rule: rule, &compiler)
             _ = compiler.takeProblems()
             self.problems = problems
-            reported.forEach { compiler.report($0) }
+            compiler.problems.report(reported)
         }
         return read(&self, &compiler)
     }

@@ -105,7 +105,7 @@ struct RuleReader: ProblemCollector {
         let quiet = mapping["quiet"].flatMap {
             misplaced.contains("quiet") ? nil : self.quiet($0, zone: trigger.schedule?.zone ?? context.timeZone, &compiler)
         }
-        problems.all += compiler.takeProblems()
+        problems.report(compiler.takeProblems())
         let writable = compiler.names.isAboutTask && !isVague ? sources : []
         var steps = StepReader(context: context, rule: name, sources: writable, compiler: compiler)
         let actions = mapping["do"].map { steps.read($0.value) } ?? []
@@ -113,7 +113,7 @@ struct RuleReader: ProblemCollector {
             report("missing-key", "rule `\(name)` has no `do`", at: node, help: "add `do:` and a list of actions")
         }
         let escalation = escalation(mapping, trigger, condition, &steps)
-        problems.all += steps.compiler.takeProblems()
+        problems.report(steps.compiler.takeProblems())
         if let pair = mapping["each"],
             actions.contains(where: { $0.needs.contains(.digest) }) || condition?.needs.contains(.digest) == true
                 || time.each?.needs.contains(.digest) == true

@@ -15,23 +15,21 @@ extension ActionManifest {
 extension StepReader {
     /// Warns about an address whose host comes from a value, such as a ticket's text.
     mutating func warnOfComputedHost(at place: YAML.Node) {
-        compiler.report(
-            Diagnostic(
-                .warning, code: "computed-host",
-                "a value determines the host, so private addresses and unusual ports are refused; behind a `proxy`, every host name is refused",
-                at: Diagnostic.Place(place, file: compiler.file),
-                help:
-                    "write the host in the rule; if it must be computed and is your own, set `allow_private: true`, here or on the connection in `to`, "
-                    + "whose `ports` allow more ports of public hosts"
-            ))
+        warn(
+            "computed-host",
+            "a value determines the host, so private addresses and unusual ports are refused; behind a `proxy`, every host name is refused",
+            at: place,
+            help:
+                "write the host in the rule; if it must be computed and is your own, set `allow_private: true`, here or on the connection in `to`, "
+                + "whose `ports` allow more ports of public hosts")
     }
 
     /// Step names must be unique: deliveries and logs use them.
     mutating func checkNames(of steps: [YAML.Node]) {
         for place in steps.compactMap({ $0.mapping?["name"]?.value }) {
             guard let name = place.scalarText, !names.insert(name).inserted else { continue }
-            compiler.report(
-                code: "duplicate-step", "two steps of this rule have the name `\(name)`", at: place,
+            report(
+                "duplicate-step", "two steps of this rule have the name `\(name)`", at: place,
                 help: "give each step its own name")
         }
     }
@@ -40,8 +38,8 @@ extension StepReader {
     mutating func refuseTemplatesAsKeys(in node: YAML.Node) {
         for pair in node.mapping?.pairs ?? [] {
             if TemplateText.isTemplate(pair.name) {
-                compiler.report(
-                    code: "template-as-key", "a template cannot be a name in a mapping: `\(pair.name)`", at: pair.key,
+                report(
+                    "template-as-key", "a template cannot be a name in a mapping: `\(pair.name)`", at: pair.key,
                     help: "compute the whole mapping: `${{ {name: value} }}`")
             }
             refuseTemplatesAsKeys(in: pair.value)
@@ -60,8 +58,7 @@ extension StepReader {
             if let range = FileName.inFolder(template) {
                 reader.report(
                     Diagnostic(
-                        code: "computed-folder",
-                        "the folder of a file cannot contain a template; only the file's name can",
+                        code: "computed-folder", "the folder of a file cannot contain a template; only the file's name can",
                         at: Diagnostic.Place(raw.node, utf8: range, file: compiler.file),
                         help: "such as `logs/${{ task.number }}.log`"))
                 return
@@ -101,12 +98,10 @@ extension StepReader {
             for alike in Self.byKind(named.filter { !isAble($0.messages) }) {
                 let line = alike[0].messages.line(for: key)
                 let reason = line.map { "support them only with `\($0)` in bellhop.yaml" } ?? "do not support them"
-                compiler.report(
-                    Diagnostic(
-                        .warning, code: "unused-\(key)",
-                        "\(alike.map(\.name).listed) \(alike.count == 1 ? "has" : "have") no \(lacking): "
-                            + "connections of kind `\(alike[0].kind)` \(reason)",
-                        at: Diagnostic.Place(place.key, file: compiler.file), help: effect))
+                self.warn(
+                    "unused-\(key)",
+                    "\(alike.map(\.name).listed) \(alike.count == 1 ? "has" : "have") no \(lacking): "
+                        + "connections of kind `\(alike[0].kind)` \(reason)", at: place.key, help: effect)
             }
         }
         warn("thread", "threads", "the message is sent there without a thread") {
@@ -154,8 +149,8 @@ extension StepReader {
     mutating func checkEmitted(_ node: YAML.Node) {
         // Other values that are not mappings are refused when they are read.
         if let data = node["data"], let text = data.scalarText, (try? TemplateText(text))?.whole != nil {
-            compiler.report(
-                code: "wrong-type", "`data` must be a mapping of the event's members, not \(data.kind)", at: data,
+            report(
+                "wrong-type", "`data` must be a mapping of the event's members, not \(data.kind)", at: data,
                 help: "such as `{name: \"${{ task.number }}\"}`")
         }
         guard let place = node["type"] ?? (node.scalar == nil ? nil : node), let name = place.scalarText, !name.isEmpty else {
@@ -168,11 +163,10 @@ extension StepReader {
             declared.isEmpty
             ? "declare it under `events` in bellhop.yaml" : "use " + declared.quotedList
         if definition != nil {
-            compiler.report(
-                code: "known-event", "a rule cannot emit `\(name)`, an event of Bellhop itself", at: place, help: listing)
+            report("known-event", "a rule cannot emit `\(name)`, an event of Bellhop itself", at: place, help: listing)
         } else {
-            compiler.report(
-                code: "unknown-event", "no event `\(name)` is declared", at: place,
+            report(
+                "unknown-event", "no event `\(name)` is declared", at: place,
                 help: Suggestion.didYouMean(name, among: declared) ?? listing)
         }
     }
@@ -181,23 +175,23 @@ extension StepReader {
     mutating func checkProgram(_ node: YAML.Node, _ argument: String) {
         if let text = node.scalarText, text.contains(" ") {
             let words = Self.words(of: text).joined(separator: ", ")
-            return compiler.report(
-                code: "wrong-type", "`\(argument)` must be a list of words, because no shell splits the text", at: node,
+            return report(
+                "wrong-type", "`\(argument)` must be a list of words, because no shell splits the text", at: node,
                 help: "write `\(argument): [\(words)]`")
         }
         let first = node.items?.first ?? node
         guard let program = first.scalarText else {
             if node.items?.isEmpty == true {
-                compiler.report(code: "wrong-type", "`\(argument)` names no program", at: node)
+                report("wrong-type", "`\(argument)` names no program", at: node)
             }
             return
         }
         if TemplateText.isTemplate(program) {
-            compiler.report(
-                code: "computed-program", "the program must be literal; values may only be in its arguments", at: first,
+            report(
+                "computed-program", "the program must be literal; values may only be in its arguments", at: first,
                 help: "write one step for each program, and choose between them with `if`")
         } else if program.isEmpty {
-            compiler.report(code: "wrong-type", "`\(argument)` names no program", at: first)
+            report("wrong-type", "`\(argument)` names no program", at: first)
         }
     }
 
@@ -226,8 +220,8 @@ extension StepReader {
     /// Refuses an action that needs a permission which bellhop.yaml does not give.
     mutating func checkPermission(of action: ActionManifest, _ pair: Mapping.Pair) {
         guard let setting = action.permission, !context.isOpen, !context.permissions.contains(setting) else { return }
-        compiler.report(
-            code: "not-allowed", "`\(action.kind)` is off unless bellhop.yaml allows it", at: pair.key,
+        report(
+            "not-allowed", "`\(action.kind)` is off unless bellhop.yaml allows it", at: pair.key,
             help: "write `\(setting): true` in bellhop.yaml")
     }
 
@@ -242,8 +236,8 @@ extension StepReader {
                 context.connections.contains { $0.name == other.connection && $0.actions.contains(action.kind) }
             }
             let names = able.map(\.name).quotedList
-            return compiler.report(
-                code: "wrong-connection",
+            return report(
+                "wrong-connection",
                 "`\(action.kind)` is not possible for the tasks of `\(source.name)`: connection `\(connection.name)` does not support "
                     + "`\(action.kind)`", at: pair.key,
                 help: names.isEmpty

@@ -3,7 +3,7 @@ import CEL
 import YAML
 
 /// Reads the steps under `do`.
-struct StepReader {
+struct StepReader: ProblemCollector {
     let context: RuleContext
     let rule: String
     /// The sources whose tasks the rule is about; empty if unknown.
@@ -12,15 +12,19 @@ struct StepReader {
     /// The names of the steps so far.
     var names: Set<String> = []
 
-    private var file: String { compiler.file }
+    var file: String { compiler.file }
+    var problems: Diagnostics {
+        get { compiler.problems }
+        set { compiler.problems = newValue }
+    }
 
     /// - Parameter parent: the path of the step that these belong to; nil for those of the rule itself.
     mutating func read(_ node: YAML.Node, under parent: String? = nil) -> [Step] {
         guard let items = node.items else {
-            compiler.report(code: "wrong-type", "`do` must be a list of actions, not \(node.kind)", at: node, help: asList(node))
+            report("wrong-type", "`do` must be a list of actions, not \(node.kind)", at: node, help: asList(node))
             return []
         }
-        if items.isEmpty { compiler.report(code: "wrong-type", "`do` has no actions", at: node) }
+        if items.isEmpty { report("wrong-type", "`do` has no actions", at: node) }
         checkNames(of: items)
         return items.enumerated().compactMap { place, item in
             read(item, parent.map { StepPath("\($0).\(place)") } ?? StepPath(index: place))
@@ -39,8 +43,7 @@ struct StepReader {
 
     private mutating func read(_ node: YAML.Node, _ path: StepPath) -> Step? {
         guard let mapping = node.mapping else {
-            compiler.report(
-                code: "wrong-type", "an action must be a mapping, not \(node.kind)", at: node, help: "such as `log: a text`")
+            report("wrong-type", "an action must be a mapping, not \(node.kind)", at: node, help: "such as `log: a text`")
             return nil
         }
         let kinds = context.actions.map(\.kind)
@@ -52,7 +55,7 @@ struct StepReader {
             if let outdented = Outdented(pair, in: mapping, belongs: belongs),
                 outdented.pairs.contains(where: { !keys.contains($0.name) })
             {
-                compiler.report(outdented.besides(keys).diagnostic(file: file))
+                problems.report(outdented.besides(keys).diagnostic(file: file))
                 return nil
             }
         }
@@ -60,17 +63,16 @@ struct StepReader {
             let message =
                 actions.isEmpty ? "there is no action `\(pair.name)`" : "the key `\(pair.name)` is not allowed next to an action"
             let help = Suggestion.didYouMean(pair.name, among: (actions.isEmpty ? kinds : []) + keys)
-            compiler.report(code: actions.isEmpty ? "unknown-action" : "unknown-key", message, at: pair.key, help: help)
+            report(actions.isEmpty ? "unknown-action" : "unknown-key", message, at: pair.key, help: help)
             if actions.isEmpty { return nil }
         }
         guard let pair = actions.first else {
-            compiler.report(
-                code: "missing-key", "this names no action", at: node, help: "use " + kinds.joined(separator: ", "))
+            report("missing-key", "this names no action", at: node, help: "use " + kinds.joined(separator: ", "))
             return nil
         }
         if actions.count > 1 {
-            compiler.report(
-                code: "two-actions", "`\(pair.name)` and `\(actions[1].name)` are two actions", at: actions[1].key,
+            report(
+                "two-actions", "`\(pair.name)` and `\(actions[1].name)` are two actions", at: actions[1].key,
                 help: "begin each with `- `")
         }
         guard let action = context.actions.first(where: { $0.kind == pair.name }) else { return nil }
@@ -82,9 +84,7 @@ struct StepReader {
     ) -> Step? {
         let condition = mapping["if"].map { compiler.compile($0.value, "`if`", expecting: .bool) }
         let others = Set(mapping.names).subtracting(RuleKeys.step.map(\.name)).union(["if"])
-        var reader = SettingsReader<Never>(file: file)
-        let settings = reader.settings(node, as: RuleKeys.step, of: "a step", besides: others)
-        compiler.report(reader.diagnostics)
+        let settings = settings(node, as: RuleKeys.step, of: "a step", besides: others)
         let tree = arguments(pair.value, of: action)
         refuseTemplatesAsKeys(in: pair.value)
         checkSources(of: action, pair)
@@ -95,13 +95,13 @@ struct StepReader {
         if action.isMessage { checkAbilities(pair.value, receivers) }
         let task = tree["task"].flatMap { action.effect == .writes ? ArgumentCompiler.compile($0, with: &compiler) : nil }
         if let task, !task.needs.isEmpty, let place = pair.value["task"] {
-            compiler.report(
-                code: "not-known-yet", "`task` cannot use `tasks`, `snapshot` or `now`", at: place,
+            report(
+                "not-known-yet", "`task` cannot use `tasks`, `snapshot` or `now`", at: place,
                 help: "compute the task from the event")
         }
         if action.effect == .writes, task == nil, !compiler.names.isAboutTask {
-            compiler.report(
-                code: "no-task", "`\(action.kind)` writes to a task, but the rule's events have no task", at: pair.key,
+            report(
+                "no-task", "`\(action.kind)` writes to a task, but the rule's events have no task", at: pair.key,
                 help: "name the task: `task: …`")
         }
         guard let content = content(action, tree, pair), let receivers, condition.map({ $0 != nil }) ?? true else { return nil }
@@ -128,8 +128,8 @@ struct StepReader {
         let declared = settings(of: action, node)
         var review = TextReview(file: file)
         defer {
-            compiler.report(reader.diagnostics)
-            compiler.report(review.warnings)
+            problems.report(reader.diagnostics)
+            problems.report(review.warnings)
         }
         guard let setting = action.shorthand(for: node) else {
             review.check(at: node, as: .record(declared))
@@ -198,7 +198,7 @@ struct StepReader {
         case .local(let argument): return .argument(argument)
         case .namedOrAddress where names.isEmpty:
             if pair.value["to"] == nil, pair.value["url"] == nil {
-                compiler.report(code: "missing-key", "`\(action.kind)` needs `to` or `url`", at: pair.key)
+                report("missing-key", "`\(action.kind)` needs `to` or `url`", at: pair.key)
                 return nil
             }
             return .argument("url")
@@ -211,8 +211,8 @@ struct StepReader {
     /// Whether an action can go to all of these connections.
     private mutating func check(_ names: [String], takes action: ActionManifest, _ node: YAML.Node) -> Bool {
         if let template = names.first(where: TemplateText.isTemplate) {
-            compiler.report(
-                code: "template-as-name", "`\(template)` is a template, but `to` takes names", at: node,
+            report(
+                "template-as-name", "`\(template)` is a template, but `to` takes names", at: node,
                 help: "write one step for each connection, and choose between them with `if`")
             return false
         }
@@ -228,8 +228,8 @@ struct StepReader {
                 receivers.isEmpty
                 ? "bellhop.yaml has no connection that takes \(what)"
                 : "use " + receivers.quotedList
-            compiler.report(
-                code: isOther ? "wrong-connection" : "unknown-connection", message, at: place,
+            report(
+                isOther ? "wrong-connection" : "unknown-connection", message, at: place,
                 help: name.hasPrefix("#")
                     ? "`to` names a connection, not a channel: \(listing)"
                     : Suggestion.didYouMean(name, among: receivers) ?? listing)

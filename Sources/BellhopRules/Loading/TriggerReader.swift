@@ -134,7 +134,6 @@ struct TriggerReader: ProblemCollector {
 
     private mutating func read(change pair: Mapping.Pair) -> ChangeFilter {
         fields.append((pair.name, pair.key))
-        var reader = SettingsReader<Never>(file: file) { node, text, _ in .text(text) }
         // `{to: }` means the empty value; read as a setting, it would be a missing value.
         func values(_ name: String) -> [String]? {
             guard let node = pair.value[name] else { return nil }
@@ -144,22 +143,20 @@ struct TriggerReader: ProblemCollector {
                 return items.map { $0.isNull ? "" : $0.scalarText ?? "" }
             }
             if let text = node.scalarText { return [text] }
-            reader.report(code: "wrong-type", "`\(name)` must be a value or a list of values, not \(node.kind)", at: node)
+            report("wrong-type", "`\(name)` must be a value or a list of values, not \(node.kind)", at: node)
             return nil
         }
         let filter = ChangeFilter(field: pair.name, from: values("from"), to: values("to"))
         if let mapping = pair.value.mapping {
             for other in mapping where other.name != "from" && other.name != "to" {
-                reader.report(
-                    code: "unknown-key", "a change has no setting `\(other.name)`", at: other.key,
-                    help: "use `from`, `to` or both")
+                report(
+                    "unknown-key", "a change has no setting `\(other.name)`", at: other.key, help: "use `from`, `to` or both")
             }
         } else if !pair.value.isNull {
-            reader.report(
-                code: "wrong-type", "the change of `\(pair.name)` must be a mapping, not \(pair.value.kind)", at: pair.value,
+            report(
+                "wrong-type", "the change of `\(pair.name)` must be a mapping, not \(pair.value.kind)", at: pair.value,
                 help: "write `{from: …, to: …}`")
         }
-        problems.report(reader.diagnostics)
         return filter
     }
 

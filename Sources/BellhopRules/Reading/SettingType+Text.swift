@@ -2,18 +2,19 @@ import BellhopCore
 import YAML
 
 extension Setting {
-    /// The help for a value below the setting's minimum; nil for any other value.
-    func minimumHelp(for value: JSON) -> String? {
-        guard let least, case .int(let number) = value, case .int(let bound)? = try? type.value(of: least), number < bound
-        else { return nil }
-        return "write `\(least)` or more"
-    }
-
-    /// The help for a value above the setting's maximum; nil for any other value.
-    func maximumHelp(for value: JSON) -> String? {
-        guard let most, case .int(let number) = value, case .int(let bound)? = try? type.value(of: most), number > bound
-        else { return nil }
-        return "write `\(most)` or less"
+    /// The problem of a value below the setting's minimum or above its maximum; nil for any other value.
+    /// - Parameter shown: the value as messages show it.
+    func problem(of value: JSON, shown: String) -> SettingProblem? {
+        guard case .int(let number) = value else { return nil }
+        if let least, case .int(let bound)? = try? type.value(of: least), number < bound {
+            return SettingProblem(
+                "\(shown) is below the minimum of `\(name)`", code: "too-small", help: "write `\(least)` or more")
+        }
+        if let most, case .int(let bound)? = try? type.value(of: most), number > bound {
+            return SettingProblem(
+                "\(shown) is above the maximum of `\(name)`", code: "too-large", help: "write `\(most)` or less")
+        }
+        return nil
     }
 }
 

@@ -196,15 +196,9 @@ public struct SettingsReader<Deferred: Sendable> {
                 report(code: "wrong-value", "the value of \(name) is not \(type.wanted)", at: node)
                 return nil
             }
-            if let least = leaf.minimumHelp(for: value) {
-                report(code: "too-small", "the value of \(name) is below the minimum of `\(setting.name)`", at: node, help: least)
-                return nil
-            }
-            if let most = leaf.maximumHelp(for: value) {
-                report(code: "too-large", "the value of \(name) is above the maximum of `\(setting.name)`", at: node, help: most)
-                return nil
-            }
-            return .value(value)
+            guard let problem = leaf.problem(of: value, shown: "the value of \(name)") else { return .value(value) }
+            report(code: problem.code, problem.message, at: node, help: problem.help)
+            return nil
         case .text(let text):
             if type == .boolean, [.singleQuoted, .doubleQuoted].contains(scalar.style), text == scalar.text,
                 let value = try? type.value(of: text)
@@ -216,12 +210,7 @@ public struct SettingsReader<Deferred: Sendable> {
             }
             do throws(SettingProblem) {
                 let value = try type.value(of: text)
-                if let least = leaf.minimumHelp(for: value) {
-                    throw SettingProblem("`\(text)` is below the minimum of `\(setting.name)`", code: "too-small", help: least)
-                }
-                if let most = leaf.maximumHelp(for: value) {
-                    throw SettingProblem("`\(text)` is above the maximum of `\(setting.name)`", code: "too-large", help: most)
-                }
+                if let problem = leaf.problem(of: value, shown: "`\(text)`") { throw problem }
                 return .value(value)
             } catch {
                 // A range refers to the written text; after a replacement by the hook it is meaningless.

@@ -4,8 +4,7 @@ import BellhopCore
 enum TestKeys {
     static let file: [Setting] = [
         Setting(
-            "rules", .list(.path),
-            "The rule files to test, in the folder of this file; by default the file of the same name."),
+            "rules", .list(.path), "The rule files to test, in the folder of this file; by default the file of the same name."),
         calendars,
         Setting("tests", .json, required: true, "The tests."),
     ]

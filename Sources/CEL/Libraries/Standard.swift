@@ -91,12 +91,10 @@ extension Standard {
             Function("_!=_", .operation([a, a], .bool)),
             Function("@in", .operation([a, .list(a)], .bool), .operation([a, .map(a, b)], .bool)),
             Function(
-                "_[_]",
-                .operation([.list(a), .int], a), .operation([.map(a, b), a], b),
+                "_[_]", .operation([.list(a), .int], a), .operation([.map(a, b), a], b),
                 .operation([.optional(.list(a)), .int], .optional(a)), .operation([.optional(.map(a, b)), a], .optional(b))),
             Function(
-                "_[?_]",
-                .operation([.list(a), .int], .optional(a)), .operation([.map(a, b), a], .optional(b)),
+                "_[?_]", .operation([.list(a), .int], .optional(a)), .operation([.map(a, b), a], .optional(b)),
                 .operation([.optional(.list(a)), .int], .optional(a)), .operation([.optional(.map(a, b)), a], .optional(b))),
         ] + ["_<_", "_<=_", "_>_", "_>=_"].map { Function($0, overloads: orderings) }
 
