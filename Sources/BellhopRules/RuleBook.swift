@@ -55,8 +55,8 @@ public struct RuleBook: Sendable {
     let quiet: [String: Quiet]
     /// The rules of escalations under way that began before the rules changed, by the name of the rule and the version of its steps.
     let former: [String: [String: Rule]]
-    /// The sources whose tasks may have escalations; empty if no rule escalates.
-    let escalating: EscalatingSources
+    /// The sources whose tasks may have escalations; nil for all, empty if no rule escalates.
+    let escalating: Set<String>?
 
     init(
         _ rules: [Rule], _ context: RuleContext, cache: SharedNameCache, quiet: [String: Quiet],
@@ -65,7 +65,8 @@ public struct RuleBook: Sendable {
         self.cache = cache
         self.quiet = quiet
         self.former = former
-        escalating = EscalatingSources(rules.filter { !$0.isOff } + former.values.flatMap(\.values))
+        let escalated = (rules.filter { !$0.isOff } + former.values.flatMap(\.values)).filter { $0.escalation != nil }
+        escalating = escalated.contains { $0.sources.isEmpty } ? nil : Set(escalated.flatMap(\.sources))
         slots = cache.base.slots
         self.context = context
         facts = RunFacts(context, slots: slots, groups: cache.groups)
@@ -73,7 +74,7 @@ public struct RuleBook: Sendable {
         // Events about deliveries show their task as it was for the message, not its current state.
         let types = context.events.definitions.filter { $0.origin != .delivery }.map(\.type)
         index = RuleIndex(rules, readers: facts.readers, types: types)
-        hasWaits = escalating != .none || rules.contains { !$0.isOff && !$0.time.isEmpty }
+        hasWaits = !escalated.isEmpty || rules.contains { !$0.isOff && !$0.time.isEmpty }
         timed = TimedEvents(rules + former.values.flatMap(\.values), facts, types: types)
         byName = Dictionary(uniqueKeysWithValues: rules.enumerated().map { ($1.name, $0) })
         byWait = Dictionary(

@@ -105,14 +105,11 @@ extension BatchDecider {
         }
         guard isReady(rule.scopesRead) else { return }
         var isGone = false
-        if let id = underWay.began.task, let scope = book.facts.scope(of: candidate.source) {
-            switch facts.task(id, in: scope) {
-            case .found(let task): candidate.task = task
-            case .departed, .missing: isGone = true
-            case .unread:
-                needs.tasks[scope, default: []].insert(id)
-                return
-            }
+        switch present(underWay.began.task, in: candidate.source) {
+        case .found(let task)?: candidate.task = task
+        case .departed?, .missing?: isGone = true
+        case .unread?: return
+        case nil: break
         }
         guard move(to: &candidate, of: underWay, key, rule.name) else { return }
         if isGone {

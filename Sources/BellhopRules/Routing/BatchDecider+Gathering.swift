@@ -47,13 +47,11 @@ extension BatchDecider {
                 bytes += Self.gatheredBytes
             }
             return record(
-                Stop(
-                    verdict: .counting,
-                    detail: [
-                        "key": .string(key), "counted": .int(Int64(counted.count + 1)), "of": .int(Int64(count.atLeast)),
-                        "until": .string(end.rfc3339),
-                    ]),
-                of: candidate.rule)
+                .counting,
+                [
+                    "key": .string(key), "counted": .int(Int64(counted.count + 1)), "of": .int(Int64(count.atLeast)),
+                    "until": .string(end.rfc3339),
+                ], of: candidate.rule)
         }
         for other in counted + parts { memory.delete(stateKey.at(other.name)) }
         for other in counted {
@@ -92,7 +90,7 @@ extension BatchDecider {
         guard count >= group.max else {
             var detail: JSON.Object = ["key": .string(key), "gathered": .int(Int64(count))]
             if groupKey != key { detail["timer"] = .string(groupKey) }
-            return record(Stop(verdict: .gathering, detail: detail), of: candidate.rule)
+            return record(.gathering, detail, of: candidate.rule)
         }
         cancel(RuleTimer.ID(rule: rule.name, kind: .group, key: groupKey))
         flush(of: group, groupKey, candidate.occasion, at: candidate.time, candidate.rule)
@@ -121,14 +119,11 @@ extension BatchDecider {
         candidate.key = group.by == nil ? nil : GroupKey(stored: key).key
         candidate.since = gathered.compactMap(\.joined).min()
         // The latest task as it is now; if it is gone, as it was last seen.
-        if let id = latest.task, let scope = book.facts.scope(of: latest.source) {
-            switch facts.task(id, in: scope) {
-            case .found(let task), .departed(let task): candidate.task = task
-            case .missing: candidate.task = latest.element
-            case .unread:
-                needs.tasks[scope, default: []].insert(id)
-                return
-            }
+        switch present(latest.task, in: latest.source) {
+        case .found(let task)?, .departed(let task)?: candidate.task = task
+        case .missing?: candidate.task = latest.element
+        case .unread?: return
+        case nil: break
         }
         for one in gathered { memory.delete(rule.stateKey(.gathered, key).at(one.name)) }
         if group.every > .zero {

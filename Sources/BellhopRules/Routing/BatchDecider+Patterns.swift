@@ -83,13 +83,11 @@ extension BatchDecider {
         bound(waiting, stateKey, candidate.rule)
         let arrived = pattern.kind == .all ? Set((waiting + [own]).compactMap(\.entry)).count : events.count
         record(
-            Stop(
-                verdict: .waiting,
-                detail: [
-                    "part": .string(pattern.kind.rawValue), "key": .string(key), "until": .string(expires.rfc3339),
-                    "come": .int(Int64(arrived)),
-                    "of": .int(Int64(pattern.entries.count)),
-                ]), of: candidate.rule)
+            .waiting,
+            [
+                "part": .string(pattern.kind.rawValue), "key": .string(key), "until": .string(expires.rfc3339),
+                "come": .int(Int64(arrived)), "of": .int(Int64(pattern.entries.count)),
+            ], of: candidate.rule)
         return nil
     }
 
@@ -141,7 +139,7 @@ extension BatchDecider {
         guard isReady(rule.scopesOfRuns), move(to: own) else { return }
         let condition = rule.judge(activation)
         if case .doesNotHold = condition {
-            record(Stop(verdict: .conditionFalse, detail: ["key": .string(key ?? "")]), of: own.rule)
+            record(.conditionFalse, ["key": .string(key ?? "")], of: own.rule)
         }
         if let hold = rule.time.hold { return wait(hold, own, rule, condition, fits: true) }
         proceed(own, rule, condition)
@@ -174,7 +172,7 @@ extension BatchDecider {
             case .doesNotHold:
                 // A condition that reads only the event needs no record: it is explained from the rule's text.
                 if let needs = rule.condition?.needs, !needs.isSubset(of: .gathered) {
-                    record(Stop(verdict: .conditionFalse, detail: ["key": .string(key)]), of: candidate.rule)
+                    record(.conditionFalse, ["key": .string(key)], of: candidate.rule)
                 }
             case .failed(let stop): record(stop, of: candidate.rule)
             }
@@ -205,7 +203,7 @@ extension BatchDecider {
         guard isRecorded else { return }
         var detail: JSON.Object = ["part": "none", "key": .string(absence.key), "until": .string(due.rfc3339)]
         detail["place"] = absence.began.event.map(JSON.int)
-        record(Stop(verdict: .waiting, detail: detail), of: number)
+        record(.waiting, detail, of: number)
     }
 
     /// Restarts an absence that begins without `after`, for one source or for all sources. Its run has no event.
@@ -260,7 +258,7 @@ extension BatchDecider {
         memory.delete(stateKey)
         cancel(RuleTimer.ID(rule: rule.name, kind: .absence, key: key))
         guard isRecorded else { return }
-        record(Stop(verdict: .cancelled, detail: ["part": "none", "key": .string(key)]), of: number)
+        record(.cancelled, ["part": "none", "key": .string(key)], of: number)
         record(.endedEarly, wait.began, of: "none", key: key, by: frame.occasion.id.text, rule: number)
     }
 
@@ -280,20 +278,16 @@ extension BatchDecider {
             subject: wait.began.subject, gathered: [wait.began])
         candidate.gathered[0].name = candidate.occasion.id.text
         (candidate.key, candidate.since) = (pattern.by == nil ? nil : key, wait.began.at)
-        if let id = wait.began.task, let scope = book.facts.scope(of: candidate.source) {
-            switch facts.task(id, in: scope) {
-            // An event of a task that left may begin an absence; otherwise the departure has ended it.
-            case .found(let task), .departed(let task): candidate.task = task
-            case .missing: break
-            case .unread:
-                needs.tasks[scope, default: []].insert(id)
-                return
-            }
+        switch present(wait.began.task, in: candidate.source) {
+        // An event of a task that left may begin an absence; otherwise the departure has ended it.
+        case .found(let task)?, .departed(let task)?: candidate.task = task
+        case .unread?: return
+        case .missing?, nil: break
         }
         guard move(to: candidate) else { return }
         switch rule.judge(activation) {
         case .holds: count(candidate, rule)
-        case .doesNotHold: record(Stop(verdict: .notTrueWhenDue, detail: ["key": .string(key)]), of: number)
+        case .doesNotHold: record(.notTrueWhenDue, ["key": .string(key)], of: number)
         case .failed(let stop): record(stop, of: number)
         }
     }

@@ -101,10 +101,7 @@ extension BatchDecider {
             {
                 state = .dead(failure)
                 succeeded = false
-                record(
-                    Stop(
-                        verdict: .budget, detail: ["step": .string(step.path.text), "task": .string(counted.reference.subject)]),
-                    of: number)
+                record(.budget, ["step": .string(step.path.text), "task": .string(counted.reference.subject)], of: number)
             }
             bytes += renderer.room.used
             add(delivery(step, rule, receiver, arguments, target?.reference ?? owner, target, state, end))
@@ -181,7 +178,7 @@ extension BatchDecider {
         guard let verdict = quiet.verdict(on: rule, to: receiver, activation, failed: { errors.append($0) }) else { return nil }
         for error in errors { count(error: error, of: number) }
         var detail: JSON.Object = ["step": .string(step.path.text), "receiver": .string(receiver)]
-        defer { record(Stop(verdict: .quiet, detail: detail), of: number) }
+        defer { record(.quiet, detail, of: number) }
         switch verdict {
         case .drop(let owner):
             detail["dropped"] = true

@@ -34,7 +34,7 @@ extension BatchDecider {
             bytes += Self.gatheredBytes * candidate.gathered.count
             var detail: JSON.Object = ["part": "for", "key": .string(id), "until": .string(due.rfc3339)]
             detail["place"] = began.event.map(JSON.int)
-            record(Stop(verdict: .waiting, detail: detail), of: candidate.rule)
+            record(.waiting, detail, of: candidate.rule)
         case .failed(let stop):
             if fits || wait != nil { record(stop, of: candidate.rule) }
             if wait != nil { end(key, id, candidate.rule) }
@@ -111,7 +111,7 @@ extension BatchDecider {
             cancel(RuleTimer.ID(rule: rule.name, kind: .hold, key: id))
             var detail: JSON.Object = ["part": "for", "key": .string(id)]
             if isGone { detail["left"] = true }
-            record(Stop(verdict: .cancelled, detail: detail), of: number)
+            record(.cancelled, detail, of: number)
             record(.endedEarly, wait.began, of: "for", key: id, by: frame.occasion.id.text, rule: number)
         }
         forgetWait(key, id, rule)
@@ -187,14 +187,11 @@ extension BatchDecider {
         candidate.key = Self.key(of: timer.id.key)
         candidate.since = wait.began.at
         var (isGone, isUnread) = (false, false)
-        if let id = wait.began.task, let scope = book.facts.scope(of: candidate.source) {
-            switch facts.task(id, in: scope) {
-            case .found(let task): candidate.task = task
-            case .departed, .missing: isGone = true
-            case .unread:
-                needs.tasks[scope, default: []].insert(id)
-                isUnread = true
-            }
+        switch present(wait.began.task, in: candidate.source) {
+        case .found(let task)?: candidate.task = task
+        case .departed?, .missing?: isGone = true
+        case .unread?: isUnread = true
+        case nil: break
         }
         // The event that began it is read together with the task.
         guard move(to: candidate), !isUnread else { return }
@@ -213,7 +210,7 @@ extension BatchDecider {
             count(candidate, rule)
         case .doesNotHold:
             forgetWait(key, timer.id.key, rule)
-            record(Stop(verdict: .notTrueWhenDue, detail: ["key": .string(timer.id.key)]), of: number)
+            record(.notTrueWhenDue, ["key": .string(timer.id.key)], of: number)
         case .failed(let stop):
             forgetWait(key, timer.id.key, rule)
             record(stop, of: number)

@@ -253,13 +253,17 @@ struct BatchDecider {
         if let error = record.error { self.count(error: error, of: number) }
     }
 
+    mutating func record(_ verdict: DecisionRecord.Verdict, _ detail: JSON.Object, of number: Int) {
+        record(Stop(verdict: verdict, detail: detail), of: number)
+    }
+
     /// Records that a replay found a wait under way. Other events get no such record, because there may be many: the record of
     /// the wait's beginning explains them.
     mutating func recordUnderWay(_ wait: Wait, of part: String, key: String, rule number: Int) {
         guard matches.replay != nil else { return }
         var detail: JSON.Object = ["part": .string(part), "key": .string(key), "by": .string(wait.began.name)]
         if !wait.hasRun { detail["until"] = .string(wait.due.rfc3339) }
-        record(Stop(verdict: .waiting, detail: detail), of: number)
+        record(.waiting, detail, of: number)
     }
 
     /// Records the result of an earlier run that waited, was counted or was gathered, and the run that caused this result.
@@ -282,7 +286,7 @@ struct BatchDecider {
     /// Records that the frame's run made none of these steps, and why.
     mutating func recordNoStep(_ steps: [Step], of number: Int) {
         let reasons = steps.compactMap { $0.objection(activation) }
-        record(Stop(verdict: .noStep, detail: ["left_out": .array(reasons.map(JSON.string))]), of: number)
+        record(.noStep, ["left_out": .array(reasons.map(JSON.string))], of: number)
     }
 
     /// The records that are kept.
@@ -290,6 +294,14 @@ struct BatchDecider {
         decisions.filter { record in
             record.number > stops[StopKind(rule: record.rule, verdict: record.verdict), default: 0] - Int64(DecisionRecord.most)
         }
+    }
+
+    /// The task of a run as it is now; nil for a run without a task. Notes a task that must be read first.
+    mutating func present(_ task: TaskKey?, in source: String) -> RoutingFacts.Known<Snapshot>? {
+        guard let task, let scope = book.facts.scope(of: source) else { return nil }
+        let present = facts.task(task, in: scope)
+        if case .unread = present { needs.tasks[scope, default: []].insert(task) }
+        return present
     }
 
     // MARK: Counting

@@ -85,10 +85,7 @@ struct Renderer {
             return .string(try FileName(TextTemplate(pieces: [.value(expression)]), evaluate: rendered).path)
         case .text(let text, let type): return try read(try self.text(text), as: type)
         case .whole(let expression, let type): return try read(try evaluate(expression), as: type)
-        case .list(let items):
-            var values: [JSON] = []
-            for item in items { values.append(try value(item)) }
-            return .array(values)
+        case .list(let items): return .array(try items.map(value))
         case .members(let members):
             var object = JSON.Object()
             for member in members { object[member.name] = try value(member.value) }
@@ -147,7 +144,7 @@ struct Renderer {
     func message(_ template: MessageTemplate) throws(RenderFailure) -> Message {
         let own = try section(template.own)
         var message = Message(title: own.title, text: own.text, list: own.list, fields: own.fields)
-        for section in template.sections { message.sections.append(try self.section(section)) }
+        message.sections = try template.sections.map(section)
         if let severity = template.severity {
             let text = try value(severity).plainText
             guard let level = Message.Severity(rawValue: text) else { throw RenderFailure("`\(text)` is not a severity") }
@@ -198,21 +195,15 @@ struct Renderer {
     }
 
     private func inlines(_ template: TextTemplate) throws(RenderFailure) -> [Message.Inline] {
-        var inlines: [Message.Inline] = []
-        for piece in template.pieces {
+        try template.pieces.map { piece throws(RenderFailure) in
             switch piece {
-            case .text(let text): inlines.append(.text(room.taking(text)))
-            case .value(let expression): inlines.append(.value(try rendered(expression)))
+            case .text(let text): Message.Inline.text(room.taking(text))
+            case .value(let expression): Message.Inline.value(try rendered(expression))
             }
         }
-        return inlines
     }
 
-    private func texts(_ expressions: [RuleExpression]) throws(RenderFailure) -> [String] {
-        var texts: [String] = []
-        for expression in expressions { texts.append(try rendered(expression)) }
-        return texts
-    }
+    private func texts(_ expressions: [RuleExpression]) throws(RenderFailure) -> [String] { try expressions.map(rendered) }
 
     private func render(_ list: MessageTemplate.List) throws(RenderFailure) -> Message.List {
         let empty = try list.empty.map { text throws(RenderFailure) in text.markdown.filledInline(try texts(text.values)) } ?? []

@@ -1,36 +1,10 @@
 import BellhopCore
 
-/// The sources whose tasks rules escalate.
-enum EscalatingSources: Sendable, Hashable {
-    case none
-    case sources(Set<String>)
-    case all
-
-    init(_ rules: [Rule]) {
-        let rules = rules.filter { $0.escalation != nil }
-        if rules.isEmpty {
-            self = .none
-        } else if rules.contains(where: { $0.sources.isEmpty }) {
-            self = .all
-        } else {
-            self = .sources(Set(rules.flatMap(\.sources)))
-        }
-    }
-
-    func contains(_ source: String) -> Bool {
-        switch self {
-        case .none: false
-        case .sources(let names): names.contains(source)
-        case .all: true
-        }
-    }
-}
-
 extension RuleBook {
     /// The escalations that the event may end, because the task has left, or because somebody other than Bellhop has changed or
     /// commented it. Nil for any other event, and if no rule escalates.
     func escalations(endedBy event: Event) -> StateKey? {
-        guard escalating != .none, event.isDeparture || event.isAnswer, escalating.contains(event.source),
+        guard escalating?.isEmpty != true, event.isDeparture || event.isAnswer, escalating?.contains(event.source) ?? true,
             let id = event.data[.task]?["id"]?.asString?.nonEmpty
         else { return nil }
         return .escalations(of: TaskKey(id), in: event.source)
