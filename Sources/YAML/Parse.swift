@@ -39,10 +39,7 @@ public struct KnownKeys: Sendable, Hashable {
     /// Keys whose value is a mapping.
     public var mappings: Set<String>
 
-    public init(lists: [String] = [], mappings: Set<String> = []) {
-        self.lists = lists
-        self.mappings = mappings
-    }
+    public init(lists: [String] = [], mappings: Set<String> = []) { (self.lists, self.mappings) = (lists, mappings) }
 }
 
 /// One document of a stream; lines of `---` separate documents.

@@ -8,11 +8,7 @@ public struct Person: Sendable, Hashable {
     /// The command without its arguments, such as `deliveries retry`.
     public var command: String
 
-    public init(user: String, host: String, command: String) {
-        self.user = user
-        self.host = host
-        self.command = command
-    }
+    public init(user: String, host: String, command: String) { (self.user, self.host, self.command) = (user, host, command) }
 
     /// Nil if no person acts.
     @TaskLocal public static var current: Person?

@@ -105,8 +105,7 @@ public struct HolidayFile: Sendable {
                 guard open.popLast() == property.value.uppercased() else {
                     throw property.problem("END:\(property.value) has no BEGIN")
                 }
-            default:
-                if open == ["VCALENDAR", "VEVENT"] { entries[entries.count - 1].properties.append(property) }
+            default: if open == ["VCALENDAR", "VEVENT"] { entries[entries.count - 1].properties.append(property) }
             }
         }
         guard isCalendar else {

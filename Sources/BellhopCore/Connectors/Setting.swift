@@ -81,10 +81,7 @@ public struct Settings: Sendable, Hashable, CustomStringConvertible {
     /// The user's secrets that were inserted in any setting: must not be shown anywhere.
     public var secrets: [String]
 
-    public init(_ values: JSON.Object = [:], secrets: [String] = []) {
-        self.values = values
-        self.secrets = secrets
-    }
+    public init(_ values: JSON.Object = [:], secrets: [String] = []) { (self.values, self.secrets) = (values, secrets) }
 
     public func text(_ name: String) -> String? { if case .string(let text)? = values[name] { text } else { nil } }
     public func integer(_ name: String) -> Int? { if case .int(let number)? = values[name] { Int(number) } else { nil } }

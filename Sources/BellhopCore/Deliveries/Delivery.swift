@@ -65,10 +65,7 @@ public struct Delivery: Sendable, Hashable, Identifiable {
         /// Whether at least one of the messages was not held when it was made.
         public var isOpen: Bool
 
-        public init(held: [String], isOpen: Bool) {
-            self.held = held
-            self.isOpen = isOpen
-        }
+        public init(held: [String], isOpen: Bool) { (self.held, self.isOpen) = (held, isOpen) }
     }
 
     /// A person's change to the arguments of a delivery.
@@ -77,10 +74,7 @@ public struct Delivery: Sendable, Hashable, Identifiable {
         public var by: String
         public var at: Timestamp
 
-        public init(by: String, at: Timestamp) {
-            self.by = by
-            self.at = at
-        }
+        public init(by: String, at: Timestamp) { (self.by, self.at) = (by, at) }
     }
 
     public enum InitialState: Sendable, Hashable {
@@ -106,10 +100,7 @@ public struct Delivery: Sendable, Hashable, Identifiable {
         /// The place of its event on the bus.
         public var event: Int64?
 
-        public init(task: Snapshot? = nil, event: Int64? = nil) {
-            self.task = task
-            self.event = event
-        }
+        public init(task: Snapshot? = nil, event: Int64? = nil) { (self.task, self.event) = (task, event) }
     }
 
     public init(

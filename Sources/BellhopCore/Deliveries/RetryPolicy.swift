@@ -7,11 +7,7 @@ public struct RetryPolicy: Sendable, Hashable {
     /// The longest wait, unless the other side requests more.
     public var cap: Duration
 
-    public init(attempts: Int, base: Duration, cap: Duration) {
-        self.attempts = attempts
-        self.base = base
-        self.cap = cap
-    }
+    public init(attempts: Int, base: Duration, cap: Duration) { (self.attempts, self.base, self.cap) = (attempts, base, cap) }
 
     /// Fifteen attempts over about half a day: for messages to people or programs, and for writes.
     public static let standard = RetryPolicy(attempts: 15, base: .seconds(5), cap: .seconds(4 * 3600))
@@ -34,8 +30,7 @@ public struct RetryPolicy: Sendable, Hashable {
     /// Decides what happens after an attempt. `attempt` counts from 1; `jitter` is in 0..<1, supplied by the caller.
     public func next(after outcome: Outcome, attempt: Int, now: Timestamp, jitter: @autoclosure () -> Double) -> Next {
         switch outcome {
-        case .delivered(let receipt):
-            return .done(receipt)
+        case .delivered(let receipt): return .done(receipt)
         case .interrupted:
             // Held after the last attempt: a delivery that crashes the agent would otherwise be retried forever.
             let failure = Failure(.interrupted, .unknownOutcome, "The agent ended before the attempt did.")

@@ -86,10 +86,7 @@ public struct StoredEvent: Sendable, Hashable {
     public var sequence: Int64
     public var event: Event
 
-    public init(sequence: Int64, event: Event) {
-        self.sequence = sequence
-        self.event = event
-    }
+    public init(sequence: Int64, event: Event) { (self.sequence, self.event) = (sequence, event) }
 }
 
 /// The content of an event: its type and its `data`. One function makes each type, with the members that ``EventCatalogue`` declares.

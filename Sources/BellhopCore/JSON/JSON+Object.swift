@@ -27,8 +27,7 @@ extension JSON {
             get { position(of: key).map { members[$0].value } }
             set {
                 switch (position(of: key), newValue) {
-                case (let place?, let value?):
-                    members[place].value = value
+                case (let place?, let value?): members[place].value = value
                 case (let place?, nil):
                     members.remove(at: place)
                     index = nil
@@ -36,8 +35,7 @@ extension JSON {
                 case (nil, let value?):
                     members.append((key, value))
                     if index == nil { indexIfLarge() } else { index?[key] = members.count - 1 }
-                case (nil, nil):
-                    break
+                case (nil, nil): break
                 }
             }
         }

@@ -121,10 +121,7 @@ extension JSON {
         /// Members in the order of their keys' Unicode scalars, so that equal values have equal bytes.
         public var sorted: Bool
 
-        public init(pretty: Bool = false, sorted: Bool = false) {
-            self.pretty = pretty
-            self.sorted = sorted
-        }
+        public init(pretty: Bool = false, sorted: Bool = false) { (self.pretty, self.sorted) = (pretty, sorted) }
 
         public static let compact = Style()
         public static let pretty = Style(pretty: true)

@@ -25,10 +25,7 @@ public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
     /// Where it is, in bytes from the start.
     public var offset: Int
 
-    public init(_ reason: Reason, at offset: Int) {
-        self.reason = reason
-        self.offset = offset
-    }
+    public init(_ reason: Reason, at offset: Int) { (self.reason, self.offset) = (reason, offset) }
 
     /// One sentence with the place.
     public var description: String { "invalid JSON at byte \(offset): \(problem)" }

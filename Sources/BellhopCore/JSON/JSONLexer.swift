@@ -67,17 +67,13 @@ enum JSONLexer {
         var hasEscapes = false
         while at < bytes.count {
             switch bytes[at] {
-            case UInt8(ascii: "\""):
-                return Word(end: at, flag: hasEscapes)
+            case UInt8(ascii: "\""): return Word(end: at, flag: hasEscapes)
             case UInt8(ascii: "\\"):
                 hasEscapes = true
                 at = try escape(bytes, at: at)
-            case let byte where byte < 0x20:
-                throw JSONError(.controlCharacter(byte), at: at)
-            case 0x80...:
-                at = try character(bytes, at: at)
-            default:
-                at = plain(bytes, from: at + 1)
+            case let byte where byte < 0x20: throw JSONError(.controlCharacter(byte), at: at)
+            case 0x80...: at = try character(bytes, at: at)
+            default: at = plain(bytes, from: at + 1)
             }
         }
         throw JSONError(.ended, at: bytes.count)
@@ -96,8 +92,7 @@ enum JSONLexer {
                 guard Hexadecimal.value(of: bytes[digit]) != nil else { throw JSONError(.escape, at: at) }
             }
             return at + 6
-        default:
-            throw JSONError(.escape, at: at)
+        default: throw JSONError(.escape, at: at)
         }
     }
 

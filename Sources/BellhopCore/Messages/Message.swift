@@ -97,10 +97,7 @@ public struct Message: Sendable, Hashable {
         public var name: [Inline]
         public var value: [Inline]
 
-        public init(name: [Inline], value: [Inline]) {
-            self.name = name
-            self.value = value
-        }
+        public init(name: [Inline], value: [Inline]) { (self.name, self.value) = (name, value) }
     }
 
     /// A part of a message.
@@ -129,10 +126,7 @@ public struct Message: Sendable, Hashable {
         public var label: String
         public var address: String
 
-        public init(label: String, address: String) {
-            self.label = label
-            self.address = address
-        }
+        public init(label: String, address: String) { (self.label, self.address) = (label, address) }
     }
 }
 

@@ -6,10 +6,7 @@ public struct Fingerprint: Sendable, Hashable, CustomStringConvertible {
     public var high: UInt64
     public var low: UInt64
 
-    public init(high: UInt64, low: UInt64) {
-        self.high = high
-        self.low = low
-    }
+    public init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
 
     /// All bits zero. A stored zero means that there is no fingerprint.
     public static let zero = Fingerprint(high: 0, low: 0)

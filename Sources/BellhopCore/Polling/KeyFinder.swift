@@ -31,12 +31,9 @@ struct KeyFinder: JSONVisitor {
             return key
         }
         switch found.kind {
-        case .string where !found.range.isEmpty:
-            return TaskKey(JSONString.text(bytes, found.range, hasEscapes: found.flag))
-        case .number where found.flag:
-            return TaskKey(JSONString.text(bytes, found.range, hasEscapes: false))
-        case .string, .number, .null, .true, .false, .array, .object:
-            return nil
+        case .string where !found.range.isEmpty: return TaskKey(JSONString.text(bytes, found.range, hasEscapes: found.flag))
+        case .number where found.flag: return TaskKey(JSONString.text(bytes, found.range, hasEscapes: false))
+        case .string, .number, .null, .true, .false, .array, .object: return nil
         }
     }
 

@@ -226,10 +226,7 @@ public struct ListingError: Error, Sendable, Hashable, CustomStringConvertible {
     /// Where it is, in bytes from the start of the answer.
     public var offset: Int
 
-    public init(_ reason: Reason, at offset: Int) {
-        self.reason = reason
-        self.offset = offset
-    }
+    public init(_ reason: Reason, at offset: Int) { (self.reason, self.offset) = (reason, offset) }
 
     init(_ error: JSONError) { self.init(.json(error.reason), at: error.offset) }
 

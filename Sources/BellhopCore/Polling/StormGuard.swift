@@ -101,10 +101,7 @@ public struct AlikeChanges: Sendable, Hashable {
     /// How many tasks changed in exactly these fields.
     public var tasks: Int
 
-    public init(fields: [String], tasks: Int) {
-        self.fields = fields
-        self.tasks = tasks
-    }
+    public init(fields: [String], tasks: Int) { (self.fields, self.tasks) = (fields, tasks) }
 
     /// The largest group among these changes; nil if there are none.
     public init?(_ events: [Event]) {

@@ -53,8 +53,7 @@ public struct TaskKey: Sendable {
         case .digits(let high, let low):
             let product = (high ^ seed.high).multipliedFullWidth(by: low ^ seed.low)
             return product.high ^ product.low &+ low
-        case .text(let text):
-            return Fingerprint(content: text, seed: seed).low
+        case .text(let text): return Fingerprint(content: text, seed: seed).low
         }
     }
 }

@@ -17,20 +17,15 @@ public struct QuietTime: Sendable, Hashable {
     public var hours: Hours
     public var then: Then
 
-    public init(_ hours: Hours, then: Then = .hold) {
-        self.hours = hours
-        self.then = then
-    }
+    public init(_ hours: Hours, then: Then = .hold) { (self.hours, self.then) = (hours, then) }
 
     /// The first moment after the quiet time that lasts at a given moment; nil if the moment is not quiet.
     ///
     /// A calendar that is closed for more than ten years makes no quiet time, so that no message waits for ever.
     public func end(at moment: Timestamp) -> Timestamp? {
         switch hours {
-        case .during(let calendar):
-            calendar.opening(after: moment).flatMap { $0.contains(moment) ? $0.upperBound : nil }
-        case .outside(let calendar, _):
-            calendar.opening(after: moment).flatMap { $0.contains(moment) ? nil : $0.lowerBound }
+        case .during(let calendar): calendar.opening(after: moment).flatMap { $0.contains(moment) ? $0.upperBound : nil }
+        case .outside(let calendar, _): calendar.opening(after: moment).flatMap { $0.contains(moment) ? nil : $0.lowerBound }
         }
     }
 

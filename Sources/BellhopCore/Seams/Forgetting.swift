@@ -22,9 +22,5 @@ public struct Forgotten: Sendable, Hashable {
     public var kind: StateKey.Kind?
     public var count: Int
 
-    public init(rule: String, kind: StateKey.Kind?, count: Int) {
-        self.rule = rule
-        self.kind = kind
-        self.count = count
-    }
+    public init(rule: String, kind: StateKey.Kind?, count: Int) { (self.rule, self.kind, self.count) = (rule, kind, count) }
 }

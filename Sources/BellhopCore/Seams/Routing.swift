@@ -120,10 +120,7 @@ public struct RuleRegistration: Sendable, Hashable {
         public var text: String
         public var next: Timestamp
 
-        public init(text: String, next: Timestamp) {
-            self.text = text
-            self.next = next
-        }
+        public init(text: String, next: Timestamp) { (self.text, self.next) = (text, next) }
     }
 
     public init(

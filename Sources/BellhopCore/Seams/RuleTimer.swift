@@ -7,11 +7,7 @@ public struct RuleTimer: Sendable, Hashable, Identifiable {
         /// Distinguishes the timers of one kind; empty if a rule has only one of them.
         public var key: String
 
-        public init(rule: String, kind: Kind, key: String = "") {
-            self.rule = rule
-            self.kind = kind
-            self.key = key
-        }
+        public init(rule: String, kind: Kind, key: String = "") { (self.rule, self.kind, self.key) = (rule, kind, key) }
     }
 
     /// The purpose of a timer, with its name in the store.
@@ -59,11 +55,7 @@ public struct RuleTimer: Sendable, Hashable, Identifiable {
     /// Whether the due time must be computed again first, because a calendar has changed.
     public var isRecomputed: Bool { payload["again"] == true }
 
-    public init(_ id: ID, due: Timestamp, payload: JSON.Object = [:]) {
-        self.id = id
-        self.due = due
-        self.payload = payload
-    }
+    public init(_ id: ID, due: Timestamp, payload: JSON.Object = [:]) { (self.id, self.due, self.payload) = (id, due, payload) }
 }
 
 /// A change of a rule's timers.

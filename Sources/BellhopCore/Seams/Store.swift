@@ -275,8 +275,5 @@ public struct StoreError: Error, Sendable, Hashable {
     /// One sentence: what happened, where, and what to do.
     public var message: String
 
-    public init(_ kind: Kind, _ message: String) {
-        self.kind = kind
-        self.message = message
-    }
+    public init(_ kind: Kind, _ message: String) { (self.kind, self.message) = (kind, message) }
 }

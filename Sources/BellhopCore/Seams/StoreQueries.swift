@@ -56,10 +56,7 @@ public struct RowSpan: Sendable, Hashable {
     /// The place of the last of them.
     public var through: Int64
 
-    public init(after: Int64, through: Int64) {
-        self.after = after
-        self.through = through
-    }
+    public init(after: Int64, through: Int64) { (self.after, self.through) = (after, through) }
 }
 
 /// Selects deliveries, newest last.
@@ -104,20 +101,14 @@ public struct Activity: Sendable, Hashable {
         public var hour: Int64
         public var count: Int
 
-        public init(hour: Int64, count: Int) {
-            self.hour = hour
-            self.count = count
-        }
+        public init(hour: Int64, count: Int) { (self.hour, self.count) = (hour, count) }
     }
 
     public var events: [Hour]
     /// The deliveries made in each hour, by their present state.
     public var deliveries: [DeliveryState: [Hour]]
 
-    public init(events: [Hour], deliveries: [DeliveryState: [Hour]]) {
-        self.events = events
-        self.deliveries = deliveries
-    }
+    public init(events: [Hour], deliveries: [DeliveryState: [Hour]]) { (self.events, self.deliveries) = (events, deliveries) }
 
     /// The most rows of each kind that are counted, which limits the cost in a large store.
     public static let most = 20_000
@@ -155,8 +146,5 @@ public struct Digest: Sendable, Hashable {
     /// How many earlier ones there were.
     public var more: Int
 
-    public init(events: [StoredEvent], more: Int = 0) {
-        self.events = events
-        self.more = more
-    }
+    public init(events: [StoredEvent], more: Int = 0) { (self.events, self.more) = (events, more) }
 }

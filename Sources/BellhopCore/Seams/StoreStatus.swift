@@ -53,10 +53,7 @@ public struct StoreStatus: Sendable, Hashable {
         /// How many deliveries wait for it.
         public var waiting: Int
 
-        public init(stop: ReceiverStop, waiting: Int) {
-            self.stop = stop
-            self.waiting = waiting
-        }
+        public init(stop: ReceiverStop, waiting: Int) { (self.stop, self.waiting) = (stop, waiting) }
     }
 
     /// The waits, counts or gathered runs of one part of a rule.
@@ -129,11 +126,7 @@ public struct StoreStatus: Sendable, Hashable {
         public var key: String
         public var count: Int
 
-        public init(rule: String, key: String, count: Int) {
-            self.rule = rule
-            self.key = key
-            self.count = count
-        }
+        public init(rule: String, key: String, count: Int) { (self.rule, self.key, self.count) = (rule, key, count) }
     }
 
     /// Deliveries that need a person's decision, with the same state, receiver and reason.

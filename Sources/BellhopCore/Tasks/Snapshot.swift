@@ -163,11 +163,7 @@ public struct Change: Sendable, Hashable {
         public var from: JSON
         public var to: JSON
 
-        public init(field: String, from: JSON, to: JSON) {
-            self.field = field
-            self.from = from
-            self.to = to
-        }
+        public init(field: String, from: JSON, to: JSON) { (self.field, self.from, self.to) = (field, from, to) }
     }
 
     /// Whether two values of a field are equal, although the type of one may have become known later: the text `3` that becomes

@@ -83,10 +83,7 @@ public struct TaskSchema: Sendable, Hashable {
         public var value: String
         public var label: String
 
-        public init(_ value: String, _ label: String) {
-            self.value = value
-            self.label = label
-        }
+        public init(_ value: String, _ label: String) { (self.value, self.label) = (value, label) }
 
         /// The values that have a label. Compares exactly; if none matches, without regard to case; if still none matches, also without the
         /// number at the beginning (`2 - High`).
@@ -112,10 +109,7 @@ public struct TaskSchema: Sendable, Hashable {
     public var fields: [Field]
     public var roles: Roles
 
-    public init(_ fields: [Field], roles: Roles = Roles()) {
-        self.fields = fields
-        self.roles = roles
-    }
+    public init(_ fields: [Field], roles: Roles = Roles()) { (self.fields, self.roles) = (fields, roles) }
 
     public subscript(name: String) -> Field? { fields.first { $0.name == name } }
 

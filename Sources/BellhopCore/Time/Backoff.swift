@@ -13,11 +13,7 @@ public struct Backoff: Sendable, Hashable {
     ///   - base: the ceiling of the first wait; zero or less means no wait.
     ///   - factor: the growth factor of the ceiling; less than 1 counts as 1.
     ///   - cap: the maximum of the ceiling.
-    public init(base: Duration, factor: Double = 2, cap: Duration) {
-        self.base = base
-        self.factor = factor
-        self.cap = cap
-    }
+    public init(base: Duration, factor: Double = 2, cap: Duration) { (self.base, self.factor, self.cap) = (base, factor, cap) }
 
     /// The longest wait after this attempt has failed; the first attempt is 1.
     public func ceiling(attempt: Int) -> Duration {

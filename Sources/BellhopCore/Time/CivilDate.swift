@@ -13,11 +13,7 @@ public struct CivilDate: Sendable, Hashable, Comparable, CustomStringConvertible
         self.init(knownYear: year, month: month, day: day)
     }
 
-    init(knownYear year: Int, month: Int, day: Int) {
-        self.year = year
-        self.month = month
-        self.day = day
-    }
+    init(knownYear year: Int, month: Int, day: Int) { (self.year, self.month, self.day) = (year, month, day) }
 
     /// The day of a text such as `2026-01-05`; nil if it is not one.
     public init?(_ text: String) {

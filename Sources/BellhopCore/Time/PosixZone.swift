@@ -34,8 +34,7 @@ struct PosixZone: Sendable, Hashable {
             case .julian(let number):
                 let afterFebruary = number > 59 && CivilDate.isLeap(year)
                 days = CivilDate(knownYear: year, month: 1, day: 1).daysSinceEpoch + number - (afterFebruary ? 0 : 1)
-            case .zeroBased(let number):
-                days = CivilDate(knownYear: year, month: 1, day: 1).daysSinceEpoch + number
+            case .zeroBased(let number): days = CivilDate(knownYear: year, month: 1, day: 1).daysSinceEpoch + number
             case .weekday(let month, let week, let weekday):
                 let first = CivilDate(knownYear: year, month: month, day: 1)
                 let firstDay = first.daysSinceEpoch

@@ -24,8 +24,7 @@ extension Timestamp: CustomStringConvertible {
         guard index < bytes.count else { return nil }
         var offset = 0
         switch bytes[index] {
-        case UInt8(ascii: "Z"), UInt8(ascii: "z"):
-            index += 1
+        case UInt8(ascii: "Z"), UInt8(ascii: "z"): index += 1
         case UInt8(ascii: "+"), UInt8(ascii: "-"):
             guard let hours = TimeReader.number(bytes, at: index + 1, digits: 2), hours < 24,
                 TimeReader.has(":", in: bytes, at: index + 3),
@@ -33,8 +32,7 @@ extension Timestamp: CustomStringConvertible {
             else { return nil }
             offset = (hours * 60 + minutes) * (bytes[index] == UInt8(ascii: "-") ? -60 : 60)
             index += 6
-        default:
-            return nil
+        default: return nil
         }
         guard index == bytes.count else { return nil }
         let seconds = date.daysSinceEpoch * 86_400 + hour * 3600 + minute * 60 + second - offset

@@ -46,10 +46,7 @@ public struct TraceID: Sendable, Hashable {
     public var high: UInt64
     public var low: UInt64
 
-    public init(high: UInt64, low: UInt64) {
-        self.high = high
-        self.low = low
-    }
+    public init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
 
     /// The trace of an event: the event's id if it has the form of a trace id, as ids made by Bellhop do.
     public init(of event: Event.ID) { self = Self(digits: event.text) ?? Self(["trace", event.text]) }

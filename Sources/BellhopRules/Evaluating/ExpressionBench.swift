@@ -118,10 +118,7 @@ public struct ExpressionCompletion: Sendable, Hashable {
     /// Whole names that begin with it, sorted; a function with its parenthesis.
     public var names: [String]
 
-    public init(stem: String = "", names: [String] = []) {
-        self.stem = stem
-        self.names = names
-    }
+    public init(stem: String = "", names: [String] = []) { (self.stem, self.names) = (stem, names) }
 
     /// The common prefix of all names, the stem included.
     public var common: String {

@@ -62,10 +62,8 @@ extension DecisionRecord {
             let what = part.map { "`\($0)`" } ?? "the wait for other events"
             return ("`\(waiting)`", "\(ending.words) at \(time), which ended \(what)")
         case .notTrueWhenDue: return ("`when`", "`when` did not hold when the time of `\(waiting)` was over")
-        case .counting:
-            return ("`count`", "`count` has \(detail["counted"]?.asInt ?? 0) of \(detail["of"]?.asInt ?? 0)")
-        case .gathering:
-            return ("`group`", "`group` has gathered \(detail["gathered"]?.asInt ?? 0) and waits for more\(until)")
+        case .counting: return ("`count`", "`count` has \(detail["counted"]?.asInt ?? 0) of \(detail["of"]?.asInt ?? 0)")
+        case .gathering: return ("`group`", "`group` has gathered \(detail["gathered"]?.asInt ?? 0) and waits for more\(until)")
         case .noStep:
             let what =
                 isOfEscalation
@@ -76,8 +74,7 @@ extension DecisionRecord {
         case .ended:
             let reason = ending.map { "\($0.words) at \(at.formatted(in: zone))" } ?? detail["reason"]?.asString ?? ""
             return ("`escalate`", "the escalation has ended: \(reason)")
-        case .budget:
-            return ("`limit`", "the budget of writes to a task stopped step \(detail["step"]?.asString ?? "")")
+        case .budget: return ("`limit`", "the budget of writes to a task stopped step \(detail["step"]?.asString ?? "")")
         case .quiet:
             let what = "a message of step \(detail["step"]?.asString ?? "")"
             return detail["dropped"] == true

@@ -156,8 +156,7 @@ struct Explainer {
         return switch change.kind {
         case .added: (.unseen, "the event is older than the rule, which was added at \(time)")
         case .removed: (.unknown, "nothing is recorded, and the rule was removed at \(time), after the event\(present)")
-        case .changed, .anew:
-            (.unknown, "nothing is recorded, and the rule was changed at \(time), after the event\(present)")
+        case .changed, .anew: (.unknown, "nothing is recorded, and the rule was changed at \(time), after the event\(present)")
         }
     }
 

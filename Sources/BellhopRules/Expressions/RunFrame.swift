@@ -164,8 +164,7 @@ final class RunFrame: Resolver {
         case .change(let field):
             guard data(.changes)?[field] != nil else { return .null }
             return nil
-        case .changeEnd(let field, let end):
-            return data(.changes)?[field].map { typed($0[end], field: field) } ?? .null
+        case .changeEnd(let field, let end): return data(.changes)?[field].map { typed($0[end], field: field) } ?? .null
         case .comment:
             if case .object(let comment)? = data(.comment) { return .object(CommentObject(comment)) }
             return .null

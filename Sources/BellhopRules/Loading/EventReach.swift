@@ -25,10 +25,7 @@ struct EventReach {
     private let from: [String]
 
     /// - Parameter from: the names under `from`; empty for all.
-    init(_ context: RuleContext, from: [String]) {
-        self.context = context
-        self.from = from
-    }
+    init(_ context: RuleContext, from: [String]) { (self.context, self.from) = (context, from) }
 
     /// A warning for each obstacle, at the first type it affects.
     func warnings(_ places: [Place], file: String) -> [Diagnostic] {

@@ -37,6 +37,6 @@ struct FieldReview {
         let help = Suggestion.didYouMean(field, among: known)
         // Without a configuration any field may exist; only probable typos are reported.
         if names.types.isOpen, help == nil || names.types.isCustom(field) { return nil }
-        return Issue(code: "unknown-field", message: "no field `\(field)` on \(names.types.task.name)", range: range, help: help)
+        return Issue("unknown-field", "no field `\(field)` on \(names.types.task.name)", at: range, help: help)
     }
 }

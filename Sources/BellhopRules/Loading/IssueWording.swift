@@ -26,12 +26,9 @@ struct IssueWording {
         let part = Array(text.utf8)[issue.range.clamped(to: 0..<text.utf8.count)]
         let word = String(decoding: part, as: UTF8.self)
         switch issue.code {
-        case "unknown-name":
-            if let better = unknownName(word, at: place) { return better }
-        case "unknown-function":
-            if let better = unknownFunction(word, at: place) { return better }
-        case "unknown-field", "invalid-argument":
-            if let better = unknownField(issue, word, at: place) { return better }
+        case "unknown-name": if let better = unknownName(word, at: place) { return better }
+        case "unknown-function": if let better = unknownFunction(word, at: place) { return better }
+        case "unknown-field", "invalid-argument": if let better = unknownField(issue, word, at: place) { return better }
         case "wrong-type":
             let prefix = "the expression's type here"
             if issue.message.hasPrefix(prefix) {

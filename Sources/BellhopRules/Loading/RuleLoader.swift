@@ -157,10 +157,7 @@ public struct RuleFile: Sendable, Hashable {
     public var path: String
     public var bytes: [UInt8]
 
-    public init(path: String, bytes: [UInt8]) {
-        self.path = path
-        self.bytes = bytes
-    }
+    public init(path: String, bytes: [UInt8]) { (self.path, self.bytes) = (path, bytes) }
 
     /// True for test files, which contain no rules.
     public var isTest: Bool { path.hasSuffix(".test.yaml") || path.hasSuffix(".test.yml") }

@@ -33,10 +33,7 @@ struct QuietFilter {
         }
     }
 
-    init(_ book: RuleBook, at now: Timestamp) {
-        self.book = book
-        self.now = now
-    }
+    init(_ book: RuleBook, at now: Timestamp) { (self.book, self.now) = (book, now) }
 
     /// How a message of this rule to this receiver is kept back; nil if it may be sent.
     ///

@@ -23,10 +23,7 @@ public struct Outdented {
         self.head = head
     }
 
-    private init(head: Mapping.Pair, pairs: [Mapping.Pair]) {
-        self.head = head
-        self.pairs = pairs
-    }
+    private init(head: Mapping.Pair, pairs: [Mapping.Pair]) { (self.head, self.pairs) = (head, pairs) }
 
     /// The same mistake without keys that are allowed at their depth.
     func besides(_ names: [String]) -> Outdented {

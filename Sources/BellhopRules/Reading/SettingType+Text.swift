@@ -71,15 +71,13 @@ extension SettingType {
             case "no", "off", "No", "Off", "NO", "OFF", "n": throw mismatch(text, help: "write `false`")
             default: throw mismatch(text)
             }
-        case .duration:
-            return .int(try Self.duration(text).wholeMicroseconds)
+        case .duration: return .int(try Self.duration(text).wholeMicroseconds)
         case .size:
             guard let bytes = Self.bytes(text) else {
                 throw mismatch(text, help: "a whole number with B, KB, MB, GB, KiB, MiB or GiB")
             }
             return .int(bytes)
-        case .rate:
-            return try Self.rate(text)
+        case .rate: return try Self.rate(text)
         case .oneOf(let names):
             if names.contains(text) { return .string(text) }
             throw mismatch(text, help: Suggestion.didYouMean(text, among: names))

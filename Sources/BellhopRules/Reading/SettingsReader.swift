@@ -124,12 +124,9 @@ public struct SettingsReader<Deferred: Sendable> {
             if let later = deferral(node, type, setting) { return later }
             guard let items = node.items else { return value(node, element, setting).map { .list([$0]) } }
             return .list(items.compactMap { value($0, element, setting) })
-        case .either(let types):
-            return either(node, types, setting)
-        case .json:
-            return json(node, setting)
-        case .scalar:
-            return scalar(node, setting)
+        case .either(let types): return either(node, types, setting)
+        case .json: return json(node, setting)
+        case .scalar: return scalar(node, setting)
         case .text, .secret, .name, .integer, .number, .boolean, .duration, .size, .rate, .oneOf, .address, .target, .path,
             .markdown, .expression:
             guard let scalar = node.scalar else { return mismatch(node, type, setting) }

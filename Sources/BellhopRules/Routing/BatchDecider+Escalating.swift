@@ -195,11 +195,9 @@ extension BatchDecider {
             }
             let rule = book.rule(number, of: underWay.version)
             switch rule?.escalation?.until {
-            case .standard?, .answered?, nil:
-                finish(underWay, key.key, number, place, ended(key.key, event.type.name, true))
+            case .standard?, .answered?, nil: finish(underWay, key.key, number, place, ended(key.key, event.type.name, true))
             case .expression(_, readsAnswer: false)?: break
-            case .expression?:
-                if let rule { judgeAnswer(underWay, key.key, rule, number, place) }
+            case .expression?: if let rule { judgeAnswer(underWay, key.key, rule, number, place) }
             }
         }
     }

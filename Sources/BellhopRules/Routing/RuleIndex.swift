@@ -23,10 +23,7 @@ struct RuleIndex: Sendable {
         private var byText: [String: [Int]] = [:]
         private var byOther: [Value: [Int]] = [:]
 
-        init(slot: Slot?, reader: SlotReader) {
-            self.slot = slot
-            self.reader = reader
-        }
+        init(slot: Slot?, reader: SlotReader) { (self.slot, self.reader) = (slot, reader) }
 
         subscript(value: Value) -> [Int]? { if case .string(let text) = value { byText[text] } else { byOther[value] } }
 

@@ -22,10 +22,7 @@ struct RuleMemory {
         var latest = 0
     }
 
-    init(_ facts: RoutingFacts, at now: Timestamp) {
-        self.facts = facts
-        self.now = now
-    }
+    init(_ facts: RoutingFacts, at now: Timestamp) { (self.facts, self.now) = (facts, now) }
 
     /// The changes to store, in the order in which they were made first.
     var changes: [StateWrite] { writes.values.sorted { $0.number < $1.number }.map(\.write) }

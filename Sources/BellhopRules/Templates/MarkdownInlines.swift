@@ -63,8 +63,7 @@ struct MarkdownInlines {
         case .scalar("`"):
             guard let inner = marks.codeSpan(at, within: range) else { return nil }
             return (.code(code(inner)), inner.upperBound + (inner.lowerBound - at))
-        case .scalar("["):
-            return link(at, range, depth: depth)
+        case .scalar("["): return link(at, range, depth: depth)
         case .scalar("*"), .scalar("_"):
             let length = run(at, range)
             guard opens(at, length, range) else { return nil }

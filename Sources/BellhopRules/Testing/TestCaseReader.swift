@@ -11,11 +11,7 @@ struct TestCaseReader: ProblemCollector {
     /// The time of the test at this point; nil if unknown.
     private var present: Timestamp?
 
-    init(file: String, book: RuleBook, context: RuleContext) {
-        self.file = file
-        self.book = book
-        self.context = context
-    }
+    init(file: String, book: RuleBook, context: RuleContext) { (self.file, self.book, self.context) = (file, book, context) }
 
     mutating func read(_ node: Node) -> TestCase? {
         let settings = self.settings(node, as: TestKeys.test, of: "a test")
@@ -95,14 +91,10 @@ struct TestCaseReader: ProblemCollector {
                 present = moment
             }
             return .until(moment)
-        case "silence":
-            return silence(pair.value)
-        case "restart", "down":
-            return restartOrDowntime(pair)
-        case "tasks":
-            return tasks(pair.value).map(TestCase.Step.tasks)
-        default:
-            return event(pair, source: mapping["source"]?.value)
+        case "silence": return silence(pair.value)
+        case "restart", "down": return restartOrDowntime(pair)
+        case "tasks": return tasks(pair.value).map(TestCase.Step.tasks)
+        default: return event(pair, source: mapping["source"]?.value)
         }
     }
 

@@ -198,8 +198,7 @@ extension TestComparison.ActualAction {
         case "to":
             let names = receivers.map(JSON.string)
             return names.count == 1 ? [.array(names), names[0]] : [.array(names)]
-        case "task":
-            return [task?.key.text, task?.number].compactMap { $0.map(JSON.string) }
+        case "task": return [task?.key.text, task?.number].compactMap { $0.map(JSON.string) }
         default: break
         }
         switch arguments {
@@ -219,12 +218,9 @@ extension TestComparison.ActualAction {
             }
             return [.array(list.items.map { .string($0.markdown) }), .array(list.items.map { .string($0.plainText) })]
         case "more": return [.int(Int64(message.list?.more ?? 0))]
-        case "fields":
-            return [.object(JSON.Object(message.fields.map { ($0.name.plainText, .string($0.value.plainText)) }))]
-        case "sections":
-            return [.array(message.sections.map { .string($0.plainText) })]
-        case "mentions":
-            return [.array(message.mentions.map(\.text))]
+        case "fields": return [.object(JSON.Object(message.fields.map { ($0.name.plainText, .string($0.value.plainText)) }))]
+        case "sections": return [.array(message.sections.map { .string($0.plainText) })]
+        case "mentions": return [.array(message.mentions.map(\.text))]
         case "update": return [.bool(message.update)]
         case "resolve": return [.bool(message.resolve)]
         case "severity": return [.string(message.severity.rawValue)]

@@ -6,10 +6,7 @@ public final class ObjectType: Sendable {
         public let name: String
         public let type: CELType
 
-        public init(_ name: String, _ type: CELType) {
-            self.name = name
-            self.type = type
-        }
+        public init(_ name: String, _ type: CELType) { (self.name, self.type) = (name, type) }
     }
 
     public let name: String

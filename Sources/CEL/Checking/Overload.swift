@@ -4,10 +4,7 @@ public struct Function: Sendable {
     public let name: String
     public var overloads: [Overload]
 
-    public init(_ name: String, overloads: [Overload]) {
-        self.name = name
-        self.overloads = overloads
-    }
+    public init(_ name: String, overloads: [Overload]) { (self.name, self.overloads) = (name, overloads) }
 
     public init(_ name: String, _ overloads: Overload...) { self.init(name, overloads: overloads) }
 }

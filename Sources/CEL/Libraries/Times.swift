@@ -36,8 +36,7 @@ enum Times {
         for field in try fields(of: pattern) {
             switch field {
             case .text(let text): result += text
-            case .letter(let letter, let count):
-                result += text(letter, count, civil, time, offset, zone, name)
+            case .letter(let letter, let count): result += text(letter, count, civil, time, offset, zone, name)
             }
         }
         return .string(result)

@@ -29,11 +29,7 @@ public struct EvaluationError: Error, Sendable, CustomStringConvertible {
         let message: String
         let range: Range<Int>?
 
-        init(code: Code, message: String, range: Range<Int>?) {
-            self.code = code
-            self.message = message
-            self.range = range
-        }
+        init(code: Code, message: String, range: Range<Int>?) { (self.code, self.message, self.range) = (code, message, range) }
     }
 
     private let storage: Storage

@@ -42,8 +42,7 @@ extension Value {
         case (.uint(let a), .double(let b)): Numbers.compare(a, b)
         case (.double(let a), .uint(let b)): Numbers.compare(b, a).reversed
         case (.bool(let a), .bool(let b)): Numbers.compare(a ? 1 : 0, b ? 1 : 0)
-        case (.bytes(let a), .bytes(let b)):
-            a.lexicographicallyPrecedes(b) ? .less : a == b ? .same : .more
+        case (.bytes(let a), .bytes(let b)): a.lexicographicallyPrecedes(b) ? .less : a == b ? .same : .more
         default: nil
         }
     }

@@ -19,8 +19,7 @@ extension Value {
         case .bool(let value): text += value ? "true" : "false"
         case .int(let value): text += String(value)
         case .uint(let value): text += String(value)
-        case .double(let value):
-            text += value.isFinite ? Numbers.text(value) : Self.quoted(Numbers.text(value))
+        case .double(let value): text += value.isFinite ? Numbers.text(value) : Self.quoted(Numbers.text(value))
         case .string(let value): text += Self.quoted(value)
         case .bytes(let value): text += Self.quoted(Base64.encode(value))
         case .timestamp, .duration, .type: text += Self.quoted(self.text ?? "")
@@ -32,8 +31,7 @@ extension Value {
                 list[i].writeJSON(into: &text, depth: depth + 1)
             }
             text += "]"
-        case .map(let map):
-            Self.writeJSON(of: map.entries.map { ($0.text ?? "", $1) }, into: &text, depth: depth)
+        case .map(let map): Self.writeJSON(of: map.entries.map { ($0.text ?? "", $1) }, into: &text, depth: depth)
         case .object(let object):
             if let plain = object.text {
                 text += Self.quoted(plain)

@@ -46,8 +46,7 @@ extension Value: CustomStringConvertible {
             case "\n": result += "\\n"
             case "\r": result += "\\r"
             case "\t": result += "\\t"
-            case _ where scalar.value < 0x20 || scalar.value == 0x7F:
-                result += "\\u" + hexadecimal(scalar.value, width: 4)
+            case _ where scalar.value < 0x20 || scalar.value == 0x7F: result += "\\u" + hexadecimal(scalar.value, width: 4)
             default: result.unicodeScalars.append(scalar)
             }
         }
