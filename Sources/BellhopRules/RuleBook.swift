@@ -36,15 +36,10 @@ public struct RuleBook: Sendable {
         try await RuleLoader(context).loadInParallel(files)
     }
 
-    /// The same for ``judge(_:by:tasks:at:)``, which then knows the value of each part of a condition.
-    public static func loadToExplain(_ files: [RuleFile], context: RuleContext) throws(Diagnostics) -> RuleBook {
-        try explainable(files, context: context)
-    }
-
-    /// The same for tests: conditions can explain each of their parts.
+    /// The same for tests and ``judge(_:by:tasks:at:)``, which then knows the value of each part of a condition.
     ///
     /// - Parameter coverage: counts what the tests cover.
-    static func explainable(
+    public static func loadToExplain(
         _ files: [RuleFile], context: RuleContext, coverage: CoverageRecord? = nil
     ) throws(Diagnostics) -> RuleBook {
         try RuleLoader(context, purpose: coverage.map(ExpressionPurpose.measuring) ?? .explaining).load(files)

@@ -96,7 +96,7 @@ extension Environment {
         do throws(Issue) {
             return try Parser.parse(text, macros: libraries, limits: limits)
         } catch {
-            throw Issues(all: [error])
+            throw Issues([error])
         }
     }
 

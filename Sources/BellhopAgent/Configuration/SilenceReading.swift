@@ -142,7 +142,7 @@ struct QuietReading {
             else { continue }
             var quiet = QuietReader(file: file, zone: zone, zones: { ZoneFiles.zone($0) }, calendars: known)
             let time = quiet.time(pair.value, key: pair.key) { values.text($0) }
-            for problem in quiet.problems { reader.report(problem) }
+            reader.report(quiet.problems)
             guard let time else { continue }
             entries[connection.name] = QuietEntry(
                 time, except: values.text("except"),

@@ -51,6 +51,11 @@ extension JSON {
             return members[found].value
         }
 
+        /// The members that are included, in their order.
+        public func filter(_ isIncluded: (Element) throws -> Bool) rethrows -> Object {
+            Object(distinct: try members.filter(isIncluded))
+        }
+
         /// The keys, in order.
         public var keys: [String] { members.map(\.key) }
 

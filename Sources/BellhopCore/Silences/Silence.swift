@@ -83,6 +83,13 @@ public struct SilenceRecord: Sendable, Hashable {
         self.kept = kept
         self.ended = ended
     }
+
+    /// The silence with the end that it had.
+    public var lasted: Silence {
+        var silence = silence
+        if let ended { silence.ends = min(silence.ends, ended) }
+        return silence
+    }
 }
 
 // MARK: JSON

@@ -38,14 +38,9 @@ public struct BackTest: Sendable {
     ) {
         self.book = book
         self.coverage = coverage
-        let silences = silences.map { record in
-            var silence = record.silence
-            if let ended = record.ended { silence.ends = min(silence.ends, ended) }
-            return silence
-        }
         trial = Trial(
-            book, at: start, known: known, silences: silences.filter { $0.ends > start }, observer: BackTestTally(rules: rules),
-            maxFirings: maxFirings)
+            book, at: start, known: known, silences: silences.map(\.lasted).filter { $0.ends > start },
+            observer: BackTestTally(rules: rules), maxFirings: maxFirings)
         trial.forgetBeginnings(before: start)
         trial.observer.zone = book.context.timeZone
     }
@@ -112,9 +107,7 @@ public struct BackTest: Sendable {
     private mutating func takeDeliveries() -> MadeDeliveries {
         var made = MadeDeliveries()
         for delivery in trial.takeDeliveries() {
-            if let coverage, let rule = book.rule(named: delivery.id.rule) {
-                coverage.note(delivery.id.step, of: rule.name, in: rule.summary.file)
-            }
+            if let coverage { book.note(delivery, in: coverage) }
             if case .dead = delivery.initial { dead.insert(delivery.id.text) }
             let isReleased = held.remove(delivery.id) != nil
             if case .quiet = delivery.initial { held.insert(delivery.id) }

@@ -2,17 +2,6 @@ public import BellhopCore
 
 /// The deliveries that only one of two back-tests makes, found while both run. Deliveries that both make are only counted.
 public struct DeliveryDifference: Sendable {
-    private struct Key: Hashable {
-        var occasion: String
-        var rule: String
-        var step: StepPath
-        var receiver: String
-
-        init(_ outline: DeliveryOutline) {
-            (occasion, rule, step, receiver) = (outline.occasion, outline.rule, outline.step, outline.receiver)
-        }
-    }
-
     /// A delivery that the other back-test has not made yet.
     private struct Single {
         var outline: DeliveryOutline
@@ -22,7 +11,7 @@ public struct DeliveryDifference: Sendable {
         init(_ delivery: Delivery) { (outline, contents) = (DeliveryOutline(delivery), delivery.arguments.hashValue) }
     }
 
-    private typealias Singles = [Key: Single]
+    private typealias Singles = [Delivery.ID: Single]
 
     private var (before, after): (Singles, Singles) = ([:], [:])
     /// The deliveries that only one back-test has made for so long that they are no longer compared.
@@ -59,7 +48,7 @@ public struct DeliveryDifference: Sendable {
         sorted(singles).reduce(into: outlines) { $0.add($1.value.outline) }
     }
 
-    private static func sorted(_ singles: Singles) -> [(key: Key, value: Single)] {
+    private static func sorted(_ singles: Singles) -> [(key: Delivery.ID, value: Single)] {
         singles.sorted {
             let (one, other) = ($0.value.outline, $1.value.outline)
             return (one.time, one.rule, one.step.text, one.receiver) < (other.time, other.rule, other.step.text, other.receiver)
@@ -68,11 +57,11 @@ public struct DeliveryDifference: Sendable {
 
     public mutating func add(before made: [Delivery], after new: [Delivery]) {
         for single in made.map(Single.init) {
-            let key = Key(single.outline)
+            let key = single.outline.id
             if let other = after.removeValue(forKey: key) { compare(single, other) } else { before[key] = single }
         }
         for single in new.map(Single.init) {
-            let key = Key(single.outline)
+            let key = single.outline.id
             if let other = before.removeValue(forKey: key) { compare(other, single) } else { after[key] = single }
         }
         if before.count > maxSingles { Self.settle(&before, into: &gone) }

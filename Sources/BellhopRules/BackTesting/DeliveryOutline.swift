@@ -21,6 +21,9 @@ public struct DeliveryOutline: Sendable, Hashable {
         (task, time) = (delivery.task?.number, delivery.createdAt)
     }
 
+    /// The same in two back-tests that both make the delivery.
+    var id: Delivery.ID { Delivery.ID(occasion: Occasion.ID(occasion), rule: rule, step: step, receiver: receiver) }
+
     public var json: JSON {
         [
             "rule": .string(rule), "occasion": .string(occasion), "step": .string(step.text), "action": .string(action),

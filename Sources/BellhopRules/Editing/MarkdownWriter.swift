@@ -22,23 +22,13 @@ enum MarkdownWriter {
     }
 
     private static func escaped(_ words: String) -> String {
-        var text = ""
-        for character in words.unicodeScalars {
-            if "\\`*_[]()".unicodeScalars.contains(character) { text += "\\" }
-            text.unicodeScalars.append(character)
-        }
-        return text
+        words.unicodeScalars.map { "\\`*_[]()".unicodeScalars.contains($0) ? "\\\($0)" : "\($0)" }.joined()
     }
 
     /// The text as code: between more backticks than any run of backticks in the text has.
     private static func code(_ words: String) -> String {
         guard !words.isEmpty else { return "" }
-        var longest = 0
-        var run = 0
-        for character in words.unicodeScalars {
-            run = character == "`" ? run + 1 : 0
-            longest = max(longest, run)
-        }
+        let longest = words.unicodeScalars.split { $0 != "`" }.map(\.count).max() ?? 0
         let fence = String(repeating: "`", count: longest + 1)
         let pad = words.hasPrefix("`") || words.hasSuffix("`") || (words.hasPrefix(" ") && words.hasSuffix(" ")) ? " " : ""
         return fence + pad + words.replacing("\n", with: " ") + pad + fence

@@ -18,27 +18,27 @@ public struct ExpressionBench: Sendable {
 
     private let context: RuleContext
     private let subject: Subject
+    /// The event that the expressions read; nil for none.
+    private let event: Event?
     private let names: RuleNames
     private let groups: [String: TaskGroup]
 
     public init(_ context: RuleContext, subject: Subject = .nothing) {
         self.context = context
         self.subject = subject
-        let cache = SharedNameCache(context, hasEvent: subject != .nothing)
-        let shared = cache.names(for: Self.sources(of: subject, in: context))
-        let events =
-            subject.type.map { [context.events[$0] ?? EventDefinition($0, "", from: .outside, [], isOpen: true)] } ?? []
+        event = subject.event
+        let cache = SharedNameCache(context, hasEvent: event != nil)
+        let shared = cache.names(for: Self.sources(of: event, in: context))
+        let type = event?.type
+        let events = type.map { [context.events[$0] ?? EventDefinition($0, "", from: .outside, [], isOpen: true)] } ?? []
         names = RuleNames(shared, events: events, zone: context.timeZoneName)
         groups = cache.groups
     }
 
-    /// The subject's source, or all sources if it has none.
-    private static func sources(
-        of subject: Subject, in context: RuleContext
-    ) -> [RuleContext.SourceFacts] {
-        let name = subject.source
-        if context.isOpen { return [context.assumedSource(name ?? "")] }
-        let its = context.taskSources.filter { $0.name == name }
+    /// The event's source, or all sources if it has none.
+    private static func sources(of event: Event?, in context: RuleContext) -> [RuleContext.SourceFacts] {
+        if context.isOpen { return [context.assumedSource(event?.source ?? "")] }
+        let its = context.taskSources.filter { $0.name == event?.source }
         return its.isEmpty ? context.taskSources : its
     }
 
@@ -51,25 +51,20 @@ public struct ExpressionBench: Sendable {
                 code: "template-in-expression", "this is an expression already", at: place,
                 help: "write it without `${{` and `}}`")
         }
-        let issues: [Issue]
         do throws(Issues) {
-            let expression = try names.environment.compile(text)
-            issues = FieldReview(names: names).issues(in: expression)
-            if issues.isEmpty {
-                let slots = names.environment.slots
-                return BenchExpression(
-                    expression: expression, needs: names.needs(of: expression), source: source, event: event,
-                    facts: RunFacts(context, slots: slots, groups: groups), slots: slots, zone: context.timeZone)
-            }
+            let expression = try names.compile(text)
+            let slots = names.environment.slots
+            return BenchExpression(
+                expression: expression, needs: names.needs(of: expression), source: source, event: event ?? .nothing,
+                facts: RunFacts(context, slots: slots, groups: groups), slots: slots, zone: context.timeZone)
         } catch {
-            issues = error.all
+            let wording = IssueWording(names: names)
+            throw Diagnostics(
+                error.all.map { issue in
+                    let place = Diagnostic.Place(source.range(issue.range), in: source, file: Self.file)
+                    return wording.diagnostic(issue, in: text, at: place, "the expression")
+                })
         }
-        let wording = IssueWording(names: names)
-        throw Diagnostics(
-            issues.map { issue in
-                let place = Diagnostic.Place(source.range(issue.range), in: source, file: Self.file)
-                return wording.diagnostic(issue, in: text, at: place, "the expression")
-            })
     }
 
     /// Completions for the text up to the cursor.
@@ -78,37 +73,25 @@ public struct ExpressionBench: Sendable {
         if case .event(let event) = subject { data = event.data }
         return ExpressionNames(names: names, data: data).completion(before: text)
     }
+}
 
-    private var event: Event {
-        switch subject {
+extension ExpressionBench.Subject {
+    fileprivate var event: Event? {
+        switch self {
+        case .nothing: nil
         case .event(let event): event
         case .task(let task, let source):
             Event(
                 id: Event.ID(""), type: .taskChanged, source: source, subject: "", time: Timestamp(seconds: 0),
                 data: EventContent.taskCreated(task, in: source).data)
-        case .nothing:
-            Event(id: Event.ID(""), type: EventType(""), source: "", subject: "", time: Timestamp(seconds: 0), data: [:])
         }
     }
 }
 
-extension ExpressionBench.Subject {
-    /// The source of the event or task.
-    fileprivate var source: String? {
-        switch self {
-        case .nothing: nil
-        case .event(let event): event.source
-        case .task(_, let source): source
-        }
-    }
-
-    fileprivate var type: EventType? {
-        switch self {
-        case .nothing: nil
-        case .event(let event): event.type
-        case .task: .taskChanged
-        }
-    }
+extension Event {
+    /// Stands for the event that a subject does not have.
+    fileprivate static let nothing = Event(
+        id: Event.ID(""), type: EventType(""), source: "", subject: "", time: Timestamp(seconds: 0), data: [:])
 }
 
 /// Completions at the cursor.

@@ -51,7 +51,7 @@ struct ExpressionNames {
 
     private func members(at path: [String], _ before: Substring) -> [String] {
         if path == ["changes"], names.environment.variables["changes"] != nil { return names.types.changeable }
-        if path.starts(with: ["event", "data"]), let json = JSON.object(data).member(path.dropFirst(2)) {
+        if path.starts(with: ["event", "data"]), let json = path.dropFirst(2).reduce(JSON.object(data) as JSON?, { $0?[$1] }) {
             return json.asObject?.keys.filter(Self.isName) ?? members(of: json.celType)
         }
         let namespace = path.joined(separator: ".") + "."
@@ -201,12 +201,6 @@ extension CELType {
 }
 
 extension JSON {
-    fileprivate func member(_ path: some Sequence<String>) -> JSON? {
-        var json: JSON? = self
-        for name in path { json = json?[name] }
-        return json
-    }
-
     fileprivate var celType: CELType {
         switch self {
         case .null: .dyn

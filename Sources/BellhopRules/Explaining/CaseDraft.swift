@@ -24,7 +24,7 @@ struct CaseDraft {
         by book: RuleBook, _ context: RuleContext
     ) -> [CaseDraft] {
         let rules = book.compiled.filter { names.contains($0.name) }
-        let dropped = Set(facts.decisions.filter { $0.verdict == .quiet && $0.detail["dropped"] == true }.map(\.step))
+        let dropped = Set(facts.decisions.filter { $0.verdict == .quiet && $0.detail["dropped"] == true }.map(\.delivery))
         let deliveries = facts.deliveries.filter { names.contains($0.rule) && $0.wasMade && !dropped.contains($0.place) }
         let tasks = Set(subjects.map(\.event.subject))
         let emits = rules.contains { rule in rule.allSteps.contains { $0.action.kind == "emit" } }
@@ -56,8 +56,7 @@ struct CaseDraft {
         let start = events.first?.event.time ?? end
         let last = max(end, events.last?.event.time ?? end)
         return records.compactMap { record in
-            var silence = record.silence
-            silence.ends = min(silence.ends, record.ended ?? silence.ends)
+            var silence = record.lasted
             guard silence.starts <= last, start < silence.ends, silence.starts < silence.ends else { return nil }
             if silence.rules.isEmpty { return silence }
             silence.rules.removeAll { !names.contains($0) }
@@ -145,7 +144,7 @@ struct CaseDraft {
     private func members(of event: Event) -> JSON {
         guard let definition = context.events[event.type] else { return [:] }
         let names = Set(definition.members.map(\.name))
-        var data = JSON.Object(event.data.filter { names.contains($0.key) }.map { ($0.key, $0.value) })
+        var data = event.data.filter { names.contains($0.key) }
         guard definition.hasTask, case .object(var task)? = data[.task] else { return .object(data) }
         if case .object(let before)? = data[.before] {
             data[.before] = .object(difference(of: before, from: task, in: event.source))
@@ -157,10 +156,9 @@ struct CaseDraft {
         if let title = roles.title { mirrored[title] = "title" }
         if let name = roles.className { mirrored[name] = "class" }
         task["fields"] = .object(
-            JSON.Object(
-                fields.filter { field in
-                    field.value != "" && field.value != .null && mirrored[field.key].flatMap { task[$0] } != field.value
-                }.map { ($0.key, $0.value) }))
+            fields.filter { field in
+                field.value != "" && field.value != .null && mirrored[field.key].flatMap { task[$0] } != field.value
+            })
         for name in ["source", "url"] { task[name] = nil }
         for name in ["labels", "fields"] where task[name] == [:] { task[name] = nil }
         data[.task] = .object(task)
@@ -168,12 +166,10 @@ struct CaseDraft {
     }
 
     private func difference(of before: JSON.Object, from task: JSON.Object, in source: String) -> JSON.Object {
-        var result = JSON.Object(
-            before.filter { !["source", "fields", "url"].contains($0.key) && task[$0.key] != $0.value }.map { ($0.key, $0.value) }
-        )
+        var result = before.filter { !["source", "fields", "url"].contains($0.key) && task[$0.key] != $0.value }
         let present = fields(task, in: source)
         let changed = fields(before, in: source).filter { present[$0.key] != $0.value }
-        if !changed.isEmpty { result["fields"] = .object(JSON.Object(changed.map { ($0.key, $0.value) })) }
+        if !changed.isEmpty { result["fields"] = .object(changed) }
         return result
     }
 
@@ -181,10 +177,7 @@ struct CaseDraft {
     private func fields(_ task: JSON.Object, in source: String) -> JSON.Object {
         guard case .object(let fields)? = task["fields"] else { return [:] }
         let schema = schema(of: source)
-        return JSON.Object(
-            fields.filter { context.isOpen || schema[$0.key] != nil || $0.key == Snapshot.created }.map {
-                ($0.key, $0.value)
-            })
+        return fields.filter { context.isOpen || schema[$0.key] != nil || $0.key == Snapshot.created }
     }
 
     private func schema(of source: String) -> TaskSchema {
@@ -229,25 +222,19 @@ extension RuleContext {
     }
 }
 
-/// A step of a run, to one receiver.
-private struct RunStep: Hashable {
-    var rule: String
-    var occasion: Occasion.ID
-    var step: String
-    var receiver: String
-}
-
 extension ExplainedDelivery {
     /// Whether a test of its rule makes it, too: no silence or quiet time kept it back, and no person had its event routed again.
     fileprivate var wasMade: Bool { ![.silenced, .quiet].contains(state) && occasion.replayed == nil }
 
-    fileprivate var place: RunStep { RunStep(rule: rule, occasion: occasion, step: step.text, receiver: receiver) }
+    fileprivate var place: Delivery.ID { Delivery.ID(occasion: occasion, rule: rule, step: step, receiver: receiver) }
 }
 
 extension DecisionRecord {
-    fileprivate var step: RunStep {
-        RunStep(
-            rule: rule, occasion: occasion, step: detail["step"]?.asString ?? "", receiver: detail["receiver"]?.asString ?? "")
+    /// The delivery that it is about.
+    fileprivate var delivery: Delivery.ID {
+        Delivery.ID(
+            occasion: occasion, rule: rule, step: StepPath(detail["step"]?.asString ?? ""),
+            receiver: detail["receiver"]?.asString ?? "")
     }
 }
 

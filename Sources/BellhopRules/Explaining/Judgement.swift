@@ -44,10 +44,6 @@ public struct Judgement: Sendable {
         readsTasks = readsTasks || !condition.needs.isDisjoint(with: [.tasks, .snapshots, .digest])
         parts = condition.explained(frame, slots, zone: rule.zone)?.parts ?? []
     }
-
-    fileprivate mutating func leaveOut(_ steps: [String], of rule: Rule) {
-        (leftOut, isEmptyRun) = (steps, steps.count == rule.steps.count)
-    }
 }
 
 extension RuleBook {
@@ -78,18 +74,16 @@ extension RuleBook {
             return judgement
         }
         judgement.wait = rule.time.hold.flatMap { rule.holdID($0, frame, activation) }
-        guard let condition = rule.condition else {
-            judgement.mayMatter = true
-            judgement.leaveOut(leftOut(of: rule, frame), of: rule)
-            return judgement
+        if let condition = rule.condition {
+            judgement.show(condition, frame, slots, rule)
+            if let (verdict, reason) = condition.objection(activation) {
+                (judgement.verdict, judgement.reason) = (verdict, reason)
+                return judgement
+            }
         }
-        if let (verdict, reason) = condition.objection(activation) {
-            (judgement.verdict, judgement.reason) = (verdict, reason)
-        } else {
-            judgement.mayMatter = true
-            judgement.leaveOut(leftOut(of: rule, frame), of: rule)
-        }
-        judgement.show(condition, frame, slots, rule)
+        judgement.mayMatter = true
+        judgement.leftOut = leftOut(of: rule, frame)
+        judgement.isEmptyRun = judgement.leftOut.count == rule.steps.count
         return judgement
     }
 

@@ -99,6 +99,14 @@ struct RuleNames {
         needs[name] = []
     }
 
+    /// - Throws: all problems of the text, also wrong fields that the checker cannot refuse.
+    func compile(_ text: String, expecting type: CELType? = nil) throws(Issues) -> Expression {
+        let expression = try environment.compile(text, expecting: type)
+        let issues = FieldReview(names: self).issues(in: expression)
+        if issues.isEmpty { return expression }
+        throw Issues(issues)
+    }
+
     func needs(of expression: Expression) -> RuleExpression.Needs {
         var result: RuleExpression.Needs = expression.references.functions.contains("age") ? .now : []
         for name in expression.references.variables {

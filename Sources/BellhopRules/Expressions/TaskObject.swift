@@ -128,11 +128,8 @@ final class CommentObject: HostObject {
         }
     }
 
-    func isEqual(to other: any HostObject) -> Bool {
-        (other as? CommentObject).map { JSON.object($0.comment) == .object(comment) } ?? false
-    }
-
-    func hash(into hasher: inout Hasher) { hasher.combine(JSON.object(comment)) }
+    func isEqual(to other: any HostObject) -> Bool { (other as? CommentObject).map { $0.comment == comment } ?? false }
+    func hash(into hasher: inout Hasher) { hasher.combine(comment) }
 }
 
 /// `changes`: each changed field with its old and new value.

@@ -46,12 +46,7 @@ struct ExpressionCompiler: ProblemCollector {
         _ text: String, at offset: Int, of node: YAML.Node, _ what: String, expecting type: CELType? = nil
     ) -> (RuleExpression, CEL.Expression)? {
         do throws(Issues) {
-            var expression = try names.environment.compile(text, expecting: type)
-            let issues = FieldReview(names: names).issues(in: expression)
-            guard issues.isEmpty else {
-                problems.all += issues.map { diagnostic($0, text, at: offset, of: node, what) }
-                return nil
-            }
+            var expression = try names.compile(text, expecting: type)
             problems.all += ExpressionReview.issues(in: expression, names).map { issue in
                 let place = place(of: issue, at: offset, of: node)
                 return Diagnostic(.warning, code: issue.code, issue.message, at: place, help: issue.help)

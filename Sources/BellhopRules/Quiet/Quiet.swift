@@ -21,17 +21,7 @@ struct QuietFilter {
     /// The ends of quiet times that were already computed. They do not change, because a batch is decided at one moment.
     private var ends: [Owner: Timestamp?] = [:]
 
-    private enum Owner: Hashable {
-        case rule(String)
-        case connection(String)
-
-        var words: String {
-            switch self {
-            case .rule(let name): "rule `\(name)`"
-            case .connection(let name): "connection `\(name)`"
-            }
-        }
-    }
+    private typealias Owner = RuleCalendar.Quiet.Owner
 
     init(_ book: RuleBook, at now: Timestamp) { (self.book, self.now) = (book, now) }
 
@@ -71,6 +61,15 @@ struct QuietFilter {
         let end = quiet.time.end(at: now)
         ends[owner] = .some(end)
         return end
+    }
+}
+
+extension RuleCalendar.Quiet.Owner {
+    fileprivate var words: String {
+        switch self {
+        case .rule(let name): "rule `\(name)`"
+        case .connection(let name): "connection `\(name)`"
+        }
     }
 }
 

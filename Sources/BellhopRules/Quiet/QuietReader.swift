@@ -2,14 +2,14 @@ public import BellhopCore
 public import YAML
 
 /// Reads the time of a `quiet`, in a rule and in bellhop.yaml.
-public struct QuietReader {
-    private let file: String
+public struct QuietReader: ProblemCollector {
+    let file: String
     /// The zone of hours that have no `timezone`.
     private let zone: TimeZoneTable
     private let zones: (String) -> TimeZoneTable?
     /// Nil if the names of calendars are unknown.
     private let calendars: [String: WorkCalendar]?
-    public private(set) var problems: [Diagnostic] = []
+    public internal(set) var problems = Diagnostics()
 
     public init(
         file: String, zone: TimeZoneTable, zones: @escaping (String) -> TimeZoneTable?, calendars: [String: WorkCalendar]?
@@ -34,7 +34,7 @@ public struct QuietReader {
             }
             guard let calendars else { return nil }
             guard let calendar = calendars[name] else {
-                problems.append(CalendarFunctions.unknown(name, among: calendars, at: Diagnostic.Place(place, file: file)))
+                problems.report(CalendarFunctions.unknown(name, among: calendars, at: Diagnostic.Place(place, file: file)))
                 return nil
             }
             return QuietTime(.outside(calendar, name: name), then: then)
@@ -84,12 +84,8 @@ public struct QuietReader {
             let place = node.map {
                 Diagnostic.Place($0, utf8: error.offset..<error.offset + max(error.length, 1), file: file)
             }
-            problems.append(Diagnostic(code: "bad-hours", error.message, at: place, help: error.help))
+            problems.report(Diagnostic(code: "bad-hours", error.message, at: place, help: error.help))
             return nil
         }
-    }
-
-    private mutating func report(_ code: String, _ message: String, at node: Node, help: String? = nil) {
-        problems.append(Diagnostic(code: code, message, at: Diagnostic.Place(node, file: file), help: help))
     }
 }

@@ -30,7 +30,7 @@ extension RuleReader {
             return nil
         }
         let time = reader.time(pair.value, key: pair.key) { tree[$0]?.json?.asString }
-        for problem in reader.problems { problems.report(problem) }
+        problems.report(reader.problems)
         return time.map { Quiet(time: $0, except: except?.1) }
     }
 

@@ -12,7 +12,7 @@ public enum RuleSchema {
         var escalation = SettingSchema.record(RuleKeys.escalation)
         escalation["properties"]?["do"] = rule["properties"]?["do"]
         rule["properties"]?["escalate"] = [
-            "oneOf": [escalation, ["type": "array", "minItems": 1, "items": escalation]],
+            "oneOf": [escalation, list(escalation)],
             "description": .string(summary("escalate")),
         ]
         return [
@@ -43,6 +43,12 @@ public enum RuleSchema {
         return file
     }
 
+    private static let event: JSON = ["$ref": "#/$defs/event"]
+
+    private static func list(_ items: JSON, least: Int64 = 1) -> JSON {
+        ["type": "array", "minItems": .int(least), "items": items]
+    }
+
     private static func summary(_ name: String) -> String { RuleKeys.rule.first { $0.name == name }?.summary ?? "" }
 
     private static let expression: JSON = [
@@ -62,34 +68,20 @@ public enum RuleSchema {
             ],
         ]
         let one: JSON = [
-            "oneOf": [
-                ["$ref": "#/$defs/event"], changes, SettingSchema.record(RuleKeys.schedule), SettingSchema.record(RuleKeys.every),
-            ]
+            "oneOf": [event, changes, SettingSchema.record(RuleKeys.schedule), SettingSchema.record(RuleKeys.every)]
         ]
         return [
-            "oneOf": [one, ["type": "array", "minItems": 1, "items": one], pattern(changes)],
-            "description": .string(summary("on")),
+            "oneOf": [one, list(one), pattern(changes)], "description": .string(summary("on")),
         ]
     }
 
     /// Several events together.
     private static func pattern(_ changes: JSON) -> JSON {
-        let type: JSON = [
-            "oneOf": [["$ref": "#/$defs/event"], changes, ["type": "array", "minItems": 1, "items": ["$ref": "#/$defs/event"]]]
-        ]
         var whole = SettingSchema.record(RuleKeys.patternEntry)
-        whole["properties"]?["type"] = type
-        let entry: JSON = ["oneOf": [["$ref": "#/$defs/event"], changes, whole]]
-        let list: JSON = ["oneOf": [entry, ["type": "array", "minItems": 1, "items": entry]]]
-        let together: JSON = [
-            "type": "array", "minItems": 2,
-            "items": [
-                "oneOf": [
-                    ["$ref": "#/$defs/event"], changes, whole,
-                    ["type": "array", "minItems": 1, "items": ["$ref": "#/$defs/event"]],
-                ]
-            ],
-        ]
+        whole["properties"]?["type"] = ["oneOf": [event, changes, list(event)]]
+        let entry: JSON = ["oneOf": [event, changes, whole]]
+        let absent: JSON = ["oneOf": [entry, list(entry)]]
+        let together = list(["oneOf": [event, changes, whole, list(event)]], least: 2)
         let kinds = Pattern.Kind.allCases.map { kind in
             var schema = SettingSchema.record(
                 RuleKeys.pattern.filter { setting in
@@ -98,7 +90,7 @@ public enum RuleSchema {
                 })
             for setting in RuleKeys.pattern where [kind.rawValue, "after"].contains(setting.name) {
                 guard kind == .none || setting.name != "after" else { continue }
-                schema["properties"]?[setting.name] = kind == .none ? list : together
+                schema["properties"]?[setting.name] = kind == .none ? absent : together
                 schema["properties"]?[setting.name]?["description"] = .string(setting.summary)
             }
             schema["required"] = [.string(kind.rawValue), "within"]

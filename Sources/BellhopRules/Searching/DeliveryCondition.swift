@@ -106,8 +106,8 @@ private final class DeliveryObject: HostObject {
     }
 
     func isEqual(to other: any HostObject) -> Bool {
-        (other as? DeliveryObject).map { JSON.object($0.members) == .object(members) } ?? false
+        (other as? DeliveryObject).map { $0.members == members } ?? false
     }
 
-    func hash(into hasher: inout Hasher) { hasher.combine(JSON.object(members)) }
+    func hash(into hasher: inout Hasher) { hasher.combine(members) }
 }

@@ -9,12 +9,10 @@ public struct TaskCondition: Sendable {
     /// - Throws: the mistakes in the condition.
     public init(_ when: String, context: RuleContext) throws(Diagnostics) {
         let cache = SharedNameCache(context, hasEvent: false)
-        let sources = context.isOpen ? [context.assumedSource("")] : context.taskSources
-        var names = RuleNames(cache.names(for: sources), events: [], zone: context.timeZoneName)
+        var names = SilenceBook.names(context, cache, events: [])
         names.environment.declare("task", .object(names.types.task))
         condition = try SilenceBook.compile(when, names, "where", of: "a search")
-        let slots = names.environment.slots
-        reading = SilenceBook.Reading(facts: RunFacts(context, slots: slots, groups: cache.groups), slots: slots)
+        reading = SilenceBook.Reading(context, names, cache)
     }
 
     /// The places of the tasks for which the condition holds. One for which it fails or is unknown is left out.

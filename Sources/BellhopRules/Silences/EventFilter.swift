@@ -11,8 +11,7 @@ public struct EventFilter: Sendable {
         let cache = SharedNameCache(context)
         let names = SilenceBook.names(context, cache)
         condition = try SilenceBook.compile(when, names, "where", of: "a search")
-        let slots = names.environment.slots
-        reading = SilenceBook.Reading(facts: RunFacts(context, slots: slots, groups: cache.groups), slots: slots)
+        reading = SilenceBook.Reading(context, names, cache)
     }
 
     /// The places of the events for which the condition holds. One whose condition fails or is unknown is left out.

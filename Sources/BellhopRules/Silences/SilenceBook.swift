@@ -19,6 +19,11 @@ public struct SilenceBook: Sendable {
     struct Reading: Sendable {
         var facts: RunFacts
         var slots: SlotTable
+
+        init(_ context: RuleContext, _ names: RuleNames, _ cache: SharedNameCache) {
+            slots = names.environment.slots
+            facts = RunFacts(context, slots: slots, groups: cache.groups)
+        }
     }
 
     public static let empty = SilenceBook()
@@ -42,10 +47,7 @@ public struct SilenceBook: Sendable {
         }
         self.entries = entries
         self.refused = refused
-        let slots = names.environment.slots
-        reading =
-            entries.contains { $0.condition != nil }
-            ? Reading(facts: RunFacts(context, slots: slots, groups: cache.groups), slots: slots) : nil
+        reading = entries.contains { $0.condition != nil } ? Reading(context, names, cache) : nil
     }
 
     /// The problems of a silence's condition.
@@ -61,10 +63,11 @@ public struct SilenceBook: Sendable {
         }
     }
 
-    /// The names of a run for any event of any source.
-    static func names(_ context: RuleContext, _ cache: SharedNameCache) -> RuleNames {
+    /// The names of a run of any source.
+    /// - Parameter events: the types of its events; nil for all.
+    static func names(_ context: RuleContext, _ cache: SharedNameCache, events: [EventDefinition]? = nil) -> RuleNames {
         let sources = context.isOpen ? [context.assumedSource("")] : context.taskSources
-        return RuleNames(cache.names(for: sources), events: context.events.definitions, zone: context.timeZoneName)
+        return RuleNames(cache.names(for: sources), events: events ?? context.events.definitions, zone: context.timeZoneName)
     }
 
     /// The most bytes of a condition of a search or a silence, so that an address holds it however it is encoded.
@@ -102,25 +105,18 @@ public struct SilenceBook: Sendable {
                 code: "template-in-expression", "`\(key)` is an expression already", at: place(whole),
                 help: "write it without `${{` and `}}`")
         }
-        let issues: [Issue]
-        var compiled: RuleExpression?
+        let compiled: RuleExpression
         do throws(Issues) {
-            let expression = try names.environment.compile(text, expecting: .bool)
-            issues = FieldReview(names: names).issues(in: expression)
-            if issues.isEmpty {
-                compiled = RuleExpression(expression, needs: names.needs(of: expression), keepsSource: false)
-            }
+            let expression = try names.compile(text, expecting: .bool)
+            compiled = RuleExpression(expression, needs: names.needs(of: expression), keepsSource: false)
         } catch {
-            issues = error.all
+            let wording = IssueWording(names: names)
+            throw Diagnostics(error.all.map { wording.diagnostic($0, in: text, at: place($0.range), "`\(key)`") })
         }
-        if let compiled {
-            guard compiled.needs.contains(.tasks) else { return compiled }
-            throw Diagnostics(
-                code: "not-known-yet", "the condition of \(subject) cannot read `tasks`", at: place(whole),
-                help: "use `task`, the task of the message")
-        }
-        let wording = IssueWording(names: names)
-        throw Diagnostics(issues.map { wording.diagnostic($0, in: text, at: place($0.range), "`\(key)`") })
+        guard compiled.needs.contains(.tasks) else { return compiled }
+        throw Diagnostics(
+            code: "not-known-yet", "the condition of \(subject) cannot read `tasks`", at: place(whole),
+            help: "use `task`, the task of the message")
     }
 }
 

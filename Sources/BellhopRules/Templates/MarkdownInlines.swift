@@ -81,9 +81,7 @@ struct MarkdownInlines {
 
     /// The length of the run of this character.
     private func run(_ at: Int, _ range: Range<Int>) -> Int {
-        var end = at + 1
-        while end < range.upperBound, units[end] == units[at] { end += 1 }
-        return end - at
+        units[at..<range.upperBound].prefix { $0 == units[at] }.count
     }
 
     private func opens(_ at: Int, _ length: Int, _ range: Range<Int>) -> Bool {

@@ -36,11 +36,7 @@ struct MarkdownMarks {
         }
     }
 
-    private func run(_ at: Int) -> Int {
-        var end = at + 1
-        while end < units.count, units[end] == units[at] { end += 1 }
-        return end - at
-    }
+    private func run(_ at: Int) -> Int { units[at...].prefix { $0 == units[at] }.count }
 
     /// The position after an escape, a code span, or one unit.
     func skip(_ at: Int, within range: Range<Int>) -> Int {

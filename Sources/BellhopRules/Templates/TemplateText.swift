@@ -19,34 +19,17 @@ struct TemplateText: Sendable, Hashable {
     var pieces: [Piece]
 
     /// Whether a string needs parsing: so does the escape `$${{`.
-    static func isTemplate(_ text: String) -> Bool {
-        var dollar = false
-        var braces = 0
-        for byte in text.utf8 {
-            if byte == UInt8(ascii: "{"), dollar {
-                braces += 1
-                if braces == 2 { return true }
-            } else {
-                dollar = byte == UInt8(ascii: "$")
-                braces = 0
-            }
-        }
-        return false
-    }
+    static func isTemplate(_ text: String) -> Bool { text.utf8.firstRange(of: "${{".utf8) != nil }
 
     init(_ text: String) throws(Problem) {
         let bytes = Array(text.utf8)
-        let dollar = UInt8(ascii: "$")
-        let brace = UInt8(ascii: "{")
         pieces = []
         var plain: [UInt8] = []
         var at = 0
-        func opens(_ index: Int) -> Bool {
-            index + 2 < bytes.count && bytes[index] == dollar && bytes[index + 1] == brace && bytes[index + 2] == brace
-        }
+        func opens(_ index: Int) -> Bool { bytes[index...].starts(with: "${{".utf8) }
         while at < bytes.count {
-            if bytes[at] == dollar, opens(at + 1) {
-                plain += [dollar, brace, brace]
+            if bytes[at] == UInt8(ascii: "$"), opens(at + 1) {
+                plain += "${{".utf8
                 at += 4
             } else if opens(at) {
                 guard let end = ExpressionScanner.end(of: bytes, from: at + 3) else {

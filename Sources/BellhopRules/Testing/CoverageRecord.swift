@@ -65,13 +65,13 @@ public final class CoverageRecord: Sendable {
             state.tallies[whole] = tally
             for node in decisions {
                 let text = expression.text(of: node)
-                let point = RuleCoverage.Point(at: place(node.range), kind: .condition, text: "\(what): \(text)")
+                let point = RuleCoverage.Point(place: place(node.range), kind: .condition, text: "\(what): \(text)")
                 state.entries[Key(place: place(node.range), what: text)] = Entry(
                     point: point, evidence: .decision(tally, node))
             }
             // If the value decides something, the count of that decision also shows that it was evaluated.
             if !isCondition, decisions.isEmpty {
-                let point = RuleCoverage.Point(at: whole.place, kind: .template, text: "\(what): \(expression.text)")
+                let point = RuleCoverage.Point(place: whole.place, kind: .template, text: "\(what): \(expression.text)")
                 state.entries[whole] = Entry(point: point, evidence: .value(tally, expression.root))
             }
             return tally
@@ -79,11 +79,11 @@ public final class CoverageRecord: Sendable {
     }
 
     func add(rule: String, at place: Diagnostic.Place) {
-        add(.init(at: place, kind: .rule, text: "rule \(rule)"), Self.name(place.file, rule))
+        add(.init(place: place, kind: .rule, text: "rule \(rule)"), Self.name(place.file, rule))
     }
 
     func add(step: StepPath, _ words: String, of rule: String, at place: Diagnostic.Place) {
-        add(.init(at: place, kind: .step, text: words), Self.name(place.file, rule, step))
+        add(.init(place: place, kind: .step, text: words), Self.name(place.file, rule, step))
     }
 
     /// Notes that a step of a rule made a delivery.

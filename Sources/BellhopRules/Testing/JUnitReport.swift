@@ -7,10 +7,8 @@ public struct JUnitReport {
     public init(_ results: [RuleTestResult]) { self.results = results }
 
     public var xml: String {
-        var files: [String] = []
-        for result in results where !files.contains(result.file) { files.append(result.file) }
         let failures = results.count { !$0.passed }
-        let suites = files.map { file in
+        let suites = results.map(\.file).unique().map { file in
             let own = results.filter { $0.file == file }
             let cases = own.map { self.xml(of: $0) }.joined()
             return """

@@ -19,10 +19,6 @@ public struct RuleCoverage: Sendable, Hashable {
         public var text: String
         /// Nil if the tests cover it.
         public var missing: Missing?
-
-        init(at place: Diagnostic.Place, kind: Kind, text: String, missing: Missing? = nil) {
-            (self.place, self.kind, self.text, self.missing) = (place, kind, text, missing)
-        }
     }
 
     public enum Missing: String, Sendable, Hashable {

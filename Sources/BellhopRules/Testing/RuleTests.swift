@@ -81,7 +81,7 @@ public enum RuleTests {
     public static func addUntested(
         _ files: [RuleFile], to coverage: CoverageRecord, context: RuleContext
     ) throws(Diagnostics) {
-        _ = try RuleBook.explainable(files, context: context, coverage: coverage)
+        _ = try RuleBook.loadToExplain(files, context: context, coverage: coverage)
     }
 
     private static func book(
@@ -91,7 +91,7 @@ public enum RuleTests {
         let key = files.map(\.path)
         if let book = books[key] { return book }
         do throws(Diagnostics) {
-            let book = try RuleBook.explainable(files, context: context, coverage: coverage)
+            let book = try RuleBook.loadToExplain(files, context: context, coverage: coverage)
             books[key] = book
             return book
         } catch {

@@ -8,7 +8,7 @@ extension RuleBook {
         _ files: [RuleFile], coverage: CoverageRecord? = nil
     ) throws(Diagnostics) -> RuleBook {
         guard let coverage else { return try Self.load(files, context: context) }
-        return try Self.explainable(files, context: context, coverage: coverage)
+        return try Self.loadToExplain(files, context: context, coverage: coverage)
     }
 
     /// Runs tests against other files, with the sources and connections of these rules.

@@ -18,7 +18,7 @@ struct Checker {
         let type = checker.visit(root)
         if let expected, checker.issues.isEmpty { _ = checker.fits(root, type, expected, Part.whole) }
         guard checker.issues.isEmpty else {
-            throw Issues(all: checker.issues.sorted { $0.range.lowerBound < $1.range.lowerBound })
+            throw Issues(checker.issues.sorted { $0.range.lowerBound < $1.range.lowerBound })
         }
         let inference = checker.inference
         return Checked(

@@ -20,6 +20,8 @@ public struct Issue: Error, Sendable, Hashable {
 public struct Issues: Error, Sendable, Hashable, CustomStringConvertible {
     public let all: [Issue]
 
+    public init(_ all: [Issue]) { self.all = all }
+
     public var description: String {
         all.map { "\($0.range.lowerBound): \($0.message) [\($0.code)]\($0.help.map { ": \($0)" } ?? "")" }.joined(separator: "\n")
     }

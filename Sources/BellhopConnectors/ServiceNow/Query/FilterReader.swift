@@ -73,7 +73,7 @@ struct FilterReader {
         if let value = members["limit"] { limit = number(value, path + [.key("limit")]) }
         if let value = members["query_category"] { category = name(value, path + [.key("query_category")]) }
         let others: Set = ["keywords", "sort", "limit", "query_category"]
-        let conditions = JSON.Object(members.filter { !others.contains($0.key) }.map { ($0.key, $0.value) })
+        let conditions = members.filter { !others.contains($0.key) }
         var groups = self.groups(conditions, path)
         if let keywords {
             if groups.isEmpty { groups = [EncodedQuery.Group(terms: [])] }
