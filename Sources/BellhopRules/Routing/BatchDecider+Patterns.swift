@@ -161,7 +161,7 @@ extension BatchDecider {
         if isEnd { endAbsence(stateKey, key, isRecorded: !pattern.beginsByItself, pattern, candidate.rule) }
         if pattern.beginsByItself {
             beginSourceAbsence(pattern, of: event.source, key, from: candidate, rule)
-        } else if isBegin, let wait = memory.value(stateKey).flatMap(Wait.init) {
+        } else if isBegin, let wait = memory.wait(stateKey) {
             recordUnderWay(wait, of: "none", key: key, rule: candidate.rule)
         } else if isBegin, let began = candidate.latest {
             var own = candidate
@@ -234,15 +234,11 @@ extension BatchDecider {
     /// Ends all absences that a leaving task has begun, under any key.
     private mutating func endAbsences(_ candidate: Candidate, _ pattern: Pattern, _ rule: Rule) {
         guard let task = candidate.latest?.task else { return }
-        var keys = [pattern.by == nil ? "" : task.text]
-        if pattern.needsBegun {
-            let begun = rule.begunKey(source: candidate.source, task)
-            guard memory.isKnown(begun) else { return }
-            keys = memory.window(begun).keys.sorted()
-        }
+        let keys =
+            pattern.needsBegun ? begun(by: task, of: candidate.source, rule) : [pattern.by == nil ? "" : task.text]
         for key in keys {
             let stateKey = rule.stateKey(.absence, key)
-            guard memory.isKnown(stateKey), let wait = memory.value(stateKey).flatMap(Wait.init), wait.began.task == task,
+            guard memory.isKnown(stateKey), let wait = memory.wait(stateKey), wait.began.task == task,
                 wait.began.source == candidate.source
             else { continue }
             endAbsence(stateKey, key, isRecorded: true, pattern, candidate.rule)
@@ -252,7 +248,7 @@ extension BatchDecider {
     private mutating func endAbsence(
         _ stateKey: StateKey, _ key: String, isRecorded: Bool, _ pattern: Pattern, _ number: Int
     ) {
-        guard let wait = memory.value(stateKey).flatMap(Wait.init) else { return }
+        guard let wait = memory.wait(stateKey) else { return }
         let rule = book.compiled[number]
         if pattern.needsBegun { forget(wait.began, as: key, rule) }
         memory.delete(stateKey)
@@ -267,7 +263,7 @@ extension BatchDecider {
         let rule = book.compiled[number]
         let (key, stateKey) = (timer.id.key, rule.stateKey(.absence, timer.id.key))
         guard let pattern = rule.time.pattern, pattern.kind == .none, isReady(rule.scopesOfRuns), memory.isKnown(stateKey),
-            var wait = memory.value(stateKey).flatMap(Wait.init), let due = due(timer, &wait, pattern.within, stateKey, number)
+            var wait = memory.wait(stateKey), let due = due(timer, &wait, pattern.within, stateKey, number)
         else { return }
         if pattern.needsBegun { forget(wait.began, as: key, rule) }
         memory.delete(stateKey)

@@ -18,7 +18,7 @@ extension BatchDecider {
         }
         let key = rule.holdKey(id)
         guard memory.isKnown(key) else { return }
-        let wait = memory.value(key).flatMap(Wait.init)
+        let wait = memory.wait(key)
         switch condition {
         case .holds:
             guard fits, let began = candidate.latest else { return }
@@ -79,17 +79,19 @@ extension BatchDecider {
     /// Ends all waits that a leaving task has begun, under any key.
     private mutating func endWaits(of hold: TimeParts.Hold, _ candidate: Candidate, _ rule: Rule) {
         guard let task = candidate.latest?.task else { return }
-        var ids = ["\(candidate.source)/\(task.text)"]
-        if hold.needsBegun {
-            let begun = rule.begunKey(source: candidate.source, task)
-            guard memory.isKnown(begun) else { return }
-            ids = memory.window(begun).keys.sorted()
-        }
+        let ids =
+            hold.needsBegun ? begun(by: task, of: candidate.source, rule) : ["\(candidate.source)/\(task.text)"]
         for id in ids {
             let key = rule.holdKey(id)
-            guard memory.isKnown(key), let wait = memory.value(key).flatMap(Wait.init), wait.began.task == task else { continue }
+            guard memory.isKnown(key), let wait = memory.wait(key), wait.began.task == task else { continue }
             end(key, id, candidate.rule, isGone: true)
         }
+    }
+
+    /// The keys of the waits or absences that a task began.
+    mutating func begun(by task: TaskKey, of source: String, _ rule: Rule) -> [String] {
+        let key = rule.begunKey(source: source, task)
+        return memory.isKnown(key) ? memory.window(key).keys.sorted() : []
     }
 
     /// Remembers which wait or absence a task began, so that it is found when the task leaves.
@@ -107,7 +109,7 @@ extension BatchDecider {
     /// Ends a wait whose condition no longer holds, and forgets that the rule ran for it.
     mutating func end(_ key: StateKey, _ id: String, _ number: Int, isGone: Bool = false) {
         let rule = book.compiled[number]
-        if let wait = memory.value(key).flatMap(Wait.init), !wait.hasRun {
+        if let wait = memory.wait(key), !wait.hasRun {
             cancel(RuleTimer.ID(rule: rule.name, kind: .hold, key: id))
             var detail: JSON.Object = ["part": "for", "key": .string(id)]
             if isGone { detail["left"] = true }
@@ -118,7 +120,7 @@ extension BatchDecider {
     }
 
     private mutating func forgetWait(_ key: StateKey, _ id: String, _ rule: Rule) {
-        if rule.time.hold?.needsBegun == true, let wait = memory.value(key).flatMap(Wait.init) {
+        if rule.time.hold?.needsBegun == true, let wait = memory.wait(key) {
             forget(wait.began, as: id, rule)
         }
         if rule.time.pattern != nil { for name in memory.window(key).keys { memory.delete(key.at(name)) } }
@@ -140,7 +142,7 @@ extension BatchDecider {
         if frame.event?.type == .taskRemoved { return endWaits(of: hold, candidate, rule) }
         guard let id = rule.holdID(hold, frame, activation) else { return }
         let key = rule.holdKey(id)
-        guard memory.isKnown(key), let wait = memory.value(key).flatMap(Wait.init), isReady(rule.scopesOfRuns) else { return }
+        guard memory.isKnown(key), let wait = memory.wait(key), isReady(rule.scopesOfRuns) else { return }
         var judged = candidate
         judged.gathered = events(of: wait, key, rule).events + candidate.gathered
         (judged.hasSeparateEvent, judged.key, judged.since) = (true, Self.key(of: id), wait.began.at)
@@ -177,7 +179,7 @@ extension BatchDecider {
         let rule = book.compiled[number]
         let key = rule.holdKey(timer.id.key)
         guard let hold = rule.time.hold, isReady(rule.scopesOfRuns), memory.isKnown(key),
-            var wait = memory.value(key).flatMap(Wait.init), !wait.hasRun, let due = due(timer, &wait, hold.span, key, number)
+            var wait = memory.wait(key), !wait.hasRun, let due = due(timer, &wait, hold.span, key, number)
         else { return }
         let (events, own) = events(of: wait, key, rule)
         var candidate = Candidate(

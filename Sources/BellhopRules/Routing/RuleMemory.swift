@@ -42,6 +42,8 @@ struct RuleMemory {
         }
     }
 
+    mutating func wait(_ key: StateKey) -> Wait? { value(key).flatMap(Wait.init) }
+
     /// The pieces of a window by their elements.
     mutating func window(_ key: StateKey) -> [String: JSON] {
         var window = isKnown(key) ? facts.state.window(key) : [:]
