@@ -135,7 +135,6 @@ public struct RuleBook: Sendable {
     /// The events that can matter to rules with timers.
     let timed: TimedEvents
 
-    /// The scope of a source.
     public func scope(of source: String) -> Scope.ID? { facts.scope(of: source) }
 
     /// The sources and connections that a rule watches with `on: {none}` and without `after`.
@@ -202,7 +201,6 @@ public struct RuleSummary: Sendable, Hashable {
     public var file: String
     public var line: Int
     public var description: String?
-    /// The types of events it is for.
     public var types: [EventType]
     /// The sources that `from` names; empty for all.
     public var sources: [String]

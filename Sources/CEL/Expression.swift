@@ -1,7 +1,6 @@
 /// A parsed, checked and planned expression: its type, the names it uses, and its ``program``.
 public struct Expression: Sendable {
     public let text: String
-    /// The type of its value.
     public let type: CELType
     public internal(set) var program: Program
     /// The variables, paths and functions it uses.
@@ -27,7 +26,6 @@ public struct Expression: Sendable {
 
     public var root: Node { checked.root }
 
-    /// The type of a part of it.
     public func type(of node: Node) -> CELType { checked.types[node.id] ?? .dyn }
 
     /// A part's own text.

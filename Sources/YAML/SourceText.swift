@@ -63,7 +63,6 @@ public final class SourceText: Sendable {
     /// A line's text without its break; empty if there is no such line. Invalid UTF-8 becomes U+FFFD.
     public func line(_ number: Int) -> String { text(lineOffsets(number)) }
 
-    /// The text of a range.
     public func text(in range: SourceRange) -> String {
         let end = min(range.end.offset, bytes.count)
         return text(min(range.start.offset, end)..<end)

@@ -29,7 +29,6 @@ public struct WorkCalendar: Sendable, Hashable {
         return Fingerprint.of("calendar", text)
     }
 
-    /// Whether the calendar is open at a moment.
     public func isOpen(at moment: Timestamp) -> Bool {
         var openings = Openings(self, from: moment, days: 1)
         return openings.next()?.contains(moment) ?? false

@@ -28,7 +28,6 @@ public struct Delivery: Sendable, Hashable, Identifiable {
     /// What the action does to tasks; nil if it does nothing to them.
     public var effect: Effect?
     public var arguments: Arguments
-    /// The task it is for, if any.
     public var task: TaskReference?
     /// Deliveries of one lane are performed one after another, in order of creation.
     public var lane: String
@@ -44,7 +43,6 @@ public struct Delivery: Sendable, Hashable, Identifiable {
     public var after: [ID]
     /// The earlier messages that this message closes at its receiver; nil if it closes none.
     public var closes: Closing?
-    /// Its initial state.
     public var initial: InitialState
     /// The changes that people made to its arguments, oldest first.
     public var edits: [Edit] = []
@@ -198,7 +196,6 @@ extension Delivery {
         return event
     }
 
-    /// The receipt for a stored event.
     public static func receipt(for event: Event) -> Receipt {
         Receipt("event \(event.type.name) \(event.id.text.prefix(12))", reference: event.id.text)
     }

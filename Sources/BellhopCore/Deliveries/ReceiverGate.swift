@@ -143,7 +143,6 @@ public struct ReceiverGate: Sendable, Hashable {
         return stop
     }
 
-    /// Records a pause.
     public mutating func pause(_ stop: ReceiverStop) { stops[stop.cause] = stop }
 
     /// Records that a person resumes the receiver at this time. The pauses last until ``resume()``, to be called once the store has

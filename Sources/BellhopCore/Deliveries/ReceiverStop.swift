@@ -41,7 +41,6 @@ public struct ReceiverStop: Sendable, Hashable {
     /// The reason with a full stop.
     public var sentence: String { why.isEmpty || [".", "!", "?"].contains(why.last) ? why : why + "." }
 
-    /// Whether it still lasts.
     public func lasts(at now: Timestamp) -> Bool { until.map { $0 > now } ?? true }
 
     /// The same, corrected if its times are in the future because the clock was set back.

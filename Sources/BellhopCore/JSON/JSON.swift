@@ -107,7 +107,6 @@ extension JSON {
         return tape.value(of: tape.root)
     }
 
-    /// Parses a JSON text from a string.
     public static func parse(_ text: String, depth: Int = JSONTape.defaultDepth) throws(JSONError) -> JSON {
         try parse(Array(text.utf8), depth: depth)
     }

@@ -17,7 +17,6 @@ public struct Listing: Sendable {
         public var range: Range<Int> { offset..<offset + Int(length) }
     }
 
-    /// The answer.
     public let body: [UInt8]
     /// The records, in order, with distinct keys.
     public let entries: [Entry]

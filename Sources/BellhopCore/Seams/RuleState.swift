@@ -74,7 +74,6 @@ public struct RuleState: Sendable, Hashable, ExpressibleByDictionaryLiteral {
 
     public var isEmpty: Bool { values.isEmpty && windows.isEmpty }
 
-    /// The values with their keys.
     public var all: [(key: StateKey, value: JSON)] {
         values.map { ($0, $1) } + windows.flatMap { key, window in window.map { (key.at($0), $1) } }
     }

@@ -7,7 +7,6 @@ public protocol Source: Sendable {
     var schema: TaskSchema { get }
     /// True if a task can change without its listing showing it, so that old details are read again.
     var hidesChanges: Bool { get }
-    /// The kind of its records.
     var shows: RecordKind { get }
     /// The name of its connection as a receiver of deliveries. A rest that the connection asks for applies to polls and deliveries.
     var receiver: String { get }

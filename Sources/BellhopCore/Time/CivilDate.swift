@@ -52,7 +52,6 @@ public struct CivilDate: Sendable, Hashable, Comparable, CustomStringConvertible
         return CivilDate(daysSinceEpoch: overflow ? (days < 0 ? .min : .max) : sum)
     }
 
-    /// Whether a year has a February 29.
     public static func isLeap(_ year: Int) -> Bool { year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) }
 
     /// How many days a month (1 to 12) has in a year.

@@ -45,7 +45,6 @@ public struct RunningTime: Sendable, Hashable {
         return span
     }
 
-    /// The retention in clock time.
     public func inClockTime(_ retention: Retention) -> Retention {
         Retention(
             events: span(of: retention.events), deliveries: span(of: retention.deliveries),

@@ -54,7 +54,6 @@ public struct BackTest: Sendable {
     /// The observations so far.
     public var tally: BackTestTally { trial.observer }
 
-    /// The deliveries that the rules made.
     public struct MadeDeliveries: Sendable {
         public var deliveries: [Delivery] = []
         /// The messages that a quiet time had held, in their state at its end.

@@ -27,7 +27,6 @@ public struct ExplanationFacts: Sendable {
     /// The current timers of the waits, groups and escalations that the decisions are about, and of absences without `after`.
     public var timers: [RuleTimer.ID: RuleTimer] = [:]
     public var rules: [StoredHistory.RegisteredRule] = []
-    /// The rules that are paused.
     public var pauses: [Pause] = []
     /// When people paused and resumed rules, from the audit; the oldest first.
     public var turns: [Turn] = []
@@ -104,7 +103,6 @@ public struct ExplanationFacts: Sendable {
         turns.first { $0.rule == rule && $0.at >= moment }.map { !$0.isPause } ?? false
     }
 
-    /// Whether the rule was resumed after this moment.
     func wasResumed(_ rule: String, after moment: Timestamp) -> Bool {
         turns.contains { $0.rule == rule && !$0.isPause && $0.at >= moment }
     }

@@ -49,7 +49,6 @@ final class RunFrame: Resolver {
     var occasion: Occasion { context?.occasion ?? replay ?? .event(events[place].event.id) }
     /// The source of the run's event or task.
     var source: String { context?.source ?? events[place].event.source }
-    /// The subject of the run.
     var subject: String { context?.subject ?? events[place].event.subject }
     /// How many writes of Bellhop led to the run, each causing the next.
     var hop: Int { context?.hop ?? events[place].event.hop }

@@ -59,14 +59,12 @@ extension ExpressionReview {
 
     // MARK: The text
 
-    /// The comparison with the field renamed.
     private func renamed(_ field: CEL.Node, _ name: String, in comparison: CEL.Node) -> String {
         guard case .select(var owner, _, _) = field.kind else { return text(comparison) }
         if isFields(owner), case .select(let task, _, _) = owner.kind { owner = task }
         return replaced(field.range, by: text(owner) + name, in: comparison)
     }
 
-    /// The comparison with one part replaced.
     private func replaced(_ part: Range<Int>, by words: String, in comparison: CEL.Node) -> String {
         let bytes = Array(expression.text.utf8)
         let head = bytes[comparison.range.lowerBound..<part.lowerBound]

@@ -4,7 +4,6 @@ import BellhopCore
 struct Span: Sendable {
     var time: Duration
     var calendar: WorkCalendar?
-    /// The calendar's name.
     var calendarName: String?
 
     /// When a span that begins at this moment ends: the first moment that is no longer in it. Nil if the calendar does not open

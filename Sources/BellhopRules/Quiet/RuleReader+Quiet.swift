@@ -2,7 +2,6 @@ import BellhopCore
 import CEL
 import YAML
 
-/// The `quiet` of a rule.
 extension RuleReader {
     mutating func quiet(_ pair: Mapping.Pair, zone: TimeZoneTable, _ compiler: inout ExpressionCompiler) -> Quiet? {
         if let text = pair.value.scalarText, (try? HoursWindow.list(text)) != nil {

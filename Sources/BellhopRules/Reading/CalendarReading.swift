@@ -6,7 +6,6 @@ public struct CalendarEntry: Sendable {
     public var name: String
     /// With the holidays that bellhop.yaml itself lists.
     public var calendar: WorkCalendar
-    /// Files of holidays.
     public var files: [File]
     /// Its name in the file that declares it.
     public var place: Diagnostic.Place
@@ -89,7 +88,6 @@ public struct CalendarReading {
         self.zones = zones
     }
 
-    /// The settings of a calendar.
     public static let settings: [Setting] = [
         Setting("timezone", .name, "The calendar's time zone; by default the file's."),
         Setting(

@@ -44,7 +44,6 @@ extension Diagnostics {
 }
 
 extension Diagnostic {
-    /// A YAML error.
     public init(_ error: YAMLError, in source: SourceText, file: String) {
         var message = error.message
         if let note = error.note { message += " (\(note.message) in line \(note.range.start.line))" }

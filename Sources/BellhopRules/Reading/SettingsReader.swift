@@ -40,7 +40,6 @@ public struct SettingsReader<Deferred: Sendable> {
         record(node, settings, of: subject, besides: others)
     }
 
-    /// Reads the value of one setting.
     public mutating func read(_ node: Node, as setting: Setting) -> SettingsTree<Deferred>? {
         value(node, setting.type, setting)
     }
@@ -56,7 +55,6 @@ public struct SettingsReader<Deferred: Sendable> {
         return hidesValues && name.endIndex < key.endIndex && !name.isEmpty ? name + "…" : key
     }
 
-    /// Reports a problem of a node.
     public mutating func report(code: String, _ message: String, at node: Node, help: String? = nil) {
         diagnostics.report(Diagnostic(code: code, message, at: Diagnostic.Place(node, file: file), help: help))
     }

@@ -43,7 +43,6 @@ extension Rule {
 }
 
 extension RunFacts {
-    /// The types of events that sources make.
     var typesOfSources: [EventType] {
         events.definitions.filter { [.tasks, .page, .source, .outside].contains($0.origin) }.map(\.type)
     }

@@ -39,7 +39,6 @@ struct Gathered: Sendable, Hashable {
     var subject: String
     /// The place of its event on the bus; nil for a run without an event.
     var event: Int64?
-    /// The id of its task.
     var task: TaskKey?
     /// The element of a list that it is for.
     var element: Snapshot?

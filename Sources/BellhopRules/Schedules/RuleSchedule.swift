@@ -102,7 +102,6 @@ struct RuleSchedule: Sendable, Hashable {
 }
 
 extension Event {
-    /// A rule's schedule is due.
     static func scheduleDue(rule: String, _ occurrence: RuleSchedule.Occurrence, at now: Timestamp) -> Event {
         Event(
             .scheduleDue(occurrence.due, missed: occurrence.missed), facts: rule, String(occurrence.due.microseconds),

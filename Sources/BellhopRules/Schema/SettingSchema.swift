@@ -13,7 +13,6 @@ public enum SettingSchema {
         return schema
     }
 
-    /// The value of one setting.
     public static func schema(_ setting: Setting, isTemplated: Bool = false) -> JSON {
         var schema = type(setting.type, isTemplated: isTemplated && !RuleKeys.isLiteral(setting))
         schema["description"] = .string(setting.summary)

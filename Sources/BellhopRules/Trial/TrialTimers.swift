@@ -27,7 +27,6 @@ struct TrialTimers: Sendable {
     /// In the order in which they are due.
     var all: [RuleTimer] { byID.values.sorted().map(\.timer) }
 
-    /// The first that may fire.
     mutating func first(where mayFire: (RuleTimer) -> Bool) -> RuleTimer? {
         while let entry = heap.min, byID[entry.timer.id] != entry { heap.removeMin() }
         guard let id = heap.min?.timer.id, let first = self[id] else { return nil }

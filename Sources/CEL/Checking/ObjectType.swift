@@ -23,7 +23,6 @@ public final class ObjectType: Sendable {
         places = Dictionary(zip(fields.map(\.name), fields.indices)) { first, _ in first }
     }
 
-    /// The index of a declared field.
     public func index(of field: String) -> Int? { places[field] }
 
     /// The type of a field, declared or other.

@@ -61,7 +61,6 @@ extension String {
         }
     }
 
-    /// The number of code points.
     var codePoints: Int {
         withBytes { bytes in
             var count = 0
