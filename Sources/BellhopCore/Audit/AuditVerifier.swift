@@ -25,11 +25,7 @@ public struct AuditVerifier: Sendable {
     public var first: Int64 { (anchor?.number ?? 0) + 1 }
 
     public mutating func check(_ row: AuditRow) throws(Problem) {
-        if let last {
-            try check(row, after: last)
-        } else {
-            try begin(with: row)
-        }
+        if let last { try check(row, after: last) } else { try begin(with: row) }
         if row.number == checkpoint?.number {
             guard row.hash == checkpoint?.hash else {
                 throw Problem("Row \(row.number) is not the row of the checkpoint: it or rows before it were changed.")

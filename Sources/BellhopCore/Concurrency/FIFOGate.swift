@@ -58,11 +58,7 @@ public final class FIFOGate: Sendable {
                     state.waiting.append((ticket, continuation))
                     return nil
                 }
-                if let known {
-                    continuation.resume(returning: known)
-                } else {
-                    Self.onWaiting?.run()
-                }
+                if let known { continuation.resume(returning: known) } else { Self.onWaiting?.run() }
             }
         } onCancel: {
             state.withLock { state -> CheckedContinuation<Bool, Never>? in

@@ -88,11 +88,7 @@ public struct ReceiverPace: Sendable, Hashable {
         run?.accepted += 1
         burst?.accepted += 1
         refusals = 0
-        if interval == .zero {
-            window = min(window + 1, most)
-        } else {
-            speedUp(at: now)
-        }
+        if interval == .zero { window = min(window + 1, most) } else { speedUp(at: now) }
     }
 
     /// Records a refused attempt. Returns how long the receiver rests, and whether this is new: an earlier refusal of the same burst may
