@@ -10,10 +10,7 @@ public struct ActionUse: Sendable, Hashable {
     public var constants: JSON.Object
 
     public init(action: String, connections: [String], fields: [String] = [], constants: JSON.Object = [:]) {
-        self.action = action
-        self.connections = connections
-        self.fields = fields
-        self.constants = constants
+        (self.action, self.connections, self.fields, self.constants) = (action, connections, fields, constants)
     }
 
     init(_ step: Step, sources: [RuleContext.SourceFacts]) {

@@ -57,9 +57,7 @@ public struct RuleBook: Sendable {
         _ rules: [Rule], _ context: RuleContext, cache: SharedNameCache, quiet: [String: Quiet],
         warnings: [Diagnostic], former: [String: [String: Rule]] = [:]
     ) {
-        self.cache = cache
-        self.quiet = quiet
-        self.former = former
+        (self.cache, self.quiet, self.former) = (cache, quiet, former)
         let escalated = (rules.filter { !$0.isOff } + former.values.flatMap(\.values)).filter { $0.escalation != nil }
         escalating = escalated.contains { $0.sources.isEmpty } ? nil : Set(escalated.flatMap(\.sources))
         slots = cache.base.slots

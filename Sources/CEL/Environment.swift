@@ -41,9 +41,7 @@ public struct Environment: Sendable {
         let definition: Program?
 
         public init(_ name: String, _ type: CELType, scope: String = "") {
-            self.name = name
-            self.type = type
-            self.scope = scope
+            (self.name, self.type, self.scope) = (name, type, scope)
             definition = nil
         }
 
@@ -65,8 +63,7 @@ public struct Environment: Sendable {
         public init(
             _ name: String, variable: @escaping @Sendable (String?) -> Result<Variable, Overload.ArgumentProblem>
         ) {
-            self.name = name
-            self.variable = variable
+            (self.name, self.variable) = (name, variable)
         }
     }
 

@@ -36,9 +36,7 @@ public struct Expression: Sendable {
         let checked = try Checker.check(root, of: text, in: environment, expecting: expected, isStrict: isStrict)
         var planner = Planner(checked, in: environment)
         program = planner.program()
-        self.text = text
-        self.checked = checked
-        self.environment = environment
+        (self.text, self.checked, self.environment) = (text, checked, environment)
         type = checked.type
         let table = environment.slots.all
         references = References(of: checked, slots: planner.slots, table)

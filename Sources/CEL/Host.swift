@@ -26,8 +26,7 @@ public struct Zone: Sendable {
     let abbreviation: @Sendable (Int64) -> String
 
     public init(offset: @escaping @Sendable (Int64) -> Int64, abbreviation: @escaping @Sendable (Int64) -> String) {
-        self.offset = offset
-        self.abbreviation = abbreviation
+        (self.offset, self.abbreviation) = (offset, abbreviation)
     }
 
     fileprivate init(_ name: String, _ seconds: Int64) {

@@ -19,8 +19,7 @@ struct Composer {
     }
 
     init(_ source: SourceText, _ limits: Limits) {
-        self.source = source
-        self.limits = limits
+        (self.source, self.limits) = (source, limits)
         marks = MarkReader(source)
     }
 

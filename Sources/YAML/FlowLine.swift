@@ -12,8 +12,7 @@ struct FlowLine {
 
     /// - Parameter opening: the bracket, if it opens on a line above this one.
     init(_ excerpt: Excerpt, from start: Int, within opening: UInt8? = nil, errorOffset: Int) {
-        self.excerpt = excerpt
-        self.errorOffset = errorOffset
+        (self.excerpt, self.errorOffset) = (excerpt, errorOffset)
         end = collection(opening == nil ? start + 1 : start, isMapping: (opening ?? excerpt[start]) == ASCII.openBrace)
     }
 

@@ -10,9 +10,7 @@ struct MistakeFinder {
     private var attempts: Int
 
     init(_ source: SourceText, _ limits: Limits, _ keys: KnownKeys = KnownKeys()) {
-        self.source = source
-        self.limits = limits
-        self.keys = keys
+        (self.source, self.limits, self.keys) = (source, limits, keys)
         attempts = min(100, (4 << 20) / max(1, source.bytes.count))
     }
 

@@ -18,10 +18,7 @@ public struct Node: Sendable {
     public let source: SourceText
 
     init(_ content: Content, _ range: SourceRange, in source: SourceText, alias: SourceRange? = nil) {
-        self.content = content
-        self.range = range
-        self.alias = alias
-        self.source = source
+        (self.content, self.range, self.alias, self.source) = (content, range, alias, source)
     }
 
     /// The same node, inserted at another place by an alias.

@@ -11,10 +11,7 @@ public struct AuditRow: Sendable, Hashable {
     public var hash: String
 
     public init(number: Int64, at: Timestamp, entry: String, hash: String) {
-        self.number = number
-        self.at = at
-        self.entry = entry
-        self.hash = hash
+        (self.number, self.at, self.entry, self.hash) = (number, at, entry, hash)
     }
 
     /// Whether the chain begins with this row.
@@ -82,10 +79,7 @@ public struct AuditQuery: Sendable, Hashable {
     public var limit: Int
 
     public init(after: Int64? = nil, since: Timestamp? = nil, isLast: Bool = false, limit: Int = .max) {
-        self.after = after
-        self.since = since
-        self.isLast = isLast
-        self.limit = limit
+        (self.after, self.since, self.isLast, self.limit) = (after, since, isLast, limit)
     }
 }
 

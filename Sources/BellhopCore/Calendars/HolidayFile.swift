@@ -39,9 +39,7 @@ public struct HolidayFile: Sendable {
     ///   - zones: the zones that times may name.
     ///   - last: the day until which repeated entries are followed.
     public init(zone: TimeZoneTable, zones: @escaping @Sendable (String) -> TimeZoneTable?, until last: CivilDate) {
-        self.zone = zone
-        self.zones = zones
-        self.last = last
+        (self.zone, self.zones, self.last) = (zone, zones, last)
     }
 
     /// The most holidays, which limits the memory that a file can use.

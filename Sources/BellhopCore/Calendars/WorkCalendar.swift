@@ -9,9 +9,7 @@ public struct WorkCalendar: Sendable, Hashable {
     public let holidays: Holidays
 
     public init(zone: TimeZoneTable, hours: [HoursWindow], holidays: Holidays = Holidays()) {
-        self.zone = zone
-        self.hours = hours
-        self.holidays = holidays
+        (self.zone, self.hours, self.holidays) = (zone, hours, holidays)
     }
 
     /// How many days ahead of a moment openings are searched: ten years.
@@ -102,8 +100,7 @@ private struct Openings {
 
     /// - Parameter days: how many days to read, beginning with that of the moment.
     init(_ calendar: WorkCalendar, from moment: Timestamp, days: Int) {
-        self.calendar = calendar
-        self.moment = moment
+        (self.calendar, self.moment) = (calendar, moment)
         // Hours of the day before may run past midnight.
         date = calendar.zone.local(moment).date.adding(days: -1)
         daysLeft = days + 1

@@ -70,9 +70,6 @@ public struct DeliveryLimits: Sendable, Hashable {
     public var upcoming: Int
 
     public init(concurrency: Int? = nil, rate: Rate? = nil, requests: Int = 1, upcoming: Int = 0) {
-        self.concurrency = concurrency
-        self.rate = rate
-        self.requests = requests
-        self.upcoming = upcoming
+        (self.concurrency, self.rate, self.requests, self.upcoming) = (concurrency, rate, requests, upcoming)
     }
 }

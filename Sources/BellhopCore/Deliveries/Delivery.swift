@@ -8,10 +8,7 @@ public struct Delivery: Sendable, Hashable, Identifiable {
         public var receiver: String
 
         public init(occasion: Occasion.ID, rule: String, step: StepPath, receiver: String) {
-            self.occasion = occasion
-            self.rule = rule
-            self.step = step
-            self.receiver = receiver
+            (self.occasion, self.rule, self.step, self.receiver) = (occasion, rule, step, receiver)
         }
 
         /// The short name by which people and receivers know it (32 hexadecimal digits).

@@ -10,9 +10,7 @@ public struct Failure: Error, Sendable, Hashable {
     public var concernsReceiver = true
 
     public init(_ reason: Reason, _ remedy: Remedy, _ message: String) {
-        self.reason = reason
-        self.remedy = remedy
-        self.message = message
+        (self.reason, self.remedy, self.message) = (reason, remedy, message)
     }
 
     /// The rest that the receiver asks for, with its length if the receiver names one; nil if it asks for no rest.

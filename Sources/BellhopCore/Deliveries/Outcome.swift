@@ -18,9 +18,7 @@ public struct Receipt: Sendable, Hashable {
     public var concernsReceiver = true
 
     public init(_ summary: String, reference: String? = nil, conversation: ConversationChange? = nil) {
-        self.summary = summary
-        self.reference = reference
-        self.conversation = conversation
+        (self.summary, self.reference, self.conversation) = (summary, reference, conversation)
     }
 
     /// The receipt of another host than the receiver's: it does not close the receiver's circuit breaker.
@@ -40,8 +38,7 @@ public struct ConversationChange: Sendable, Hashable {
     public var firstMessage: JSON?
 
     public init(_ conversation: String, firstMessage: JSON?) {
-        self.conversation = conversation
-        self.firstMessage = firstMessage
+        (self.conversation, self.firstMessage) = (conversation, firstMessage)
     }
 }
 

@@ -120,8 +120,6 @@ public struct Pause: Sendable, Hashable {
     public var why: String
 
     public init(_ subject: Subject, since: Timestamp, why: String) {
-        self.subject = subject
-        self.since = since
-        self.why = why
+        (self.subject, self.since, self.why) = (subject, since, why)
     }
 }

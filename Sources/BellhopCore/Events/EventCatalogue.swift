@@ -151,11 +151,7 @@ public struct EventDefinition: Sendable, Hashable {
     }
 
     public init(_ type: EventType, _ summary: String, from origin: Origin, _ members: [Setting], isOpen: Bool = false) {
-        self.type = type
-        self.summary = summary
-        self.origin = origin
-        self.members = members
-        self.isOpen = isOpen
+        (self.type, self.summary, self.origin, self.members, self.isOpen) = (type, summary, origin, members, isOpen)
     }
 
     public subscript(key: EventKey) -> Setting? { members.first { $0.name == key.rawValue } }

@@ -173,11 +173,7 @@ public struct Replay: Sendable, Hashable {
     public var at: Timestamp
 
     public init(id: Int64, event: StoredEvent, rule: String? = nil, isForced: Bool = false, at: Timestamp) {
-        self.id = id
-        self.event = event
-        self.rule = rule
-        self.isForced = isForced
-        self.at = at
+        (self.id, self.event, self.rule, self.isForced, self.at) = (id, event, rule, isForced, at)
     }
 
     public var occasion: Occasion { .replay(of: event.event.id, at: at) }

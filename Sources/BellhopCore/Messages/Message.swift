@@ -87,9 +87,7 @@ public struct Message: Sendable, Hashable {
         public var empty: [Inline]
 
         public init(items: [[Inline]], more: Int = 0, empty: [Inline] = []) {
-            self.items = items
-            self.more = more
-            self.empty = empty
+            (self.items, self.more, self.empty) = (items, more, empty)
         }
     }
 
@@ -109,10 +107,7 @@ public struct Message: Sendable, Hashable {
         public var fields: [Field]
 
         public init(title: [Inline] = [], text: [Block] = [], list: List? = nil, fields: [Field] = []) {
-            self.title = title
-            self.text = text
-            self.list = list
-            self.fields = fields
+            (self.title, self.text, self.list, self.fields) = (title, text, list, fields)
         }
     }
 

@@ -46,8 +46,7 @@ public struct LineDiff: Sendable, Hashable {
             Line(kind: kind, text: kind == .added ? new[head + place] : old[head + place])
         }
         lines += old[(old.count - tail)...].map { Line(kind: .same, text: $0) }
-        self.lines = lines
-        self.isOfFiles = isOfFiles
+        (self.lines, self.isOfFiles) = (lines, isOfFiles)
     }
 
     /// Whether the texts are the same.

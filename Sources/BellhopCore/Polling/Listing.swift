@@ -94,9 +94,7 @@ public struct ListingShape: Sendable, Hashable {
 
     public init(items: JSON.Path, key: [String], mayHaveGroups: Bool = true) {
         precondition(!key.isEmpty, "a key is a member of its record")
-        self.items = items
-        self.key = key
-        self.mayHaveGroups = mayHaveGroups
+        (self.items, self.key, self.mayHaveGroups) = (items, key, mayHaveGroups)
     }
 
     /// How deep a record may be nested.

@@ -25,10 +25,7 @@ public struct StormGuard: Sendable, Hashable {
     public static let confirmationDelay = Duration.seconds(300)
 
     public init(mayHold: Bool = true, minTasks: Int = 20, maxPolls: Int = 5, maxAlike: Int = 100) {
-        self.mayHold = mayHold
-        self.minTasks = minTasks
-        self.maxPolls = maxPolls
-        self.maxAlike = maxAlike
+        (self.mayHold, self.minTasks, self.maxPolls, self.maxAlike) = (mayHold, minTasks, maxPolls, maxAlike)
     }
 
     /// Decides on a comparison of the known tasks with `listing`.

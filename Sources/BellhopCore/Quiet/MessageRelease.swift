@@ -10,10 +10,7 @@ public struct HeldMessage: Sendable, Hashable {
     public var waits: Bool
 
     public init(place: Int64, delivery: Delivery, continues: Bool = false, waits: Bool = false) {
-        self.place = place
-        self.delivery = delivery
-        self.continues = continues
-        self.waits = waits
+        (self.place, self.delivery, self.continues, self.waits) = (place, delivery, continues, waits)
     }
 
     /// The most messages that are released together.

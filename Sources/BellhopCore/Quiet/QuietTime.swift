@@ -70,8 +70,6 @@ public struct QuietEntry: Sendable, Hashable {
     public var exceptPlace: Diagnostic.Place?
 
     public init(_ time: QuietTime, except: String? = nil, exceptPlace: Diagnostic.Place? = nil) {
-        self.time = time
-        self.except = except
-        self.exceptPlace = exceptPlace
+        (self.time, self.except, self.exceptPlace) = (time, except, exceptPlace)
     }
 }

@@ -7,9 +7,7 @@ public final class Claim: Sendable, Hashable {
     public let attempt: Attempt
 
     public init(delivery: Delivery, lease: Lease, attempt: Attempt) {
-        self.delivery = delivery
-        self.lease = lease
-        self.attempt = attempt
+        (self.delivery, self.lease, self.attempt) = (delivery, lease, attempt)
     }
 
     public static func == (one: Claim, other: Claim) -> Bool {
@@ -30,10 +28,7 @@ public struct ClaimQuota: Sendable, Hashable {
     public var lastRule: String
 
     public init(attempts: Int, upcoming: Int = 0, extraTime: Duration = .zero, lastRule: String = "") {
-        self.attempts = attempts
-        self.lastRule = lastRule
-        self.upcoming = upcoming
-        self.extraTime = extraTime
+        (self.attempts, self.lastRule, self.upcoming, self.extraTime) = (attempts, lastRule, upcoming, extraTime)
     }
 }
 
@@ -72,10 +67,7 @@ public struct Claimed: Sendable, Hashable {
     public init(
         claims: [Claim] = [], waiting: Set<String> = [], lastRules: [String: String] = [:], mayHaveMore: Bool = false
     ) {
-        self.claims = claims
-        self.waiting = waiting
-        self.lastRules = lastRules
-        self.mayHaveMore = mayHaveMore
+        (self.claims, self.waiting, self.lastRules, self.mayHaveMore) = (claims, waiting, lastRules, mayHaveMore)
     }
 }
 
@@ -98,10 +90,7 @@ public struct Lease: Sendable, Hashable {
     public var place: Int64?
 
     public init(token: Int64, node: NodeID = .only, until: Timestamp, place: Int64? = nil) {
-        self.token = token
-        self.place = place
-        self.node = node
-        self.until = until
+        (self.token, self.place, self.node, self.until) = (token, place, node, until)
     }
 }
 

@@ -127,10 +127,6 @@ public struct DecisionQuery: Sendable, Hashable {
         occasion: Occasion.ID? = nil, rule: String? = nil, verdicts: [DecisionRecord.Verdict] = [], since: Timestamp? = nil,
         limit: Int = 50
     ) {
-        self.occasion = occasion
-        self.rule = rule
-        self.verdicts = verdicts
-        self.since = since
-        self.limit = limit
+        (self.occasion, self.rule, self.verdicts, self.since, self.limit) = (occasion, rule, verdicts, since, limit)
     }
 }

@@ -8,10 +8,7 @@ public struct NamedTask: Sendable, Hashable {
     public var title: String
 
     public init(subject: String, key: TaskKey, number: String, title: String) {
-        self.subject = subject
-        self.key = key
-        self.number = number
-        self.title = title
+        (self.subject, self.key, self.number, self.title) = (subject, key, number, title)
     }
 }
 

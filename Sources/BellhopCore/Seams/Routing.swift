@@ -56,10 +56,7 @@ public struct KeyLoss: Sendable, Hashable {
     public var isStopped: Bool
 
     public init(rule: String, dropped: Int, most: Int, isStopped: Bool) {
-        self.rule = rule
-        self.dropped = dropped
-        self.most = most
-        self.isStopped = isStopped
+        (self.rule, self.dropped, self.most, self.isStopped) = (rule, dropped, most, isStopped)
     }
 }
 
@@ -83,11 +80,7 @@ public struct RuleTally: Sendable, Hashable {
     public var at: Timestamp
 
     public init(rule: String, runs: Int, errors: Int, lastError: String? = nil, at: Timestamp) {
-        self.rule = rule
-        self.runs = runs
-        self.errors = errors
-        self.lastError = lastError
-        self.at = at
+        (self.rule, self.runs, self.errors, self.lastError, self.at) = (rule, runs, errors, lastError, at)
     }
 }
 

@@ -48,10 +48,7 @@ public struct StateKey: Sendable, Hashable {
     public var element: String
 
     public init(rule: String, kind: Kind, key: String, element: String = "") {
-        self.rule = rule
-        self.kind = kind
-        self.key = key
-        self.element = element
+        (self.rule, self.kind, self.key, self.element) = (rule, kind, key, element)
     }
 
     /// The rule, whose timers are the same in both modes.
@@ -149,8 +146,6 @@ public struct StateWrite: Sendable, Hashable {
     public var expected: Expectation
 
     public init(_ key: StateKey, _ change: Change, expecting expected: Expectation = .any) {
-        self.key = key
-        self.change = change
-        self.expected = expected
+        (self.key, self.change, self.expected) = (key, change, expected)
     }
 }

@@ -59,9 +59,7 @@ public struct LastPoll: Sendable {
     public var known: KnownTasks
 
     public init(cursor: Cursor? = nil, answer: Fingerprint? = nil, known: KnownTasks = KnownTasks()) {
-        self.cursor = cursor
-        self.answer = answer
-        self.known = known
+        (self.cursor, self.answer, self.known) = (cursor, answer, known)
     }
 }
 
@@ -123,9 +121,6 @@ public struct Details: Sendable {
         snapshots: Snapshots = Snapshots(), departures: [TaskKey: RemovalReason] = [:], remaining: Set<TaskKey> = [],
         notice: String? = nil
     ) {
-        self.snapshots = snapshots
-        self.departures = departures
-        self.remaining = remaining
-        self.notice = notice
+        (self.snapshots, self.departures, self.remaining, self.notice) = (snapshots, departures, remaining, notice)
     }
 }

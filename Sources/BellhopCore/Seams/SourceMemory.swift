@@ -62,10 +62,7 @@ public struct RememberedTask: Sendable, Hashable {
     public var reason: RemovalReason?
 
     public init(snapshot: Snapshot, generation: Int64, removed: Timestamp? = nil, reason: RemovalReason? = nil) {
-        self.reason = reason
-        self.snapshot = snapshot
-        self.generation = generation
-        self.removed = removed
+        (self.reason, self.snapshot, self.generation, self.removed) = (reason, snapshot, generation, removed)
     }
 }
 
@@ -127,10 +124,7 @@ public struct PollCommit: Sendable {
         public var reason: RemovalReason
 
         public init(key: TaskKey, snapshot: Snapshot, generation: Int64, reason: RemovalReason) {
-            self.key = key
-            self.snapshot = snapshot
-            self.generation = generation
-            self.reason = reason
+            (self.key, self.snapshot, self.generation, self.reason) = (key, snapshot, generation, reason)
         }
     }
 }
@@ -155,10 +149,7 @@ public struct Scope: Sendable, Hashable {
     public var query: String
 
     public init(instance: String, user: String, kind: String, query: String = "") {
-        self.instance = instance
-        self.user = user
-        self.kind = kind
-        self.query = query
+        (self.instance, self.user, self.kind, self.query) = (instance, user, kind, query)
     }
 
     /// The scope's short name in the store.

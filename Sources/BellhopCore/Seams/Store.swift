@@ -219,10 +219,7 @@ public struct DeliveryEdit: Sendable, Hashable {
     public var edit: Delivery.Edit
 
     public init(id: Delivery.ID, before: Arguments, after: Arguments, edit: Delivery.Edit) {
-        self.id = id
-        self.before = before
-        self.after = after
-        self.edit = edit
+        (self.id, self.before, self.after, self.edit) = (id, before, after, edit)
     }
 }
 

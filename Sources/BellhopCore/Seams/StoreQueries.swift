@@ -39,9 +39,7 @@ public struct EventPage: Sendable, Hashable, RandomAccessCollection {
     public var seen: Int64?
 
     public init(events: [StoredEvent], unreadable: Int = 0, end: Int64? = nil) {
-        self.events = events
-        self.unreadable = unreadable
-        self.end = end
+        (self.events, self.unreadable, self.end) = (events, unreadable, end)
     }
 
     public var startIndex: Int { events.startIndex }
@@ -128,10 +126,7 @@ public struct DigestQuery: Sendable, Hashable {
     public static let most = 1000
 
     public init(after: Int64, before: Int64, types: [EventType], sources: [String]) {
-        self.after = after
-        self.before = before
-        self.types = types
-        self.sources = sources
+        (self.after, self.before, self.types, self.sources) = (after, before, types, sources)
     }
 
     public func contains(_ stored: StoredEvent) -> Bool {

@@ -81,11 +81,7 @@ public struct StoreStatus: Sendable, Hashable {
         public static let most = 10_000
 
         public init(rule: String, part: Part, count: Int, gathered: Int = 0, next: Timestamp? = nil) {
-            self.rule = rule
-            self.part = part
-            self.count = count
-            self.gathered = gathered
-            self.next = next
+            (self.rule, self.part, self.count, self.gathered, self.next) = (rule, part, count, gathered, next)
         }
     }
 
@@ -96,9 +92,7 @@ public struct StoreStatus: Sendable, Hashable {
         public var count: Int
 
         public init(receiver: String, until: Timestamp, count: Int) {
-            self.receiver = receiver
-            self.until = until
-            self.count = count
+            (self.receiver, self.until, self.count) = (receiver, until, count)
         }
     }
 
@@ -113,10 +107,7 @@ public struct StoreStatus: Sendable, Hashable {
         public var gathered: Int?
 
         public init(timer: RuleTimer, subject: String?, number: String?, gathered: Int?) {
-            self.timer = timer
-            self.subject = subject
-            self.number = number
-            self.gathered = gathered
+            (self.timer, self.subject, self.number, self.gathered) = (timer, subject, number, gathered)
         }
     }
 
@@ -138,10 +129,7 @@ public struct StoreStatus: Sendable, Hashable {
         public var count: Int
 
         public init(state: DeliveryState, receiver: String, reason: Failure.Reason?, count: Int) {
-            self.state = state
-            self.receiver = receiver
-            self.reason = reason
-            self.count = count
+            (self.state, self.receiver, self.reason, self.count) = (state, receiver, reason, count)
         }
     }
 

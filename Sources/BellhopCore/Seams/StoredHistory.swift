@@ -63,9 +63,7 @@ public struct StoredHistory: Sendable, Hashable {
         public var since: Int64
 
         public init(name: String, revision: String, since: Int64) {
-            self.name = name
-            self.revision = revision
-            self.since = since
+            (self.name, self.revision, self.since) = (name, revision, since)
         }
     }
 

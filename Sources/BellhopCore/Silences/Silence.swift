@@ -79,9 +79,7 @@ public struct SilenceRecord: Sendable, Hashable {
     public var ended: Timestamp?
 
     public init(_ silence: Silence, kept: Int = 0, ended: Timestamp? = nil) {
-        self.silence = silence
-        self.kept = kept
-        self.ended = ended
+        (self.silence, self.kept, self.ended) = (silence, kept, ended)
     }
 
     /// The silence with the end that it had.
@@ -156,9 +154,7 @@ public struct SilenceEntry: Sendable {
     public init(
         _ template: Silence, times: Times, place: Diagnostic.Place? = nil, placeInCondition: Diagnostic.Place.InText? = nil
     ) {
-        self.times = times
-        self.place = place
-        self.placeInCondition = placeInCondition
+        (self.times, self.place, self.placeInCondition) = (times, place, placeInCondition)
         var template = template
         let when: [String] =
             switch times {

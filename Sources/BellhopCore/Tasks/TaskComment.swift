@@ -47,10 +47,7 @@ public struct WrittenComment: Sendable, Hashable {
     public var marker: String
 
     public init(reference: String?, text: String, hop: Int, marker: String = "") {
-        self.reference = reference
-        self.text = text
-        self.hop = hop
-        self.marker = marker
+        (self.reference, self.text, self.hop, self.marker) = (reference, text, hop, marker)
     }
 
     /// How closely an entry matches our own comment.

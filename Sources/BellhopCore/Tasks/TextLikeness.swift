@@ -27,8 +27,7 @@ public struct TextLikeness: Sendable, Hashable {
             }
         }
         end()
-        self.letters = letters
-        self.digits = digits
+        (self.letters, self.digits) = (letters, digits)
     }
 
     /// Whether the other text may be this text as a system has stored it. Digits may be masked, but not changed.

@@ -67,10 +67,7 @@ public struct TimeTextError: Error, Sendable, Hashable, CustomStringConvertible 
     public var help: String?
 
     public init(_ message: String, offset: Int, length: Int, help: String? = nil) {
-        self.message = message
-        self.offset = offset
-        self.length = length
-        self.help = help
+        (self.message, self.offset, self.length, self.help) = (message, offset, length, help)
     }
 
     /// The message and the help: `a duration needs a unit: did you mean 30s?`.

@@ -6,9 +6,7 @@ public struct TraceContext: Sendable, Hashable {
     public var isSampled: Bool
 
     public init(_ trace: TraceID, _ span: SpanID, isSampled: Bool) {
-        self.trace = trace
-        self.span = span
-        self.isSampled = isSampled
+        (self.trace, self.span, self.isSampled) = (trace, span, isSampled)
     }
 
     /// The context of an attempt of a delivery.

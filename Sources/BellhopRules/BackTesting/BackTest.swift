@@ -36,8 +36,7 @@ public struct BackTest: Sendable {
         _ book: RuleBook, counting rules: Set<String>? = nil, from start: Timestamp, known: [String: Timestamp]? = nil,
         silences: [SilenceRecord] = [], coverage: CoverageRecord? = nil, maxFirings: Int = .max
     ) {
-        self.book = book
-        self.coverage = coverage
+        (self.book, self.coverage) = (book, coverage)
         trial = Trial(
             book, at: start, known: known, silences: silences.map(\.lasted).filter { $0.ends > start },
             observer: BackTestTally(rules: rules), maxFirings: maxFirings)

@@ -24,8 +24,7 @@ public struct ExpressionBench: Sendable {
     private let groups: [String: TaskGroup]
 
     public init(_ context: RuleContext, subject: Subject = .nothing) {
-        self.context = context
-        self.subject = subject
+        (self.context, self.subject) = (context, subject)
         event = subject.event
         let cache = SharedNameCache(context, hasEvent: event != nil)
         let shared = cache.names(for: Self.sources(of: event, in: context))

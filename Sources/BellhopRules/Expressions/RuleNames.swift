@@ -39,8 +39,7 @@ struct RuleNames {
         sources = base.sources
         snapshots = base.snapshots
         queryHint = base.queryHint
-        self.events = events
-        self.zone = zone
+        (self.events, self.zone) = (events, zone)
         environment.declare(.init("zone", .string, scope: zone))
         if events.contains(where: { $0[.task] != nil }) {
             let task = CELType.object(types.task)
@@ -134,9 +133,7 @@ struct SharedNames: Sendable {
         _ sources: [RuleContext.SourceFacts], isOpen: Bool, queryHint: @escaping RuleContext.QueryHint,
         on base: Environment, snapshots: SnapshotFunction, hasEvent: Bool = true
     ) {
-        self.sources = sources
-        self.snapshots = snapshots
-        self.queryHint = queryHint
+        (self.sources, self.snapshots, self.queryHint) = (sources, snapshots, queryHint)
         types = TaskTypes(sources, isOpen: isOpen)
         var environment = base
         environment.declare(.init("tasks", .list(.object(types.task)), scope: Self.scope(of: sources)))
@@ -196,8 +193,7 @@ final class SharedNameCache: Sendable {
 
     /// - Parameter hasEvent: false if expressions have no event.
     init(_ context: RuleContext, hasEvent: Bool = true) {
-        self.context = context
-        self.hasEvent = hasEvent
+        (self.context, self.hasEvent) = (context, hasEvent)
         snapshots = SnapshotFunction(context)
         base = SharedNames.base(context, snapshots: snapshots, hasEvent: hasEvent)
     }

@@ -35,9 +35,7 @@ final class RunFrame: Resolver {
     init(_ facts: RunFacts, events: [StoredEvent], now: Timestamp? = nil, snapshots: [Scope.ID: [Snapshot]] = [:]) {
         self.facts = facts
         batch = events
-        self.events = events
-        self.now = now
-        self.snapshots = snapshots
+        (self.events, self.now, self.snapshots) = (events, now, snapshots)
         members = Array(repeating: 0, count: facts.readers.count)
     }
 

@@ -9,10 +9,7 @@ final class TaskObject: HostObject {
     private let type: ObjectType
 
     init(_ snapshot: Snapshot, source: String, types: FieldTypes, type: ObjectType) {
-        self.snapshot = snapshot
-        self.source = source
-        self.types = types
-        self.type = type
+        (self.snapshot, self.source, self.types, self.type) = (snapshot, source, types, type)
     }
 
     var celType: CELType { .object(type) }
@@ -87,9 +84,7 @@ final class TaskList: HostList {
     let count: Int
 
     init(_ parts: [(source: String, tasks: [Snapshot])], types: FieldTypes, type: ObjectType) {
-        self.parts = parts
-        self.types = types
-        self.type = type
+        (self.parts, self.types, self.type) = (parts, types, type)
         count = parts.reduce(0) { $0 + $1.tasks.count }
     }
 
@@ -139,8 +134,7 @@ final class ChangedFields: HostMap {
 
     /// - Parameter typed: converts one end of a change to the field's type.
     init(_ changes: JSON.Object, typed: @escaping @Sendable (JSON?, String) -> Value) {
-        self.changes = changes
-        self.typed = typed
+        (self.changes, self.typed) = (changes, typed)
     }
 
     var keys: [Value] { changes.keys.map(Value.string) }

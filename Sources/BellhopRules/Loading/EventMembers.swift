@@ -12,8 +12,7 @@ struct EventMembers {
         guard !events.isEmpty, !events.contains(where: \.isOpen), let path = Self.path(of: node),
             path.starts(with: ["event", "data"])
         else { return nil }
-        self.path = path
-        self.events = events
+        (self.path, self.events) = (path, events)
         members = events.flatMap(\.members)
         for name in path.dropFirst(2) {
             var inner: [Setting] = []

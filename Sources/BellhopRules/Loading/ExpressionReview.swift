@@ -23,8 +23,7 @@ struct ExpressionReview {
     }
 
     private init(_ expression: CEL.Expression, _ names: RuleNames) {
-        self.names = names
-        self.expression = expression
+        (self.names, self.expression) = (names, expression)
         labels = LabelFacts(sources: names.sources, isOpen: names.types.isOpen)
         mayLackLabels = labels.without?.labels.missingLine != nil
     }

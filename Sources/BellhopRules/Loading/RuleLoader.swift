@@ -8,8 +8,7 @@ struct RuleLoader: Sendable {
     private let cache: SharedNameCache
 
     init(_ context: RuleContext, purpose: ExpressionPurpose = .routing) {
-        self.context = context
-        self.purpose = purpose
+        (self.context, self.purpose) = (context, purpose)
         cache = SharedNameCache(context)
     }
 

@@ -14,10 +14,7 @@ public struct QuietReader: ProblemCollector {
     public init(
         file: String, zone: TimeZoneTable, zones: @escaping (String) -> TimeZoneTable?, calendars: [String: WorkCalendar]?
     ) {
-        self.file = file
-        self.zone = zone
-        self.zones = zones
-        self.calendars = calendars
+        (self.file, self.zone, self.zones, self.calendars) = (file, zone, zones, calendars)
     }
 
     /// Nil if it has mistakes, or names a calendar while those are unknown.

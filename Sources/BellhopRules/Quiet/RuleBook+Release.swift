@@ -8,8 +8,7 @@ public struct ReleaseFacts: Sendable {
     public var events: [Int64: StoredEvent]
 
     public init(tasks: [Scope.ID: [TaskKey: RememberedTask]] = [:], events: [Int64: StoredEvent] = [:]) {
-        self.tasks = tasks
-        self.events = events
+        (self.tasks, self.events) = (tasks, events)
     }
 }
 

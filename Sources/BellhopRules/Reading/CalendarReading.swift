@@ -82,10 +82,7 @@ public struct CalendarReading {
         file: String, folder: String, zone: TimeZoneTable,
         zones: @escaping (_ name: String, _ node: Node, _ reader: inout SettingsReader<Never>) -> TimeZoneTable?
     ) {
-        self.file = file
-        self.folder = folder
-        self.zone = zone
-        self.zones = zones
+        (self.file, self.folder, self.zone, self.zones) = (file, folder, zone, zones)
     }
 
     public static let settings: [Setting] = [

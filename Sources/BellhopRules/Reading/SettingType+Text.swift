@@ -168,10 +168,7 @@ struct SettingProblem: Error, Hashable {
     var range: Range<Int>?
 
     init(_ message: String, code: String = "wrong-value", help: String? = nil, range: Range<Int>? = nil) {
-        self.code = code
-        self.message = message
-        self.help = help
-        self.range = range
+        (self.code, self.message, self.help, self.range) = (code, message, help, range)
     }
 }
 

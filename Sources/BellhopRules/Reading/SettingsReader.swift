@@ -28,9 +28,7 @@ public struct SettingsReader<Deferred: Sendable> {
     /// - Parameter hidesValues: true for a file that may hold secrets: messages then quote no line of it, and of a key that runs
     ///   into its value only the name. Invalid values of settings that are not secret are still reported.
     public init(file: String, hidesValues: Bool = false, hook: @escaping Hook) {
-        self.file = file
-        self.hook = hook
-        self.hidesValues = hidesValues
+        (self.file, self.hook, self.hidesValues) = (file, hook, hidesValues)
     }
 
     /// Reads a mapping. `subject` names the settings' owner in messages: ``connection `snow` ``. Keys in `others` are skipped.

@@ -55,9 +55,7 @@ struct BatchDecider {
         silenceFilter = SilenceFilter(silences, events: matches.events, at: now)
         quiet = QuietFilter(book, at: now)
         workPerRun = work
-        self.book = book
-        self.matches = matches
-        self.facts = facts
+        (self.book, self.matches, self.facts) = (book, matches, facts)
         memory = RuleMemory(facts, at: now)
         if !matches.endings.isEmpty {
             var waits: [String: Set<Int>] = [:]

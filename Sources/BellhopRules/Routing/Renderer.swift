@@ -10,9 +10,7 @@ struct Renderer {
     let room: RenderRoom
 
     init(frame: RunFrame, activation: Activation, zone: TimeZoneTable) {
-        self.frame = frame
-        self.activation = activation
-        self.zone = zone
+        (self.frame, self.activation, self.zone) = (frame, activation, zone)
         room = RenderRoom(frame.facts.largestDelivery)
     }
 

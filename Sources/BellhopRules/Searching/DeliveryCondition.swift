@@ -105,9 +105,7 @@ private final class DeliveryObject: HostObject {
         return (message["title"]?.asString ?? "") + "\n" + (message["text"]?.asString ?? "")
     }
 
-    func isEqual(to other: any HostObject) -> Bool {
-        (other as? DeliveryObject).map { $0.members == members } ?? false
-    }
+    func isEqual(to other: any HostObject) -> Bool { (other as? DeliveryObject).map { $0.members == members } ?? false }
 
     func hash(into hasher: inout Hasher) { hasher.combine(members) }
 }

@@ -45,8 +45,7 @@ public struct SilenceBook: Sendable {
                 refused[silence.id] = error
             }
         }
-        self.entries = entries
-        self.refused = refused
+        (self.entries, self.refused) = (entries, refused)
         reading = entries.contains { $0.condition != nil } ? Reading(context, names, cache) : nil
     }
 

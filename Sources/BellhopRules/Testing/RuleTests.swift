@@ -127,10 +127,7 @@ public struct RuleTestResult: Sendable, Hashable {
     public var problems: [Diagnostic]
 
     public init(file: String, line: Int, name: String, problems: [Diagnostic]) {
-        self.file = file
-        self.line = line
-        self.name = name
-        self.problems = problems
+        (self.file, self.line, self.name, self.problems) = (file, line, name, problems)
     }
 
     public var passed: Bool { problems.isEmpty }

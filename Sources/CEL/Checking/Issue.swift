@@ -9,10 +9,7 @@ public struct Issue: Error, Sendable, Hashable {
     public let help: String?
 
     public init(_ code: String, _ message: String, at range: Range<Int>, help: String? = nil) {
-        self.code = code
-        self.message = message
-        self.range = range
-        self.help = help
+        (self.code, self.message, self.range, self.help) = (code, message, range, help)
     }
 }
 

@@ -17,9 +17,7 @@ public final class ObjectType: Sendable {
     private let places: [String: Int]
 
     public init(_ name: String, fields: [Field], otherFields: CELType? = nil) {
-        self.name = name
-        self.fields = fields
-        self.otherFields = otherFields
+        (self.name, self.fields, self.otherFields) = (name, fields, otherFields)
         places = Dictionary(zip(fields.map(\.name), fields.indices)) { first, _ in first }
     }
 

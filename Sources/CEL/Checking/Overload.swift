@@ -32,9 +32,7 @@ public struct Overload: Sendable {
         public let argument: Int
 
         public init(_ message: String, help: String? = nil, argument: Int = 0) {
-            self.message = message
-            self.help = help
-            self.argument = argument
+            (self.message, self.help, self.argument) = (message, help, argument)
         }
     }
 

@@ -28,9 +28,7 @@ public struct Program: Sendable {
     init(plan: Plan, range: Range<Int>, slotCount: Int, localCount: Int, limits: Limits) {
         self.plan = plan
         test = plan.asTest(at: range)
-        self.slotCount = slotCount
-        self.localCount = localCount
-        self.limits = limits
+        (self.slotCount, self.localCount, self.limits) = (slotCount, localCount, limits)
     }
 
     /// The result of a condition: yes, no, or the reason why it has none.

@@ -25,8 +25,7 @@ struct Parser {
     private init(_ bytes: [UInt8], macros: Set<Library>, limits: Limits) throws(Issue) {
         lexer = Lexer(bytes)
         token = try lexer.next()
-        self.macros = macros
-        self.limits = limits
+        (self.macros, self.limits) = (macros, limits)
     }
 
     mutating func make(_ range: Range<Int>, point: Range<Int>? = nil, _ kind: Node.Kind) throws(Issue) -> Node {

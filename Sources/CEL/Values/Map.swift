@@ -99,8 +99,7 @@ extension Value.Map {
                 }
                 self.index = index
             }
-            self.keys = keys
-            self.values = values
+            (self.keys, self.values) = (keys, values)
             shape = Shape(of: [keys, values].joined())
         }
 
