@@ -17,11 +17,10 @@ struct ICalendarTime {
             secondOfDay = nil
             return
         }
-        let digits = rest.dropFirst().prefix(6).utf8.map { Int($0) - 48 }
-        guard rest.first == "T", rest.count == 7 || rest.count == 8 && rest.hasSuffix("Z"), digits.count == 6,
-            digits.allSatisfy({ 0...9 ~= $0 })
+        guard rest.first == "T", rest.count == 7 || rest.count == 8 && rest.hasSuffix("Z"),
+            let number = TimeReader.number(String(rest.dropFirst().prefix(6)), digits: 6...6)
         else { return nil }
-        let (hour, minute, second) = (digits[0] * 10 + digits[1], digits[2] * 10 + digits[3], digits[4] * 10 + digits[5])
+        let (hour, minute, second) = (number / 10_000, number / 100 % 100, number % 100)
         guard hour < 24, minute < 60, second <= 60 else { return nil }
         secondOfDay = hour * 3600 + minute * 60 + min(second, 59)
     }

@@ -40,17 +40,12 @@ extension JSON {
 
     /// The value at `path`; nil if there is none.
     public subscript(path: Path) -> JSON? {
-        var here = self
-        for step in path.steps {
-            let next: JSON? =
-                switch step {
-                case .key(let key): here[key]
-                case .index(let index): here[index]
-                }
-            guard let next else { return nil }
-            here = next
+        path.steps.reduce(self as JSON?) { here, step in
+            switch step {
+            case .key(let key): here?[key]
+            case .index(let index): here?[index]
+            }
         }
-        return here
     }
 
     /// The value at the path of these names; nil if there is none.

@@ -6,7 +6,7 @@ public enum FieldType: String, Sendable, Hashable, CaseIterable {
 /// The names that fields may have: letters, digits and `_`.
 public enum FieldName {
     public static func isValid(_ text: String) -> Bool {
-        guard let first = text.utf8.first, !isDigit(first) else { return false }
+        guard let first = text.utf8.first, !first.isASCIIDigit else { return false }
         return text.utf8.allSatisfy(isAllowed)
     }
 
@@ -16,11 +16,8 @@ public enum FieldName {
         return isValid(name) ? name : "field_\(name)"
     }
 
-    private static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
-
-    private static func isAllowed(_ byte: UInt8) -> Bool {
-        isDigit(byte) || (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte == UInt8(ascii: "_")
-    }
+    /// Whether the byte is a letter, a digit or `_`.
+    public static func isAllowed(_ byte: UInt8) -> Bool { byte.isASCIIAlphanumeric || byte == UInt8(ascii: "_") }
 }
 
 /// The fields a source declares, in order, with their types: conditions are checked against them.

@@ -6,15 +6,13 @@ public enum PercentEncoding {
 
     /// The text, encoded except for letters, digits and these characters.
     public static func encode(_ text: some StringProtocol, keeping kept: String) -> String {
-        if text.utf8.allSatisfy(isAlphanumeric) { return String(text) }
+        if text.utf8.allSatisfy(\.isASCIIAlphanumeric) { return String(text) }
         var bytes: [UInt8] = []
         for byte in text.utf8 {
-            if isAlphanumeric(byte) || kept.utf8.contains(byte) {
+            if byte.isASCIIAlphanumeric || kept.utf8.contains(byte) {
                 bytes.append(byte)
             } else {
-                bytes.append(UInt8(ascii: "%"))
-                bytes.append(hex(byte >> 4))
-                bytes.append(hex(byte & 15))
+                bytes += [UInt8(ascii: "%"), hex(byte >> 4), hex(byte & 15)]
             }
         }
         return String(decoding: bytes, as: UTF8.self)
@@ -87,8 +85,6 @@ public enum PercentEncoding {
         }
         return bytes
     }
-
-    private static func isAlphanumeric(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26 }
 
     private static func hex(_ nibble: UInt8) -> UInt8 { nibble < 10 ? 0x30 + nibble : 0x37 + nibble }
 }

@@ -9,6 +9,12 @@ extension Int {
     public var twoDigits: String { self < 10 ? "0\(self)" : "\(self)" }
 }
 
+extension UInt8 {
+    public var isASCIIDigit: Bool { self &- UInt8(ascii: "0") < 10 }
+    public var isASCIILetter: Bool { (self | 0x20) &- UInt8(ascii: "a") < 26 }
+    public var isASCIIAlphanumeric: Bool { isASCIIDigit || isASCIILetter }
+}
+
 extension String {
     /// The text without blanks and line breaks at its ends.
     public var trimmedBlanks: String {

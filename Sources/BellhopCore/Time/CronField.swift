@@ -99,7 +99,7 @@ struct CronField: Sendable {
 
     /// A number of one to three digits.
     private static func number(_ text: Substring) -> Int? {
-        guard 1...3 ~= text.utf8.count, text.utf8.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }) else { return nil }
+        guard 1...3 ~= text.utf8.count, text.utf8.allSatisfy(\.isASCIIDigit) else { return nil }
         return Int(text)
     }
 }

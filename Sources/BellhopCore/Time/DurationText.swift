@@ -70,7 +70,7 @@ public enum DurationText {
     /// Parses one number and its unit.
     private static func part(_ bytes: [UInt8], _ index: inout Int, _ mistakes: inout Mistakes) throws(TimeTextError) -> Part {
         let start = index
-        let digits = bytes[start...].prefix { $0 &- UInt8(ascii: "0") < 10 }
+        let digits = bytes[start...].prefix(while: \.isASCIIDigit)
         index = digits.endIndex
         guard !digits.isEmpty else {
             let sign = bytes[start] == UInt8(ascii: "-") || bytes[start] == UInt8(ascii: "+")
@@ -112,8 +112,8 @@ public enum DurationText {
 
     /// The error for `1.5h`, with the equivalent whole numbers if they exist.
     private static func fraction(_ bytes: [UInt8], start: Int, whole: Int64) -> TimeTextError {
-        let number = bytes[start...].prefix { $0 &- UInt8(ascii: "0") < 10 || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ",") }
-        let decimals = number.drop { $0 &- UInt8(ascii: "0") < 10 }.dropFirst()
+        let number = bytes[start...].prefix { $0.isASCIIDigit || $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: ",") }
+        let decimals = number.drop(while: \.isASCIIDigit).dropFirst()
         var error = TimeTextError("a duration has whole numbers only", offset: start, length: number.count)
         let name = String(decoding: bytes[number.endIndex...], as: UTF8.self)
         guard let unit = Unit.allCases.first(where: { $0.symbol == name }), decimals.count <= 6,

@@ -37,9 +37,8 @@ extension PosixZone {
             let start = index
             while index < bytes.count {
                 let byte = bytes[index]
-                let isLetter = (byte | 0x20) &- UInt8(ascii: "a") < 26
-                let isOther = byte &- UInt8(ascii: "0") < 10 || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-")
-                guard isLetter || quoted && isOther else { break }
+                let isOther = byte.isASCIIDigit || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-")
+                guard byte.isASCIILetter || quoted && isOther else { break }
                 index += 1
             }
             let name = String(decoding: bytes[start..<index], as: UTF8.self)
@@ -49,7 +48,7 @@ extension PosixZone {
 
         mutating func number(upTo limit: Int) -> Int? {
             var value: Int?
-            while index < bytes.count, bytes[index] &- UInt8(ascii: "0") < 10 {
+            while index < bytes.count, bytes[index].isASCIIDigit {
                 let next = (value ?? 0) * 10 + Int(bytes[index] - UInt8(ascii: "0"))
                 guard next <= limit else { return nil }
                 value = next

@@ -40,7 +40,7 @@ struct ExpressionNames {
         for function in names.environment.functions.values where function.overloads.contains(where: { !$0.isMember }) {
             if let dot = function.name.firstIndex(of: ".") {
                 result.append(String(function.name[...dot]))
-            } else if Self.isName(function.name) {
+            } else if FieldName.isValid(function.name) {
                 result.append(function.name + "(")
             }
         }
@@ -52,7 +52,7 @@ struct ExpressionNames {
     private func members(at path: [String], _ before: Substring) -> [String] {
         if path == ["changes"], names.environment.variables["changes"] != nil { return names.types.changeable }
         if path.starts(with: ["event", "data"]), let json = path.dropFirst(2).reduce(JSON.object(data) as JSON?, { $0?[$1] }) {
-            return json.asObject?.keys.filter(Self.isName) ?? members(of: json.celType)
+            return json.asObject?.keys.filter(FieldName.isValid) ?? members(of: json.celType)
         }
         let namespace = path.joined(separator: ".") + "."
         let inside = names.environment.functions.keys.filter { $0.hasPrefix(namespace) }.map {
@@ -93,7 +93,7 @@ struct ExpressionNames {
         let type = type.inner
         if case .object(let object) = type { return object.fields.map(\.name) }
         var result: [String] = []
-        for function in names.environment.functions.values where Self.isName(function.name) {
+        for function in names.environment.functions.values where FieldName.isValid(function.name) {
             let fits = function.overloads.contains { overload in
                 overload.isMember && (type == .dyn || overload.parameters.first?.name == type.name)
             }
@@ -119,16 +119,12 @@ struct ExpressionNames {
 extension ExpressionNames {
     // MARK: The text
 
-    private static func isName(_ text: String) -> Bool {
-        text.utf8.first.map { !$0.isASCIIDigit } ?? false && text.utf8.allSatisfy(isNameByte)
-    }
-
-    private static func isNameByte(_ byte: UInt8) -> Bool { byte.isASCIIAlphanumeric || byte == UInt8(ascii: "_") }
-
     /// Splits off the name at the end of a text.
     private static func split(_ text: Substring) -> (Substring, String) {
         var end = text.endIndex
-        while end > text.startIndex, isNameByte(text.utf8[text.utf8.index(before: end)]) { end = text.utf8.index(before: end) }
+        while end > text.startIndex, FieldName.isAllowed(text.utf8[text.utf8.index(before: end)]) {
+            end = text.utf8.index(before: end)
+        }
         return (text[..<end], String(text[end...]))
     }
 
@@ -183,7 +179,7 @@ extension ExpressionNames {
             } else if character == "(" || character == "[" {
                 if depth == 0 { break }
                 depth -= 1
-            } else if depth == 0, character != ".", !character.utf8.allSatisfy(isNameByte) {
+            } else if depth == 0, character != ".", !character.utf8.allSatisfy(FieldName.isAllowed) {
                 break
             }
             start = previous

@@ -123,8 +123,6 @@ struct MessageReader: ProblemCollector {
 
     /// Whether expressions can use the name.
     static func isName(_ text: String) -> Bool {
-        guard let first = text.utf8.first, !first.isASCIIDigit else { return false }
-        let reserved: Set<String> = ["true", "false", "null", "in"]
-        return !reserved.contains(text) && text.utf8.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") }
+        FieldName.isValid(text) && !["true", "false", "null", "in"].contains(text)
     }
 }

@@ -11,9 +11,3 @@ extension [String] {
     /// The names in backticks, separated by commas: `` `a`, `b`, `c` ``.
     var quotedList: String { map { "`\($0)`" }.joined(separator: ", ") }
 }
-
-extension UInt8 {
-    var isASCIIDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
-    var isASCIILetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
-    var isASCIIAlphanumeric: Bool { isASCIILetter || isASCIIDigit }
-}

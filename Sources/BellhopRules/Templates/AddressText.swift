@@ -36,7 +36,7 @@ struct AddressText {
     }
 
     /// A fully computed path: its segments are kept, everything else is encoded.
-    static func path(_ value: String) -> String { encode(value, keeping: "-._~/") }
+    static func path(_ value: String) -> String { PercentEncoding.encode(value, keeping: "-._~/") }
 
     /// Whether an inserted value determines the host.
     static func hasComputedHost(_ template: TextTemplate) -> Bool {
@@ -72,7 +72,7 @@ struct AddressText {
                     "a value inserted into the host of an address may only contain letters, digits, `-`, `_` and `.`: `\(value)`")
             }
             text += value
-        case .path, .query, .fragment: text += Self.encode(value, keeping: "-._~")
+        case .path, .query, .fragment: text += PercentEncoding.encode(value)
         }
     }
 
@@ -84,18 +84,5 @@ struct AddressText {
             throw RenderFailure("a value adds a segment `.` or `..` to the path of an address: `\(path)`")
         }
         return text
-    }
-
-    private static func encode(_ text: String, keeping kept: String) -> String {
-        var encoded: [UInt8] = []
-        for byte in text.utf8 {
-            if byte.isASCIIAlphanumeric || kept.utf8.contains(byte) {
-                encoded.append(byte)
-            } else {
-                let digits = Array("0123456789ABCDEF".utf8)
-                encoded += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
-        return String(decoding: encoded, as: UTF8.self)
     }
 }

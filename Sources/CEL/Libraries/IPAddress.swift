@@ -73,7 +73,7 @@ final class IPAddress: HostObject {
     }
 
     private static func version6(_ text: String) -> (bytes: [UInt8], dotted: Bool)? {
-        let halves = halves(of: text)
+        let halves = text.split(separator: "::", omittingEmptySubsequences: false)
         guard halves.count <= 2 else { return nil }
         var sides: [[UInt8]] = []
         var dotted = false
@@ -97,17 +97,6 @@ final class IPAddress: HostObject {
         if sides.count == 1 { return sides[0].count == 16 ? (sides[0], dotted) : nil }
         let missing = 16 - sides[0].count - sides[1].count
         return missing >= 2 ? (sides[0] + Array(repeating: 0, count: missing) + sides[1], dotted) : nil
-    }
-
-    /// The parts between `::`.
-    private static func halves(of text: String) -> [Substring] {
-        var parts: [Substring] = []
-        var rest = text[...]
-        while let gap = rest.utf8.indices.first(where: { rest.utf8[$0...].starts(with: "::".utf8) }) {
-            parts.append(rest[..<gap])
-            rest = rest[rest.utf8.index(gap, offsetBy: 2)...]
-        }
-        return parts + [rest]
     }
 }
 
