@@ -33,7 +33,7 @@ extension BackTestReport {
 
     /// Reads what ``json`` wrote; nil for anything else. Facts that only `gaps` mention, such as unreadable events, are lost.
     public init?(json: JSON) {
-        func moment(_ name: String) -> Timestamp? { json[name]?.asString.flatMap { Timestamp(rfc3339: $0) } }
+        func moment(_ name: String) -> Timestamp? { json[name]?.asMoment }
         guard let since = moment("since"), let until = moment("until"), let events = json["events"]?.asInt,
             let rules = json["rules"]?.asArray
         else { return nil }
@@ -66,7 +66,7 @@ extension BackTestReport {
             if let verdict = DecisionRecord.Verdict(rawValue: name) { rule.verdicts[verdict] = count }
         }
         rule.deliveries = counts(json["deliveries"])
-        rule.paused = json["paused"]?.asString.flatMap { Timestamp(rfc3339: $0) }
+        rule.paused = json["paused"]?.asMoment
         return rule
     }
 

@@ -60,7 +60,7 @@ public struct ConsoleToken: Sendable, Hashable {
 
     init?(name: String, json: JSON) {
         guard let role = json["role"]?.asString.flatMap(ConsoleRole.init), let hash = json["hash"]?.asString,
-            let created = json["created"]?.asString.flatMap({ Timestamp(rfc3339: $0) })
+            let created = json["created"]?.asMoment
         else { return nil }
         self.init(name: name, role: role, hash: hash, created: created)
     }

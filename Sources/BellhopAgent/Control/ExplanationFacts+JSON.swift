@@ -107,7 +107,3 @@ extension ExplanationFacts {
         }
     }
 }
-
-extension JSON {
-    fileprivate var asMoment: Timestamp? { asString.flatMap { Timestamp(rfc3339: $0) } }
-}

@@ -55,7 +55,7 @@ public enum StatusNeeds {
                 "The \(connection.hasPrefix("source ") ? connection : "connection " + connection) does not use the changed keychain: "
                     + ended(unbound[connection]?.asString))
         }
-        if let trouble = agent["store_trouble"], let time = trouble["time"]?.asString.flatMap({ Timestamp(rfc3339: $0) }),
+        if let trouble = agent["store_trouble"], let time = trouble["time"]?.asMoment,
             now - time < StoreWatch.recent, trouble["is_over"] != true
         {
             sentences.append("The store failed: " + ended(trouble["message"]?.asString))

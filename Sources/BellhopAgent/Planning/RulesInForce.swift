@@ -37,7 +37,7 @@ public struct RulesInForce: Sendable, Hashable {
     /// Reads the note in the store; nil if no agent of this version has run.
     public init?(in store: any Store) async throws(StoreError) {
         guard let note = try await store.readNote(Self.note),
-            let at = note["at"]?.asString.flatMap({ Timestamp(rfc3339: $0) })
+            let at = note["at"]?.asMoment
         else { return nil }
         let files = note["files"].elements.compactMap { file -> RuleFile? in
             guard let path = file["path"]?.asString, let text = file["text"]?.asString else { return nil }

@@ -26,7 +26,7 @@ final class HostPause: Sendable {
     func check() async throws(Failure) {
         if !state.withLock({ $0.isRead }) {
             // If the notebook cannot be read, one request too many is sent.
-            let kept = (try? await notebook.note(key))?.flatMap { $0.asString.flatMap { Timestamp(rfc3339: $0) } }
+            let kept = (try? await notebook.note(key))?.flatMap { $0.asMoment }
             state.withLock { state in
                 if !state.isRead { state = State(isRead: true, until: kept) }
             }

@@ -174,7 +174,7 @@ struct SilenceForm {
 
     /// - Throws: 422 with the mistake.
     init(_ body: JSON, _ call: Call) throws(Problem) {
-        func time(_ name: String) -> Timestamp? { body[name]?.asString.flatMap { Timestamp(rfc3339: $0) } }
+        func time(_ name: String) -> Timestamp? { body[name]?.asMoment }
         let now = call.view.clock.now
         let starts = time("starts") ?? now
         guard (body["for"] == nil) != (body["ends"] == nil) else { throw Problem(422, "Give either `for` or `ends`.") }

@@ -65,7 +65,7 @@ extension Operations {
         guard let book = call.view.book() else { throw Problem(503, "The rules are not loaded yet: try again.", retryAfter: 1) }
         var next: [String: Timestamp] = [:]
         for rule in try await RuleList(call).rules {
-            next[rule.summary.name] = rule.status["next"]?.asString.flatMap { Timestamp(rfc3339: $0) }
+            next[rule.summary.name] = rule.status["next"]?.asMoment
         }
         let now = call.view.clock.now
         return book.calendar(now..<now + .days(days), next: next)

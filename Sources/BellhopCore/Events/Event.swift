@@ -60,7 +60,7 @@ public struct Event: Sendable, Hashable, Identifiable {
     public init?(cloudEvent json: JSON) {
         guard let id = json["id"]?.asString, let type = json["type"]?.asString, let source = json["source"]?.asString,
             let subject = json["subject"]?.asString, let data = json["data"]?.asObject,
-            let time = json["time"]?.asString.flatMap({ Timestamp(rfc3339: $0) })
+            let time = json["time"]?.asMoment
         else { return nil }
         self.init(id: ID(id), type: EventType(type), source: source, subject: subject, time: time, data: data)
         cause = json["cause"]?.asString.map(ID.init)

@@ -39,6 +39,9 @@ extension JSON {
     /// The text, when this is a string.
     public var asString: String? { if case .string(let value) = self { value } else { nil } }
 
+    /// The moment, when this is a time in RFC 3339.
+    public var asMoment: Timestamp? { asString.flatMap { Timestamp(rfc3339: $0) } }
+
     /// The elements, when this is an array.
     public var asArray: [JSON]? { if case .array(let value) = self { value } else { nil } }
 

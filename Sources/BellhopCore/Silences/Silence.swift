@@ -104,8 +104,8 @@ extension Silence {
 
     /// Reads the form of ``json``; nil for anything else.
     public init?(json: JSON) {
-        guard let id = json["id"]?.asString, let starts = json["starts"]?.asString.flatMap({ Timestamp(rfc3339: $0) }),
-            let ends = json["ends"]?.asString.flatMap({ Timestamp(rfc3339: $0) })
+        guard let id = json["id"]?.asString, let starts = json["starts"]?.asMoment,
+            let ends = json["ends"]?.asMoment
         else { return nil }
         func texts(_ name: String) -> [String] { json[name]?.asArray?.compactMap(\.asString) ?? [] }
         self.init(

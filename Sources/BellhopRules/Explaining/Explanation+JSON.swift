@@ -136,8 +136,3 @@ extension ExplainedDelivery {
         }
     }
 }
-
-extension JSON {
-    /// The moment that a text in the form of RFC 3339 names.
-    var asMoment: Timestamp? { asString.flatMap { Timestamp(rfc3339: $0) } }
-}

@@ -159,7 +159,7 @@ struct Explain: DataCommand {
         let wanted = reach?.sources ?? []
         var lines = status.compactMap { source -> String? in
             guard let name = source["source"]?.asString, wanted.isEmpty || wanted.contains(name) else { return nil }
-            let poll = source["last_poll"]?.asString.flatMap { Timestamp(rfc3339: $0) }
+            let poll = source["last_poll"]?.asMoment
             let looked = poll.map { "last poll at \(link.zone.dateAndClock($0))" } ?? "not polled yet"
             let error = source["error"]?.asString.map { "; it fails: \($0.singleLine.visible)" } ?? ""
             return "  \(name.visible): \(looked)\(error)"
@@ -196,7 +196,7 @@ struct Explain: DataCommand {
     /// A sentence about the oldest stored event.
     private func kept(_ link: StoreLink) async throws(CommandError) -> String {
         let oldest = try await link.rows(.events(EventQuery(after: 0, limit: 1))).first
-        guard let time = oldest?["time"]?.asString.flatMap({ Timestamp(rfc3339: $0) }) else { return "No event is stored." }
+        guard let time = oldest?["time"]?.asMoment else { return "No event is stored." }
         let moment = link.zone.dateAndClock(time)
         return "The oldest stored event is from \(moment). Events are deleted after `retention`, unless a rule still needs them."
     }

@@ -92,8 +92,8 @@ struct RESTCursor: Sendable, Hashable {
 
     init(_ cursor: Cursor?) {
         validators = Validators(cursor)
-        since = cursor?.value["since"]?.asString.flatMap { Timestamp(rfc3339: $0) }
-        whole = cursor?.value["whole"]?.asString.flatMap { Timestamp(rfc3339: $0) }
+        since = cursor?.value["since"]?.asMoment
+        whole = cursor?.value["whole"]?.asMoment
     }
 
     var cursor: Cursor? {
