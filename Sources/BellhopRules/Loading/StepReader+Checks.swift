@@ -119,12 +119,11 @@ extension StepReader {
                 let mention = ["user": Message.Mention.user(id), "group": .group(id)][pair.name]
             else { continue }
             for alike in Self.byKind(receivers.filter { !context.canMention(mention, $0.kind) }) {
-                compiler.report(
-                    Diagnostic(
-                        .warning, code: "unknown-mention",
-                        "\(alike.map(\.name).listed) cannot mention the \(pair.name) `\(id)`: "
-                            + "connections of kind `\(alike[0].kind)` need another form",
-                        at: Diagnostic.Place(pair.value, file: compiler.file), help: alike[0].messages.mentionForms))
+                warn(
+                    "unknown-mention",
+                    "\(alike.map(\.name).listed) cannot mention the \(pair.name) `\(id)`: "
+                        + "connections of kind `\(alike[0].kind)` need another form", at: pair.value,
+                    help: alike[0].messages.mentionForms)
             }
         }
     }

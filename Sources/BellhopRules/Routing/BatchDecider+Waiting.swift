@@ -38,8 +38,7 @@ extension BatchDecider {
         case .failed(let stop):
             if fits || wait != nil { record(stop, of: candidate.rule) }
             if wait != nil { end(key, id, candidate.rule) }
-        case .doesNotHold:
-            if wait != nil { end(key, id, candidate.rule) }
+        case .doesNotHold: if wait != nil { end(key, id, candidate.rule) }
         }
     }
 

@@ -17,9 +17,7 @@ struct Matcher {
     private var members: [Int] = []
 
     init(_ book: RuleBook, _ events: [StoredEvent], since: [String: Int64]) {
-        self.book = book
-        self.events = events
-        self.since = since
+        (self.book, self.events, self.since) = (book, events, since)
         matches = Matches(events: events, count: events.count)
         frame = RunFrame(book.facts, events: events)
         activation = Activation(book.slots)
