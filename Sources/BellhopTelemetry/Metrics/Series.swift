@@ -2,7 +2,7 @@ public import BellhopCore
 import Metrics
 import Synchronization
 
-/// The values of one instrument under one set of label values. Written without a lock, by any number of threads.
+/// The values of one instrument under one set of label values. Written by any number of threads.
 ///
 /// A class, because the code that counts holds a reference to it, and because the series of an instrument form linked lists.
 final class Series: Sendable {
@@ -44,14 +44,14 @@ final class CounterCell: CounterHandler {
 
 /// A class, as its protocols require.
 final class GaugeCell: MeterHandler, RecorderHandler {
-    private let number = AtomicDouble()
+    private let number = Mutex(0.0)
 
-    var value: Double { number.value }
+    var value: Double { number.withLock { $0 } }
 
-    func set(_ value: Int64) { number.set(Double(value)) }
-    func set(_ value: Double) { number.set(value) }
-    func increment(by amount: Double) { number.add(amount) }
-    func decrement(by amount: Double) { number.add(-amount) }
+    func set(_ value: Int64) { set(Double(value)) }
+    func set(_ value: Double) { number.withLock { $0 = value } }
+    func increment(by amount: Double) { number.withLock { $0 += amount } }
+    func decrement(by amount: Double) { increment(by: -amount) }
     func record(_ value: Int64) { set(value) }
     func record(_ value: Double) { set(value) }
 }
@@ -60,20 +60,15 @@ final class GaugeCell: MeterHandler, RecorderHandler {
 final class HistogramCell: TimerHandler, RecorderHandler {
     private let bounds: [Double]
     private let clock: any AgentClock
-    private let counts: [CounterCell]
-    private let total = AtomicDouble()
-    /// The latest exemplar of each bucket. Its lock is taken only for values of sampled traces.
-    private let exemplars = Mutex<[Int: Exemplar]>([:])
+    private let histogram: Mutex<MetricsSnapshot.Histogram>
 
     init(_ bounds: [Double], clock: any AgentClock) {
         self.bounds = bounds
         self.clock = clock
-        counts = (0...bounds.count).map { _ in CounterCell() }
+        histogram = Mutex(MetricsSnapshot.Histogram(counts: Array(repeating: 0, count: bounds.count + 1), sum: 0))
     }
 
-    var value: MetricsSnapshot.Histogram {
-        MetricsSnapshot.Histogram(counts: counts.map(\.value), sum: total.value, exemplars: exemplars.withLock { $0 })
-    }
+    var value: MetricsSnapshot.Histogram { histogram.withLock { $0 } }
 
     func recordNanoseconds(_ duration: Int64) { record(Double(duration) / 1e9) }
     func record(_ value: Int64) { record(Double(value)) }
@@ -81,11 +76,13 @@ final class HistogramCell: TimerHandler, RecorderHandler {
     func record(_ value: Double) {
         guard value.isFinite else { return }
         let bucket = bounds.firstIndex { value <= $0 } ?? bounds.count
-        counts[bucket].increment(by: 1)
-        total.add(value)
-        if let context = TraceContext.current, context.isSampled {
-            let exemplar = Exemplar(trace: context.trace, span: context.span, value: value, time: clock.now)
-            exemplars.withLock { $0[bucket] = exemplar }
+        let exemplar = TraceContext.current.flatMap { context in
+            context.isSampled ? Exemplar(trace: context.trace, span: context.span, value: value, time: clock.now) : nil
+        }
+        histogram.withLock { histogram in
+            histogram.counts[bucket] += 1
+            histogram.sum += value
+            if let exemplar { histogram.exemplars[bucket] = exemplar }
         }
     }
 }
@@ -102,24 +99,5 @@ public struct Exemplar: Sendable, Hashable {
         self.span = span
         self.value = value
         self.time = time
-    }
-}
-
-/// A number that many threads add to: the bits of a double in an atomic word.
-private struct AtomicDouble: ~Copyable, Sendable {
-    private let bits = Atomic<UInt64>(0)
-
-    var value: Double { Double(bitPattern: bits.load(ordering: .relaxed)) }
-
-    func set(_ value: Double) { bits.store(value.bitPattern, ordering: .relaxed) }
-
-    func add(_ amount: Double) {
-        var old = bits.load(ordering: .relaxed)
-        while true {
-            let (exchanged, found) = bits.weakCompareExchange(
-                expected: old, desired: (Double(bitPattern: old) + amount).bitPattern, ordering: .relaxed)
-            if exchanged { return }
-            old = found
-        }
     }
 }
