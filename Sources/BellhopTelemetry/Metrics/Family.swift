@@ -1,27 +1,21 @@
 import BellhopCore
 import Synchronization
 
-/// The series of one instrument, in lists that only grow. Finding or adding a series takes no lock.
+/// The series of one instrument.
 ///
-/// A class over atomic references, because all threads that count share it.
+/// A class with a mutex, because all threads that count share it.
 final class Family: Sendable {
     let instrument: Instrument
     private let most: Int
     private let clock: any AgentClock
-    private let heads: [Link]
-    private let count = Atomic<Int>(0)
-
-    /// A place in a list; empty at its end.
-    final class Link: Sendable {
-        let series = AtomicLazyReference<Series>()
-    }
+    /// By the values of their labels.
+    private let known = Mutex<[[String]: Series]>([:])
 
     /// - Parameter most: the most series; further names become ``Instrument/other``.
     init(_ instrument: Instrument, most: Int, clock: any AgentClock) {
         self.instrument = instrument
         self.most = most
         self.clock = clock
-        heads = (0..<(instrument.hasNames ? 64 : 1)).map { _ in Link() }
         // Begin with zeros: a reader notices the first increase of a counter only if it has read a zero before.
         if !instrument.hasNames { for values in instrument.combinations() { _ = series(values) } }
     }
@@ -30,13 +24,8 @@ final class Family: Sendable {
     func series(_ dimensions: [(String, String)]) -> Series? {
         guard dimensions.count == instrument.labels.count else { return nil }
         var values: [String] = []
-        values.reserveCapacity(dimensions.count)
-        for (place, label) in instrument.labels.enumerated() {
-            // The engine gives them in the declared order.
-            let isInPlace = dimensions[place].0 == label.name
-            guard let dimension = isInPlace ? dimensions[place] : dimensions.first(where: { $0.0 == label.name }) else {
-                return nil
-            }
+        for label in instrument.labels {
+            guard let dimension = dimensions.first(where: { $0.0 == label.name }) else { return nil }
             values.append(dimension.1)
         }
         return series(values)
@@ -45,44 +34,25 @@ final class Family: Sendable {
     /// Adds series with the value 0 for a name, one for each combination of the other labels' values. Stops when half of the allowed
     /// series exist, so that counted names can be added later.
     func addZeros(for name: String) {
-        if count.load(ordering: .relaxed) >= most / 2 { return }
+        if known.withLock(\.count) >= most / 2 { return }
         for values in instrument.combinations(for: name) { _ = series(values) }
     }
 
     /// All series, sorted by their labels.
     var all: [Series] {
-        var all: [Series] = []
-        for head in heads {
-            var link = head
-            while let series = link.series.load() {
-                all.append(series)
-                link = series.next
-            }
-        }
-        return all.sorted { $0.labels.lexicographicallyPrecedes($1.labels) }
+        known.withLock { Array($0.values) }.sorted { $0.labels.lexicographicallyPrecedes($1.labels) }
     }
 
     private func series(_ values: [String]) -> Series {
-        let known = instrument.declared(values)
-        if let series = find(known, adding: count.load(ordering: .relaxed) < most) { return series }
-        // Without names there are few combinations of label values, so these series need no limit.
-        let merged = instrument.merged(known)
-        return find(merged, adding: true) ?? Series(merged, of: instrument, clock: clock)
-    }
-
-    private func find(_ values: [String], adding: Bool) -> Series? {
-        var link = heads.count == 1 ? heads[0] : heads[Int(UInt(bitPattern: values.hashValue) % UInt(heads.count))]
-        while true {
-            while let series = link.series.load() {
-                if series.labels == values { return series }
-                link = series.next
-            }
-            guard adding else { return nil }
+        let declared = instrument.declared(values)
+        return known.withLock { known in
+            if let series = known[declared] { return series }
+            // Without names there are few combinations of label values, so these series need no limit.
+            let values = known.count < most ? declared : instrument.merged(declared)
+            if let series = known[values] { return series }
             let new = Series(values, of: instrument, clock: clock)
-            if link.series.storeIfNil(new) === new {
-                count.wrappingAdd(1, ordering: .relaxed)
-                return new
-            }
+            known[values] = new
+            return new
         }
     }
 }

@@ -3,8 +3,7 @@ public import Metrics
 
 /// Keeps the metrics that the agent counts through swift-metrics, and returns all metrics as values or text.
 ///
-/// Discards metrics that ``Instrument/counted`` does not declare, so that its size is limited. A class, as its protocol requires; counting
-/// takes no lock.
+/// Discards metrics that ``Instrument/counted`` does not declare, so that its size is limited. A class, as its protocol requires.
 public final class MetricsRegistry: MetricsFactory {
     /// The most series of an instrument, by default.
     public static let maxSeries = 500

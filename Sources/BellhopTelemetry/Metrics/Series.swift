@@ -4,12 +4,10 @@ import Synchronization
 
 /// The values of one instrument under one set of label values. Written by any number of threads.
 ///
-/// A class, because the code that counts holds a reference to it, and because the series of an instrument form linked lists.
+/// A class, because the code that counts holds a reference to it.
 final class Series: Sendable {
     let labels: [String]
     let value: Value
-    /// The next series of its list.
-    let next = Family.Link()
 
     enum Value: Sendable {
         case counter(CounterCell)
