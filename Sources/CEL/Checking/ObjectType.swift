@@ -1,6 +1,6 @@
 /// A host type with named fields, such as a task: the checker knows each field and refuses others.
 ///
-/// A class, though immutable, so that a running expression can check by identity that an object has the type it was compiled for.
+/// A class, though immutable, because many expressions share it.
 public final class ObjectType: Sendable {
     public struct Field: Sendable, Hashable {
         public let name: String
@@ -10,7 +10,7 @@ public final class ObjectType: Sendable {
     }
 
     public let name: String
-    /// The declared fields; ``HostObject/value(at:of:)`` gets the index of a field in this array.
+    /// The declared fields.
     public let fields: [Field]
     /// The type of undeclared fields; nil refuses them.
     public let otherFields: CELType?

@@ -106,16 +106,6 @@ struct Planner {
                 do throws(EvaluationError) { return try Fields.optionalSelect(field, of: value) } catch { throw error.at(range) }
             }
         }
-        if case .object(let type)? = checked.types[operand.id]?.unwrapped, let place = type.index(of: field) {
-            return Plan { activation throws(EvaluationError) in
-                let value = try base.evaluate(activation)
-                if case .object(let object) = value {
-                    guard let found = object.value(at: place, of: type) else { throw .noSuchField(field).at(range) }
-                    return found
-                }
-                do throws(EvaluationError) { return try Fields.select(field, of: value) } catch { throw error.at(range) }
-            }
-        }
         return Plan { activation throws(EvaluationError) in
             let value = try base.evaluate(activation)
             do throws(EvaluationError) { return try Fields.select(field, of: value) } catch { throw error.at(range) }

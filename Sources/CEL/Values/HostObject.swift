@@ -3,10 +3,6 @@ public protocol HostObject: AnyObject, Sendable {
     /// The type that `type()` shows and that dynamic expressions use.
     var celType: CELType { get }
 
-    /// The value of a declared field by its index in the type that the expression was checked against, or nil if the object has
-    /// no such field. The index costs an array access; an object of another type than `type` uses `type.fields[index].name`.
-    func value(at index: Int, of type: ObjectType) -> Value?
-
     /// The value of a field by its name, or nil if the object has no such field.
     func value(named name: String) -> Value?
 
@@ -27,7 +23,6 @@ public protocol HostObject: AnyObject, Sendable {
 }
 
 extension HostObject {
-    public func value(at index: Int, of type: ObjectType) -> Value? { value(named: type.fields[index].name) }
     public func has(_ name: String) -> Bool { value(named: name).map { !$0.isNull } ?? false }
     public func isEqual(to other: any HostObject) -> Bool { self === other }
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
