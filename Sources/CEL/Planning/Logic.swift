@@ -2,38 +2,15 @@
 enum Logic {
     /// - Parameter deciding: the answer of a term that decides the whole: `.no` for `&&`, `.yes` for `||`.
     static func chain(_ tests: [Plan.Test], deciding: Truth) -> Plan.Test {
-        switch tests.count {
-        case 1: return tests[0]
-        case 2: return two(tests[0], tests[1], deciding)
-        case 3: return three(tests[0], tests[1], tests[2], deciding)
-        default:
-            let middle = tests.count / 2
-            return two(
-                chain(Array(tests[..<middle]), deciding: deciding), chain(Array(tests[middle...]), deciding: deciding), deciding)
-        }
-    }
-
-    private static func two(_ first: Plan.Test, _ second: Plan.Test, _ deciding: Truth) -> Plan.Test {
-        Plan.Test { activation in
+        if tests.count == 1 { return tests[0] }
+        let middle = tests.count / 2
+        let first = chain(Array(tests[..<middle]), deciding: deciding)
+        let second = chain(Array(tests[middle...]), deciding: deciding)
+        return Plan.Test { activation in
             let answer = first(activation)
             if answer == deciding { return deciding }
             if answer == .failed { return afterFailure(activation, second, deciding) }
             return second(activation)
-        }
-    }
-
-    private static func three(
-        _ first: Plan.Test, _ second: Plan.Test, _ third: Plan.Test, _ deciding: Truth
-    ) -> Plan.Test {
-        let rest = two(second, third, deciding)
-        return Plan.Test { activation in
-            let answer = first(activation)
-            if answer == deciding { return deciding }
-            if answer == .failed { return afterFailure(activation, rest, deciding) }
-            let next = second(activation)
-            if next == deciding { return deciding }
-            if next == .failed { return afterFailure(activation, third, deciding) }
-            return third(activation)
         }
     }
 
