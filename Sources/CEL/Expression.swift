@@ -45,7 +45,7 @@ public struct Expression: Sendable {
 }
 
 extension Expression.References {
-    init(of checked: Checked, slots numbers: NodeTable<Int>, _ table: [Slot]) {
+    init(of checked: Checked, slots numbers: [Int: Int], _ table: [Slot]) {
         func add(_ name: String, to names: inout [String]) { if !names.contains(name) { names.append(name) } }
         func visit(_ node: Node, _ references: inout Self) {
             if let number = numbers[node.id] {

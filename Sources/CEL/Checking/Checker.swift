@@ -5,8 +5,8 @@ struct Checker {
     /// False leaves type checks to run time and reports only errors that are certain.
     let isStrict: Bool
     var inference = Inference()
-    var types = NodeTable<CELType>()
-    var references = NodeTable<Reference>()
+    var types: [Int: CELType] = [:]
+    var references: [Int: Reference] = [:]
     var issues: [Issue] = []
     var scopes: [(name: String, type: CELType)] = []
     private var deepest = 0

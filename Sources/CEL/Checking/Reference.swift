@@ -14,8 +14,8 @@ enum Reference: Sendable {
 /// A tree with the types and references of its nodes, by node id.
 struct Checked: Sendable {
     let root: Node
-    var types: NodeTable<CELType>
-    var references: NodeTable<Reference>
+    var types: [Int: CELType]
+    var references: [Int: Reference]
     /// The most macro variables in use at once.
     var locals: Int
 

@@ -9,9 +9,9 @@ struct Planner {
     /// Whether a path of fields is one part, the slot.
     let readsPaths: Bool
     /// The nodes that are slots.
-    private(set) var slots = NodeTable<Int>()
+    private(set) var slots: [Int: Int] = [:]
     /// The values known in advance, by node.
-    private(set) var constants = NodeTable<Value>()
+    private(set) var constants: [Int: Value] = [:]
     /// How block values are computed, by place.
     var blockPlans: [Int: Plan] = [:]
 
