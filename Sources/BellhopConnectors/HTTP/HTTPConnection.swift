@@ -6,7 +6,6 @@ import NIOHTTP1
 import NIOHTTPCompression
 import NIOPosix
 import NIOSSL
-import Synchronization
 
 /// The HTTP client for one remote system, over AsyncHTTPClient: always verifies TLS, never follows redirects, never resends.
 ///
@@ -19,8 +18,6 @@ public final class HTTPConnection: HTTPExchange {
     let certificateFingerprint: String?
     let clock: any AgentClock
     private let limiter: RateLimiter?
-    /// Requests without header fields and body, by method and address. See ``template(for:)``.
-    private let templates = Mutex<[String: HTTPClient.Request]>([:])
     /// Resolves a host; throws if it has a private address. Called only if the configuration refuses those.
     private let lookUp: @Sendable (_ host: String, _ port: Int) async throws(PrivateAddress.Refused) -> Void
 
@@ -190,28 +187,9 @@ public final class HTTPConnection: HTTPExchange {
                 return writer.write(.byteBuffer(ByteBuffer(bytes: bytes)))
             }
         }
-        var prepared = try template(for: request)
-        prepared.headers = headers(of: request)
-        prepared.body = body
-        return prepared
+        return try HTTPClient.Request(
+            url: request.address.text, method: HTTPMethod(rawValue: request.method), headers: headers(of: request), body: body)
     }
-
-    /// The request without header fields and body. Cached by address, because parsing the address takes longer than all other
-    /// work for a request.
-    private func template(for request: HTTPRequest) throws -> HTTPClient.Request {
-        let address = request.address.text
-        let key = request.method + " " + address
-        if let template = templates.withLock({ $0[key] }) { return template }
-        let template = try HTTPClient.Request(url: address, method: HTTPMethod(rawValue: request.method))
-        templates.withLock { templates in
-            // Polls may request ever new addresses.
-            if templates.count >= Self.maxTemplates { templates = [:] }
-            templates[key] = template
-        }
-        return template
-    }
-
-    private static let maxTemplates = 32
 
     /// Adds the client certificate.
     private static func add(
