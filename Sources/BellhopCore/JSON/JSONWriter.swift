@@ -1,7 +1,7 @@
 /// Writes values as JSON. An object can also be written member by member, without being built as a value first.
 ///
 /// It uses its own buffer, with room reserved once per text: an array's `append` would check uniqueness and capacity for each
-/// byte, which takes longer than writing.
+/// byte, which takes longer than writing (10 % of the instructions of `store.new-tasks`).
 public struct JSONWriter: ~Copyable {
     private var start: UnsafeMutablePointer<UInt8>
     private var capacity = 1024

@@ -85,6 +85,8 @@ extension Planner {
 }
 
 /// A function call that selects its overload by its arguments at run time.
+///
+/// Calls with one or two arguments make no array of them, so that conditions allocate no memory (`cel.allocations`).
 struct Call: Sendable {
     let name: String
     let overloads: [Overload]
