@@ -63,7 +63,7 @@ final class HistogramCell: TimerHandler, RecorderHandler {
     init(_ bounds: [Double], clock: any AgentClock) {
         self.bounds = bounds
         self.clock = clock
-        histogram = Mutex(MetricsSnapshot.Histogram(counts: Array(repeating: 0, count: bounds.count + 1), sum: 0))
+        histogram = Mutex(MetricsSnapshot.Histogram(counts: Array(repeating: 0, count: bounds.count + 1), sum: 0, exemplars: [:]))
     }
 
     var value: MetricsSnapshot.Histogram { histogram.withLock { $0 } }
