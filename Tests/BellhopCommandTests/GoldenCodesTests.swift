@@ -45,14 +45,17 @@ import Testing
         }
     }
 
-    /// The codes in the sources: after `code:`, as the first argument of `report`, and as raw values of enums of codes.
+    /// The codes in the sources: after `code:`, as the first argument of a function that reports a mistake, and as raw values of enums
+    /// of codes.
     private static func codes() throws -> Set<String> {
         var codes: Set<String> = []
         for text in try texts(in: ["Sources"], ending: ".swift") {
             for found in text.matches(of: /\bcode:\s*([^,\n]*)/) {
                 for word in found.1.matches(of: /"([a-z0-9]+(?:-[a-z0-9]+)*)"/) { codes.insert(String(word.1)) }
             }
-            for found in text.matches(of: /\breport\(\s*"([a-z0-9]+(?:-[a-z0-9]+)*)"/) { codes.insert(String(found.1)) }
+            for found in text.matches(of: /\b(?:report|warn|problem|Self|Issue)\(\s*"([a-z0-9]+(?:-[a-z0-9]+)*)"/) {
+                codes.insert(String(found.1))
+            }
             guard text.contains(/enum Code: String/) else { continue }
             for found in text.matches(of: /\bcase \w+ = "([a-z0-9]+(?:-[a-z0-9]+)*)"/) { codes.insert(String(found.1)) }
         }

@@ -77,9 +77,11 @@ extension ServiceNowCall {
 
     /// The request as a batch, if its address would be longer than proxies and servers accept; otherwise nil.
     ///
-    /// - Parameter length: the longest address known to pass.
-    func inBatch(beyond length: Int) -> ServiceNowCall? {
-        guard canBeInBatch, target.utf8.count > min(longest, length) else { return nil }
+    /// - Parameters:
+    ///   - length: the longest address that was not refused.
+    ///   - inAdvance: whether ``longest`` matters too.
+    func inBatch(beyond length: Int, inAdvance: Bool) -> ServiceNowCall? {
+        guard canBeInBatch, target.utf8.count > (inAdvance ? min(longest, length) : length) else { return nil }
         var call = self
         call.method = "POST"
         call.target = "/api/now/v1/batch"

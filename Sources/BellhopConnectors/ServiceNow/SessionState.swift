@@ -35,6 +35,8 @@ struct SessionState: Sendable {
     private var csrfToken: String?
     /// The longest address that has not been refused.
     private var longestAddress = Int.max
+    /// Whether long addresses go into a batch before one is refused: not if the account may not use batches.
+    private var batchesInAdvance = true
     /// The headers with the credentials, sent with each request while cookies are not enough.
     private var authHeaders: HeaderFields = [:]
     /// Whether the session begins with the next good answer: after it, cookies are enough.
@@ -247,7 +249,7 @@ struct SessionState: Sendable {
 
     /// The request with this session's cookies and credentials.
     private mutating func httpRequest(_ call: ServiceNowCall, at now: Timestamp) -> HTTPRequest {
-        let call = call.inBatch(beyond: longestAddress) ?? call
+        let call = call.inBatch(beyond: longestAddress, inAdvance: batchesInAdvance) ?? call
         let address = base.with(target: call.target)
         var request = HTTPRequest(
             call.method, address, headers: ["Accept": "application/json"], body: call.file?.bytes ?? call.body?.encoded(),
@@ -261,18 +263,26 @@ struct SessionState: Sendable {
         return request
     }
 
-    /// Stores an answer's cookies and classifies it; nil if the call must be sent again in a batch.
+    /// Stores an answer's cookies and classifies it; nil if the call must be sent again, now in a batch or without one.
     private mutating func read(
         _ response: HTTPResponse, to call: ServiceNowCall, at now: Timestamp
     ) -> (HTTPResponse, Classification)? {
-        let batch = call.inBatch(beyond: longestAddress)
+        let batch = call.inBatch(beyond: longestAddress, inAdvance: batchesInAdvance)
         let sent = batch ?? call
         let address = base.with(target: sent.target)
         jar.store(response.headers, from: address, at: now)
         let meaning = Classification(response, to: address, expecting: sent.expecting, at: now)
         if opens, response.isSuccess, jar.header(for: base, at: now) != nil { (authHeaders, opens) = ([:], false) }
         if batch != nil {
-            guard case .ok(let json) = meaning else { return (response, meaning.ofBatch(response.status)) }
+            guard case .ok(let json) = meaning else {
+                let refusal = meaning.ofBatch(response.status)
+                // Perhaps the address passes as it is.
+                if case .noBatch = refusal, call.target.utf8.count <= longestAddress {
+                    batchesInAdvance = false
+                    return nil
+                }
+                return (response, refusal)
+            }
             guard let inner = ServiceNowCall.reply(in: json, headers: response.headers) else { return (response, .dropped) }
             return (inner, Classification(inner, to: base.with(target: call.target), expecting: call.expecting, at: now))
         }

@@ -83,11 +83,10 @@ public struct ReceiverGate: Sendable, Hashable {
         switch outcome.evidence {
         case .answer:
             failures = 0
-            if var stop = stops.removeValue(forKey: .failures) {
-                change.closed = stop
-                stop.until = stop.since
-                change.stops.append(stop)
-            }
+            closeBreaker(&change)
+        case .otherHost:
+            // The trial is of the receiver's own host. If none comes, attempts at other hosts must not stay one at a time.
+            if let until = stops[.failures]?.until, until + Self.open.cap <= now { closeBreaker(&change) }
         case .trouble(let why): countFailure(why, began: began, at: now, &change)
         case .nothing: break
         }
@@ -113,6 +112,13 @@ public struct ReceiverGate: Sendable, Hashable {
     }
 
     /// Counts a failure for which the receiver is at fault, and opens the circuit breaker after enough of them in a row.
+    private mutating func closeBreaker(_ change: inout Change) {
+        guard var stop = stops.removeValue(forKey: .failures) else { return }
+        change.closed = stop
+        stop.until = stop.since
+        change.stops.append(stop)
+    }
+
     private mutating func countFailure(_ why: String, began: Timestamp, at now: Timestamp, _ change: inout Change) {
         failures += 1
         let before = stops[.failures]
@@ -186,6 +192,8 @@ extension Outcome {
         case answer
         /// The receiver could not be reached, or could not answer properly.
         case trouble(String)
+        /// The attempt went to another host, which says nothing about the receiver.
+        case otherHost
         case nothing
     }
 
@@ -194,9 +202,9 @@ extension Outcome {
     /// What the attempt shows about the receiver.
     fileprivate var evidence: Evidence {
         switch self {
-        case .delivered(let receipt): receipt.concernsReceiver ? .answer : .nothing
+        case .delivered(let receipt): receipt.concernsReceiver ? .answer : .otherHost
         case .interrupted: .nothing
-        case .failed(let failure) where !failure.concernsReceiver: .nothing
+        case .failed(let failure) where !failure.concernsReceiver: .otherHost
         case .failed(let failure):
             switch failure.reason {
             case .unreachable, .timeout, .tls, .cut, .hibernating, .gateway, .dropped, .serverError: .trouble(failure.message)

@@ -29,7 +29,11 @@ extension Dispatcher {
         while true {
             (left, error) = await uncancelled { [left] in await keep(left) }
             let now = context.clock.now
-            left.removeAll { now >= $0.ended.claim.lease.until }
+            let open = left.filter { now < $0.ended.claim.lease.until }
+            if let error, open.count < left.count, !endedAttempts.isClaiming {
+                endedAttempts.abandon(left.count - open.count, error)
+            }
+            left = open
             guard !left.isEmpty, await context.pauseAfterStoreError() else { break }
         }
         if let error, !left.isEmpty { endedAttempts.abandon(left.count, error) }
@@ -208,6 +212,9 @@ final class EndedAttempts: Sendable {
         waiter?.resume(returning: batch)
         return isFirst
     }
+
+    /// Whether the dispatcher stores the outcomes with its claims: it is not stopping.
+    var isClaiming: Bool { state.withLock { $0.isClaiming } }
 
     /// From now on the dispatcher stores the outcomes (``take()``).
     func beginClaiming() { state.withLock { $0.isClaiming = true } }

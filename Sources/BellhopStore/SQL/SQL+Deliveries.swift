@@ -21,8 +21,10 @@ extension SQL {
         /// `lane_key` finds the rows by the index; two lanes may have the same key.
         static let isOpenInLane = "lane_key = :lane_key AND lane = :lane AND finished IS NULL"
 
-        /// `state <> 'done'` is the condition of the index of open deliveries: without it, SQLite does not use that index.
-        static let isAvailable = "state = 'available' AND state <> 'done'"
+        /// The condition of the index of open deliveries: without it, SQLite does not use that index.
+        static let isIndexed = "state <> 'done' AND state <> 'joined'"
+
+        static let isAvailable = "state = 'available' AND \(isIndexed)"
 
         /// The first receiver with a waiting delivery, due or not.
         static let firstReceiver = "SELECT min(receiver) FROM delivery WHERE \(isAvailable) AND head = 1"
@@ -224,7 +226,7 @@ extension SQL {
             UPDATE delivery SET
                 state = 'available', lease = lease + 1, lease_until = NULL, run_at = :now, uncertain_started = started,
                 failure = :failure
-            WHERE state = 'running' AND state <> 'done' AND (lease_until <= :now OR lease_node = :node)
+            WHERE state = 'running' AND \(isIndexed) AND (lease_until <= :now OR lease_node = :node)
             RETURNING occasion, rule, step, receiver, action, subject, attempts
             """
 
@@ -238,7 +240,7 @@ extension SQL {
             UPDATE delivery SET run_at = :now, paused = 0 WHERE paused = 1 AND receiver = :receiver AND run_at > :now
             """
 
-        static let firstLeaseEnd = "SELECT min(lease_until) FROM delivery WHERE state = 'running' AND state <> 'done'"
+        static let firstLeaseEnd = "SELECT min(lease_until) FROM delivery WHERE state = 'running' AND \(isIndexed)"
 
         static let decidable = """
             SELECT id, lane, state FROM delivery WHERE \(isNamed) AND state IN ('available', 'waiting', 'quiet', 'dead', 'held')

@@ -98,15 +98,15 @@ extension SQL {
             FROM (SELECT DISTINCT receiver FROM stop) AS stopped
             """
 
-        static let openDeliveries = "SELECT state, count(*) FROM delivery WHERE state <> 'done' GROUP BY state"
+        static let openDeliveries = "SELECT state, count(*) FROM delivery WHERE \(Deliveries.isIndexed) GROUP BY state"
 
-        /// How many deliveries joined each other one. Reads only the index.
+        /// The deliveries that others joined, each with the number of these. Reads only the index.
         static let joinedCounts = "SELECT reference, count(*) FROM delivery WHERE state = 'joined' GROUP BY reference"
 
         /// The dead and held deliveries, counted by state, receiver and reason.
         static let undecided = """
             SELECT state, receiver, json_extract(failure, '$.reason') AS reason, count(*) AS number FROM delivery
-            WHERE state IN ('dead', 'held') AND state <> 'done'
+            WHERE state IN ('dead', 'held') AND \(Deliveries.isIndexed)
             GROUP BY state, receiver, reason
             ORDER BY state, receiver, number DESC, reason
             """

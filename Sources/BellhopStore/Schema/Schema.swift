@@ -2,11 +2,11 @@ import BellhopCore
 
 /// The database schema. Released text is never changed: a new version is a new migration.
 enum Schema {
-    /// Marks a file as a Bellhop store: the bytes of `BHP3`.
-    static let application: Int64 = 0x4248_5033
+    /// Marks a file as a Bellhop store: the bytes of `BHP4`.
+    static let application: Int64 = 0x4248_5034
 
-    /// Marked the stores of builds before the first release: the bytes of `BELL`, `BHOP`, `BHP1` and `BHP2`.
-    static let applicationsBeforeRelease: [Int64] = [0x4245_4c4c, 0x4248_4f50, 0x4248_5031, 0x4248_5032]
+    /// Marked the stores of builds before the first release: the bytes of `BELL`, `BHOP`, and `BHP1` to `BHP3`.
+    static let applicationsBeforeRelease: [Int64] = [0x4245_4c4c, 0x4248_4f50, 0x4248_5031, 0x4248_5032, 0x4248_5033]
 
     /// One step from each version to the next, the first from an empty file; `user_version` counts the steps taken.
     static let migrations = [first]
@@ -124,7 +124,7 @@ enum Schema {
         ) STRICT;
         CREATE INDEX delivery_name ON delivery (substr(name, 1, 6));
         -- To find due and running deliveries, and to count those that are not done. Most are done, and not in this index.
-        CREATE INDEX delivery_open ON delivery (state, head, receiver, rule, run_at) WHERE state <> 'done';
+        CREATE INDEX delivery_open ON delivery (state, head, receiver, rule, run_at) WHERE state <> 'done' AND state <> 'joined';
         -- Has no column that changes when a delivery is claimed, so that each claim writes one page less.
         CREATE INDEX delivery_lane ON delivery (lane_key) WHERE finished IS NULL;
         CREATE INDEX delivery_bars ON delivery (lane, rule) WHERE bars = 1;

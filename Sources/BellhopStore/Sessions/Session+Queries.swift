@@ -5,15 +5,16 @@ extension Session {
         var deliveries: [DeliveryState: Int] = [:]
         var open = try prepare(SQL.Queries.openDeliveries)
         while try open.next() { deliveries[try Self.state(open.text(0))] = Int(open.int(1)) }
+        let joined = try rows(SQL.Queries.joinedCounts) { (carrier: $0.text(0), count: Int($0.int(1))) }
+        if !joined.isEmpty { deliveries[.joined] = joined.reduce(0) { $0 + $1.count } }
         let done = Int(try int(SQL.Queries.deliveryCount)) - deliveries.values.reduce(0, +)
         if done > 0 { deliveries[.done] = done }
         var status = StoreStatus(
             sources: try sources(), rules: try rules(), stops: try stopStatus(), deliveries: deliveries,
             undecided: try undecided(), events: Int(try int(SQL.Queries.eventCount)),
             unrouted: Int(try int(SQL.Queries.unroutedCount)), damaged: try damagedEvents())
-        var joined = try prepare(SQL.Queries.joinedCounts)
-        while try joined.next() {
-            if let state = try self.joined(joined.text(0)).state { status.joined[state, default: 0] += Int(joined.int(1)) }
+        for (carrier, count) in joined {
+            if let state = try self.joined(carrier).state { status.joined[state, default: 0] += count }
         }
         status.pauses = try pauses()
         status.waits = try waits(at: now)

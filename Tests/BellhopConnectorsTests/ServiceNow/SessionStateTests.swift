@@ -107,6 +107,17 @@ import Testing
         #expect(Self.words(state.begin(ServiceNowCall(target: "/", expecting: .record), .resend, at: Self.now)) == "send GET /")
     }
 
+    @Test func `without the right to use batches, a long address is sent as it is`() throws {
+        var call = ServiceNowCall(target: "/long", expecting: .record)
+        call.longest = 3
+        var state = try Self.opened(.resend, call)
+        #expect(Self.words(state.received(HTTPResponse(status: 403), at: Self.now)) == "send GET /long")
+        #expect(Self.words(state.received(.json(200, [:], #"{"result":{}}"#), at: Self.now)) == "reply")
+        #expect(Self.words(state.begin(call, .resend, at: Self.now)) == "send GET /long")
+        #expect(Self.words(state.received(HTTPResponse(status: 414), at: Self.now)) == "send POST /api/now/v1/batch")
+        #expect(Self.words(state.received(HTTPResponse(status: 403), at: Self.now)) == "fail tooLarge")
+    }
+
     @Test func `a refused token is renewed once, and the same one again is an error`() throws {
         func pass(_ text: String) -> ServiceNowLogin.Authorization {
             ServiceNowLogin.Authorization(

@@ -113,6 +113,14 @@ import Testing
         #expect(last.opened != nil)
     }
 
+    @Test func `attempts at other hosts do not wait for a trial of the receiver for ever`() {
+        var gate = failing(5)
+        let moment = start + .seconds(200)
+        gate.began(at: moment)
+        let change = gate.ended(.delivered(Receipt("200").ofAnotherHost), began: moment, at: moment)
+        #expect(change.closed != nil && !gate.isOnTrial(at: moment))
+    }
+
     @Test func `repeated refusals pause a receiver once, until it is resumed`() {
         var gate = ReceiverGate("ops")
         let refusal = Outcome.failed(Failure(.goneOrHidden, .pauseReceiver, "404"))
