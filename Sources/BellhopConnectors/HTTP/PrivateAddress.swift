@@ -28,13 +28,13 @@ enum PrivateAddress {
     /// Throws if an address of a current or planned connection is private.
     static func check(_ address: SocketAddress?) throws(Refused) {
         guard let address else { throw .address("an unknown address") }
-        if isPrivate(address, own: ownAddresses()) { throw .address(address.ipAddress ?? "a socket of this machine") }
+        if isPrivate(address) { throw .address(address.ipAddress ?? "a socket of this machine") }
     }
 
-    /// - Parameter own: the addresses of this machine, which are private even if they are public on the internet: a service that
-    ///   listens there may be meant for this machine only.
-    static func isPrivate(_ address: SocketAddress, own: Set<[UInt8]> = []) -> Bool {
-        bytes(of: address).map { isPrivate($0, own) } ?? true
+    /// - Parameter isOwn: whether an address is one of this machine's. Those are private even if they are public on the internet: a
+    ///   service that listens there may be meant for this machine only.
+    static func isPrivate(_ address: SocketAddress, isOwn: ([UInt8]) -> Bool = PrivateAddress.isOwn) -> Bool {
+        bytes(of: address).map { isPrivate($0, isOwn) } ?? true
     }
 
     /// The 4 or 16 bytes of an address; nil for a socket of this machine.
@@ -47,13 +47,27 @@ enum PrivateAddress {
         }
     }
 
-    /// The addresses of this machine's network interfaces, which may change at any time.
-    static func ownAddresses() -> Set<[UInt8]> {
-        Set(((try? System.enumerateDevices()) ?? []).compactMap { $0.address.flatMap(bytes) })
+    /// Whether an address is one of this machine's: packets to it would come from the same address. The socket sends nothing. A list of
+    /// the interfaces would need a netlink socket, which a sandbox may refuse.
+    static func isOwn(_ bytes: [UInt8]) -> Bool {
+        guard let address = try? SocketAddress(packedIPAddress: ByteBuffer(bytes: bytes), port: 9) else { return true }
+        let socket = Glibc.socket(
+            bytes.count == 4 ? AF_INET : AF_INET6, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        // Without IPv6, no such address can be reached.
+        guard socket >= 0 else { return errno != EAFNOSUPPORT }
+        defer { close(socket) }
+        guard address.withSockAddr({ connect(socket, $0, socklen_t($1)) }) == 0 else { return false }
+        var source = sockaddr_storage()
+        return withUnsafeMutableBytes(of: &source) { source in
+            var size = socklen_t(source.count)
+            let name = source.assumingMemoryBound(to: sockaddr.self).baseAddress
+            guard let name, getsockname(socket, name, &size) == 0 else { return true }
+            return source[bytes.count == 4 ? 4..<8 : 8..<24].elementsEqual(bytes)
+        }
     }
 
-    private static func isPrivate(_ bytes: [UInt8], _ own: Set<[UInt8]>) -> Bool {
-        own.contains(bytes) || (bytes.count == 4 ? isPrivate(v4: bytes) : isPrivate(v6: bytes, own))
+    private static func isPrivate(_ bytes: [UInt8], _ isOwn: ([UInt8]) -> Bool) -> Bool {
+        (bytes.count == 4 ? isPrivate(v4: bytes) : isPrivate(v6: bytes, isOwn)) || isOwn(bytes)
     }
 
     private static func isPrivate(v4 bytes: [UInt8]) -> Bool {
@@ -70,18 +84,18 @@ enum PrivateAddress {
         }
     }
 
-    private static func isPrivate(v6 bytes: [UInt8], _ own: Set<[UInt8]>) -> Bool {
+    private static func isPrivate(v6 bytes: [UInt8], _ isOwn: ([UInt8]) -> Bool) -> Bool {
         let isZero = { (range: Range<Int>) in bytes[range].allSatisfy { $0 == 0 } }
         // IPv4 addresses embedded in IPv6: mapped, translated, compatible (with `::` and `::1`), NAT64, 6to4, Teredo.
-        if isZero(0..<10), bytes[10] == 0xff, bytes[11] == 0xff { return isPrivate(Array(bytes[12...]), own) }
-        if isZero(0..<8), bytes[8] == 0xff, bytes[9] == 0xff, isZero(10..<12) { return isPrivate(Array(bytes[12...]), own) }
+        if isZero(0..<10), bytes[10] == 0xff, bytes[11] == 0xff { return isPrivate(Array(bytes[12...]), isOwn) }
+        if isZero(0..<8), bytes[8] == 0xff, bytes[9] == 0xff, isZero(10..<12) { return isPrivate(Array(bytes[12...]), isOwn) }
         if isZero(0..<12) { return true }
         if bytes[0] == 0, bytes[1] == 0x64, bytes[2] == 0xff, bytes[3] == 0x9b {
-            return !isZero(4..<12) || isPrivate(Array(bytes[12...]), own)
+            return !isZero(4..<12) || isPrivate(Array(bytes[12...]), isOwn)
         }
         if bytes[0] == 0x20, bytes[1] == 0x01, bytes[2] < 0x02 { return true }  // protocol assignments, among them Teredo
         if bytes[0] == 0x01, isZero(1..<8) { return true }  // discarded
-        if bytes[0] == 0x20, bytes[1] == 0x02 { return isPrivate(Array(bytes[2..<6]), own) }
+        if bytes[0] == 0x20, bytes[1] == 0x02 { return isPrivate(Array(bytes[2..<6]), isOwn) }
         if bytes[0] & 0xfe == 0xfc || bytes[0] == 0xff { return true }  // unique local, multicast
         return bytes[0] == 0xfe && bytes[1] & 0x80 == 0x80  // link-local, and the former site-local
     }
