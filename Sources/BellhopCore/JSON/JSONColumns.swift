@@ -2,7 +2,7 @@
 ///
 /// The records of an answer mostly have the same member order, so each member is first compared with the member at its position in the
 /// previous object: one pass with one comparison per name, however many names are wanted.
-/// Together with the row reader of ServiceNow's tables, this saves a third of the instructions of `table.sync`.
+/// Together with the reader that converts rows to tasks, this saves a third of the instructions of `table.sync`.
 public struct JSONColumns: Sendable {
     public let names: [String]
     /// For each member of the previous object, the index of its name in `names`, or -1.
