@@ -165,6 +165,8 @@ public struct Engine: Service {
     }
 
     /// Polls each source once, fires due timers, routes, and makes the deliveries that can be made now.
+    ///
+    /// - Throws: also if outcomes could not be stored until it was cancelled.
     public func runOnce() async throws(StoreError) -> Pass {
         var pass = Pass()
         let initialPolls = InitialPolls(started: context.clock.now)
@@ -190,6 +192,7 @@ public struct Engine: Service {
             await context.storeEventsOrDrop()
             let routed = try await router.routePending()
             let attempts = try await dispatcher.dispatchPending()
+            if let error = dispatcher.unstored { throw error }
             pass.attempts += attempts
             if routed == 0, attempts == 0 { return pass }
         }

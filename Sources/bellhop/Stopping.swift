@@ -6,6 +6,7 @@ import UnixSignals
 /// Runs something until it ends or a signal stops it.
 enum Stopping {
     /// - Parameter grace: how long the work may continue after a signal, to finish what is in flight.
+    /// - Throws: what the work throws, also after a signal, except that it was cancelled.
     static func onSignal(grace: Duration = .zero, _ work: @escaping @Sendable () async throws -> Void) async throws {
         try await withThrowingTaskGroup { group in
             group.addTask {
@@ -19,6 +20,7 @@ enum Stopping {
             }
             try await group.next()
             group.cancelAll()
+            try await group.waitForAll()  // the error of work that a signal stopped
         }
     }
 

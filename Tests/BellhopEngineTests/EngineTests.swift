@@ -224,6 +224,22 @@ import Testing
         )
     }
 
+    @Test func `a single pass that is stopped fails if outcomes could not be stored`() async throws {
+        let bench = try Bench()
+        bench.store.fail { $0 == .finish ? .before : nil }
+        let action = ScriptedAction()
+        try await bench.enqueue([TestDelivery("a")])
+        let engine = Engine(
+            bench.context, shelf: RuleShelf(), sources: [], limits: .init(lease: .days(1)), actions: { _ in action })
+        let pass = Task { try await engine.runOnce() }
+        try await waitUntil { action.count == 1 }
+        await bench.settle()
+        pass.cancel()
+        let error = await #expect(throws: StoreError.self) { try await pass.value }
+        #expect(error?.kind == .full)
+        #expect(error?.message.contains("could not be stored") == true, "\(error?.message ?? "")")
+    }
+
     @Test func `a hanging source stops no other source and does not keep the engine from ending`() async throws {
         let bench = try Bench()
         let action = ScriptedAction()
