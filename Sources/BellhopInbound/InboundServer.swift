@@ -111,7 +111,7 @@ public struct InboundServer: Service {
         // One thread for everything: switching threads would slow down each request.
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let server = Server(
-            childChannelSetup: GuardedChannel(http: channel),
+            childChannelSetup: GuardedChannel(channel),
             configuration: ServerConfiguration(address: .hostname(address.host, port: address.port)),
             onServerRunning: { [isListening, address] channel in isListening(channel.localAddress?.port ?? address.port) },
             eventLoopGroup: loop, logger: logger)

@@ -7,6 +7,7 @@ import BellhopTesting
 import Logging
 import NIOCore
 import NIOHTTP1
+import NIOPosix
 import ServiceLifecycle
 import Testing
 
@@ -103,6 +104,28 @@ import Testing
             }
             let (foreign, own) = (try await status(of: "http://evil.example"), try await status(of: address))
             #expect(foreign == 403 && own != 403)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a request of HTTP 1.0 that expects 100 Continue gets only its answer`() async throws {
+        let fixture = try await ConsoleFixture()
+        try await serve(fixture) { address, _ in
+            let port = try #require(address.split(separator: ":").last.flatMap { Int($0) })
+            let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            let client = try await bootstrap.connect(host: "127.0.0.1", port: port) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+                }
+            }
+            let answer = try await client.executeThenClose { incoming, outgoing in
+                let request =
+                    "POST /api/v1/inquiries HTTP/1.0\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}"
+                try await outgoing.write(ByteBuffer(string: request))
+                var text = ""
+                for try await piece in incoming { text += String(buffer: piece) }
+                return text
+            }
+            #expect(answer.hasPrefix("HTTP/1.") && !answer.contains("100 Continue"), "\(answer)")
         }
     }
 

@@ -68,18 +68,19 @@ struct WebServer: Sendable {
                 additionalChannelHandlers: [SlowSenderHandler(InboundServer.Timeouts(), connections)],
                 httpDecoderConfiguration: .init(
                     maxHeaderFieldSize: Self.largestHead, maxHeaderListSize: Self.largestHead, maxHeaderFieldCount: 100)))
+        let guarded = GuardedChannel(http)
         let address = ServerConfiguration(address: .hostname(place.host, port: place.port))
         let isListening = isListening
         let report: @Sendable (any Channel) async -> Void = { isListening($0.localAddress?.port ?? place.port) }
         do {
             if let files = tls {
                 let server = Server(
-                    childChannelSetup: try TLSChannel(http, tlsConfiguration: ServerCertificate(files).tls),
+                    childChannelSetup: try TLSChannel(guarded, tlsConfiguration: ServerCertificate(files).tls),
                     configuration: address, onServerRunning: report, eventLoopGroup: loop, logger: logger)
                 try await serve(connections) { try await server.run() }
             } else {
                 let server = Server(
-                    childChannelSetup: http, configuration: address, onServerRunning: report,
+                    childChannelSetup: guarded, configuration: address, onServerRunning: report,
                     eventLoopGroup: loop, logger: logger)
                 try await serve(connections) { try await server.run() }
             }

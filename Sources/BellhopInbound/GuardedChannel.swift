@@ -1,13 +1,15 @@
-import HummingbirdCore
-import Logging
-import NIOCore
+package import HummingbirdCore
+package import Logging
+package import NIOCore
 import NIOHTTP1
 
 /// Hummingbird's channel for HTTP/1, with an ``ExpectationGuard`` behind the decoder.
-struct GuardedChannel: ServerChildChannel {
-    let http: HTTP1Channel
+package struct GuardedChannel: ServerChildChannel {
+    private let http: HTTP1Channel
 
-    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
+    package init(_ http: HTTP1Channel) { self.http = http }
+
+    package func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
         http.setup(channel: channel, logger: logger).flatMapThrowing { value in
             let pipeline = channel.pipeline.syncOperations
             let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
@@ -16,7 +18,7 @@ struct GuardedChannel: ServerChildChannel {
         }
     }
 
-    func handle(value: HTTP1Channel.Value, logger: Logger) async { await http.handle(value: value, logger: logger) }
+    package func handle(value: HTTP1Channel.Value, logger: Logger) async { await http.handle(value: value, logger: logger) }
 }
 
 /// Drops the field `Expect` of a request of HTTP/1.0, which knows no 100 Continue and must get none (RFC 9110, 10.1.1).
