@@ -131,7 +131,7 @@ public enum DeliveryState: String, Sendable, Hashable, CaseIterable {
     case waiting
     case running
     case done
-    /// Sent as a line of another delivery's message (``DeliveryRecord/joined``).
+    /// Part of another delivery's message (``DeliveryRecord/joined``).
     case joined
     /// Given up; a person may retry or drop it.
     case dead
@@ -153,7 +153,7 @@ public enum DeliveryState: String, Sendable, Hashable, CaseIterable {
         case .waiting: "follows a step with `on_error: stop` that is not done yet"
         case .running: "in progress"
         case .done: "done"
-        case .joined: "sent as a line of another delivery's message: retry or drop that one"
+        case .joined: "part of another delivery's message, which `show` names: retry or drop that one"
         case .dead: "failed permanently, or too often: fix the cause, then retry or drop it"
         case .held: "may or may not have been done: look at the task, then retry or drop it"
         case .shadow: "its rule is in shadow mode: recorded, not done"
@@ -173,7 +173,7 @@ public struct DeliveryRecord: Sendable, Hashable {
     public var finishedAt: Timestamp?
     public var receipt: Receipt?
     public var failure: Failure?
-    /// What became of the message that has this one as a line; nil unless it is `joined`.
+    /// What became of the message that this one is part of; nil unless it is `joined`.
     public var joined: JoinedDelivery?
     /// When its first and its latest attempt started.
     public var firstStarted: Timestamp?
