@@ -28,7 +28,8 @@ extension Operations {
             },
             Operation(
                 id: "decide", method: .post, path: "/deliveries/decisions",
-                summary: "Retries or drops several deliveries: all of them, or none if one cannot be found.", role: .operator,
+                summary: "Retries or drops several deliveries: all of them, or none if one is `joined` or cannot be found.",
+                role: .operator,
                 body: .object(
                     [("command", .word(["retry", "drop"])), ("deliveries", .list(.text("An id or the start of one.")))],
                     isOpen: false), content: .json(.named("ChangedCount"))
