@@ -73,20 +73,20 @@ extension Inquirer {
                     guard case .set(let timer) = change else { return nil }
                     return ["rule": .string(timer.id.rule), "due": .string(timer.due.rfc3339)]
                 }),
-            "stopped": .array(
+            "stops": .array(
                 // Leave out decisions about earlier events.
                 routing.decisions.filter { !$0.verdict.isOfEarlier }.map { record in
                     [
                         "rule": .string(record.rule), "verdict": .string(record.verdict.rawValue),
                         "reason": .string(book.clause(record)),
-                        "stops": .bool(record.verdict.isOfRun && !record.verdict.isWaiting && record.verdict != .noStep),
+                        "prevents": .bool(record.verdict.isOfRun && !record.verdict.isWaiting && record.verdict != .noStep),
                         "detail": .object(record.detail),
                     ]
                 }
                     + paused.map { rule in
                         [
                             "rule": .string(rule), "verdict": "unseen", "reason": "the rule is paused, and sees no events",
-                            "stops": true, "detail": [:],
+                            "prevents": true, "detail": [:],
                         ]
                     }),
         ]

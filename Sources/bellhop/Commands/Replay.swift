@@ -72,12 +72,12 @@ struct ReplayCommand: DataCommand {
                 "rule \(text(delivery, "rule")): \(text(delivery, "action")) to \(text(delivery, "receiver")) “\(content.singleLine.visible.cut(to: 60))”"
                 + (state == "available" ? "" : " (\(state))")
         }
-        lines += event["stopped"].elements.map { stop in
+        lines += event["stops"].elements.map { stop in
             let reason = text(stop, "reason").withLocalTimes(in: link.zone)
-            return "rule \(text(stop, "rule"))\(stop["stops"] == true ? " does not run" : ""): \(reason)"
+            return "rule \(text(stop, "rule"))\(stop["prevents"] == true ? " does not run" : ""): \(reason)"
         }
         // A wait of `none` that starts again has no record.
-        let recorded = Set(event["stopped"].elements.map { text($0, "rule") })
+        let recorded = Set(event["stops"].elements.map { text($0, "rule") })
         lines += event["waits"].elements.filter { !recorded.contains(text($0, "rule")) }.map { wait in
             "rule \(text(wait, "rule")) waits until \(text(wait, "due").withLocalTimes(in: link.zone))"
         }
