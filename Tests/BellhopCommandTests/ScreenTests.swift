@@ -248,7 +248,7 @@ import Testing
         status["stopped"] = [
             ["receiver": "chat", "cause": "person", "since": "2026-01-05T08:30:05Z", "waiting": 1, "why": "paused by hand"]
         ]
-        #expect(failing().last == "chat is paused since 2026-01-05 08:30:05, and 1 delivery waits for it: paused by hand")
+        #expect(failing().last == "chat has been paused since 2026-01-05 08:30:05, and 1 delivery waits for it: paused by hand")
     }
 
     @Test func `the list of silences shows when a silence really ended, and that one whose time is over has ended`() {

@@ -220,7 +220,7 @@ import Testing
         #expect(error?.kind == .full)
         #expect(
             error?.message
-                == "2 outcomes of deliveries could not be stored before the agent stopped, so these may be made again: A test lets finish fail."
+                == "What became of 2 deliveries could not be stored before the agent stopped, so the next run may make them again: A test lets finish fail."
         )
     }
 

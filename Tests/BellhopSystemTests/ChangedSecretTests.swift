@@ -40,7 +40,7 @@ import Testing
             stage.simulation.receivers.setAnswer(of: "old", status: 404, body: "gone")
             stage.instance.addTask(title: "One", assignedTo: Stage.user)
             try await eventually("the receiver is paused") {
-                try await stage.bellhop("status").output.contains("hook is paused since")
+                try await stage.bellhop("status").output.contains("hook has been paused since")
             }
             let set = try await stage.bellhop("secret", "set", "hook_url", input: "\(stage.address)/webhook/new\n")
             #expect(set.errors.contains("The running agent uses it from now on (connection `hook`)."), "\(set.errors)")

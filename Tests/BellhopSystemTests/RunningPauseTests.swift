@@ -58,7 +58,7 @@ import Testing
             stage.instance.addTask(title: "Two", assignedTo: Stage.user)
             try await eventually("the next message is sent, too") { messages(stage) == 2 }
             let status = try await stage.bellhop("status")
-            #expect(status.output.contains("Writes to tasks are paused since"), "\(status.output)")
+            #expect(status.output.contains("Writes to tasks have been paused since"), "\(status.output)")
             #expect(stage.instance.tasks.allSatisfy { stage.notes(on: $0.id).isEmpty })
             try await run(stage, "resume", "--writes")
             try await eventually("the comments are written") {

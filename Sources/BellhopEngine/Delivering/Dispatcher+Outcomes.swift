@@ -85,7 +85,7 @@ extension Dispatcher {
         endedAttempts.abandoned.map { count, error in
             StoreError(
                 error.kind,
-                "\(counted(count, "outcome")) of deliveries could not be stored before the agent stopped, so these may be made again: \(error.message)"
+                "What became of \(counted(count, "delivery", "deliveries")) could not be stored before the agent stopped, so the next run may make \(count == 1 ? "it" : "them") again: \(error.message)"
             )
         }
     }

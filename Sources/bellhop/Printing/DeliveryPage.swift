@@ -60,8 +60,8 @@ struct DeliveryPage {
         if let until = stop["until"]?.asString { return "\(until), because \(receiver) rests: \(why)" }
         let since = stop["since"]?.asString ?? ""
         return stop["cause"] == "writes"
-            ? "after `bellhop resume --writes`; writes to tasks are paused since \(since): \(why)"
-            : "after `bellhop resume \(receiver)`; it is paused since \(since): \(why)"
+            ? "after `bellhop resume --writes`; writes to tasks have been paused since \(since): \(why)"
+            : "after `bellhop resume \(receiver)`; it has been paused since \(since): \(why)"
     }
 
     private var sent: [String] {

@@ -159,8 +159,8 @@ struct StatusPage {
             let since = pause["since"].words(in: zone)
             let rule = pause["rule"]?.asString
             let line =
-                rule.map { "Rule \($0) is paused since \(since), and sees no events" }
-                ?? "Writes to tasks are paused since \(since), and wait"
+                rule.map { "Rule \($0) has been paused since \(since), and sees no events" }
+                ?? "Writes to tasks have been paused since \(since), and wait"
             let why = pause["why"]?.asString ?? ""
             return (why.isEmpty ? line : "\(line): \(why)") + ". End it: `bellhop resume \(rule ?? "--writes")`."
         }
@@ -204,12 +204,12 @@ struct StatusPage {
         return lines.map { $0.singleLine.cutBetweenWords(to: width ?? .max) } + rest(more, "more wait")
     }
 
-    /// `rests until 08:30`, `is paused since 08:30`.
+    /// `rests until 08:30`, `has been paused since 08:30`.
     private func stopped(_ stop: JSON) -> String {
         switch ReceiverStop.Cause(rawValue: stop["cause"]?.asString ?? "") {
         case .rest, nil: "rests until \(stop["until"].words(in: zone))"
         case .failures: "keeps failing (circuit breaker open), and one delivery is tried at \(stop["until"].words(in: zone))"
-        case .refusal, .person: "is paused since \(stop["since"].words(in: zone))"
+        case .refusal, .person: "has been paused since \(stop["since"].words(in: zone))"
         }
     }
 
