@@ -79,7 +79,7 @@ public enum Catalogue {
         Self.kind(kind)?.body?(message, delivery, settings)
     }
 
-    /// Whether messages to a kind of connection can have a mention, which otherwise is left out.
+    /// Whether messages to a kind of connection can have a mention. A mention that they cannot have is left out.
     public static func canMention(_ mention: Message.Mention, kind: String) -> Bool {
         Self.kind(kind)?.canMention(mention) ?? true
     }

@@ -75,7 +75,7 @@ struct ConnectionKind: Sendable {
     let logins: @Sendable (Settings) -> EventType?
     /// The request body for a message, without secrets; nil for a kind that does not take messages.
     let body: (@Sendable (Message, Delivery, Settings) -> JSON)?
-    /// Whether its messages can have a mention, which otherwise is left out.
+    /// Whether its messages can have a mention. A mention that they cannot have is left out.
     let canMention: @Sendable (Message.Mention) -> Bool
 
     init(

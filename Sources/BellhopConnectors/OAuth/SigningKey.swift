@@ -14,7 +14,7 @@ public struct SigningKey: Sendable, CustomStringConvertible, CustomReflectable {
         case es512 = "ES512"
     }
 
-    /// Its message has no content of the key's file.
+    /// Why a key cannot be used, without anything that its file contains.
     typealias Problem = InvalidValue
 
     private enum Key: Sendable {

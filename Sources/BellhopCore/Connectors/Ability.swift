@@ -26,7 +26,7 @@ public struct MessageAbilities: Sendable, Hashable {
     public var resolves: Ability
     /// Whether it can notify people by name (`mentions`).
     public var mentions: Ability
-    /// How to write a mention, as an advice; nil if every user and group can be mentioned.
+    /// Advice on how to write a mention; nil if every user and group can be mentioned.
     public var mentionForms: String?
 
     public init(

@@ -77,7 +77,7 @@ public struct RuleContext: Sendable {
     public var silences: [SilenceEntry] = []
     /// Why a rule must not write to a file at this path, as the end of a sentence; nil if it may.
     public var fileRefusal: @Sendable (String) -> String?
-    /// Whether messages to a kind of connection can have a mention, which otherwise is left out.
+    /// Whether messages to a kind of connection can have a mention. A mention that they cannot have is left out.
     public var canMention: @Sendable (_ mention: Message.Mention, _ kind: String) -> Bool = { _, _ in true }
     /// Without a configuration: the fields that every task is assumed to have. Nil with a configuration.
     public var assumed: TaskSchema?

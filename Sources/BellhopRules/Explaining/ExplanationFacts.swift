@@ -180,7 +180,7 @@ public struct ExplainedDelivery: Sendable, Hashable {
 
     /// An attempt that ended.
     public struct Attempt: Sendable, Hashable {
-        /// Counts on over retries by people.
+        /// A retry by a person continues the numbers.
         public var number: Int64
         public var at: Timestamp
         public var outcome: String

@@ -62,7 +62,7 @@ public struct SilenceBook: Sendable {
         }
     }
 
-    /// The names of a run of any source.
+    /// The names that an expression can use in a run for any source.
     /// - Parameter events: the types of its events; nil for all.
     static func names(_ context: RuleContext, _ cache: SharedNameCache, events: [EventDefinition]? = nil) -> RuleNames {
         let sources = context.isOpen ? [context.assumedSource("")] : context.taskSources

@@ -291,7 +291,7 @@ import Testing
         #expect(gathered.verdict == .ran && gathered.reason.hasPrefix("no step had anything to do"))
     }
 
-    @Test func `the attempts of a delivery are numbered on after a person's retry`() {
+    @Test func `a retry by a person continues the numbers of a delivery's attempts`() {
         let made = Delivery(
             id: Delivery.ID(occasion: Occasion.event(Event.ID("e1")).id, rule: "r", step: StepPath(index: 0), receiver: "ops"),
             revision: "1", action: "log", arguments: .values(["text": "x"]), task: nil, lane: "ops", createdAt: Fixture.start)
