@@ -53,7 +53,7 @@ struct DeliveryBody: Hashable {
         if !edits.isEmpty {
             object["edits"] = .array(edits.map { ["by": .string($0.by), "at": .int($0.at.microseconds)] })
         }
-        return .object(object)
+        return StoredForm.delivery.stamp(.object(object))
     }
 
     init(stored json: JSON) throws(DamagedValue) {

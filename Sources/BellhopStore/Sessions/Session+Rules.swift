@@ -148,7 +148,7 @@ extension Session {
     private func setDigest(of rule: String, from place: Int64?) throws {
         var statement = try prepare(place == nil ? SQL.Rules.forgetDigest : SQL.Rules.beginDigest)
         try statement.bind(":rule", rule)
-        if let place { try statement.bind(":value", text: JSON.object(["event": .int(place)]).encoded()) }
+        if let place { try statement.bind(":value", text: StoredForm.ruleState.stamp(["event": .int(place)]).encoded()) }
         try statement.run()
     }
 

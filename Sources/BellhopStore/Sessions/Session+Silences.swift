@@ -57,7 +57,7 @@ extension Session {
     private func insert(_ silence: Silence) throws -> Bool {
         return try run(
             SQL.Silences.insert, (":id", silence.id), (":entry", silence.entry), (":starts", silence.starts),
-            (":ends", silence.ends), (":body", JSON.object(silence.json).encoded())) == 1
+            (":ends", silence.ends), (":body", StoredForm.silence.stamp(.object(silence.json)).encoded())) == 1
     }
 
     private func silenceRows() throws -> [SilenceRow] {

@@ -126,7 +126,7 @@ extension Session {
             try set.bind(":content", task.content)
             try set.bind(":generation", task.generation)
             try set.bind(":refreshed", task.refreshed)
-            try set.run(binding: ":snapshot", text: task.text.bytes)
+            try set.run(binding: ":snapshot", text: StoredForm.task.stamp(text: task.text.bytes))
             guard mayReturn else { continue }
             try clear.bind(":scope", scope)
             try clear.bind(":key", key: key)
@@ -147,7 +147,7 @@ extension Session {
             try set.bind(":generation", task.generation)
             try set.bind(":removed", now)
             try set.bind(":reason", task.reason.rawValue)
-            try set.bind(":snapshot", text: SnapshotText(task.snapshot).bytes)
+            try set.bind(":snapshot", text: StoredForm.task.stamp(text: SnapshotText(task.snapshot).bytes))
             try set.run()
         }
     }

@@ -58,7 +58,7 @@ extension Session {
         _ statement: inout Prepared, _ key: StateKey, _ value: JSON, _ expires: Timestamp?, at now: Timestamp
     ) throws -> Int {
         try bind(key, to: &statement)
-        try statement.bind(":value", text: value.encoded())
+        try statement.bind(":value", text: StoredForm.ruleState.stamp(value).encoded())
         try statement.bind(":expires", expires)
         try statement.bind(":at", now)
         return try statement.run()

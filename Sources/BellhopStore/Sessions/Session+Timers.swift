@@ -84,7 +84,7 @@ extension Session {
             guard case .set(let timer) = change else { continue }
             try Self.bind(timer.id, to: &insert)
             try insert.bind(":due", timer.due)
-            try insert.bind(":payload", text: JSON.object(timer.payload).encoded())
+            try insert.bind(":payload", text: StoredForm.timer.stamp(.object(timer.payload)).encoded())
             try insert.run()
         }
     }

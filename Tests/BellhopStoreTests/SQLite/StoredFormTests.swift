@@ -68,6 +68,17 @@ import Testing
                 + "Retry it with the newer Bellhop that wrote it.")
     }
 
+    @Test(arguments: StoredForm.allCases) func `JSON of a later version states it, and JSON of the first one does not`(
+        _ form: StoredForm
+    ) throws {
+        let json: JSON = ["name": "a"]
+        #expect(StoredForm.stamp(json, version: 1) == json)
+        #expect(StoredForm.stamp(json, version: 2) == ["name": "a", "v": 2])
+        try form.check(form.stamp(json))
+        let newer = StoredForm.stamp(json, version: form.version + 1)
+        #expect(throws: DamagedValue.self) { try form.check(newer) }
+    }
+
     @Test(arguments: [
         (StoredForm.ruleState, "rule_state SET value"), (.silence, "silence SET body"), (.task, "task SET snapshot"),
         (.task, "departed SET snapshot"), (.timer, "timer SET payload"),
