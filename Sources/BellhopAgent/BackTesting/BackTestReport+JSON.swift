@@ -26,7 +26,8 @@ extension BackTestReport {
             "rule": .string(name), "runs": .int(Int64(rule.runs)), "errors": .int(Int64(rule.errors)),
             "error": rule.lastError.map(JSON.string) ?? .null,
             "verdicts": json(Dictionary(uniqueKeysWithValues: rule.verdicts.map { ($0.key.rawValue, $0.value) })),
-            "deliveries": json(rule.deliveries), "dropped_keys": .int(Int64(rule.droppedKeys)),
+            "deliveries": json(Dictionary(uniqueKeysWithValues: rule.deliveries.map { ($0.key.rawValue, $0.value) })),
+            "dropped_keys": .int(Int64(rule.droppedKeys)),
             "paused": rule.paused.map { .string($0.rfc3339) } ?? .null, "sample": sample?.json ?? .null,
         ]
     }
@@ -62,10 +63,12 @@ extension BackTestReport {
         (rule.runs, rule.errors, rule.droppedKeys) = (number("runs"), number("errors"), number("dropped_keys"))
         rule.lastError = json["error"]?.asString
         for (name, count) in counts(json["verdicts"]) {
-            // A verdict of a later version is left out.
+            // Verdicts and outcomes of a later version are left out.
             if let verdict = DecisionRecord.Verdict(rawValue: name) { rule.verdicts[verdict] = count }
         }
-        rule.deliveries = counts(json["deliveries"])
+        for (name, count) in counts(json["deliveries"]) {
+            if let outcome = BackTestOutcome(rawValue: name) { rule.deliveries[outcome] = count }
+        }
         rule.paused = json["paused"]?.asMoment
         return rule
     }

@@ -26,7 +26,7 @@ public struct BackTestReport: Sendable {
 
     init(since: Timestamp, until: Timestamp) { (self.since, self.until) = (since, until) }
 
-    /// A message that a quiet time held is one delivery: its state changes if it is not sent at the end.
+    /// A message that a quiet time held is one delivery: its outcome changes if it is not sent at the end.
     mutating func add(_ made: BackTest.MadeDeliveries, _ isCounted: (String) -> Bool) {
         for delivery in made.deliveries where isCounted(delivery.id.rule) {
             let place = deliveries.add(DeliveryOutline(delivery))
@@ -34,7 +34,7 @@ public struct BackTestReport: Sendable {
         }
         for delivery in made.released {
             guard let place = held.removeValue(forKey: delivery.id), delivery.initial != .available else { continue }
-            deliveries.setState(delivery.initial.outcome, at: place)
+            deliveries.setOutcome(BackTestOutcome(delivery), at: place)
         }
     }
 }

@@ -9,8 +9,8 @@ public struct BackTestTally: TrialObserver {
         public var lastError: String?
         /// The number of its decisions by verdict.
         public var verdicts: [DecisionRecord.Verdict: Int] = [:]
-        /// Its deliveries by their outcome; `released` are those that a quiet time held and that were sent at its end.
-        public var deliveries: [String: Int] = [:]
+        /// The number of its deliveries by outcome.
+        public var deliveries: [BackTestOutcome: Int] = [:]
         public var latest: Delivery?
         /// How many of its keys were dropped, because it had more than it may remember.
         public var droppedKeys = 0
@@ -79,10 +79,10 @@ public struct BackTestTally: TrialObserver {
 
     mutating func count(_ delivery: Delivery, group: String?, isReleased: Bool) {
         guard isCounted(delivery.id.rule) else { return }
-        let outcome = delivery.initial.outcome
-        let isSentLater = isReleased && delivery.initial == .available
-        rules[delivery.id.rule, default: OfRule()].deliveries[isSentLater ? "released" : outcome, default: 0] += 1
-        if isReleased || outcome == "empty" { return }
+        let outcome = BackTestOutcome(delivery)
+        let isSentLater = isReleased && outcome == .sent
+        rules[delivery.id.rule, default: OfRule()].deliveries[isSentLater ? .released : outcome, default: 0] += 1
+        if isReleased || outcome == .empty { return }
         rules[delivery.id.rule, default: OfRule()].latest = delivery
         days[zone.local(delivery.createdAt).date.description, default: 0] += 1
         Self.count(delivery.id.receiver, in: &receivers)

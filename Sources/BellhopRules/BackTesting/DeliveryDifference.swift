@@ -78,7 +78,7 @@ public struct DeliveryDifference: Sendable {
 
     private mutating func compare(_ one: Single, _ other: Single) {
         let (first, second) = (one.outline, other.outline)
-        let isSame = first.action == second.action && first.state == second.state && one.contents == other.contents
+        let isSame = first.action == second.action && first.outcome == second.outcome && one.contents == other.contents
         if isSame { same += 1 } else { changed.add(other.outline) }
     }
 

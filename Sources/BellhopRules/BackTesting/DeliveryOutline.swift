@@ -8,8 +8,7 @@ public struct DeliveryOutline: Sendable, Hashable {
     public var step: StepPath
     public var receiver: String
     public var action: String
-    /// Its outcome.
-    public var state: String
+    public var outcome: BackTestOutcome
     /// The number of its task.
     public var task: String?
     public var time: Timestamp
@@ -17,7 +16,7 @@ public struct DeliveryOutline: Sendable, Hashable {
     public init(_ delivery: Delivery) {
         occasion = delivery.id.occasion.withoutPlaces
         (rule, step, receiver) = (delivery.id.rule, delivery.id.step, delivery.id.receiver)
-        (action, state) = (delivery.action, delivery.initial.outcome)
+        (action, outcome) = (delivery.action, BackTestOutcome(delivery))
         (task, time) = (delivery.task?.number, delivery.createdAt)
     }
 
@@ -27,7 +26,7 @@ public struct DeliveryOutline: Sendable, Hashable {
     public var json: JSON {
         [
             "rule": .string(rule), "occasion": .string(occasion), "step": .string(step.text), "action": .string(action),
-            "receiver": .string(receiver), "state": .string(state), "task": task.map(JSON.string) ?? .null,
+            "receiver": .string(receiver), "state": .string(outcome.rawValue), "task": task.map(JSON.string) ?? .null,
             "time": .string(time.rfc3339),
         ]
     }
@@ -35,10 +34,12 @@ public struct DeliveryOutline: Sendable, Hashable {
     /// Reads what ``json`` wrote; nil for anything else.
     public init?(json: JSON) {
         func text(_ name: String) -> String { json[name]?.asString ?? "" }
-        guard let rule = json["rule"]?.asString, let time = json["time"]?.asMoment else { return nil }
-        (self.rule, self.time) = (rule, time)
+        guard let rule = json["rule"]?.asString, let time = json["time"]?.asMoment,
+            let outcome = BackTestOutcome(rawValue: text("state"))
+        else { return nil }
+        (self.rule, self.time, self.outcome) = (rule, time, outcome)
         (occasion, step, receiver) = (text("occasion"), StepPath(text("step")), text("receiver"))
-        (action, state, task) = (text("action"), text("state"), json["task"]?.asString)
+        (action, task) = (text("action"), json["task"]?.asString)
     }
 }
 
@@ -69,19 +70,35 @@ public struct DeliveryOutlines: Sendable, Hashable {
         return first.count - 1
     }
 
-    public mutating func setState(_ state: String, at place: Int) { first[place].state = state }
+    public mutating func setOutcome(_ outcome: BackTestOutcome, at place: Int) { first[place].outcome = outcome }
 
     public var json: JSON { .array(first.map(\.json)) }
 }
 
-extension Delivery.InitialState {
-    /// What becomes of a delivery in a back-test, where everything that is sent arrives: `sent`, `empty`, or the name of the state.
-    public var outcome: String {
-        switch self {
-        case .available: "sent"
-        case .done(let receipt) where receipt.summary == Message.notSent: "empty"
-        case .done, .shadow, .silenced, .quiet, .dropped, .dead: name
-        }
+/// What becomes of a delivery in a back-test, where everything that is sent arrives.
+public enum BackTestOutcome: String, Sendable, Hashable, CaseIterable {
+    case sent
+    /// A message that is not sent, because all its lists are empty.
+    case empty
+    /// Held by a quiet time, and sent at its end.
+    case released
+    /// An event that was emitted.
+    case done
+    case shadow, silenced, quiet, dropped, dead
+
+    public init(_ delivery: Delivery) {
+        self =
+            switch (delivery.initial, delivery.arguments) {
+            case (.available, _): .sent
+            // Of messages, only empty ones are done before they are sent.
+            case (.done, .message): .empty
+            case (.done, .values): .done
+            case (.shadow, _): .shadow
+            case (.silenced, _): .silenced
+            case (.quiet, _): .quiet
+            case (.dropped, _): .dropped
+            case (.dead, _): .dead
+            }
     }
 }
 

@@ -45,7 +45,7 @@ struct BackTestPage {
         for name in rules {
             guard let rule = report.tally.rules[name] else { continue }
             table.add([
-                name.visible, "\(rule.runs)", words(rule.deliveries.map { ($0.key, $0.value) }),
+                name.visible, "\(rule.runs)", words(rule.deliveries.map { ($0.key.rawValue, $0.value) }),
                 words(rule.verdicts.map { ($0.key.rawValue, $0.value) }),
             ])
         }

@@ -46,8 +46,8 @@ import Testing
         var test = BackTest(try Fixture.book(rules), from: Fixture.start)
         _ = test.feed([event(1)])
         let made = test.finish(at: Fixture.start + .seconds(60)).deliveries
-        #expect(made.map { DeliveryOutline($0).state } == ["empty", "sent"])
-        #expect(test.tally.rules["digest"]?.deliveries == ["empty": 1, "sent": 1])
+        #expect(made.map { DeliveryOutline($0).outcome } == [.empty, .sent])
+        #expect(test.tally.rules["digest"]?.deliveries == [.empty: 1, .sent: 1])
         #expect(test.tally.receivers == ["log": 1] && Array(test.tally.days.values) == [1])
         #expect(Array(test.tally.tasks.values) == [1] && test.tally.rules["digest"]?.latest?.action == "log")
     }
@@ -114,7 +114,7 @@ import Testing
             _ = test.feed(events)
             most = max(most, test.names)
         }
-        #expect(test.tally.rules["dead"]?.deliveries == ["dead": 24_999])
+        #expect(test.tally.rules["dead"]?.deliveries == [.dead: 24_999])
         #expect(most <= 2 * BackTest.maxDead + 2 * TrialHolding.maxConversations && most > BackTest.maxDead, "\(most)")
         #expect(test.tally.groups.count <= BackTestTally.maxCounted && test.tally.tasks.count <= BackTestTally.maxCounted)
     }
