@@ -1,7 +1,8 @@
 import BellhopCore
 import CSQLite
 
-/// A prepared statement in use: parameters by name in, columns by position out, without boxing.
+/// A prepared statement in use: parameters by name in, columns by position out. Its own functions box no value; those of
+/// ``Session`` that take values do.
 ///
 /// Parameters must be bound in the same order in each use; only the first use on a connection looks their positions up, which saves
 /// 4 % of the instructions of `store.deliveries`. The statement is the connection's cached one, so there must be at most one

@@ -14,11 +14,17 @@ struct Session {
     /// The cached statement with this text.
     func prepare(_ sql: String) throws -> Prepared { try Prepared(sql, in: self) }
 
+    /// The cached statement with this text, and with the values of its parameters.
+    private func prepare(_ sql: String, _ values: [(StaticString, any Bindable)]) throws -> Prepared {
+        var statement = try prepare(sql)
+        for (name, value) in values { try value.bind(to: &statement, as: name) }
+        return statement
+    }
+
     /// Runs a statement that returns no rows, with the values of its parameters; returns how many rows it changed.
     @discardableResult
     func run(_ sql: String, _ values: (StaticString, any Bindable)...) throws -> Int {
-        var statement = try prepare(sql)
-        for (name, value) in values { try value.bind(to: &statement, as: name) }
+        var statement = try prepare(sql, values)
         return try statement.run()
     }
 
@@ -36,8 +42,7 @@ struct Session {
     func rows<Row>(
         _ sql: String, _ values: (StaticString, any Bindable)..., read: (borrowing Prepared) throws -> Row?
     ) throws -> [Row] {
-        var statement = try prepare(sql)
-        for (name, value) in values { try value.bind(to: &statement, as: name) }
+        var statement = try prepare(sql, values)
         var rows: [Row] = []
         while try statement.next() { if let row = try read(statement) { rows.append(row) } }
         return rows
@@ -45,8 +50,7 @@ struct Session {
 
     /// Whether a query has a row.
     func exists(_ sql: String, _ values: (StaticString, any Bindable)...) throws -> Bool {
-        var statement = try prepare(sql)
-        for (name, value) in values { try value.bind(to: &statement, as: name) }
+        var statement = try prepare(sql, values)
         return try statement.exists()
     }
 
@@ -57,7 +61,7 @@ struct Session {
     }
 }
 
-/// A value of a statement's parameter.
+/// A value of a statement's parameter, in a box: often used statements bind their values with ``Prepared`` itself.
 protocol Bindable {
     func bind(to statement: inout Prepared, as name: StaticString) throws
 }
@@ -86,7 +90,7 @@ extension Fingerprint: Bindable {
     func bind(to statement: inout Prepared, as name: StaticString) throws { try statement.bind(name, self) }
 }
 
-/// UTF-8, bound as text.
+/// The UTF-8 of a text, bound as text. No statement binds bytes as a blob in this way.
 extension [UInt8]: Bindable {
     func bind(to statement: inout Prepared, as name: StaticString) throws { try statement.bind(name, text: self) }
 }
