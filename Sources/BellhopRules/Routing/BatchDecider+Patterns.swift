@@ -263,7 +263,7 @@ extension BatchDecider {
         let rule = book.compiled[number]
         let (key, stateKey) = (timer.id.key, rule.stateKey(.absence, timer.id.key))
         guard let pattern = rule.time.pattern, pattern.kind == .none, isReady(rule.scopesOfRuns), memory.isKnown(stateKey),
-            var wait = memory.wait(stateKey), let due = due(timer, &wait, pattern.within, stateKey, number)
+            var wait = memory.wait(stateKey), let due = recomputedEnd(timer, &wait, pattern.within, stateKey, number)
         else { return }
         if pattern.needsBegun { forget(wait.began, as: key, rule) }
         memory.delete(stateKey)

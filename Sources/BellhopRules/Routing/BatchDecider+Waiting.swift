@@ -152,9 +152,11 @@ extension BatchDecider {
     /// The key of a wait without its source.
     private static func key(of id: String) -> String { String(id.drop { $0 != "/" }.dropFirst()) }
 
-    /// The end of the wait of a due timer; nil if the wait has not ended yet. After a change of its calendar the timer comes due
-    /// early, so that the end is computed again.
-    mutating func due(
+    /// The end of the wait of a due timer; nil if the wait has not ended yet.
+    ///
+    /// After a change of its calendar the timer comes due early, so that the end is computed again: if it is later, this stores the
+    /// wait and sets its timer; if there is none any more, this records the failure and deletes the wait.
+    mutating func recomputedEnd(
         _ timer: RuleTimer, _ wait: inout Wait, _ span: Span, _ key: StateKey, _ number: Int
     ) -> Timestamp? {
         guard timer.isRecomputed else { return wait.due == timer.due ? timer.due : nil }
@@ -178,7 +180,7 @@ extension BatchDecider {
         let rule = book.compiled[number]
         let key = rule.holdKey(timer.id.key)
         guard let hold = rule.time.hold, isReady(rule.scopesOfRuns), memory.isKnown(key),
-            var wait = memory.wait(key), !wait.hasRun, let due = due(timer, &wait, hold.span, key, number)
+            var wait = memory.wait(key), !wait.hasRun, let due = recomputedEnd(timer, &wait, hold.span, key, number)
         else { return }
         let (events, own) = events(of: wait, key, rule)
         var candidate = Candidate(
