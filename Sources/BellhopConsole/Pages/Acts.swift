@@ -18,7 +18,9 @@ extension Pages {
             }
             if !ids.isEmpty { _ = try await context.call().ask(.apply(command, deliveries: ids)) }
             return .seeOther("/deliveries?" + (context.request.field("query") ?? ""))
-        }, decide(.retry), decide(.drop),
+        },
+        decide(.retry),
+        decide(.drop),
         Page("/deliveries/{delivery}/edit", .post, role: .operator) { context, name throws(Problem) in
             try await edit(context, name)
         },
@@ -33,7 +35,8 @@ extension Pages {
         },
         Page("/rules/{rule}/workbench", .post, role: .operator) { context, name throws(Problem) in
             try await tryRule(context, name)
-        }, Page("/workbench", .post, role: .operator) { context, _ throws(Problem) in try await tryNewRule(context) },
+        },
+        Page("/workbench", .post, role: .operator) { context, _ throws(Problem) in try await tryNewRule(context) },
         Page("/backtests", .post, role: .operator) { context, _ throws(Problem) in try await beginBackTest(context) },
         Page("/backtests/{backtest}/end", .post, role: .operator) { context, name throws(Problem) in
             _ = try context.jobs.end(name)

@@ -21,7 +21,14 @@ enum Pages {
         init(
             _ path: String, _ method: Method = .get, role: ConsoleRole = .viewer, of operation: String? = nil,
             _ run: @escaping Run
-        ) { (self.path, self.method, self.role, self.operation, self.run) = (path, method, role, operation, run) }
+        ) {
+            precondition(path.count(where: { $0 == "{" }) <= 1, "a page has at most one parameter: \(path)")
+            self.path = path
+            self.method = method
+            self.role = role
+            self.operation = operation
+            self.run = run
+        }
 
         func values(in parts: [String]) -> [String: String]? { PathPattern.values(path, in: parts) }
     }
@@ -51,7 +58,8 @@ enum Pages {
         Page("/deliveries/{delivery}") { context, name throws(Problem) in try await delivery(context, name) },
         Page("/deliveries/{delivery}/edit", role: .operator) { context, name throws(Problem) in
             try await deliveryForm(context, name)
-        }, Page("/timers") { context, _ throws(Problem) in try await timers(context) },
+        },
+        Page("/timers") { context, _ throws(Problem) in try await timers(context) },
         Page("/silences") { context, _ throws(Problem) in try await silences(context) },
         Page("/receivers") { context, _ throws(Problem) in try await receivers(context) },
         Page("/audit", of: "audit") { context, _ throws(Problem) in try await audit(context) },
