@@ -153,13 +153,13 @@ private struct SignalPipe: @unchecked Sendable {
 /// A class, because it watches the process's signals until it is released.
 final class SecondSignal {
     private let watches: [any DispatchSourceSignal]
-    private static let count = Atomic(0)
 
     init() {
+        let count = SignalCount()
         watches = [SIGINT, SIGTERM].map { number in
             let watch = DispatchSource.makeSignalSource(signal: number, queue: .global())
             watch.setEventHandler {
-                guard SecondSignal.count.add(1, ordering: .relaxed).newValue > 1 else { return }
+                guard count.next() > 1 else { return }
                 Console.note("Second signal: Bellhop stops at once, and checks unfinished work at its next start.")
                 _exit(128 + number)
             }
@@ -169,4 +169,11 @@ final class SecondSignal {
     }
 
     deinit { for watch in watches { watch.cancel() } }
+}
+
+/// How many signals came. A class, because both watches of ``SecondSignal`` share it.
+private final class SignalCount: Sendable {
+    private let count = Atomic(0)
+
+    func next() -> Int { count.add(1, ordering: .relaxed).newValue }
 }
