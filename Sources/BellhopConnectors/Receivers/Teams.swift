@@ -28,7 +28,7 @@ struct TeamsReceiver: HookReceiver {
         """
     static let messages = MessageAbilities(
         mentions: .yes,
-        mentionForms: "write a user's address or Entra id, such as `user: ada@example.com`; groups cannot be mentioned")
+        mentionForms: "write a user's address or Entra id, such as `user: ada@example.com`", mentionsGroups: false)
 
     /// At most 4 requests in a second and 60 in 30 seconds (Microsoft, *Rate limiting for connectors*, which workflows share).
     static let limits = DeliveryLimits(rate: Rate(count: 4, per: .seconds(2)))

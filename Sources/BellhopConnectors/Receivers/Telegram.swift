@@ -15,7 +15,7 @@ struct TelegramReceiver: HookReceiver {
     ]
     static let messages = MessageAbilities(
         threads: .yes, updates: .yes, mentions: .yes,
-        mentionForms: "write a user's name or number, such as `user: ada_lovelace`; groups cannot be mentioned")
+        mentionForms: "write a user's name or number, such as `user: ada_lovelace`", mentionsGroups: false)
 
     /// A bot's limit in a group. In a chat with one person it is higher: one a second (Bots FAQ, *My bot is hitting limits*).
     static let limits = DeliveryLimits(rate: Rate(count: 20, per: .seconds(60)))

@@ -28,16 +28,19 @@ public struct MessageAbilities: Sendable, Hashable {
     public var mentions: Ability
     /// Advice on how to write a mention; nil if every user and group can be mentioned.
     public var mentionForms: String?
+    /// Whether any group can be mentioned.
+    public var mentionsGroups: Bool
 
     public init(
         threads: Ability = .no, updates: Ability = .no, resolves: Ability = .no, mentions: Ability = .no,
-        mentionForms: String? = nil
+        mentionForms: String? = nil, mentionsGroups: Bool = true
     ) {
         self.threads = threads
         self.updates = updates
         self.resolves = resolves
         self.mentions = mentions
         self.mentionForms = mentionForms
+        self.mentionsGroups = mentionsGroups
     }
 
     /// The line of bellhop.yaml that would turn on the ability that this key of a message needs; nil if no setting can.
@@ -54,7 +57,7 @@ public struct MessageAbilities: Sendable, Hashable {
     public func with(_ settings: Settings) -> MessageAbilities {
         MessageAbilities(
             threads: threads.with(settings), updates: updates.with(settings), resolves: resolves.with(settings),
-            mentions: mentions.with(settings), mentionForms: mentionForms)
+            mentions: mentions.with(settings), mentionForms: mentionForms, mentionsGroups: mentionsGroups)
     }
 }
 

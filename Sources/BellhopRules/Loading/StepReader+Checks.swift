@@ -119,11 +119,12 @@ extension StepReader {
                 let mention = ["user": Message.Mention.user(id), "group": .group(id)][pair.name]
             else { continue }
             for alike in Self.byKind(receivers.filter { !context.canMention(mention, $0.kind) }) {
+                let messages = alike[0].messages
+                let reason = pair.name == "group" && !messages.mentionsGroups ? "cannot mention groups" : "need another form"
                 warn(
                     "unknown-mention",
                     "\(alike.map(\.name).listed) cannot mention the \(pair.name) `\(id)`: "
-                        + "connections of kind `\(alike[0].kind)` need another form", at: pair.value,
-                    help: alike[0].messages.mentionForms)
+                        + "connections of kind `\(alike[0].kind)` \(reason)", at: pair.value, help: messages.mentionForms)
             }
         }
     }

@@ -67,6 +67,8 @@ struct MentionTests {
         #expect(leftOut.filter { Catalogue.canMention($0, kind: kind) } == [])
         let messages = Catalogue.kind(kind)?.manifest.messages
         #expect(messages?.mentions == .yes && (messages?.mentionForms == nil) == leftOut.isEmpty)
+        let isAnyGroup = shown.contains { if case .group = $0 { true } else { false } }
+        #expect(messages?.mentionsGroups == isAnyGroup)
     }
 
     @Test func `Discord may notify only the mentioned users`() {

@@ -57,13 +57,21 @@ enum Fixture {
                             mentionForms: "write the number of a user or role")),
                     .init(name: "hook", kind: "webhook", actions: ["webhook"]),
                     .init(name: "inner", kind: "webhook", actions: ["webhook"], allowsPrivate: true),
-                    .init(name: "board", kind: "teams", actions: ["notify"]),
+                    .init(
+                        name: "board", kind: "teams", actions: ["notify"],
+                        messages: .init(mentions: .yes, mentionForms: "write a user's address", mentionsGroups: false)),
                     .init(name: "pager", kind: "pagerduty", actions: ["notify"], messages: .init(threads: .yes)),
                 ],
             actions: actions, timeZone: .utc, timeZoneName: "UTC", zone: { zones[$0] }, assumed: isOpen ? assumed : nil,
             queryHint: { text, _ in text.contains("^") ? ("this is a query", "write it elsewhere") : nil },
             calendars: isOpen ? nil : ["office": office])
-        context.canMention = { mention, kind in kind != "discord" || mention == .user("123456789012345678") }
+        context.canMention = { mention, kind in
+            switch kind {
+            case "discord": mention == .user("123456789012345678")
+            case "teams": mention != .group("ops")
+            default: true
+            }
+        }
         return context
     }
 
