@@ -78,7 +78,9 @@ extension SQLiteStore: Store {
         }
     }
 
-    func replays(limit: Int) async throws(StoreError) -> [Replay] { try await read(here: true) { try $0.replays(limit: limit) } }
+    func replays(limit: Int) async throws(StoreError) -> [Replay] {
+        try await read(here: true) { try $0.replays(limit: limit) }
+    }
 
     func state(for keys: [StateKey]) async throws(StoreError) -> RuleState {
         guard !keys.isEmpty else { return [:] }
@@ -99,7 +101,9 @@ extension SQLiteStore: Store {
         try await write { [person = Person.current] in try $0.register(rules, by: person, at: now) }
     }
 
-    func formerRules() async throws(StoreError) -> [String: [String: JSON]] { try await read { try $0.formerRules() } }
+    func formerRules() async throws(StoreError) -> [String: [String: JSON]] {
+        try await read { try $0.formerRules() }
+    }
 
     func nextTimer(after time: Timestamp) async throws(StoreError) -> Timestamp? {
         try await read(here: true) { try $0.nextTimer(after: time) }
@@ -114,7 +118,9 @@ extension SQLiteStore: Store {
         return try await read(here: true) { try $0.timers(ids) }
     }
 
-    func tasks(named name: String) async throws(StoreError) -> [NamedTask] { try await read { try $0.tasks(named: name) } }
+    func tasks(named name: String) async throws(StoreError) -> [NamedTask] {
+        try await read { try $0.tasks(named: name) }
+    }
 
     func forget(_ task: NamedTask, at now: Timestamp) async throws(StoreError) -> [Forgotten] {
         try await write { [person = Person.current] in try $0.forget(task, by: person, at: now) }
@@ -125,7 +131,9 @@ extension SQLiteStore: Store {
     /// Takes at most one delivery per lane, and only after all earlier ones of its lane are done, dead, dropped or held. A held
     /// delivery waits for a person, perhaps for days, and so blocks no others; if it is retried, it comes late. A delivery whose
     /// content this program cannot read becomes dead.
-    func claim(_ request: ClaimRequest) async throws(StoreError) -> Claimed { try await write { try $0.claim(request) } }
+    func claim(_ request: ClaimRequest) async throws(StoreError) -> Claimed {
+        try await write { try $0.claim(request) }
+    }
 
     func coalesce(receiver: String, above: Int, at now: Timestamp) async throws(StoreError) -> Int {
         try await write { try $0.coalesce(receiver: receiver, above: above, at: now) }
@@ -153,9 +161,13 @@ extension SQLiteStore: Store {
 
     // Quiet times.
 
-    func nextRelease() async throws(StoreError) -> Timestamp? { try await read(here: true) { try $0.nextRelease() } }
+    func nextRelease() async throws(StoreError) -> Timestamp? {
+        try await read(here: true) { try $0.nextRelease() }
+    }
 
-    func released(at now: Timestamp) async throws(StoreError) -> [HeldMessage] { try await read { try $0.released(at: now) } }
+    func released(at now: Timestamp) async throws(StoreError) -> [HeldMessage] {
+        try await read { try $0.released(at: now) }
+    }
 
     func release(_ release: MessageRelease) async throws(StoreError) -> Bool {
         let result = try await attempt { try $0.release(release) }
@@ -195,13 +207,17 @@ extension SQLiteStore: Store {
         try await write { try $0.start(node, at: now) }
     }
 
-    func rescue(at now: Timestamp) async throws(StoreError) -> Int { try await write { try $0.rescue(at: now) } }
+    func rescue(at now: Timestamp) async throws(StoreError) -> Int {
+        try await write { try $0.rescue(at: now) }
+    }
 
     func wake(receiver: String, at now: Timestamp) async throws(StoreError) {
         try await write { try $0.wake(receiver: receiver, at: now) }
     }
 
-    func correctFutureTimes(at now: Timestamp) async throws(StoreError) { try await write { try $0.correctFutureTimes(at: now) } }
+    func correctFutureTimes(at now: Timestamp) async throws(StoreError) {
+        try await write { try $0.correctFutureTimes(at: now) }
+    }
 
     func nextDue(excluding receivers: Set<String>) async throws(StoreError) -> Timestamp? {
         try await read(here: true) { try $0.nextDue(excluding: receivers) }
@@ -222,27 +238,45 @@ extension SQLiteStore: Store {
 
     // Queries.
 
-    func status(at now: Timestamp) async throws(StoreError) -> StoreStatus { try await read { try $0.status(at: now) } }
+    func status(at now: Timestamp) async throws(StoreError) -> StoreStatus {
+        try await read { try $0.status(at: now) }
+    }
 
-    func events(at places: [Int64]) async throws(StoreError) -> [StoredEvent] { try await read { try $0.events(at: places) } }
+    func events(at places: [Int64]) async throws(StoreError) -> [StoredEvent] {
+        try await read { try $0.events(at: places) }
+    }
 
-    func digest(_ query: DigestQuery) async throws(StoreError) -> Digest { try await read { try $0.digest(query) } }
+    func digest(_ query: DigestQuery) async throws(StoreError) -> Digest {
+        try await read { try $0.digest(query) }
+    }
 
-    func events(_ query: EventQuery) async throws(StoreError) -> EventPage { try await read { try $0.events(query) } }
+    func events(_ query: EventQuery) async throws(StoreError) -> EventPage {
+        try await read { try $0.events(query) }
+    }
 
     func decisions(_ query: DecisionQuery) async throws(StoreError) -> [DecisionRecord] {
         try await read { try $0.decisions(query) }
     }
 
-    func history(_ query: HistoryQuery) async throws(StoreError) -> StoredHistory { try await read { try $0.history(query) } }
+    func history(_ query: HistoryQuery) async throws(StoreError) -> StoredHistory {
+        try await read { try $0.history(query) }
+    }
 
-    func audit(_ query: AuditQuery) async throws(StoreError) -> [AuditRow] { try await read { try $0.auditRows(query) } }
+    func audit(_ query: AuditQuery) async throws(StoreError) -> [AuditRow] {
+        try await read { try $0.auditRows(query) }
+    }
 
-    func activity(since: Timestamp) async throws(StoreError) -> Activity { try await read { try $0.activity(since: since) } }
+    func activity(since: Timestamp) async throws(StoreError) -> Activity {
+        try await read { try $0.activity(since: since) }
+    }
 
-    func span(of query: EventQuery) async throws(StoreError) -> RowSpan? { try await read { try $0.span(of: query) } }
+    func span(of query: EventQuery) async throws(StoreError) -> RowSpan? {
+        try await read { try $0.span(of: query) }
+    }
 
-    func span(of query: DeliveryQuery) async throws(StoreError) -> RowSpan? { try await read { try $0.span(of: query) } }
+    func span(of query: DeliveryQuery) async throws(StoreError) -> RowSpan? {
+        try await read { try $0.span(of: query) }
+    }
 
     func deliveries(_ query: DeliveryQuery) async throws(StoreError) -> [DeliveryRecord] {
         try await read { try $0.deliveries(query) }
@@ -265,7 +299,9 @@ extension SQLiteStore: Store {
 
     // Notes.
 
-    func note(_ key: String) async throws(StoreError) -> JSON? { try await read(here: true) { try $0.note(key) } }
+    func note(_ key: String) async throws(StoreError) -> JSON? {
+        try await read(here: true) { try $0.note(key) }
+    }
 
     func setNote(
         _ key: String, to value: JSON?, by act: AuditAct, _ facts: JSON.Object, at now: Timestamp
@@ -276,5 +312,7 @@ extension SQLiteStore: Store {
         }
     }
 
-    func setNote(_ key: String, to value: JSON?) async throws(StoreError) { try await write { try $0.setNote(key, to: value) } }
+    func setNote(_ key: String, to value: JSON?) async throws(StoreError) {
+        try await write { try $0.setNote(key, to: value) }
+    }
 }

@@ -43,10 +43,10 @@ struct Matcher {
             }
             guard let rules else { continue }
             frame.move(to: place)
-            if !candidates.isEmpty { candidates.removeAll(keepingCapacity: true) }
-            if !rules.always.isEmpty { candidates += rules.always }
+            candidates.removeAll(keepingCapacity: true)
+            candidates += rules.always
             while members.count < rules.paths.count { members.append(0) }
-            if !known.isEmpty { known.removeAll(keepingCapacity: true) }
+            known.removeAll(keepingCapacity: true)
             // By index: an enumeration would copy the tables of each path.
             for number in rules.paths.indices {
                 guard let value = frame.read(rules.paths[number].reader, near: &members[number]),
@@ -57,7 +57,7 @@ struct Matcher {
             }
             let mayEnd = !rules.waiting.isEmpty && type != .scheduleDue
             if candidates.isEmpty, !mayEnd { continue }
-            if candidates.count > 1 { candidates.sort() }
+            candidates.sort()
             activation.begin(frame)
             if mayEnd { endWaits(of: rules.waiting, except: candidates, at: place) }
             for (slot, value) in known { activation.set(slot, to: value) }
@@ -70,7 +70,8 @@ struct Matcher {
         }
     }
 
-    /// Evaluates the condition, and records the run unless the condition says no. For a rule that waits, this no may end a wait.
+    /// Evaluates the condition, and records the run unless the condition does not hold: then the event may end a wait, if the
+    /// rule waits.
     private mutating func judge(_ run: Matches.Run) {
         let rule = book.compiled[run.rule]
         if let pattern = rule.time.pattern { return judge(run, pattern, rule) }

@@ -4,10 +4,11 @@ import BellhopCore
 struct TrialTasks: Sendable {
     /// The tasks of the scopes whose lists rules read, in the order of each list.
     private(set) var lists: [Scope.ID: [Snapshot]] = [:]
-    /// A number for each task in ``lists``. It stays the same when other tasks leave.
+    /// A number for each task in ``lists``, which stays the same when other tasks leave: with ``order``, it finds the task's place
+    /// without a search through the list.
     private var slots: [Scope.ID: [TaskKey: Int]] = [:]
     /// The numbers of the tasks of each list, in its order.
-    private var taken: [Scope.ID: [Int]] = [:]
+    private var order: [Scope.ID: [Int]] = [:]
     private let listed: Set<Scope.ID>
     /// The tasks of all scopes by their keys.
     private var present: [Scope.ID: [TaskKey: Snapshot]] = [:]
@@ -24,7 +25,7 @@ struct TrialTasks: Sendable {
 
     subscript(scope: Scope.ID, key: TaskKey) -> Snapshot? { present[scope]?[key] }
 
-    /// A task with how it left, if it did.
+    /// A task that is present or has left; if it has left, also why.
     func remembered(_ key: TaskKey, in scope: Scope.ID, at now: Timestamp) -> RememberedTask? {
         if let task = present[scope]?[key] { return RememberedTask(snapshot: task, generation: 0) }
         return departed[scope]?[key].map {
@@ -36,23 +37,23 @@ struct TrialTasks: Sendable {
     func find(
         _ wanted: [Scope.ID: Set<TaskKey>]
     ) -> (present: [Scope.ID: [TaskKey: Snapshot]], departed: [Scope.ID: [TaskKey: Snapshot]]) {
-        var (now, left): ([Scope.ID: [TaskKey: Snapshot]], [Scope.ID: [TaskKey: Snapshot]]) = ([:], [:])
+        var (found, gone): ([Scope.ID: [TaskKey: Snapshot]], [Scope.ID: [TaskKey: Snapshot]]) = ([:], [:])
         for (scope, keys) in wanted {
             for key in keys {
                 if let task = present[scope]?[key] {
-                    now[scope, default: [:]][key] = task
+                    found[scope, default: [:]][key] = task
                 } else if let departure = departed[scope]?[key] {
-                    left[scope, default: [:]][key] = departure.task
+                    gone[scope, default: [:]][key] = departure.task
                 }
             }
         }
-        return (now, left)
+        return (found, gone)
     }
 
     mutating func set(_ list: [Snapshot], of scope: Scope.ID) {
         lists[scope] = list
         slots[scope] = Dictionary(list.enumerated().map { ($1.key, $0) }) { first, _ in first }
-        taken[scope] = Array(list.indices)
+        order[scope] = Array(list.indices)
         present[scope] = Dictionary(list.map { ($0.key, $0) }) { first, _ in first }
     }
 
@@ -60,12 +61,12 @@ struct TrialTasks: Sendable {
     mutating func add(_ task: Snapshot, to scope: Scope.ID) {
         if present[scope, default: [:]].updateValue(task, forKey: task.key) == nil { departed[scope]?.remove(task.key) }
         guard listed.contains(scope) else { return }
-        if let slot = slots[scope]?[task.key], let place = taken[scope]?.place(of: slot) {
+        if let slot = slots[scope]?[task.key], let place = order[scope]?.place(of: slot) {
             lists[scope]?[place] = task
         } else {
-            let slot = (taken[scope]?.last ?? -1) + 1
+            let slot = (order[scope]?.last ?? -1) + 1
             slots[scope, default: [:]][task.key] = slot
-            taken[scope, default: []].append(slot)
+            order[scope, default: []].append(slot)
             lists[scope, default: []].append(task)
         }
     }
@@ -73,8 +74,8 @@ struct TrialTasks: Sendable {
     mutating func remove(_ task: Snapshot, _ reason: RemovalReason?, from scope: Scope.ID) {
         departed[scope, default: TrialDepartures()].add(task, reason)
         present[scope]?[task.key] = nil
-        if let slot = slots[scope]?.removeValue(forKey: task.key), let place = taken[scope]?.place(of: slot) {
-            taken[scope]?.remove(at: place)
+        if let slot = slots[scope]?.removeValue(forKey: task.key), let place = order[scope]?.place(of: slot) {
+            order[scope]?.remove(at: place)
             lists[scope]?.remove(at: place)
         }
     }
