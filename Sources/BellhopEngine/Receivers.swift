@@ -55,6 +55,8 @@ final class Receivers: Sendable {
 
     /// Corrects times that are in the future because the clock was set back.
     func correctFutureTimes(to now: Timestamp) {
-        withGates { gates in for receiver in gates.keys { gates[receiver]?.correctFutureTimes(to: now) } }
+        withGates { gates in
+            for receiver in gates.keys { gates[receiver]?.correctFutureTimes(to: now) }
+        }
     }
 }

@@ -55,7 +55,9 @@ public struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     }
 
     /// Whether a value is allowed in a request: no control characters, which prevents header injection.
-    public static func isValue(_ text: String) -> Bool { text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 } }
+    public static func isValue(_ text: String) -> Bool {
+        text.utf8.allSatisfy { ($0 >= 0x20 && $0 != 0x7f) || $0 == 0x09 }
+    }
 
     private static func same(_ left: String, _ right: String) -> Bool { ASCII.equalIgnoringCase(left, right) }
 }

@@ -35,7 +35,11 @@ extension ServiceAddress {
             && query.allSatisfy { names.contains($0[...]) }
     }
 
-    func hasHost(_ host: String) -> Bool { hosts.contains { $0.hasPrefix("*") ? host.hasSuffix($0.dropFirst()) : $0 == host } }
+    func hasHost(_ host: String) -> Bool {
+        hosts.contains { pattern in
+            pattern.hasPrefix("*") ? host.hasSuffix(pattern.dropFirst()) : pattern == host
+        }
+    }
 
     fileprivate func advice(of kind: String) -> String { "This is \(what): write `kind: \(kind)`." }
 

@@ -70,8 +70,9 @@ struct Words: Sendable {
         "silenced": "stumm", "quiet": "in Ruhezeit", "dropped": "verworfen", "joined": "zusammengefasst",
         "gone": "nicht mehr aufbewahrt", "off": "aus", "canary": "Probelauf",
         "Log in with a token. `bellhop console token` makes one.":
-            "Melden Sie sich mit einem Token an. `bellhop console token` erzeugt eines.", "Schedule": "Zeitplan",
-        "Description": "Beschreibung", "Problem": "Problem", "under way": "unterwegs", "not sent": "nicht gesendet",
+            "Melden Sie sich mit einem Token an. `bellhop console token` erzeugt eines.",
+        "Schedule": "Zeitplan", "Description": "Beschreibung", "Problem": "Problem", "under way": "unterwegs",
+        "not sent": "nicht gesendet",
         "Calendar": "Kalender", "What": "Was", "Often": "Häufig", "Last": "Zuletzt", "Next page": "Nächste Seite",
         "Quiet: messages wait": "Ruhezeit: Nachrichten warten", "Quiet: messages are dropped": "Ruhezeit: Nachrichten entfallen",
         "No schedule and no quiet time in the next days.": "Kein Zeitplan und keine Ruhezeit in den nächsten Tagen.",

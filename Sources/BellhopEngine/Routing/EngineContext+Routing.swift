@@ -107,7 +107,9 @@ extension EngineContext {
     }
 
     private func commit(_ routing: Routing) async throws(StoreError) -> RouteResult {
-        try await store.route(routing) { [bell = bells.dispatcher] in if !routing.deliveries.isEmpty { bell.ring() } }
+        try await store.route(routing) { [bell = bells.dispatcher] in
+            if !routing.deliveries.isEmpty { bell.ring() }
+        }
     }
 
     /// The facts for a batch of timers, except the list of all tasks of a source: it is expensive, and perhaps not needed. Nil if the

@@ -58,7 +58,8 @@ struct ExpressionReview {
         case .call("changed", target: nil, let arguments):
             checkChanges("changed()", "false", node.point)
             checkChangedValues(arguments, node)
-        case .select(let owner, _, _), .has(let owner, _, _): if isLabels(owner) { reportMissingLabels(node, "null") }
+        case .select(let owner, _, _), .has(let owner, _, _):
+            if isLabels(owner) { reportMissingLabels(node, "null") }
         case .identifier("before", _): checkChanges("before", "null", node.range)
         case .identifier("changes", _): checkChanges("changes", "empty", node.range)
         default: break

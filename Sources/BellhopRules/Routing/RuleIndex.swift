@@ -25,7 +25,9 @@ struct RuleIndex: Sendable {
 
         init(slot: Slot?, reader: SlotReader) { (self.slot, self.reader) = (slot, reader) }
 
-        subscript(value: Value) -> [Int]? { if case .string(let text) = value { byText[text] } else { byOther[value] } }
+        subscript(value: Value) -> [Int]? {
+            if case .string(let text) = value { byText[text] } else { byOther[value] }
+        }
 
         /// Texts that are equal for Swift but differ in their bytes share an entry: the conditions, which compare bytes, decide.
         mutating func add(_ rule: Int, for value: Value) {

@@ -42,7 +42,8 @@ struct Lexer {
         while let byte = peek() {
             switch byte {
             case 0x20, 0x09, 0x0A, 0x0C, 0x0D: at += 1
-            case UInt8(ascii: "/") where peek(1) == UInt8(ascii: "/"): while let next = peek(), next != 0x0A { at += 1 }
+            case UInt8(ascii: "/") where peek(1) == UInt8(ascii: "/"):
+                while let next = peek(), next != 0x0A { at += 1 }
             default: return
             }
         }

@@ -20,9 +20,16 @@ enum Numbers {
 
     static func compare(_ a: UInt64, _ b: Double) -> Order { compare(Double(a), b) }
 
-    static func compare(_ a: Double, _ b: Double) -> Order { a < b ? .less : a > b ? .more : a == b ? .same : .none }
+    static func compare(_ a: Double, _ b: Double) -> Order {
+        if a < b { return .less }
+        if a > b { return .more }
+        return a == b ? .same : .none
+    }
 
-    static func compare<T: Comparable>(_ a: T, _ b: T) -> Order { a < b ? .less : a == b ? .same : .more }
+    static func compare<T: Comparable>(_ a: T, _ b: T) -> Order {
+        if a < b { return .less }
+        return a == b ? .same : .more
+    }
 }
 
 extension Value {

@@ -172,5 +172,9 @@ public final class SimulatedETO: Sendable {
     }
 
     /// Every token that is still valid, and the enterprises' GUIDs. Tests check that they are not visible anywhere.
-    public var secrets: [String] { change { Array($0.ssoAccounts.keys) + Array($0.sessions.keys) + $0.enterprises.map(\.guid) } }
+    public var secrets: [String] {
+        change { state in
+            Array(state.ssoAccounts.keys) + Array(state.sessions.keys) + state.enterprises.map(\.guid)
+        }
+    }
 }

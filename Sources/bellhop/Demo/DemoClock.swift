@@ -35,7 +35,9 @@ final class DemoClock: AgentClock {
     var now: Timestamp { state.withLock { shown($0, at: real()) } }
 
     /// Advances the clock until cancelled.
-    func run() async { while (try? await Task.sleep(for: Self.stride, tolerance: nil)) != nil { move() } }
+    func run() async {
+        while (try? await Task.sleep(for: Self.stride, tolerance: nil)) != nil { move() }
+    }
 
     func move() {
         state.withLock { state in

@@ -38,7 +38,10 @@ struct PlanPage {
     }
 
     private func lines(_ names: Plan.Names) -> [(String, String)] {
-        names.added.map { ("+", name($0)) } + names.removed.map { ("-", name($0)) } + names.changed.map { ("~", name($0)) }
+        let added = names.added.map { ("+", name($0)) }
+        let removed = names.removed.map { ("-", name($0)) }
+        let changed = names.changed.map { ("~", name($0)) }
+        return added + removed + changed
     }
 
     private func name(_ name: String) -> String { isMarkdown ? "`\(name.visible)`" : name.visible }

@@ -282,6 +282,7 @@ enum ClassNames {
 
     /// `Change Request` for `change_request`.
     static func label(of table: String) -> String {
-        labels[table] ?? table.split(separator: "_").map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined(separator: " ")
+        if let label = labels[table] { return label }
+        return table.split(separator: "_").map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined(separator: " ")
     }
 }
