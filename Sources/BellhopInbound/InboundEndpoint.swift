@@ -56,8 +56,8 @@ final class InboundKeys: Sendable {
     func replace(_ path: String, with key: InboundKey?) { keys.withLock { $0[path] = key } }
 }
 
-/// A token bucket: it holds at most the rate's count of requests and refills evenly. Unlike the one of connections, it does not remember
-/// each request, whose number strangers choose.
+/// A token bucket: it holds at most the rate's count of requests and refills evenly. Unlike the `RateLimiter`, which limits a
+/// connection, it keeps no time for each request: otherwise strangers could fill the memory with requests.
 ///
 /// A class with a mutex, because all connections share it.
 final class RequestBudget: Sendable {

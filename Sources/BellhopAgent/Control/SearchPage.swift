@@ -38,10 +38,13 @@ public struct SearchPage: Sendable, Hashable {
     /// Reads stored rows from the newest on, until enough match or the search is over.
     ///
     /// - Parameters:
+    ///   - limit: the most rows of the page.
+    ///   - before: the place before which the search begins; nil for the newest row.
     ///   - isOver: whether the time for the search is over.
     ///   - place: where a row is: the search continues before it.
-    ///   - ask: reads so many of the newest rows up to a place, oldest first, and counts them together with unreadable ones.
-    ///   - matches: says which of the rows match, so many at most.
+    ///   - json: a row as the page has it.
+    ///   - ask: reads the newest `count` rows up to a place, oldest first, and counts them together with unreadable ones.
+    ///   - matches: finds at most `limit` of the rows that match.
     static func search<Row, Failure: Error>(
         limit: Int, before: Int64?, isOver: () -> Bool, place: (Row) -> Int64?, json: (Row) -> JSON,
         ask: (_ through: Int64?, _ count: Int) async throws(Failure) -> (rows: [Row], count: Int),

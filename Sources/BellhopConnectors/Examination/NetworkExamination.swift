@@ -11,7 +11,7 @@ struct NetworkExamination: Sendable {
     /// The time limit of each step.
     var timeout: Duration = .seconds(5)
 
-    /// The findings, with those of a further examination if nothing is missing on the way.
+    /// The findings about the way to the address, and those of a further examination if none of them is `missing`.
     func findings(then examine: () async -> [Finding]) async -> [Finding] {
         let way = await findings()
         return way.contains { $0.state == .missing } ? way : way + (await examine())

@@ -85,7 +85,7 @@ extension HTTPResponse {
 }
 
 extension Failure {
-    /// The failure of an answer that is not as expected; a later answer may be.
+    /// The failure of an answer that is not as expected. The delivery is tried again, because a later answer may be as expected.
     static func badAnswer(_ message: String) -> Failure { Failure(.badAnswer, .retry(after: nil), message) }
 
     /// The failure of a delivery that can never succeed as it is.

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// What a session is asked, and what it says.
+/// The steps of a request in a session: what to do next, and what the server answered.
 extension SessionState {
     /// What to do if the session ends during a request.
     enum OnSessionEnd: Sendable {

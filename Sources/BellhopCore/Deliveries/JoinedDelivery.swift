@@ -1,4 +1,4 @@
-/// The delivery of one message in the place of many, as those see it that it replaced: their messages are sent only with this one.
+/// The delivery of one message in the place of many, as the deliveries that it replaced show it: their messages are sent only with it.
 public struct JoinedDelivery: Sendable, Hashable {
     public var id: String
     /// Nil if it is no longer stored.

@@ -59,7 +59,7 @@ extension JSON {
         /// The keys, in order.
         public var keys: [String] { members.map(\.key) }
 
-        /// The members of both; of two with the same key, the other's.
+        /// The members of both. If both have a key, the value is that of `others`.
         public func adding(_ others: Object) -> Object {
             var all = self
             for (key, value) in others { all[key] = value }

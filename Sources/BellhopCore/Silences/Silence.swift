@@ -82,7 +82,7 @@ public struct SilenceRecord: Sendable, Hashable {
         (self.silence, self.kept, self.ended) = (silence, kept, ended)
     }
 
-    /// The silence with the end that it had.
+    /// The silence with its real end, which is earlier than planned if a person ended it.
     public var lasted: Silence {
         var silence = silence
         if let ended { silence.ends = min(silence.ends, ended) }

@@ -52,7 +52,7 @@ extension Value {
     }
 }
 
-/// Base 64 with the standard alphabet (RFC 4648 §4): of this library alone, which depends on nothing of Bellhop, and Bellhop's core not on it.
+/// Base 64 with the standard alphabet (RFC 4648 §4). Bellhop's core has its own, because neither module depends on the other.
 enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
