@@ -3,7 +3,7 @@ package import Logging
 package import NIOCore
 import NIOHTTP1
 
-/// Hummingbird's channel for HTTP/1, with an ``ExpectationGuard`` behind the decoder.
+/// Hummingbird's channel for HTTP/1, with an ``OldVersionHandler`` behind the decoder.
 package struct GuardedChannel: ServerChildChannel {
     private let http: HTTP1Channel
 
@@ -13,7 +13,7 @@ package struct GuardedChannel: ServerChildChannel {
         http.setup(channel: channel, logger: logger).flatMapThrowing { value in
             let pipeline = channel.pipeline.syncOperations
             let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
-            try pipeline.addHandler(ExpectationGuard(), position: .after(decoder))
+            try pipeline.addHandler(OldVersionHandler(), position: .after(decoder))
             return value
         }
     }
@@ -21,18 +21,18 @@ package struct GuardedChannel: ServerChildChannel {
     package func handle(value: HTTP1Channel.Value, logger: Logger) async { await http.handle(value: value, logger: logger) }
 }
 
-/// Drops the field `Expect` of a request of HTTP/1.0, which knows no 100 Continue and must get none (RFC 9110, 10.1.1).
+/// Makes a request of HTTP/1.0 mean what it means there: it knows no 100 Continue and must get none (RFC 9110, 10.1.1), and its
+/// connection ends with the answer unless it asks to keep it (RFC 9112, 9.3).
 ///
 /// A channel handler, because the requests that the server is given no longer have a version.
-final class ExpectationGuard: ChannelInboundHandler, Sendable {
+final class OldVersionHandler: ChannelInboundHandler, Sendable {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard case .head(var head) = unwrapInboundIn(data), head.version == .http1_0, head.headers.contains(name: "Expect") else {
-            return context.fireChannelRead(data)
-        }
+        guard case .head(var head) = unwrapInboundIn(data), head.version == .http1_0 else { return context.fireChannelRead(data) }
         head.headers.remove(name: "Expect")
+        if !head.isKeepAlive { head.headers.replaceOrAdd(name: "Connection", value: "close") }
         context.fireChannelRead(wrapInboundOut(.head(head)))
     }
 }

@@ -13,7 +13,7 @@ struct MessageReader: ProblemCollector {
     }
 
     mutating func read(_ tree: ArgumentCompiler.Tree, _ node: YAML.Node) -> MessageTemplate? {
-        let before = problems.all.count
+        let before = problems.errorCount
         var message = MessageTemplate(own: read(section: tree, node))
         message.sections = read(sections: tree["sections"], node["sections"] ?? node)
         message.skipsEmpty = tree["skip_empty"]?.json == true
@@ -24,8 +24,8 @@ struct MessageReader: ProblemCollector {
         message.update = tree["update"].flatMap { ArgumentCompiler.compile($0, with: &compiler) }
         message.resolve = tree["resolve"].flatMap { ArgumentCompiler.compile($0, with: &compiler) }
         message.staysOpen = node["resolve"]?.scalarText == "false"
-        if problems.all.count == before { checkParts(of: message, tree, node) }
-        return problems.all.count == before ? message : nil
+        if problems.errorCount == before { checkParts(of: message, tree, node) }
+        return problems.errorCount == before ? message : nil
     }
 
     /// Refuses empty messages, and settings that have no effect without another setting.

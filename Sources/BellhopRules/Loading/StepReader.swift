@@ -26,9 +26,11 @@ struct StepReader: ProblemCollector {
         }
         if items.isEmpty { report("wrong-type", "`do` has no actions", at: node) }
         checkNames(of: items)
-        return items.enumerated().compactMap { place, item in
+        let steps = items.enumerated().compactMap { place, item in
             read(item, parent.map { StepPath("\($0).\(place)") } ?? StepPath(index: place))
         }
+        assert(steps.count == items.count || problems.hasErrors, "A step of rule \(rule) was left out without an error.")
+        return steps
     }
 
     /// The contents of `do`, written as a list.

@@ -34,6 +34,15 @@ import Testing
         }
     }
 
+    @Test func `a message with a label that no source reads is warned about, and sent`() throws {
+        var context = Fixture.context()
+        context.sources = [Self.source("incidents", labels: Self.off)]
+        let book = try Fixture.book(
+            "rule: r\non: task_created\ndo: [{notify: {to: ops, title: 'State ${{ task.labels.state }}'}}]\n", in: context)
+        #expect(book.warnings.map(\.code) == ["no-labels"])
+        #expect(book.rules.map(\.actions.count) == [1])
+    }
+
     private static func findings(when condition: String, _ sources: RuleContext.SourceFacts...) throws -> [String] {
         let sources = sources.isEmpty ? [source("incidents", labels: off)] : sources
         return try findings("on: task_changed\nwhen: '\(condition)'\ndo: [{log: x}]", sources)
