@@ -16,7 +16,7 @@ public struct NotifyAction: Action {
                     .text,
                     .record([
                         Setting("address", .text, required: true, "The http or https address."),
-                        Setting("label", .text, "The text of the link; by default Open."),
+                        Setting("label", .text, "The text of the link; by default its address."),
                     ]),
                 ]), "An address to open, or `{label, address}`."),
             Setting(
