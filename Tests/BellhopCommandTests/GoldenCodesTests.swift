@@ -53,7 +53,9 @@ import Testing
             for found in text.matches(of: /\bcode:\s*([^,\n]*)/) {
                 for word in found.1.matches(of: /"([a-z0-9]+(?:-[a-z0-9]+)*)"/) { codes.insert(String(word.1)) }
             }
-            for found in text.matches(of: /\b(?:report|Self|Issue)\(\s*"([a-z0-9]+(?:-[a-z0-9]+)*)"/) { codes.insert(String(found.1)) }
+            for found in text.matches(of: /\b(?:report|Self|Issue)\(\s*"([a-z0-9]+(?:-[a-z0-9]+)*)"/) {
+                codes.insert(String(found.1))
+            }
             // Their other uses have names of settings, which have no hyphen.
             for found in text.matches(of: /\b(?:warn|problem)\(\s*"([a-z0-9]+(?:-[a-z0-9]+)+)"/) { codes.insert(String(found.1)) }
             guard text.contains(/enum Code: String/) else { continue }
