@@ -1,11 +1,9 @@
-enum ASCII {
-    static func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
-    static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- 0x61 < 26 }
-    static func isAlphanumeric(_ byte: UInt8) -> Bool { isDigit(byte) || isLetter(byte) }
+import BellhopCore
 
+enum ASCII {
     /// Whether a text has one of these lengths, and only letters, digits and these other characters.
     static func isName(_ text: some StringProtocol, of lengths: some RangeExpression<Int>, with others: String) -> Bool {
-        lengths.contains(text.utf8.count) && text.utf8.allSatisfy { isAlphanumeric($0) || others.utf8.contains($0) }
+        lengths.contains(text.utf8.count) && text.utf8.allSatisfy { $0.isASCIIAlphanumeric || others.utf8.contains($0) }
     }
 
     static func equalIgnoringCase(_ left: some StringProtocol, _ right: some StringProtocol) -> Bool {

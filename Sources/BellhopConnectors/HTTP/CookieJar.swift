@@ -97,7 +97,7 @@ struct CookieJar: Sendable, Hashable {
     /// A domain covers itself and its subdomains; a name without a dot covers only itself, because it may be a top-level domain.
     private static func domain(_ domain: String, covers host: String) -> Bool {
         host == domain
-            || domain.contains(".") && host.hasSuffix("." + domain) && host.utf8.contains { !ASCII.isDigit($0) && $0 != 0x2e }
+            || domain.contains(".") && host.hasSuffix("." + domain) && host.utf8.contains { !$0.isASCIIDigit && $0 != 0x2e }
     }
 
     private static func path(_ path: String, covers other: String) -> Bool {

@@ -43,7 +43,7 @@ public struct HTTPAddress: Sendable, Hashable {
             host = ASCII.lowercased(authority)
         }
         // The client would decode a host with `%` after it was checked; only a zone of an IPv6 address has one.
-        guard !host.isEmpty, host.utf8.allSatisfy({ ASCII.isAlphanumeric($0) || "-._:%".utf8.contains($0) }),
+        guard !host.isEmpty, host.utf8.allSatisfy({ $0.isASCIIAlphanumeric || "-._:%".utf8.contains($0) }),
             host.prefix(while: { $0 != "%" }).contains(":") || !host.contains("%")
         else { throw Problem(message: "The address has no valid host.") }
         if let portText {
@@ -147,7 +147,7 @@ extension HTTPAddress {
     static func hasScheme(_ text: Substring) -> Bool {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }
         let name = text.utf8[..<colon]
-        return name.first.map(ASCII.isLetter) == true && name.allSatisfy { ASCII.isAlphanumeric($0) || "+.-".utf8.contains($0) }
+        return name.first.map(\.isASCIILetter) == true && name.allSatisfy { $0.isASCIIAlphanumeric || "+.-".utf8.contains($0) }
     }
 
     /// The address with the `.` and `..` segments of its path removed (section 5.2.4).

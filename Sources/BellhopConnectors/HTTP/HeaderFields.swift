@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// The header fields of a request or response, in order; names compare without regard to case.
 public struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     public struct Field: Sendable, Hashable {
@@ -51,7 +53,7 @@ public struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
 
     /// Whether a name is allowed in a request: a token of RFC 9110, section 5.6.2.
     public static func isName(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.allSatisfy { ASCII.isAlphanumeric($0) || "!#$%&'*+-.^_`|~".utf8.contains($0) }
+        !text.isEmpty && text.utf8.allSatisfy { $0.isASCIIAlphanumeric || "!#$%&'*+-.^_`|~".utf8.contains($0) }
     }
 
     /// Whether a value is allowed in a request: no control characters, which prevents header injection.

@@ -34,7 +34,7 @@ public enum RetryAfter {
 
     /// A number of seconds, perhaps with a sign and a fraction, of any length.
     private static func seconds(_ text: some StringProtocol) -> Double? {
-        guard text.utf8.allSatisfy({ ASCII.isDigit($0) || "+-.".utf8.contains($0) }) else { return nil }
+        guard text.utf8.allSatisfy({ $0.isASCIIDigit || "+-.".utf8.contains($0) }) else { return nil }
         return Double(text).map { min($0, 1e15) }
     }
 

@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// Splits a page into tags and texts. Leaves out comments, declarations and the content of scripts and styles.
 struct HTMLTokenizer {
     enum Token: Sendable, Hashable {
@@ -44,7 +46,7 @@ struct HTMLTokenizer {
             skip(past: "-->")
             return nil
         }
-        guard let byte = peek(1), ASCII.isLetter(byte) || "/!?".utf8.contains(byte) else { return text() }
+        guard let byte = peek(1), byte.isASCIILetter || "/!?".utf8.contains(byte) else { return text() }
         if byte == UInt8(ascii: "!") || byte == UInt8(ascii: "?") {
             skip(past: ">")
             return nil

@@ -94,7 +94,7 @@ extension DiscordReceiver {
     }
 
     /// A snowflake.
-    private static func isID(_ text: String) -> Bool { 15...20 ~= text.utf8.count && text.utf8.allSatisfy(ASCII.isDigit) }
+    private static func isID(_ text: String) -> Bool { 15...20 ~= text.utf8.count && text.utf8.allSatisfy(\.isASCIIDigit) }
 
     private static func write(_ text: StyledText, _ limit: Int) -> String {
         var writer = MarkupWriter(markup, room: limit)

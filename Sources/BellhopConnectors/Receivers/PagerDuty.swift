@@ -27,7 +27,7 @@ struct PagerDutyReceiver: HookReceiver {
     init(_ settings: Settings, connection: String) throws(ConnectorErrors) {
         var problems = ConnectorProblems(of: connection)
         routingKey = settings.text("routing_key") ?? ""
-        if routingKey.utf8.count != PagerDutyLimits.routingKey || !routingKey.utf8.allSatisfy(ASCII.isAlphanumeric) {
+        if routingKey.utf8.count != PagerDutyLimits.routingKey || !routingKey.utf8.allSatisfy(\.isASCIIAlphanumeric) {
             problems.add(
                 "routing_key",
                 "An integration key for PagerDuty's Events API v2 has \(PagerDutyLimits.routingKey) letters and digits.")

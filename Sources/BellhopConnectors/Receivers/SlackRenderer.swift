@@ -117,7 +117,7 @@ extension SlackReceiver {
     /// Capital letters and digits, beginning with U, W or S.
     private static func isID(_ id: String) -> Bool {
         6...16 ~= id.utf8.count && "UWS".contains(id.first ?? " ")
-            && id.utf8.allSatisfy { ASCII.isDigit($0) || (0x41...0x5a).contains($0) }
+            && id.utf8.allSatisfy { $0.isASCIIDigit || (0x41...0x5a).contains($0) }
     }
 
     /// The code points that a block takes of the total: its texts and addresses, and the overhead of its elements.

@@ -30,7 +30,7 @@ struct TelegramReceiver: HookReceiver {
         token = String(ASCII.trimmed(settings.text("token") ?? ""))
         let halves = token.split(separator: ":", omittingEmptySubsequences: false)
         let isToken =
-            halves.count == 2 && !halves[0].isEmpty && halves[0].utf8.allSatisfy(ASCII.isDigit)
+            halves.count == 2 && !halves[0].isEmpty && halves[0].utf8.allSatisfy(\.isASCIIDigit)
             && ASCII.isName(halves[1], of: 20..., with: "_-")
         if !isToken { problems.add("token", "A bot's token is a number, a colon and letters, as @BotFather gave it.") }
         secrets = [token, String(halves.last ?? "")]
@@ -205,7 +205,7 @@ struct TelegramMarkup: Markup {
     /// A user's number, or a name with or without `@`. Telegram has no groups.
     static func mention(_ mention: Message.Mention) -> String? {
         guard case .user(let id) = mention else { return nil }
-        if !id.isEmpty, id.utf8.count <= 20, id.utf8.allSatisfy(ASCII.isDigit) {
+        if !id.isEmpty, id.utf8.count <= 20, id.utf8.allSatisfy(\.isASCIIDigit) {
             return "<a href=\"tg://user?id=\(id)\">\(id)</a>"
         }
         let name = id.hasPrefix("@") ? id.dropFirst() : id[...]

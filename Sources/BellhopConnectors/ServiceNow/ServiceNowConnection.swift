@@ -180,7 +180,7 @@ public struct ServiceNowConnection: Connection {
 
     /// Whether a text can be a sys_id: 32 lower-case hexadecimal digits.
     static func isSysID(_ text: String) -> Bool {
-        text.utf8.count == 32 && text.utf8.allSatisfy { ASCII.isDigit($0) || $0 &- 0x61 < 6 }
+        text.utf8.count == 32 && text.utf8.allSatisfy { $0.isASCIIDigit || $0 &- 0x61 < 6 }
     }
 }
 

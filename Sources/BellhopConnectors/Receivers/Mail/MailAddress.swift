@@ -39,8 +39,8 @@ struct MailAddress: Sendable, Hashable {
                 message: "A mail address has only ASCII characters; write a host such as bücher.example as xn--bcher-kva.example."
             )
         }
-        guard Self.isDotted(local, { ASCII.isAlphanumeric($0) || "!#$%&'*+-/=?^_`{|}~".utf8.contains($0) }),
-            Self.isDotted(host, { ASCII.isAlphanumeric($0) || $0 == UInt8(ascii: "-") }),
+        guard Self.isDotted(local, { $0.isASCIIAlphanumeric || "!#$%&'*+-/=?^_`{|}~".utf8.contains($0) }),
+            Self.isDotted(host, { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "-") }),
             local.utf8.count <= Self.longestLocal, address.utf8.count <= Self.longest
         else { throw Problem(message: "A mail address is name@host, or Somebody <name@host>.") }
     }

@@ -67,7 +67,7 @@ struct MailHeaderValue: Sendable, Hashable {
 
     /// The id of a list (RFC 2919), made of a name and a host.
     init(list name: String, host: String) {
-        let label = name.utf8.map { ASCII.isAlphanumeric($0) || $0 == UInt8(ascii: "-") ? ASCII.lower($0) : UInt8(ascii: "-") }
+        let label = name.utf8.map { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "-") ? ASCII.lower($0) : UInt8(ascii: "-") }
         self.init(lines: ["<\(String(decoding: label, as: UTF8.self)).bellhop.\(host)>"])
     }
 
@@ -123,7 +123,7 @@ struct MailHeaderValue: Sendable, Hashable {
         guard name.utf8.allSatisfy({ 0x20...0x7e ~= $0 }), name.utf8.count < lineLength - label - 2, !name.contains("=?") else {
             return encoded(name, after: label)
         }
-        if name.utf8.allSatisfy({ ASCII.isAlphanumeric($0) || " -_".utf8.contains($0) }) { return [name] }
+        if name.utf8.allSatisfy({ $0.isASCIIAlphanumeric || " -_".utf8.contains($0) }) { return [name] }
         return ["\"" + name.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""]
     }
 }

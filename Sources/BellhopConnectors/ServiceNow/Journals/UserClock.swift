@@ -88,7 +88,7 @@ struct UserClock: Sendable, Hashable {
         }
 
         private static func number(_ text: Substring, _ length: ClosedRange<Int>) -> Int? {
-            guard length.contains(text.utf8.count), text.utf8.allSatisfy(ASCII.isDigit) else { return nil }
+            guard length.contains(text.utf8.count), text.utf8.allSatisfy(\.isASCIIDigit) else { return nil }
             return Int(text)
         }
     }

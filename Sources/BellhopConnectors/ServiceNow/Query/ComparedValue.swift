@@ -125,7 +125,7 @@ struct ComparedValue: Sendable {
     private static func number(_ text: String) -> Double? {
         let isNumber =
             text.utf8.count <= 15
-            && text.utf8.allSatisfy { ASCII.isDigit($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") }
+            && text.utf8.allSatisfy { $0.isASCIIDigit || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") }
         return isNumber ? Double(text) : nil
     }
 }

@@ -262,7 +262,7 @@ extension EncodedQuery {
     static func isName(_ text: some StringProtocol) -> Bool { !text.isEmpty && text.utf8.allSatisfy(isNameByte) }
 
     /// Whether a name can have this byte: a lowercase letter, a digit or `_`.
-    static func isNameByte(_ byte: UInt8) -> Bool { byte &- 0x61 < 26 || ASCII.isDigit(byte) || byte == UInt8(ascii: "_") }
+    static func isNameByte(_ byte: UInt8) -> Bool { byte &- 0x61 < 26 || byte.isASCIIDigit || byte == UInt8(ascii: "_") }
 }
 
 extension JSON {

@@ -36,7 +36,7 @@ struct FieldWrite: Sendable, Hashable {
 
     /// Whether a text can be a column or table name.
     static func isName(_ text: String) -> Bool {
-        ASCII.isName(text, of: 1...80, with: "_") && text.utf8.first.map(ASCII.isDigit) == false
+        ASCII.isName(text, of: 1...80, with: "_") && text.utf8.first.map(\.isASCIIDigit) == false
     }
 
     /// Names that cannot be set as fields, each with the alternative.
