@@ -70,6 +70,29 @@ extension Recording<Int64> {
         }
     }
 
+    @Test func `an agent takes the place of a dead socket, and of no other file`() async throws {
+        let folder = try TemporaryFolder()
+        let store = try Stores.open(folder.path + "/bellhop.db")
+        let inquirer = Inquirer(store: store, clock: TestClock())
+        let path = try folder.write("agent.sock", "mine")
+        let server = ControlServer(at: ControlSocket.Place(path: path), inquirer: inquirer)
+        let error = await #expect(throws: ControlSocketError.self) { try await server.run() }
+        #expect(error?.message.contains("\(path): this file is not a socket") == true)
+        #expect(try folder.files.contains("agent.sock") && !folder.files.contains("agent.sock.new"))
+        #expect(try String(contentsOfFile: path, encoding: .utf8) == "mine")
+        unlink(path)
+        let dead = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        let address = try #require(UnixAddress(path))
+        try #require(address.withPointer { bind(dead, $0, $1) } == 0)
+        close(dead)
+        let service = Task { try await server.run() }
+        while try await ask(path, .deliveries(DeliveryQuery())).get() == nil { try await Task.sleep(for: .milliseconds(5)) }
+        service.cancel()
+        _ = await service.result
+        #expect(try !folder.files.contains { $0.hasPrefix("agent.sock") })
+        try await store.close()
+    }
+
     @Test func `an event is sent to all followers as soon as it is stored`() async throws {
         let (bell, clock) = (Bell(), TestClock())
         let start = clock.now

@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopFiles
 import Glibc
 import NIOCore
 import NIOPosix
@@ -26,13 +27,19 @@ public struct ControlServer: Service {
                 throw ControlSocketError(message: error.message)
             }
         }
+        // The socket gets its name when it listens and only its user may ask, so that a client that finds it is answered.
+        let newPath = path + ".new"
         let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-            .bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true) { channel in
+            .bind(unixDomainSocketPath: newPath, cleanupExistingSocketFile: true) { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
                 }
             }
-        chmod(path, 0o600)
+        chmod(newPath, 0o600)
+        do throws(ControlSocketError) { try replaceSocket(by: newPath) } catch {
+            try await server.channel.close()
+            throw error
+        }
         defer { unlink(path) }
         do {
             try await cancelWhenGracefulShutdown {
@@ -46,6 +53,17 @@ public struct ControlServer: Service {
             }
         } catch is CancellationError {
             // Asked to stop.
+        }
+    }
+
+    /// Gives the new socket its name, in place of a socket that an ended agent left. A file that is no socket stays.
+    private func replaceSocket(by newPath: String) throws(ControlSocketError) {
+        var status = stat()
+        if lstat(path, &status) == 0, status.st_mode & S_IFMT != S_IFSOCK {
+            throw ControlSocketError(message: "Cannot listen at \(path): this file is not a socket. Move it away.")
+        }
+        guard rename(newPath, path) == 0 else {
+            throw ControlSocketError(message: "Cannot listen at \(path): \(SystemError().text).")
         }
     }
 

@@ -95,7 +95,7 @@ extension LogPlaces.Own {
         switch self {
         case .file(let path):
             guard let own = LogPlaces.real(path) else { return false }
-            return Self.collides(place, own, with: ["", ".new", ".lock", "-wal", "-shm", "-journal", ".sock"])
+            return Self.collides(place, own, with: ["", ".new", ".lock", "-wal", "-shm", "-journal", ".sock", ".sock.new"])
                 || place.hasPrefix(own + ".schema-")
         case .folder(let path): return LogPlaces.isBelow(place, LogPlaces.real(path))
         case .rules(let path):
