@@ -184,7 +184,8 @@ struct LogActionTests {
             }
             let names = [
                 "bellhop.yaml", "./bellhop.yaml", "bellhop.yaml.new", "keychain.json", "keychain.json.lock", "bellhop.db",
-                "bellhop.db-wal", "bellhop.db-shm", "bellhop.db-journal", "bellhop.db.lock", "bellhop.db.sock", "bellhop.db.sock.new",
+                "bellhop.db-wal", "bellhop.db-shm", "bellhop.db-journal", "bellhop.db.lock", "bellhop.db.sock",
+                "bellhop.db.sock.new",
                 "bellhop.db.schema-1", "rules/evil.yaml", "rules/deep/evil.yml", "away/evil.yaml", "more/evil.rules", "secrets/x",
                 "link.log", "hard.log", "rule.log",
             ]
