@@ -14,8 +14,6 @@ final class SQLiteStore: Sendable {
     private let isReadOnly: Bool
     /// Nil outside tests.
     private let faults: StatementFaults?
-    /// The file that was opened; nil for a store in memory.
-    private let file: FileIdentity?
     /// The executor of the writing thread; nil for a store in memory, which needs none.
     let executor: (any TaskExecutor)?
     /// The scopes that this process polls; they are not pruned, however far its clock jumps.
@@ -30,10 +28,13 @@ final class SQLiteStore: Sendable {
         self.connections = connections
         self.lock = lock
         self.isReadOnly = isReadOnly
-        file = lock == nil ? nil : FileIdentity(of: path)
+        // Nil for a store in memory.
+        let file = lock == nil ? nil : FileIdentity(of: path)
         self.faults = faults
         executor = lock == nil ? nil : connections.executor
-        writing = GroupCommit(connections, log: log, faults: faults)
+        writing = GroupCommit(connections, log: log, faults: faults) { [path, file] in
+            if let file, FileIdentity(of: path) != file { throw Self.lost(path) }
+        }
     }
 
     static func open(
@@ -124,16 +125,11 @@ final class SQLiteStore: Sendable {
         stored: @escaping @Sendable (Value) -> Void = { _ in }, _ work: @escaping @Sendable (Session) throws -> Value
     ) async throws(StoreError) -> Result<Value, any Error> {
         if isReadOnly { throw StoreError(.other, "The store \(path) was opened for reading only.") }
-        try requireSameFile()
-        let result = await writing.write(stored: stored, work)
-        if case .failure = result { try requireSameFile() }
-        return result
+        return await writing.write(stored: stored, work)
     }
 
-    /// Checks that the path still names the opened file: writes to a deleted file are lost.
-    private func requireSameFile() throws(StoreError) {
-        guard let file, FileIdentity(of: path) != file else { return }
-        throw StoreError(
+    private static func lost(_ path: String) -> StoreError {
+        StoreError(
             .lost,
             "The store \(path) was deleted or replaced while it was in use, so nothing can be saved now: restore the file, "
                 + "or restart the agent, which creates a new one if there is none.")

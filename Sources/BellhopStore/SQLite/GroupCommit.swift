@@ -15,6 +15,12 @@ final class GroupCommit: Sendable {
         let fail: @Sendable (any Error) -> Void
     }
 
+    /// A job that is done, and the closure to call once it is on disk.
+    private struct Kept {
+        var job: Job
+        var settle: @Sendable () -> Void
+    }
+
     private struct State {
         var waiting: [Job] = []
         var isDraining = false
@@ -29,16 +35,21 @@ final class GroupCommit: Sendable {
     private let log: WriteAheadLog?
     private let faults: StatementFaults?
     private let idleTime: DispatchTimeInterval
+    private let requireFile: @Sendable () throws -> Void
     private let state = Mutex(State())
 
-    /// - Parameter idleTime: how long after a burst the memory of the page cache is released, if few writes follow.
+    /// - Parameters:
+    ///   - idleTime: how long after a burst the memory of the page cache is released, if few writes follow.
+    ///   - requireFile: throws if the path no longer names the opened file: writes to a deleted file are lost.
     init(
-        _ connections: Connections, log: WriteAheadLog?, faults: StatementFaults?, idleTime: DispatchTimeInterval = .seconds(3)
+        _ connections: Connections, log: WriteAheadLog?, faults: StatementFaults?, idleTime: DispatchTimeInterval = .seconds(3),
+        requireFile: @escaping @Sendable () throws -> Void = {}
     ) {
         self.connections = connections
         self.log = log
         self.faults = faults
         self.idleTime = idleTime
+        self.requireFile = requireFile
     }
 
     /// How many transactions were committed.
@@ -144,24 +155,24 @@ final class GroupCommit: Sendable {
 
     /// Runs all jobs in one transaction. False if a job failed; then no caller has its result yet.
     private func commitTogether(_ group: [Job], _ session: Session) -> Bool {
-        var kept: [@Sendable () -> Void] = []
+        var kept: [Kept] = []
         kept.reserveCapacity(group.count)
         do {
             try session.run(SQL.begin)
-            for job in group { kept.append(try job.perform(session)) }
+            for job in group { kept.append(Kept(job: job, settle: try job.perform(session))) }
             try commit(session)
         } catch {
             rollback(session)
             return false
         }
-        for settle in kept { settle() }
+        settle(kept)
         return true
     }
 
     /// Runs all jobs in one transaction with a savepoint for each, so that a failing job does not stop the others. False if the whole
     /// transaction failed; then no caller has its result yet.
     private func commitWithSavepoints(_ group: [Job], _ session: Session) -> Bool {
-        var kept: [@Sendable () -> Void] = []
+        var kept: [Kept] = []
         var failed: [(Job, any Error)] = []
         do {
             try session.run(SQL.begin)
@@ -170,7 +181,7 @@ final class GroupCommit: Sendable {
                 do {
                     let settle = try job.perform(session)
                     try session.run(SQL.release)
-                    kept.append(settle)
+                    kept.append(Kept(job: job, settle: settle))
                 } catch {
                     guard session.database.isInTransaction else { return false }
                     try session.run(SQL.rollbackToSavepoint)
@@ -183,19 +194,39 @@ final class GroupCommit: Sendable {
             rollback(session)
             return false
         }
-        for settle in kept { settle() }
-        for (job, error) in failed { job.fail(error) }
+        settle(kept)
+        for (job, error) in failed { fail(job, error) }
         return true
     }
 
     private func commitAlone(_ job: Job, _ session: Session) {
         do {
             try session.run(SQL.begin)
-            let settle = try job.perform(session)
+            let kept = Kept(job: job, settle: try job.perform(session))
             try commit(session)
-            settle()
+            settle([kept])
         } catch {
             rollback(session)
+            fail(job, error)
+        }
+    }
+
+    /// Answers the callers whose changes are committed. What was written to a deleted or replaced file is lost.
+    private func settle(_ kept: [Kept]) {
+        do {
+            try requireFile()
+            for one in kept { one.settle() }
+        } catch {
+            for one in kept { one.job.fail(error) }
+        }
+    }
+
+    /// Answers a caller whose work failed, with the loss of the file if that is the cause.
+    private func fail(_ job: Job, _ error: any Error) {
+        do {
+            try requireFile()
+            job.fail(error)
+        } catch {
             job.fail(error)
         }
     }
