@@ -251,6 +251,27 @@ import Testing
         #expect(failing().last == "chat has been paused since 2026-01-05 08:30:05, and 1 delivery waits for it: paused by hand")
     }
 
+    @Test func `a health probe lists what people paused, and does not fail for it`() {
+        let stops: [JSON] = ["person", "rest"].map { cause in
+            [
+                "receiver": .string(cause), "cause": .string(cause), "since": "2026-01-05T08:30:05Z", "waiting": 1,
+                "why": "It moves.",
+            ]
+        }
+        let status: JSON = [
+            "agent": ["pid": 7], "needs": [], "stopped": .array(stops),
+            "paused": [["rule": "tell", "since": "2026-01-05T08:30:05Z", "why": "too loud"]],
+        ]
+        let page = StatusPage(status: status, zone: .utc, width: nil)
+        #expect(page.needsNoAction)
+        #expect(
+            page.needs == [
+                "Nothing needs a person.",
+                "Rule tell has been paused since 2026-01-05 08:30:05, and sees no events: too loud. End it: `bellhop resume tell`.",
+                "person has been paused since 2026-01-05 08:30:05, and 1 delivery waits for it: It moves.",
+            ])
+    }
+
     @Test func `the list of silences shows when a silence really ended, and that one whose time is over has ended`() {
         let now = Timestamp(seconds: 1_767_603_600)
         func row(_ ended: Duration?, _ ends: Duration, isActive: Bool = false) -> [String] {

@@ -10,15 +10,19 @@ struct StatusPage {
 
     var needsNoAction: Bool { status["needs"].elements.isEmpty }
 
-    /// The problems that need a person.
-    var needs: [String] { needsNoAction ? [Self.noNeeds] : lines(ofNeeds: sentences, atMost: .max) }
+    /// The problems that need a person, then what people paused, which is no problem.
+    var needs: [String] {
+        let byPeople = allStopped.filter { $0["cause"]?.asString == ReceiverStop.Cause.person.rawValue }
+        return (needsNoAction ? [Self.noNeeds] : lines(ofNeeds: sentences, atMost: .max)) + pauses
+            + stopped(byPeople, limit: .max)
+    }
 
     private static let noNeeds = "Nothing needs a person."
 
     var whole: [String] {
         parts([
             head, lines(ofNeeds: beside, atMost: .max), sources(limit: .max), rules(limit: .max), waits(limit: .max), upcoming,
-            quiet(limit: .max) + paused + stopped(limit: .max), totals(limit: .max),
+            quiet(limit: .max) + paused + stopped(allStopped, limit: .max), totals(limit: .max),
         ])
     }
 
@@ -27,7 +31,7 @@ struct StatusPage {
         let rules = allRules.filter(Self.isFailing)
         let found = parts([
             lines(ofNeeds: beside, atMost: .max), failing.isEmpty ? [] : table(ofSources: failing) + reasons(failing),
-            rules.isEmpty ? [] : table(ofRules: rules) + ruleErrors(rules), paused + stopped(limit: .max),
+            rules.isEmpty ? [] : table(ofRules: rules) + ruleErrors(rules), paused + stopped(allStopped, limit: .max),
         ])
         return parts([head, found.isEmpty && needsNoAction ? [Self.noNeeds] : found])
     }
@@ -38,7 +42,7 @@ struct StatusPage {
         let needs = self.lines(ofNeeds: beside, atMost: 3)
         let stopped =
             waits(limit: 3) + quiet(limit: 2) + paused.map { $0.singleLine.cutBetweenWords(to: width ?? .max) }
-            + self.stopped(limit: 2)
+            + self.stopped(allStopped, limit: 2)
         // Reserve a blank line before each part, and the headings of both tables.
         let others = [head, totals, needs, stopped].filter { !$0.isEmpty }
         let room = max(lines - others.reduce(0) { $0 + $1.count } - others.count - 1 - 2, 4)
@@ -147,13 +151,19 @@ struct StatusPage {
     }
 
     /// A sentence for each active silence, and each paused rule or pause of writes.
-    private var paused: [String] {
-        let silences = status["silences"].elements.prefix(Self.maxPauses).map { silence in
-            let why = silence["reason"]?.asString ?? ""
-            let reason = why.isEmpty ? "" : ": \(why)"
-            return "Silence \(silence["id"]?.asString ?? "") until \(silence["ends"].words(in: zone)), by "
-                + "\(silence["by"]?.asString ?? ""), has kept back \(silence["kept"]?.asInt ?? 0)\(reason)."
-        }
+    private var paused: [String] { silences + pauses }
+
+    private var silences: [String] {
+        wrapped(
+            status["silences"].elements.prefix(Self.maxPauses).map { silence in
+                let why = silence["reason"]?.asString ?? ""
+                let reason = why.isEmpty ? "" : ": \(why)"
+                return "Silence \(silence["id"]?.asString ?? "") until \(silence["ends"].words(in: zone)), by "
+                    + "\(silence["by"]?.asString ?? ""), has kept back \(silence["kept"]?.asInt ?? 0)\(reason)."
+            })
+    }
+
+    private var pauses: [String] {
         let pauses = status["paused"].elements
         let shown = pauses.prefix(Self.maxPauses).map { pause in
             let since = pause["since"].words(in: zone)
@@ -166,7 +176,7 @@ struct StatusPage {
         }
         let more = pauses.count - shown.count
         return wrapped(
-            silences + shown + (more > 0 ? ["and \(more) more rules are paused: `bellhop status --json` lists them."] : []))
+            shown + (more > 0 ? ["and \(more) more rules are paused: `bellhop status --json` lists them."] : []))
     }
 
     /// A sentence for each receiver and end of messages that quiet times hold, truncated to one line in the short form.
@@ -189,9 +199,11 @@ struct StatusPage {
     /// The most pauses that are listed.
     private static let maxPauses = 10
 
+    private var allStopped: [JSON] { status["stopped"].elements }
+
     /// A sentence for each receiver that gets no deliveries now, truncated to one line in the short form.
-    private func stopped(limit: Int) -> [String] {
-        let (shown, more) = cut(status["stopped"].elements, limit: limit)
+    private func stopped(_ stops: [JSON], limit: Int) -> [String] {
+        let (shown, more) = cut(stops, limit: limit)
         let lines = shown.map { stop in
             let waiting = stop["waiting"]?.asInt ?? 0
             let line =
