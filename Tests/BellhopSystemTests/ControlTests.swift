@@ -262,6 +262,19 @@ import Testing
         }
     }
 
+    @Test func `the log says once that the rules are loaded, also if a source then reads its fields`() async throws {
+        let table = "  incidents: {kind: table, connection: snow, table: incident, every: 1s}"
+        try await Stage.set(rules: Self.logging("A"), configuration: { Stage.configuration($0, extra: table) }) { stage in
+            try await stage.withAgent { agent in
+                func count(_ words: String...) -> Int {
+                    agent.errorsSoFar.split(separator: "\n").count { line in words.allSatisfy { line.contains($0) } }
+                }
+                try await eventually("the table is polled") { count("The source was polled", "incidents") > 0 }
+                #expect(count("The rules are loaded") == 1)
+            }
+        }
+    }
+
     @Test func `SIGHUP reads the rules again`() async throws {
         try await Stage.set(rules: Self.logging("A")) { stage in
             try await stage.withAgent { agent in

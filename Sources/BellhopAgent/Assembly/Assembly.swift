@@ -84,7 +84,7 @@ public struct Assembly: Sendable {
             context, shelf: shelf,
             sources: connectors.sources.map { ($0, plans[$0.name] ?? PollPlan(cadence: .every(.seconds(60)))) },
             limits: options.limits, retention: configuration.retention, receivers: { connectors.limits(of: $0) },
-            onSchemaChange: { _ in await rules.reload() }, actions: { connectors.action(for: $0) })
+            onSchemaChange: { _ in await rules.reload(isForFields: true) }, actions: { connectors.action(for: $0) })
         let telemetry = AgentTelemetry(registry, at: configuration.telemetry.place, clock: clock) {
             [store, engine, started = clock.now, names = configuration.connections.map(\.name)] in
             var reading = AgentReading(now: clock.now, started: started)
@@ -123,7 +123,7 @@ public struct Assembly: Sendable {
         }
         // Start with the fields of the sources that are in the store. Each source reads the other fields before its first poll.
         await connectors.prepare(offline: true)
-        let loaded = try await rules.install()
+        let loaded = try await rules.start()
         rulesAtStart = loaded.found.fingerprint
         warnings = loaded.found.problems.all + loaded.book.warnings + (try await Self.refusedTokens(configuration, store))
     }

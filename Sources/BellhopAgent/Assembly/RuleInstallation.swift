@@ -26,9 +26,11 @@ final class RuleInstallation: Sendable {
     var refusal: Diagnostics? { latestRefusal.withLock { $0 } }
 
     /// Loads the current rule files and puts them in force; on errors, the old rules stay and a signal reports the errors.
-    func reload() async {
+    /// - Parameter isForFields: true if no rule changed, but a source has read its fields. Then only errors are reported.
+    func reload(isForFields: Bool = false) async {
         do throws(AssemblyError) {
-            _ = try await install()
+            let loaded = try await install()
+            if !isForFields { report(loaded) }
             latestRefusal.withLock { $0 = nil }
         } catch {
             switch error {
@@ -48,8 +50,19 @@ final class RuleInstallation: Sendable {
         if let book = shelf.book { try await shelf.install(book, in: context) }
     }
 
+    /// Loads the rule files as the agent starts, and puts them in force.
+    func start() async throws(AssemblyError) -> RuleLoading.Loaded {
+        let loaded = try await install()
+        report(loaded)
+        return loaded
+    }
+
+    private func report(_ loaded: RuleLoading.Loaded) {
+        context.signals.emit(.rulesLoaded(count: loaded.book.rules.count, warnings: loaded.book.warnings.count))
+    }
+
     /// Loads the current rule files and puts them in force; if they have errors, the old rules stay.
-    func install() async throws(AssemblyError) -> RuleLoading.Loaded {
+    private func install() async throws(AssemblyError) -> RuleLoading.Loaded {
         await gate.enterUncancelled()
         defer { gate.leave() }
         let loaded: RuleLoading.Loaded
@@ -68,7 +81,6 @@ final class RuleInstallation: Sendable {
         } catch {
             throw .store(error)
         }
-        context.signals.emit(.rulesLoaded(count: loaded.book.rules.count, warnings: loaded.book.warnings.count))
         return loaded
     }
 
