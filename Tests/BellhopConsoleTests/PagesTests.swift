@@ -114,6 +114,19 @@ import Testing
         #expect(await fixture.api("GET", "/silences").json["silences"] == [])
     }
 
+    @Test func `the list of silences shows when a person ended one, not its planned end`() async throws {
+        let fixture = try await ConsoleFixture()
+        let browser = try await fixture.logIn(as: .operator)
+        let planned = (fixture.clock.now + .seconds(7200)).rfc3339
+        #expect(await browser.post("/silences", [("for", "2h")]).status == 303)
+        #expect(await browser.get("/silences").text.contains(planned))
+        let id = await fixture.api("GET", "/silences").json["silences"]?[0]?["id"]?.asString ?? ""
+        await fixture.clock.advance(by: .seconds(60))
+        #expect(await browser.post("/silences/\(id)/end").status == 303)
+        let ended = await browser.get("/silences").text
+        #expect(ended.contains("<time datetime=\"\(fixture.clock.now.rfc3339)\">") && !ended.contains(planned))
+    }
+
     @Test func `the page of a delivery shows its message and each attempt with its outcome`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["Mail & <b>more</b>"], initial: .available)

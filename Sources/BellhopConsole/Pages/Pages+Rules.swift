@@ -164,9 +164,10 @@ extension Pages {
                 isOpen && context.may(.operator) ? context.button("/silences/\(silence["id"].text)/end", t("End")) : ""
             let rules = silence["rules"].texts.joined(separator: ", ")
             let receivers = silence["receivers"].texts.joined(separator: ", ")
+            let end: HTML = SilenceRecord(json: silence).map { context.time($0.lasted.ends) } ?? ""
             return [
                 "\(silence["id"].text)" + (silence["active"] == true ? " <strong>\(t("active"))</strong>" : ""),
-                context.time(silence["starts"]), context.time(silence["ends"]),
+                context.time(silence["starts"]), end,
                 "<code>\(silence["when"].text)</code> \(rules) \(receivers)",
                 "\(silence["reason"].text)", "\(silence["by"].text)", "\(silence["kept"].shown)", act,
             ]

@@ -121,6 +121,12 @@ extension SilenceRecord {
         if let ended { json["ended"] = .string(ended.rfc3339) }
         return json
     }
+
+    /// Reads the form of ``json``; nil for anything else.
+    public init?(json: JSON) {
+        guard let silence = Silence(json: json) else { return nil }
+        self.init(silence, kept: Int(json["kept"]?.asInt ?? 0), ended: json["ended"]?.asMoment)
+    }
 }
 
 // MARK: Events

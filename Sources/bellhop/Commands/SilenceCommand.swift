@@ -131,7 +131,7 @@ struct SilenceList: DataCommand {
     /// One silence as a row. One that a person ended shows when that was.
     static func row(_ silence: JSON, in zone: TimeZoneTable, at now: Timestamp) -> [String] {
         // An agent that was away ends a silence late.
-        let end = ["ends", "ended"].compactMap { silence[$0]?.asMoment }.min()
+        let end = SilenceRecord(json: silence)?.lasted.ends
         let isOver = silence["ended"] != nil || end.map { $0 <= now } ?? false
         return [
             silence["id"]?.asString ?? "", isOver ? "ended" : silence["active"] == true ? "active" : "ahead",
