@@ -113,6 +113,18 @@ struct SilenceList: DataCommand {
     @Flag(help: "List also those that ended recently.")
     var all = false
 
+    /// What follows `bellhop silence` without `add`, such as a rule's name.
+    @Argument(parsing: .allUnrecognized, help: .hidden)
+    var others: [String] = []
+
+    func validate() throws {
+        guard let other = others.first else { return }
+        let covers = other.hasPrefix("-") ? "" : " --rule \(other.visible)"
+        throw ValidationError(
+            "`bellhop silence list` does not take `\(other.visible)`. To begin a silence: `bellhop silence add\(covers) --for 4h`."
+        )
+    }
+
     func run() async throws {
         let link = try config.storeLink()
         let answer = try await link.answer(.silences(ended: all))
