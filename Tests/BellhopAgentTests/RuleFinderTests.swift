@@ -34,6 +34,15 @@ import Testing
         #expect(all.problems == [])
     }
 
+    @Test func `a file of rules brings its tests beside it`() {
+        let paths = ["rules/a.yaml", "rules/b.yml", "teams/west/w.yaml", "teams/west/w.test.yml", "teams"]
+        #expect(
+            RuleFinder.withTests(paths.map { "\(folder.path)/\($0)" }).map { $0.replacing(folder.path + "/", with: "") } == [
+                "rules/a.yaml", "rules/b.yml", "rules/b.test.yaml", "teams/west/w.yaml", "teams/west/w.test.yml",
+                "teams/west/w.test.yml", "teams",
+            ])
+    }
+
     @Test func `globs match within one path component: stars, character sets and question marks`() {
         #expect(found("rules/*.yaml").rules == ["rules/a.yaml"])
         #expect(found("rules/*.y*ml").rules.sorted() == ["rules/a.yaml", "rules/b.yml"])

@@ -86,6 +86,15 @@ public enum RuleFinder {
         }
     }
 
+    /// These paths, and those of the tests of each file of rules among them: `a.test.yaml` beside `a.yaml`.
+    public static func withTests(_ paths: [String]) -> [String] {
+        paths.flatMap { path in
+            guard isYAML(path), !isTest(path), let dot = path.lastIndex(of: ".") else { return [path] }
+            let tests = ["yaml", "yml"].map { "\(path[..<dot]).test.\($0)" }
+            return [path] + tests.filter { FileIdentity(of: $0) != nil }
+        }
+    }
+
     /// The rule file at a path; nil if it cannot be read.
     public static func read(_ path: String) -> RuleFile? {
         guard let bytes = try? PrivateFile.readAny(path, limit: 8 << 20) else { return nil }

@@ -7,7 +7,7 @@ struct Test: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "test", abstract: "Run the tests of the rules.",
         discussion: """
-            Tests are `*.test.yaml` files beside the rules. They run with their own clock and use no network.
+            The tests of `NAME.yaml` are in `NAME.test.yaml` beside it. They run with their own clock and use no network.
 
             --coverage shows each rule file that the tests do not cover in full, line by line: ✓ before covered lines, ✗ before uncovered \
             ones, ~ before partly covered ones, and below what is missing. A condition is covered when each of its parts was \
@@ -26,7 +26,7 @@ struct Test: DataCommand {
     @Option(help: "Write the results to this file as JUnit XML, for build servers.")
     var junit: String?
 
-    @Argument(help: "Test files or folders; by default those beside the rules.")
+    @Argument(help: "Files of rules or tests, or folders; by default all.")
     var paths: [String] = []
 
     func validate() throws {
@@ -35,12 +35,12 @@ struct Test: DataCommand {
 
     func run() async throws {
         let workspace = try await Workspace.open(config, mayLackConfiguration: true, focus: .shape)
-        let found = RuleFinder.find(paths.isEmpty ? workspace.rulePaths : paths)
+        let found = RuleFinder.find(RuleFinder.withTests(paths.isEmpty ? workspace.rulePaths : paths))
         if found.problems.hasErrors { throw CommandError(found.problems) }
         if found.tests.isEmpty {
             let misnamed = RuleLoading.misnamedTests(found)
             if misnamed.hasErrors { throw CommandError(misnamed) }
-            throw CommandError(.problem, "There are no tests here: tests are in files named `NAME.test.yaml`.")
+            throw CommandError(.problem, "There are no tests here: the tests of `NAME.yaml` are in `NAME.test.yaml` beside it.")
         }
         let results: [RuleTestResult]
         let record = coverage || minimum != nil ? CoverageRecord() : nil
