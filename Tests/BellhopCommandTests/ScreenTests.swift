@@ -287,6 +287,20 @@ import Testing
         #expect(row(nil, .seconds(-60)) == ["ended", start, "2026-01-05 08:59:00"])
     }
 
+    @Test func `the events of a silence say what it covers, and what it kept back`() {
+        let now = Timestamp(seconds: 1_767_603_600)
+        let silence = Silence(
+            id: "0123456789ab", when: nil, rules: ["tell"], receivers: ["ops"], starts: now, ends: now + .seconds(60),
+            reason: "switch update", by: "ann")
+        let covers = "covers rule tell, to ops (switch update)"
+        #expect(
+            Events.summary(.silenceStarted(silence, at: now), in: .utc)
+                == "silence 0123456789ab lasts until 2026-01-05 09:01:00, and \(covers)")
+        #expect(
+            Events.summary(.silenceEnded(SilenceRecord(silence, kept: 3), at: now), in: .utc)
+                == "silence 0123456789ab kept back 3 deliveries, and \(covers)")
+    }
+
     @Test func `a rule that is turned off is marked`() {
         let status: JSON = ["rules": [["rule": "tell", "runs": 1, "off": true], ["rule": "ask", "runs": 1, "off": false]]]
         let lines = StatusPage(status: status, zone: .utc, width: 80).whole

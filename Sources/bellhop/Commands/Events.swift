@@ -202,6 +202,13 @@ struct Events: DataCommand {
             words =
                 "\(delivery?[.action]?.asString ?? "a delivery")\(task) to \(delivery?[.receiver]?.asString ?? "") "
                 + "(rule \(delivery?[.rule]?.asString ?? "")) is dead: \(data[.error]?[.message]?.asString ?? "")"
+        case .silenceStarted, .silenceEnded:
+            let silence = data[.silence] ?? .null
+            let kept = counted(silence[.kept]?.asInt ?? 0, "delivery", "deliveries")
+            words =
+                "silence \(silence[.id]?.asString ?? "") "
+                + (event.type == .silenceEnded ? "kept back \(kept)" : "lasts until \(silence[.ends].words(in: zone))")
+                + ", and covers \(SilenceList.covered(silence))\(note(silence[.reason]?.asString ?? ""))"
         default:
             guard let task = event.task else {
                 if let error = data[.error]?[.message]?.asString { return error.singleLine }

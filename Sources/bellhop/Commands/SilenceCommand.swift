@@ -153,7 +153,7 @@ struct SilenceList: DataCommand {
     }
 
     /// `rule urgent, to ops, when …`.
-    private static func covered(_ silence: JSON) -> String {
+    static func covered(_ silence: JSON) -> String {
         let (rules, receivers) = (silence["rules"].texts, silence["receivers"].texts)
         var parts: [String] = []
         if !rules.isEmpty { parts.append("rule \(rules.joined(separator: ", "))") }
