@@ -41,6 +41,17 @@ import Testing
         #expect(try await runs(until: 10_900) == (by.isEmpty ? 1 : 2))
     }
 
+    @Test func `times of a schedule before the store's first event are left out, and the report says so`() async throws {
+        let book = try RuleBook.load("rule: digest\non: {schedule: \"0 * * * *\"}\ndo: [{log: hourly}]")
+        // The first event comes at 09:00.
+        let report = try await BackTestRun.report(
+            try await store(3), book, from: start - .seconds(86_400), to: start + .seconds(2 * 3600))
+        #expect(report.tally.rules["digest"]?.runs == 2)
+        #expect(
+            report.gaps.contains(
+                "The store has no events before \(start.rfc3339), so no earlier times of schedules are counted."))
+    }
+
     /// A store with an event each second.
     private func store(_ count: Int) async throws -> any Store {
         let store = try Stores.inMemory()

@@ -93,8 +93,13 @@ struct BackTestGaps {
     func sentences(of book: RuleBook, _ report: BackTestReport, other: BackTestTally? = nil) -> [String] {
         var found: [String] = []
         let span = report.until - report.since
-        if !report.hasEarlier, let first = report.first, first > report.since + min(.seconds(3600), span / 24) {
-            found.append("The store has no events before \(first.rfc3339).")
+        let isCounted = report.tally.isCounted
+        let hasSchedules = book.registrations(at: report.since).contains { $0.schedule != nil && isCounted($0.name) }
+        let short: Duration = hasSchedules ? .zero : min(.seconds(3600), span / 24)
+        if !report.hasEarlier, let first = report.first, first > report.since + short {
+            found.append(
+                "The store has no events before \(first.rfc3339)"
+                    + (hasSchedules ? ", so no earlier times of schedules are counted." : "."))
         }
         if report.unreadable > 0 { found.append("Events that cannot be read: \(report.unreadable).") }
         if !unseen.isEmpty {
@@ -103,7 +108,6 @@ struct BackTestGaps {
         found += failing.sentences { name, time in
             "The source \(name) could not be read \(time): changes in this time were seen later or never."
         }
-        let isCounted = report.tally.isCounted
         found += pausedRules.sentences({ book.contains($0) && isCounted($0) }) { name, time in
             "The rule \(name) was paused \(time) and saw no events; here it sees them."
         }

@@ -14,13 +14,14 @@ public struct BackTestRun {
     /// - Parameters:
     ///   - against: the rules to compare with; nil for none.
     ///   - rules: the rules of both that are counted and compared; nil for all.
+    ///   - begin: when the clock of the rules begins.
     ///   - known: the time of the first stored event of each source whose silence the rules wait for.
     private init(
-        _ book: RuleBook, against: RuleBook?, counting rules: Set<String>?, _ report: BackTestReport, known: [String: Timestamp],
-        silences: [SilenceRecord], coverage: CoverageRecord?
+        _ book: RuleBook, against: RuleBook?, counting rules: Set<String>?, _ report: BackTestReport, from begin: Timestamp,
+        known: [String: Timestamp], silences: [SilenceRecord], coverage: CoverageRecord?
     ) {
-        test = BackTest(book, counting: rules, from: report.since, known: known, silences: silences, coverage: coverage)
-        other = against.map { BackTest($0, counting: rules, from: report.since, known: known, silences: silences) }
+        test = BackTest(book, counting: rules, from: begin, known: known, silences: silences, coverage: coverage)
+        other = against.map { BackTest($0, counting: rules, from: begin, known: known, silences: silences) }
         self.report = report
         if against != nil { self.report.difference = DeliveryDifference() }
     }
@@ -41,8 +42,10 @@ public struct BackTestRun {
         for source in watched {
             known[source] = try await store.events(EventQuery(after: 0, sources: [source], limit: 1)).events.first?.event.time
         }
+        // Before the store's first event no schedule is due, because nothing is known of that time.
+        let first = try await store.events(EventQuery(after: 0, limit: 1)).events.first?.event.time ?? since
         var run = BackTestRun(
-            book, against: against, counting: rules, BackTestReport(since: since, until: until),
+            book, against: against, counting: rules, BackTestReport(since: since, until: until), from: max(since, first),
             known: known, silences: silences, coverage: coverage)
         let isCounted = run.test.tally.isCounted
         run.gaps.unseen = book.watchedSources(isCounted).filter { known[$0] == nil }.sorted()
