@@ -44,8 +44,8 @@ let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift
 
 /// The rules that `bellhop init` writes and `bellhop demo` runs: links to the files of rules/.
 let shippedRules = [
-    "acknowledge-new-incidents", "alert-chat-on-new-task", "alert-on-failed-login", "alert-on-failing-source", "morning-digest",
-    "page-for-unowned-p1", "weekly-review",
+    "acknowledge-new-incidents", "alert-chat-on-new-task", "alert-on-dead-delivery", "alert-on-failed-login",
+    "alert-on-failing-source", "morning-digest", "page-for-unowned-p1", "weekly-review",
 ].flatMap { ["\($0).yaml", "\($0).test.yaml"] }
 
 let package = Package(

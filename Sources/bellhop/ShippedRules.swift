@@ -12,6 +12,8 @@ enum ShippedRules {
             file("acknowledge-new-incidents.test.yaml", PackageResources.acknowledge_new_incidents_test_yaml),
             file("alert-chat-on-new-task.yaml", PackageResources.alert_chat_on_new_task_yaml),
             file("alert-chat-on-new-task.test.yaml", PackageResources.alert_chat_on_new_task_test_yaml),
+            file("alert-on-dead-delivery.yaml", PackageResources.alert_on_dead_delivery_yaml),
+            file("alert-on-dead-delivery.test.yaml", PackageResources.alert_on_dead_delivery_test_yaml),
             file("alert-on-failed-login.yaml", PackageResources.alert_on_failed_login_yaml),
             file("alert-on-failed-login.test.yaml", PackageResources.alert_on_failed_login_test_yaml),
             file("alert-on-failing-source.yaml", PackageResources.alert_on_failing_source_yaml),

@@ -17,8 +17,8 @@ import Testing
             #expect(book.warnings == [])
             #expect(
                 book.rules.map(\.name) == [
-                    "acknowledge-new-incidents", "alert-chat-on-new-task", "alert-on-failed-login",
-                    "alert-on-failing-source", "morning-digest", "page-for-unowned-p1",
+                    "acknowledge-new-incidents", "alert-chat-on-new-task", "alert-on-dead-delivery",
+                    "alert-on-failed-login", "alert-on-failing-source", "morning-digest", "page-for-unowned-p1",
                     "weekly-review",
                 ])
             #expect(book.rules.allSatisfy { $0.description != nil })
@@ -29,7 +29,7 @@ import Testing
         let files = try Self.files()
         for isOpen in [true, false] {
             let results = try RuleTests.run(files.filter(\.isTest), rules: files, context: Fixture.context(isOpen: isOpen))
-            #expect(results.count == 32)
+            #expect(results.count == 34)
             #expect(results.flatMap(\.problems).map { $0.rendered() } == [])
         }
     }
@@ -37,7 +37,7 @@ import Testing
     @Test func `the shipped rules do the same if the agent restarts between any two steps of their tests`() throws {
         let files = try Self.files()
         let results = try RuleTests.run(files.filter(\.isTest), rules: files, context: Fixture.context(), restarts: true)
-        #expect(results.count == 32)
+        #expect(results.count == 34)
         #expect(results.flatMap(\.problems).map { $0.rendered() } == [])
     }
 }
