@@ -12,7 +12,8 @@ struct Explain: DataCommand {
             from the store. Why a rule did not run is found by evaluating the rules of the files again; the output says which of \
             them have changed since.
 
-            --rule R explains only this rule, even for events of other types or sources.
+            --rule R explains only this rule, even for events of other types or sources. The name of a rule with a schedule, instead \
+            of a task, explains its last planned times, and says when it is due next.
 
             With --console, the agent there explains, with the rules that are in force.
             """)
@@ -35,7 +36,7 @@ struct Explain: DataCommand {
     @Option(help: "How many of the task's newest events.")
     var limit = 50
 
-    @Argument(help: "A task's number or sys_id; or an event's id, or the start of one.")
+    @Argument(help: "A task's number or sys_id; an event's id, or the start of one; or the name of a rule with a schedule.")
     var subject: String
 
     func validate() throws {
@@ -78,6 +79,7 @@ struct Explain: DataCommand {
         show(
             Explanation(facts, by: book, rule: rule, tasks: try await subjects.tasks(), at: SystemClock().now),
             hasRules: book != nil, in: link.zone)
+        try await showNextTime(after: facts, link)
     }
 
     /// The types of events and the sources that a rule is for.
@@ -155,6 +157,12 @@ struct Explain: DataCommand {
 
     /// Says which sources could have shown the task, and when they were polled last.
     func explainAbsence(_ link: StoreLink, _ reach: RuleReach?, hasRules: Bool) async throws(CommandError) {
+        if let next = try await nextTime(link) {
+            throw CommandError(
+                .problem,
+                "There is no event or task \(subject.visible), and no planned time of a rule of this name. \(try await kept(link)) \(next)"
+            )
+        }
         let status = try await link.answer(.status)["sources"].elements
         let wanted = reach?.sources ?? []
         var lines = status.compactMap { source -> String? in
@@ -226,6 +234,7 @@ extension Explain {
         if !hasRules { Console.note(Self.withoutRules) }
         if output.json { return Console.json(json) }
         show(explanation, hasRules: hasRules, in: link.zone)
+        try await showNextTime(after: facts, link)
     }
 
     /// The types and sources of the agent's rules in force.
