@@ -9,11 +9,7 @@ public struct ExplanationFacts: Sendable {
     public var silences: [SilenceRecord] = []
     /// Reads the silences from an agent's answer.
     public mutating func takeSilences(_ answer: JSON) {
-        silences = (answer["silences"]?.asArray ?? []).compactMap { json in
-            Silence(json: json).map {
-                SilenceRecord($0, ended: json["ended"]?.asMoment)
-            }
-        }
+        silences = (answer["silences"]?.asArray ?? []).compactMap(SilenceRecord.init(json:))
     }
 
     /// Whether there are more deliveries than were read.
