@@ -220,7 +220,7 @@ import Testing
         #expect(error?.kind == .full)
         #expect(
             error?.message
-                == "What became of 2 deliveries could not be stored before the agent stopped, so the next run may make them again: A test lets finish fail."
+                == "What became of 2 deliveries could not be stored, so the next run may make them again: A test lets finish fail."
         )
     }
 
@@ -238,6 +238,23 @@ import Testing
         let error = await #expect(throws: StoreError.self) { try await pass.value }
         #expect(error?.kind == .full)
         #expect(error?.message.contains("could not be stored") == true, "\(error?.message ?? "")")
+    }
+
+    @Test func `a single pass that nobody stops fails when the leases end before the outcomes could be stored`() async throws {
+        let bench = try Bench()
+        bench.store.fail { $0 == .finish ? .before : nil }
+        let action = ScriptedAction()
+        try await bench.enqueue([TestDelivery("a")])
+        let engine = Engine(
+            bench.context, shelf: RuleShelf(), sources: [], limits: .init(attempt: .seconds(20), lease: .seconds(30)),
+            actions: { _ in action })
+        let pass = Task { try await engine.runOnce() }
+        try await waitUntil { action.count == 1 }
+        await bench.run(until: bench.now + .seconds(60))
+        let error = await #expect(throws: StoreError.self) { try await pass.value }
+        #expect(
+            error?.message
+                == "What became of 1 delivery could not be stored, so the next run may make it again: A test lets finish fail.")
     }
 
     @Test func `a hanging source stops no other source and does not keep the engine from ending`() async throws {

@@ -80,12 +80,12 @@ extension Dispatcher {
         }
     }
 
-    /// Why outcomes were not stored before the dispatcher ended; nil if all were.
+    /// That outcomes were given up before they were stored; nil if all were stored.
     var unstored: StoreError? {
         endedAttempts.abandoned.map { count, error in
             StoreError(
                 error.kind,
-                "What became of \(counted(count, "delivery", "deliveries")) could not be stored before the agent stopped, so the next run may make \(count == 1 ? "it" : "them") again: \(error.message)"
+                "What became of \(counted(count, "delivery", "deliveries")) could not be stored, so the next run may make \(count == 1 ? "it" : "them") again: \(error.message)"
             )
         }
     }
