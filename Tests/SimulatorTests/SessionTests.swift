@@ -19,6 +19,32 @@ import Testing
         #expect(office.instance.counts.failedLogins == 1)
     }
 
+    @Test(arguments: ["Basic", "Basic am9obi5kb2U", "Basic YW5uOnNlY3JldA", "am9obi5kb2U6c2VjcmV0"])
+    func `a broken Basic header is answered 401, also in an open session`(_ header: String) async throws {
+        office.instance.addUser("ann", password: "secret", name: "Ann")
+        try await office.open { client in
+            _ = try await client.list()
+            client.authorization = header
+            #expect(try await client.list().status == 401)
+        }
+    }
+
+    @Test(arguments: [
+        ("Basic YmVsbGhvcDpzM2NyZXQ=", "", 200), ("Basic YmVsbGhvcDpzM2NyZXQ", "", 401),
+        ("Basic ?", "&client_id=bellhop&client_secret=s3cret", 401),
+    ])
+    func `the token endpoint answers 401 to a broken Basic header, whatever the form contains`(
+        _ header: String, _ fields: String, _ status: Int
+    ) async throws {
+        office.instance.addClient("bellhop", secret: "s3cret")
+        try await office.open { client in
+            client.authorization = header
+            client.headers = ["Content-Type": "application/x-www-form-urlencoded"]
+            let body = "grant_type=password&username=john.doe&password=secret" + fields
+            #expect(try await client.send(.POST, "/oauth_token.do", body: body).status == status)
+        }
+    }
+
     @Test func `the cookies carry the session, and JSESSIONID changes on the second response`() async throws {
         try await office.open { client in
             let first = try await client.list()

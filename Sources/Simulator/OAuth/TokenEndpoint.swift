@@ -69,11 +69,11 @@ extension SimulatedInstance.State {
         return .json(200, .object(members))
     }
 
-    /// The client, from the form or a Basic header; nil if its secret is wrong.
+    /// The client, from the form or a Basic header; nil if its secret or the header is wrong.
     private func client(_ form: [String: String], _ request: ReceivedRequest) -> SimulatedClient? {
         var (id, secret) = (form["client_id"], form["client_secret"])
-        if let pair = request.basicCredentials {
-            guard secret == nil else { return nil }
+        if request.header("Authorization") != nil {
+            guard secret == nil, let pair = request.basicCredentials else { return nil }
             id = PercentEncoding.decode(pair.name, plusIsSpace: true)
             secret = PercentEncoding.decode(pair.password, plusIsSpace: true)
         }

@@ -32,12 +32,13 @@ public struct ReceivedRequest: Sendable, Hashable {
     /// The decoded fields of a form body by name; of equal names, the last one counts.
     var formFields: [String: String] { Dictionary(form.map { ($0.name, $0.value) }) { $1 } }
 
-    /// The name and the password of an `Authorization` field with the scheme Basic.
+    /// The name and the password of an `Authorization` field with the scheme Basic; nil if it is not exactly as RFC 7617 says.
     var basicCredentials: (name: String, password: String)? {
-        guard let pair = credentials("Basic").flatMap({ Base64.decode($0) }),
-            let colon = pair.firstIndex(of: UInt8(ascii: ":"))
+        guard let pair = credentials("Basic").flatMap({ Base64.decode($0, padding: .required) }),
+            let colon = pair.firstIndex(of: UInt8(ascii: ":")), let name = String(validating: pair[..<colon], as: UTF8.self),
+            let password = String(validating: pair[(colon + 1)...], as: UTF8.self)
         else { return nil }
-        return (String(decoding: pair[..<colon], as: UTF8.self), String(decoding: pair[(colon + 1)...], as: UTF8.self))
+        return (name, password)
     }
 
     /// The token of an `Authorization` field with the scheme Bearer.
