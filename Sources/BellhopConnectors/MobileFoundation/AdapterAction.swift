@@ -27,7 +27,12 @@ struct AdapterAction: Action {
         let repetition = Repetition(arguments, method: request.method)
         try await repetition.check(delivery, attempt, at: connection.name, connection.notebook)
         let reply = try await connection.send(request, expecting: expected.statuses, repetition, notAfter: delivery.expires)
-        let found = try expected.check(reply.response, from: reply.place, hiding: reply.secrets, repetition)
-        return Receipt("\(reply.response.status) from \(reply.place)" + (found.map { ": \($0)" } ?? ""))
+        do throws(Failure) {
+            let found = try expected.check(reply.response, from: reply.place, hiding: reply.secrets, repetition)
+            let receipt = Receipt("\(reply.response.status) from \(reply.place)" + (found.map { ": \($0)" } ?? ""))
+            return reply.isOwn ? receipt : receipt.ofAnotherHost
+        } catch {
+            throw reply.isOwn ? error : error.ofAnotherHost
+        }
     }
 }

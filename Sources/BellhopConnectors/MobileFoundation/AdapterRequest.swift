@@ -136,6 +136,8 @@ struct AdapterReply: Sendable {
     var place: String
     /// The texts that error messages and receipts must not contain.
     var secrets: [String] = []
+    /// False for the answer of an external server, which says nothing about the runtime.
+    var isOwn = true
 
     /// The failure; nil for a success.
     func failure(expecting expected: StatusSet, _ repetition: Repetition, at now: Timestamp) -> Failure? {

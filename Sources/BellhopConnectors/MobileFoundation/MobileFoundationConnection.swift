@@ -141,6 +141,7 @@ struct MobileFoundationConnection: Connection {
         _ request: AdapterRequest, expecting expected: StatusSet, _ repetition: Repetition, notAfter: Timestamp? = nil
     ) async throws(Failure) -> AdapterReply {
         let address = try address(of: request)
+        let isOwn = address.hasOrigin(of: base)
         let resource = Self.resource(request, address)
         var scopes = await tokens.scopes(of: resource) ?? request.scopes
         var tried: Set<String> = []
@@ -160,10 +161,11 @@ struct MobileFoundationConnection: Connection {
             default:
                 if response.isSuccess { await tokens.remember(scopes, of: resource) }
                 let hidden = secrets + shown + (await tokens.texts)
-                let reply = AdapterReply(response: response, place: "\(name) (\(address.place))", secrets: hidden)
+                let reply = AdapterReply(response: response, place: "\(name) (\(address.place))", secrets: hidden, isOwn: isOwn)
                 guard var failure = reply.failure(expecting: expected, repetition, at: clock.now) else { return reply }
-                // A refusal by the runtime concerns the whole connection; one by an external server only that server.
-                if failure.reason == .unauthenticated, address.hasOrigin(of: base) { failure.remedy = .pauseConnection }
+                guard isOwn else { throw failure.ofAnotherHost }
+                // A refusal by the runtime concerns the whole connection.
+                if failure.reason == .unauthenticated { failure.remedy = .pauseConnection }
                 throw failure
             }
         }
@@ -180,7 +182,8 @@ struct MobileFoundationConnection: Connection {
         do throws(TransportError) {
             return try await watch.send(asked)
         } catch {
-            throw repetition.failure(of: error)
+            let failure = repetition.failure(of: error)
+            throw address.hasOrigin(of: base) ? failure : failure.ofAnotherHost
         }
     }
 }

@@ -191,6 +191,32 @@ import Testing
         #expect(requests.first?.query == "y=1&z=2")
     }
 
+    @Test func `what an external server answers says nothing about the runtime, also if it fails`() async throws {
+        practice.runtime.addAdapter("orders", .init { _ in .init(body: "[]") })
+        practice.runtime.setExternal("{}", challenges: false)
+        try await practice.simulation.serve { address in
+            let other = "http://localhost:\(address.split(separator: ":").last ?? "")"
+            try await practice.open(at: address, ["external": [.string(other)]]) { connection, _ in
+                var step: JSON.Object = ["address": .string(other + "/external/x"), "method": "GET"]
+                #expect(try await practice.call(connection, orders).concernsReceiver)
+                #expect(try await !practice.call(connection, step).concernsReceiver)
+                func failed(_ arguments: JSON.Object) async -> Failure? {
+                    await failure { _ = try await practice.call(connection, arguments) }
+                }
+                for status in [429, 500] {
+                    practice.simulation.faults.add(.status(status, body: "{}"), path: "/external")
+                    let outside = await failed(step)
+                    #expect(outside?.concernsReceiver == false && outside?.requestedRest == nil)
+                    practice.simulation.faults.add(.status(status, body: "{}"), path: "/mfp/api/adapters")
+                    #expect(await failed(orders)?.concernsReceiver == true)
+                }
+                step["check"] = ["ok": true]
+                let refused = await failed(step)
+                #expect(refused?.reason == .refused && refused?.concernsReceiver == false)
+            }
+        }
+    }
+
     @Test func `an external server that the connection does not list gets no request`() async throws {
         try await practice.open { connection, _ in
             let failure = await failure {
