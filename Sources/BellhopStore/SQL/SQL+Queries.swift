@@ -100,8 +100,16 @@ extension SQL {
 
         static let openDeliveries = "SELECT state, count(*) FROM delivery WHERE \(Deliveries.isIndexed) GROUP BY state"
 
-        /// The deliveries that others joined, each with the number of these. Reads only the index.
-        static let joinedCounts = "SELECT reference, count(*) FROM delivery WHERE state = 'joined' GROUP BY reference"
+        /// How many deliveries joined others, by the state of the one that they joined; NULL if it is no longer stored. (PostgreSQL:
+        /// `decode(reference, 'hex')`.)
+        static let joinedCounts = """
+            SELECT carrier.state, sum(number)
+            FROM (
+                SELECT packed(reference) AS name, count(*) AS number FROM delivery WHERE state = 'joined' GROUP BY reference
+            ) AS joined
+            LEFT JOIN delivery AS carrier ON \(SQL.has("carrier.name", "joined.name"))
+            GROUP BY carrier.state
+            """
 
         /// The dead and held deliveries, counted by state, receiver and reason.
         static let undecided = """

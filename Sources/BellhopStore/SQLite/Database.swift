@@ -37,6 +37,7 @@ final class Database {
         self.handle = handle
         sqlite3_busy_timeout(handle, 5000)
         try defineNameKey()
+        try definePacked()
         if access == .writing { try defineAuditHash() }
     }
 
@@ -76,6 +77,19 @@ final class Database {
                             as: UTF8.self))
                 }
                 sqlite3_result_int64(context, builder.fingerprint.indexKey)
+            }, nil, nil, nil)
+        guard code == SQLITE_OK else { throw failure() }
+    }
+
+    /// Defines the SQL function `packed`: the 16 bytes of a name that is stored as 32 hexadecimal digits, as a column of names holds it.
+    private func definePacked() throws {
+        let code = sqlite3_create_function_v2(
+            handle, "packed", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, nil,
+            { context, _, values in
+                guard let values, let text = sqlite3_value_text(values[0]), let name = Fingerprint(hex: String(cString: text))
+                else { return sqlite3_result_null(context) }
+                let words = (name.high.bigEndian, name.low.bigEndian)
+                withUnsafeBytes(of: words) { sqlite3_result_blob(context, $0.baseAddress, 16, Prepared.copied) }
             }, nil, nil, nil)
         guard code == SQLITE_OK else { throw failure() }
     }

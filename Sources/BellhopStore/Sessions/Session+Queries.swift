@@ -5,7 +5,7 @@ extension Session {
         var deliveries: [DeliveryState: Int] = [:]
         var open = try prepare(SQL.Queries.openDeliveries)
         while try open.next() { deliveries[try Self.state(open.text(0))] = Int(open.int(1)) }
-        let joined = try rows(SQL.Queries.joinedCounts) { (carrier: $0.text(0), count: Int($0.int(1))) }
+        let joined = try rows(SQL.Queries.joinedCounts) { (state: $0.optionalText(0), count: Int($0.int(1))) }
         if !joined.isEmpty { deliveries[.joined] = joined.reduce(0) { $0 + $1.count } }
         let done = Int(try int(SQL.Queries.deliveryCount)) - deliveries.values.reduce(0, +)
         if done > 0 { deliveries[.done] = done }
@@ -13,9 +13,7 @@ extension Session {
             sources: try sources(), rules: try rules(), stops: try stopStatus(), deliveries: deliveries,
             undecided: try undecided(), events: Int(try int(SQL.Queries.eventCount)),
             unrouted: Int(try int(SQL.Queries.unroutedCount)), damaged: try damagedEvents())
-        for (carrier, count) in joined {
-            if let state = try self.joined(carrier).state { status.joined[state, default: 0] += count }
-        }
+        for case (let state?, let count) in joined { status.joined[try Self.state(state)] = count }
         status.pauses = try pauses()
         status.waits = try waits(at: now)
         status.counts = try counts(among: status.waits, at: now)

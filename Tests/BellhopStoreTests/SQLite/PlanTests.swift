@@ -18,6 +18,7 @@ import Testing
         ("next rule with messages", SQL.Coalescing.nextRule, "COVERING INDEX delivery_open"),
         ("next message of a lane", SQL.Coalescing.nextOfLane, "delivery_lane (lane_key=?"),
         ("joined deliveries", SQL.Queries.joinedCounts, "USING COVERING INDEX delivery_joined"),
+        ("what others joined", SQL.Queries.joinedCounts, "SEARCH carrier USING INDEX delivery_name (<expr>=?"),
         ("first lease end", SQL.Deliveries.firstLeaseEnd, "delivery_open"),
         ("followers", SQL.Predecessors.followers, "PRIMARY KEY (after=?)"),
         ("readiness", SQL.Predecessors.readiness, "delivery_wait_delivery"),
