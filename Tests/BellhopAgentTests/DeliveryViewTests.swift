@@ -79,6 +79,32 @@ import Testing
         #expect(causes == ["ops": "person", "snow": "writes", "mail": ""])
     }
 
+    @Test func `a message that joined others waits for the paused receiver as the one that has it does`() async throws {
+        let (store, clock) = (try Stores.inMemory(), TestClock())
+        let event = Event(
+            id: Event.ID("e1"), type: .taskCreated, source: "tasks", subject: "task/1", time: clock.now, data: [:])
+        try await store.append([event])
+        let deliveries = (0..<2).map { step in
+            Delivery(
+                id: Delivery.ID(
+                    occasion: Occasion.event(event.id).id, rule: "tell", step: StepPath(index: step), receiver: "ops"),
+                revision: "1", action: "notify", arguments: .message(Self.message), task: nil, lane: "\(step)",
+                createdAt: clock.now)
+        }
+        try await store.route(Routing(deliveries: deliveries))
+        #expect(try await store.coalesce(receiver: "ops", above: 1, at: clock.now) == 2)
+        func stops(_ inquiry: Inquiry, _ name: String?) async throws -> [JSON] {
+            var answer = Inquirer(store: store, clock: clock).answer(inquiry)
+            guard case .rows(let rows) = try await answer.next() else { return [] }
+            return rows.compactMap { row in name.map { row[$0] } ?? row }.map { $0["stopped"]?["cause"] ?? .null }
+        }
+        #expect(try await stops(.deliveries(DeliveryQuery()), nil) == [.null, .null, .null])
+        let pause = ReceiverStop(receiver: "ops", cause: .person, since: clock.now, until: nil, why: "The channel moves.")
+        try await store.pause(ReceiverPause(pause))
+        #expect(try await stops(.deliveries(DeliveryQuery()), nil) == ["person", "person", "person"])
+        #expect(try await stops(.history(HistoryQuery(event: "e1")), "delivery") == ["person", "person", "person"])
+    }
+
     @Test func `the request shows the destination of the message, and no secret`() async throws {
         var message = Self.message
         message.thread = "INC0010001"

@@ -150,6 +150,24 @@ import Testing
         #expect(JoinedDelivery(json: joined.json) == joined && JoinedDelivery(json: ["state": "done"]) == nil)
     }
 
+    @Test func `a delivery that waits for its receiver says whether this rests, keeps failing or is paused`() {
+        func next(_ cause: ReceiverStop.Cause, until: JSON, state: String = "available") -> String {
+            var delivery = Self.delivery(state).asObject ?? [:]
+            delivery["receiver"] = "chat"
+            delivery["stopped"] = [
+                "cause": .string(cause.rawValue), "since": "2026-01-05T08:00:00Z", "until": until, "why": "It says no.",
+            ]
+            let lines = DeliveryPage(delivery: .object(delivery), zone: .utc).lines
+            return lines.first { $0.hasPrefix("  next try ") } ?? ""
+        }
+        let until: JSON = "2026-01-05T08:30:00Z"
+        #expect(next(.rest, until: until).hasSuffix(", because chat rests: It says no."))
+        #expect(next(.failures, until: until).hasSuffix(", because chat keeps failing (circuit breaker open): It says no."))
+        let paused = next(.refusal, until: .null)
+        #expect(paused.contains("after `bellhop resume chat`; it has been paused since "))
+        #expect(next(.refusal, until: .null, state: "joined") == paused)
+    }
+
     @Test func `all pages of a long table have the columns of the first, and no column is lost`() {
         var first = Self.delivery("done").asObject ?? [:]
         first["task"] = nil

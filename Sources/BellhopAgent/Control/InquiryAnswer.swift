@@ -142,9 +142,10 @@ public struct InquiryAnswer: Sendable {
         return .rows(rows)
     }
 
-    /// The pause of all writes or the stop of the receiver for which the delivery waits, if it waits for one.
+    /// The pause of all writes or the stop of the receiver for which the delivery waits, if it waits for one. A joined delivery waits with
+    /// the one that it joined, which has the same receiver.
     private mutating func stop(of record: DeliveryRecord) async throws(StoreError) -> JSON? {
-        guard record.state == .available else { return nil }
+        guard record.joined?.state ?? record.state == .available else { return nil }
         if stops == nil { stops = try await inquirer.stops() }
         if writesPause == nil { writesPause = .some(try await inquirer.store.pauses().first { $0.subject == .writes }) }
         if let pause = writesPause ?? nil, record.delivery.effect != nil { return pause.json }

@@ -47,8 +47,10 @@ struct DeliveryPage {
         }
         add("receipt", delivery["receipt"]?.asString)
         add("finished", delivery["finished"]?.asString)
-        if delivery["state"] == "available" {
-            add("next try", delivery["stopped"].map { Self.nextTry(after: $0, to: text("receiver")) } ?? text("next"))
+        if let stop = delivery["stopped"] {
+            add("next try", Self.nextTry(after: stop, to: text("receiver")))
+        } else if state == .available {
+            add("next try", text("next"))
         }
         if delivery["finished"]?.isNull ?? true { add("expires", text("expires")) }
         return story
@@ -57,7 +59,10 @@ struct DeliveryPage {
     /// When the next attempt comes after a pause of all writes or a stop of the receiver, and why.
     static func nextTry(after stop: JSON, to receiver: String) -> String {
         let why = stop["why"]?.asString ?? ""
-        if let until = stop["until"]?.asString { return "\(until), because \(receiver) rests: \(why)" }
+        if let until = stop["until"]?.asString {
+            let cause = stop["cause"] == "failures" ? "keeps failing (circuit breaker open)" : "rests"
+            return "\(until), because \(receiver) \(cause): \(why)"
+        }
         let since = stop["since"]?.asString ?? ""
         return stop["cause"] == "writes"
             ? "after `bellhop resume --writes`; writes to tasks have been paused since \(since): \(why)"
