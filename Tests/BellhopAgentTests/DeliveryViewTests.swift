@@ -133,8 +133,27 @@ import Testing
 }
 
 /// `bellhop deliveries retry` and `drop`.
-@Suite struct `A decision on a joined delivery` {
-    @Test func `it is refused with the delivery that has the message, and what to do`() async throws {
+@Suite struct `A decision on deliveries` {
+    @Test func `those that can never be retried are counted, and the answer names the others`() async throws {
+        let (store, clock) = (try Stores.inMemory(), TestClock())
+        let failure = Failure(.refused, .giveUp, "ops says no.")
+        let initial: [Delivery.InitialState] = [.silenced(by: "s"), .shadow, .dead(failure), .available]
+        let deliveries = initial.enumerated().map { number, state in
+            Delivery(
+                id: Delivery.ID(
+                    occasion: Occasion.event(Event.ID("1")).id, rule: "tell", step: StepPath(index: number), receiver: "ops"),
+                revision: "1", action: "log", arguments: .values(["text": "x"]), task: nil, lane: "\(number)",
+                createdAt: clock.now, initial: state)
+        }
+        try await store.route(Routing(deliveries: deliveries))
+        let answer = try await Inquirer(store: store, clock: clock).apply(.retry, to: deliveries.map(\.id.text))
+        #expect(answer["changed"] == 2 && answer["refused"] == 2)
+        #expect(answer["deliveries"]?.asArray == deliveries[2...].map { JSON.string($0.id.text) })
+        let states = try await store.deliveries(DeliveryQuery()).map(\.state)
+        #expect(states == [.silenced, .shadow, .available, .available])
+    }
+
+    @Test func `one on a joined delivery is refused with the delivery that has the message, and what to do`() async throws {
         let (store, clock) = (try Stores.inMemory(), TestClock())
         let deliveries = (1...2).map { number in
             Delivery(

@@ -7,18 +7,20 @@ import Testing
     private static let ids = (1...25).map { "delivery \($0)" }
 
     /// Decides on 25 deliveries, ten at once; the piece with this number fails.
-    private func decide(failing piece: Int?) async -> (changed: Int64, decided: [JSON], error: CommandError?) {
+    private func decide(
+        failing piece: Int?
+    ) async -> (changed: Int64, refused: Int64, decided: [JSON], error: CommandError?) {
         var pieces = 0
         return await DeliveryDecision.decide(Self.ids, atOnce: 10) { some throws(CommandError) in
             pieces += 1
             if pieces == piece { throw CommandError(StoreError(.full, "The disk is full.")) }
-            return ["changed": .int(Int64(some.count - 1)), "deliveries": .array(some.map(JSON.string))]
+            return ["changed": .int(Int64(some.count - 1)), "refused": 1, "deliveries": .array(some.map(JSON.string))]
         }
     }
 
     @Test func `all deliveries are decided, ten at once`() async {
-        let (changed, decided, error) = await decide(failing: nil)
-        #expect(changed == 22 && decided == Self.ids.map(JSON.string))
+        let (changed, refused, decided, error) = await decide(failing: nil)
+        #expect(changed == 22 && refused == 3 && decided == Self.ids.map(JSON.string))
         #expect(error?.message == nil)
     }
 

@@ -145,7 +145,7 @@ public struct Inquirer: Sendable {
     }
 
     /// Applies a command to deliveries; without ids to all dead and held ones. Changes nothing unless every id matches exactly one
-    /// delivery, and none of them joined another.
+    /// delivery, and none of them joined another. Those whose state does not allow it are not changed, and counted as `refused`.
     func apply(_ command: DeliveryCommand, to ids: [String]) async throws(StoreError) -> JSON {
         var records: [DeliveryRecord] = []
         if ids.isEmpty { records = try await store.deliveries(DeliveryQuery(states: [.dead, .held], limit: .max)) }
@@ -154,9 +154,13 @@ public struct Inquirer: Sendable {
             if let joined = record.joined { throw Self.refusal(of: command, for: record.delivery.id, joined) }
             if !records.contains(where: { $0.delivery.id == record.delivery.id }) { records.append(record) }
         }
-        let changed = try await store.apply(command, to: records.map(\.delivery.id), at: clock.now)
+        let chosen = records.filter { command.states.contains($0.state) }.map(\.delivery.id)
+        let changed = try await store.apply(command, to: chosen, at: clock.now)
         if command == .retry, changed > 0 { agent?.wake() }
-        return ["changed": .int(Int64(changed)), "deliveries": .array(records.map { .string($0.delivery.id.text) })]
+        return [
+            "changed": .int(Int64(changed)), "refused": .int(Int64(records.count - changed)),
+            "deliveries": .array(chosen.map { .string($0.text) }),
+        ]
     }
 
     /// Says which delivery to retry or drop in place of one that joined it.

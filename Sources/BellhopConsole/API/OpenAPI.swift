@@ -116,7 +116,10 @@ enum OpenAPI {
             ("delivery", .named("Delivery")), ("text", .text("The arguments, as a text to edit.")),
         ]),
         "Changed": .object([("changed", .boolean("Whether anything changed."))]),
-        "ChangedCount": .object([("changed", .integer("How many changed.")), ("deliveries", .list(.text("Their ids.")))]),
+        "ChangedCount": .object([
+            ("changed", .integer("How many changed.")), ("deliveries", .list(.text("Their ids."))),
+            ("refused", .integer("How many did not, because their state does not allow it.")),
+        ]),
     ]
 
     /// The whole document.

@@ -208,7 +208,14 @@ extension Store {
 }
 
 /// A person's request about deliveries.
-public enum DeliveryCommand: String, Sendable, Hashable { case retry, drop }
+public enum DeliveryCommand: String, Sendable, Hashable {
+    case retry, drop
+
+    /// The states in which a delivery can be retried or dropped. One that waits for an earlier step must not overtake it.
+    public var states: [DeliveryState] {
+        self == .retry ? [.available, .quiet, .dead, .held] : [.available, .waiting, .quiet, .dead, .held]
+    }
+}
 
 /// A person's change to the arguments of a delivery.
 public struct DeliveryEdit: Sendable, Hashable {

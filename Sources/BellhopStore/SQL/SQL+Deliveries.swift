@@ -242,9 +242,7 @@ extension SQL {
 
         static let firstLeaseEnd = "SELECT min(lease_until) FROM delivery WHERE state = 'running' AND \(isIndexed)"
 
-        static let decidable = """
-            SELECT id, lane, state FROM delivery WHERE \(isNamed) AND state IN ('available', 'waiting', 'quiet', 'dead', 'held')
-            """
+        static let place = "SELECT id, lane, state FROM delivery WHERE \(isNamed)"
 
         /// A manual retry resets the count of attempts, but keeps when an attempt may have been received.
         static let retryAnew = """

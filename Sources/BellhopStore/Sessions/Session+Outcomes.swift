@@ -16,11 +16,9 @@ extension Session {
     ) throws -> Int {
         var count = 0
         for id in deliveries {
-            guard let row = try decidable(id) else { continue }
+            guard let row = try place(of: id), command.states.contains(row.state) else { continue }
             switch command {
             case .retry:
-                // A waiting delivery must not overtake the ones it waits for.
-                if row.state == .waiting { continue }
                 try change(SQL.Deliveries.retryAnew, row.id, at: now)
                 if row.state == .quiet { try settle(row.id, at: now) }
             case .drop:
@@ -160,8 +158,8 @@ extension Session {
         try statement.run()
     }
 
-    private func decidable(_ id: Delivery.ID) throws -> (id: Int64, lane: String, state: DeliveryState)? {
-        var statement = try prepare(SQL.Deliveries.decidable)
+    private func place(of id: Delivery.ID) throws -> (id: Int64, lane: String, state: DeliveryState)? {
+        var statement = try prepare(SQL.Deliveries.place)
         try statement.bind(":name", key: id.text)
         guard try statement.next() else { return nil }
         return (statement.int(0), statement.text(1), try Self.state(statement.text(2)))

@@ -51,6 +51,9 @@ struct DeliveryDecision: ParsableArguments {
     }
 
     func run(_ command: DeliveryCommand) async throws(CommandError) {
+        for state in filter.state.compactMap(DeliveryState.init(rawValue:)) where !command.states.contains(state) {
+            throw CommandError(.usage, Self.refusal(of: command, for: state))
+        }
         let link = try config.storeLink()
         var chosen = ids
         if ids.isEmpty {
@@ -60,39 +63,57 @@ struct DeliveryDecision: ParsableArguments {
                 return report(command, changed: 0, [])
             }
         }
-        let (changed, decided, error) = await Self.decide(chosen) { batch throws(CommandError) in
+        let (changed, refused, decided, error) = await Self.decide(chosen) { batch throws(CommandError) in
             try await link.answer(.apply(command, deliveries: batch))
         }
         if error == nil || !decided.isEmpty { report(command, changed: changed, decided) }
         if let error { throw error }
-        if changed == 0, !ids.isEmpty, !output.json {
-            throw CommandError(
-                .problem,
-                command == .retry
-                    ? "Only available, quiet, dead or held deliveries can be retried."
-                    : "Only available, waiting, quiet, dead or held deliveries can be dropped.")
-        }
+        guard refused > 0, !output.json else { return }
+        let names = command.states.map(\.rawValue)
+        let rule =
+            "Only \(names.dropLast().joined(separator: ", ")) or \(names.last ?? "") deliveries can be \(Self.participle(command))."
+        if changed == 0, !ids.isEmpty { throw CommandError(.problem, rule) }
+        Console.sentence("\(counted(refused, "other was", "others were")) not changed. \(rule)")
+    }
+
+    private static func participle(_ command: DeliveryCommand) -> String { command == .retry ? "retried" : "dropped" }
+
+    /// Why no delivery in this state can be retried or dropped, and what to do instead.
+    private static func refusal(of command: DeliveryCommand, for state: DeliveryState) -> String {
+        let (over, replay) = ("nothing is done for it any more", "`bellhop replay EVENT` routes its event again")
+        let advice =
+            switch state {
+            case .available, .quiet, .dead, .held, .waiting:
+                "\(command.rawValue) the one that it waits for, which `bellhop deliveries show ID` names"
+            case .joined: "\(command.rawValue) the one that it joined, which `bellhop deliveries show ID` names"
+            case .running: "wait until its attempt has ended"
+            case .done, .dropped: command == .drop ? over : replay
+            case .shadow: command == .drop ? over : "when its rule is live, \(replay)"
+            case .silenced: command == .drop ? over : "when the silence has ended, \(replay)"
+            }
+        return "A delivery that is \(state.rawValue) cannot be \(participle(command)): \(advice)."
     }
 
     /// Retries or drops deliveries in batches, until the first error. Its message says how many deliveries were not changed.
     static func decide(
         _ ids: [String], atOnce most: Int = maxAtOnce, _ apply: ([String]) async throws(CommandError) -> JSON
-    ) async -> (changed: Int64, decided: [JSON], error: CommandError?) {
-        var changed: Int64 = 0
+    ) async -> (changed: Int64, refused: Int64, decided: [JSON], error: CommandError?) {
+        var (changed, refused): (Int64, Int64) = (0, 0)
         var decided: [JSON] = []
         for start in stride(from: 0, to: ids.count, by: most) {
             do throws(CommandError) {
                 let answer = try await apply(Array(ids[start..<min(start + most, ids.count)]))
                 changed += answer["changed"]?.asInt ?? 0
+                refused += answer["refused"]?.asInt ?? 0
                 decided += answer["deliveries"].elements
             } catch {
                 var error = error
                 let left = start == 0 ? "Nothing was changed." : "The other \(ids.count - start) deliveries were not changed."
                 error.message = [error.message, left].compactMap(\.self).joined(separator: " ")
-                return (changed, decided, error)
+                return (changed, refused, decided, error)
             }
         }
-        return (changed, decided, nil)
+        return (changed, refused, decided, nil)
     }
 
     private func report(_ command: DeliveryCommand, changed: Int64, _ decided: [JSON]) {
