@@ -134,6 +134,38 @@ import Testing
 
 /// `bellhop deliveries retry` and `drop`.
 @Suite struct `A decision on deliveries` {
+    @Test func `a retry begins the attempts of the policy anew, while the list and the explanation count all`() async throws {
+        let (store, clock) = (try Stores.inMemory(), TestClock())
+        let event = Event(
+            id: Event.ID("e1"), type: .taskCreated, source: "tasks", subject: "task/1", time: clock.now, data: [:])
+        try await store.append([event])
+        let delivery = Delivery(
+            id: Delivery.ID(
+                occasion: Occasion.event(event.id).id, rule: "tell", step: StepPath("0"), receiver: "ops"),
+            revision: "1", action: "log", arguments: .values(["text": "x"]), task: nil, lane: "ops", createdAt: clock.now)
+        try await store.route(Routing(deliveries: [delivery]))
+        let failure = Failure(.refused, .giveUp, "ops says no.")
+        var numbers: [Int] = []
+        for next in [.dead(failure), .postponed(failure), .done(Receipt("201"))] as [RetryPolicy.Next] {
+            let claimed = try await store.claim(
+                limit: 1, quotas: ["ops": ClaimQuota(attempts: 1)], others: 0, by: .only, until: clock.now + .seconds(60),
+                at: clock.now)
+            let claim = try #require(claimed.claims.first)
+            numbers.append(claim.attempt.number)
+            _ = try await store.finish([Finish(id: claim.delivery.id, lease: claim.lease, at: clock.now, next: next)])
+            _ = try await store.apply(.retry, to: [delivery.id], at: clock.now)
+        }
+        #expect(numbers == [1, 1, 1])
+        func rows(_ inquiry: Inquiry) async throws -> [JSON] {
+            var answer = Inquirer(store: store, clock: clock).answer(inquiry)
+            guard case .rows(let rows) = try await answer.next() else { return [] }
+            return rows
+        }
+        #expect(try await rows(.deliveries(DeliveryQuery())).map { $0["attempts"] } == [3])
+        let explained = ExplanationFacts(rows: try await rows(.history(HistoryQuery(event: "e1"))), end: [:])
+        #expect(explained.deliveries.map { $0.attempts.map(\.number) } == [[1, 2, 3]])
+    }
+
     @Test func `those that can never be retried are counted, and the answer names the others`() async throws {
         let (store, clock) = (try Stores.inMemory(), TestClock())
         let failure = Failure(.refused, .giveUp, "ops says no.")

@@ -50,11 +50,9 @@ public struct ExplanationFacts: Sendable {
                 guard let rule = entry["rule"]?.asString else { continue }
                 turns.append(Turn(of: rule, isPause: act == "pause", at: row.at))
             } else if entry["kind"] == "attempt", let id = entry["delivery"]?.asString {
-                // The store counts some attempts twice, and from 1 again after a person's retry.
-                let next = (attempts[id]?.last?.number ?? 0) + 1
                 attempts[id, default: []].append(
                     ExplainedDelivery.Attempt(
-                        number: max(next, entry["attempt"]?.asInt ?? 0), at: row.at, outcome: entry["outcome"]?.asString ?? "",
+                        number: entry["attempt"]?.asInt ?? 0, at: row.at, outcome: entry["outcome"]?.asString ?? "",
                         detail: entry["detail"]?.asString ?? ""))
             }
         }

@@ -112,7 +112,9 @@ enum RuleKeys {
     ]
 
     static let retry: [Setting] = [
-        Setting("attempts", .integer(1...1000), "The number of attempts, including the first."),
+        Setting(
+            "attempts", .integer(1...1000),
+            "The number of attempts, including the first; a retry by a person allows as many again."),
         Setting(
             "wait", .duration,
             "The longest wait before the second attempt, doubled for each further one; half of it is fixed, the rest is random."

@@ -121,7 +121,7 @@ extension SQL {
 
         static let endConversation = "DELETE FROM conversation WHERE receiver = :receiver AND conversation = :conversation"
 
-        private static let attempt = "id, lease, name, lane, action, subject, attempts"
+        private static let attempt = "id, lease, name, lane, action, subject"
 
         static let running = "SELECT \(attempt) FROM delivery WHERE \(isNamed) AND state = 'running'"
 
@@ -224,10 +224,9 @@ extension SQL {
 
         static let rescue = """
             UPDATE delivery SET
-                state = 'available', lease = lease + 1, lease_until = NULL, run_at = :now, uncertain_started = started,
-                failure = :failure
+                state = 'available', lease_until = NULL, run_at = :now, uncertain_started = started, failure = :failure
             WHERE state = 'running' AND \(isIndexed) AND (lease_until <= :now OR lease_node = :node)
-            RETURNING occasion, rule, step, receiver, action, subject, attempts
+            RETURNING occasion, rule, step, receiver, action, subject, lease
             """
 
         /// Makes deliveries due now that were created or last tried while the clock was ahead.
@@ -244,7 +243,7 @@ extension SQL {
 
         static let place = "SELECT id, lane, state FROM delivery WHERE \(isNamed)"
 
-        /// A manual retry resets the count of attempts, but keeps when an attempt may have been received.
+        /// A manual retry resets the count of attempts that the retry policy limits, but keeps when an attempt may have been received.
         static let retryAnew = """
             UPDATE delivery SET
                 state = 'available', head = 0, run_at = :now, paused = 0, attempts = 0, expires = NULL, finished = NULL

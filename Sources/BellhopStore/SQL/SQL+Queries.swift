@@ -222,7 +222,7 @@ extension SQL {
             """
 
         static let deliveryRows = """
-            SELECT \(Deliveries.identity), state, attempts, finished, receipt, reference, failure, id, first_started, started
+            SELECT \(Deliveries.identity), state, lease, finished, receipt, reference, failure, id, first_started, started
             FROM delivery
             """
 

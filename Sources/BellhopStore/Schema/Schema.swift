@@ -111,7 +111,7 @@ enum Schema {
             run_at INTEGER NOT NULL,
             paused INTEGER NOT NULL DEFAULT 0,        -- 1 while its connection cannot be used
             attempts INTEGER NOT NULL DEFAULT 0,
-            lease INTEGER NOT NULL DEFAULT 0,         -- counts claims and rescues: the token of the latest
+            lease INTEGER NOT NULL DEFAULT 0,         -- counts the claims, which are all attempts: the token of the latest
             lease_node TEXT,                          -- the agent that claimed it last
             lease_until INTEGER,
             started INTEGER,                          -- the latest attempt

@@ -101,7 +101,7 @@ struct AuditedAttempt {
     var name: String
     var action: String
     var subject: String?
-    /// Counted from 1.
+    /// Counted from 1, over all attempts of the delivery.
     var attempt: Int64
 
     private enum Names {

@@ -121,8 +121,8 @@ extension Session {
             var statement = try prepare(SQL.Deliveries.runningAt)
             try statement.bind(":id", place)
             // Another delivery may have got this row since.
-            guard try statement.next(), statement.holds(id.receiver, 7), statement.holds(id.rule, 8),
-                statement.holds(id.step.text, 9), statement.holds(id.occasion.text, 10)
+            guard try statement.next(), statement.holds(id.receiver, 6), statement.holds(id.rule, 7),
+                statement.holds(id.step.text, 8), statement.holds(id.occasion.text, 9)
             else { return nil }
             return Self.running(id, statement)
         }
@@ -135,7 +135,7 @@ extension Session {
     /// Reads the columns of `SQL.Deliveries.attempt`.
     private static func running(_ id: Delivery.ID, _ row: borrowing Prepared) -> Running {
         let attempt = AuditedAttempt(
-            delivery: id, name: row.key(2), action: row.text(4), subject: row.optionalText(5), attempt: row.int(6))
+            delivery: id, name: row.key(2), action: row.text(4), subject: row.optionalText(5), attempt: row.int(1))
         return Running(id: row.int(0), lease: row.int(1), lane: row.text(3), attempt: attempt)
     }
 

@@ -30,10 +30,9 @@ struct DeliveryPage {
         add("created", text("created"))
         let after = delivery["after"].elements
         add("waits for", after.compactMap { $0.asString?.prefix(12) }.joined(separator: ", "))
-        if let first = delivery["first_attempt"]?.asString {
+        if let last = delivery["last_attempt"]?.asString {
             let count = delivery["attempts"]?.asInt ?? 0
-            let last = text("last_attempt")
-            add("attempts", first == last ? "\(count), at \(first)" : "\(count), the first at \(first), the latest at \(last)")
+            add("attempts", "\(count), \(count == 1 ? "" : "the latest ")at \(last)")
         }
         if let error = delivery["error"] {
             add(

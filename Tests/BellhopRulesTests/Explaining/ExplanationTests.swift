@@ -291,21 +291,6 @@ import Testing
         #expect(gathered.verdict == .ran && gathered.reason.hasPrefix("no step had anything to do"))
     }
 
-    @Test func `a retry by a person continues the numbers of a delivery's attempts`() {
-        let made = Delivery(
-            id: Delivery.ID(occasion: Occasion.event(Event.ID("e1")).id, rule: "r", step: StepPath(index: 0), receiver: "ops"),
-            revision: "1", action: "log", arguments: .values(["text": "x"]), task: nil, lane: "ops", createdAt: Fixture.start)
-        var history = StoredHistory(events: [StoredEvent(sequence: 5, event: Fixture.event())])
-        history.deliveries = [DeliveryRecord(delivery: made, state: .done, attempts: 1, runAt: made.runAt)]
-        // The row of the first attempt has been deleted.
-        let recorded: [Int64] = [2, 3, 1, 2]
-        history.audit = recorded.enumerated().map { place, attempt in
-            let entry: JSON = ["kind": "attempt", "delivery": .string(made.id.text), "attempt": .int(attempt)]
-            return AuditRow(number: Int64(place), at: Fixture.start, entry: entry.text, hash: "")
-        }
-        #expect(ExplanationFacts(history).deliveries[0].attempts.map(\.number) == [2, 3, 4, 5])
-    }
-
     @Test func `without rules, an explanation has only recorded facts`() throws {
         var facts = ExplanationFacts(events: [StoredEvent(sequence: 5, event: Fixture.event())])
         facts.deliveries = [delivery(.done)]
