@@ -13,6 +13,11 @@ public struct Failure: Error, Sendable, Hashable {
         (self.reason, self.remedy, self.message) = (reason, remedy, message)
     }
 
+    /// The failure of a delivery that expires.
+    public static func notSent(before expires: Timestamp) -> Failure {
+        Failure(.expired, .giveUp, "It could not be sent before \(expires), so it expired.")
+    }
+
     /// The rest that the receiver asks for, with its length if the receiver names one; nil if it asks for no rest.
     public var requestedRest: Duration?? {
         if case .rest(let wait) = remedy { return .some(wait) }

@@ -78,7 +78,7 @@ extension Delivery {
     ///   - name: the step name of the new delivery.
     public static func coalescing(
         _ message: Message, insteadOf first: Delivery, expires: Timestamp?, hop: Int, at now: Timestamp,
-        name: String = "coalesced messages"
+        name: String = Delivery.coalescedName
     ) -> Delivery {
         let id = coalescing(first)
         return Delivery(
@@ -94,6 +94,9 @@ extension Delivery {
         guard action == "notify", case .message(let message) = arguments else { return false }
         return message.thread == nil && message.mentions.isEmpty && !step.text.hasSuffix(".\(coalesced)")
     }
+
+    /// The step name of a delivery of coalesced messages; one of kept back messages has another.
+    public static let coalescedName = "coalesced messages"
 
     /// The last part of the step path of a delivery of coalesced messages.
     public static let coalesced = "coalesced"

@@ -258,7 +258,7 @@ public struct Dispatcher: Sendable {
     private func perform(_ claim: Claim, _ action: (any Action)?) async -> Outcome {
         let delivery = claim.delivery
         if let expires = delivery.expires, context.clock.now > expires {
-            return .failed(Failure(.expired, .giveUp, "It could not be sent before \(expires), so it expired."))
+            return .failed(.notSent(before: expires))
         }
         // Without this limit, a delivery that crashes the process at each attempt would be attempted for ever.
         let begun = claim.attempt.number - 1

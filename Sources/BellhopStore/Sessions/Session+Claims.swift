@@ -35,7 +35,7 @@ extension Session {
         let downtime = try all.isEmpty ? nil : self.downtime()
         for due in all {
             claimed.lastRules[due.receiver] = due.rule
-            guard let row = try claimable(due.id) else { continue }
+            guard var row = try claimable(due.id) else { continue }
             if let problem = row.delivery.problem {
                 claimed.mayHaveMore = true
                 let failure = DeliveryRow.failure(problem)
@@ -44,6 +44,7 @@ extension Session {
                 try promote(row.delivery.delivery.lane)
                 try settleFollowers(of: due.id, at: now)
             } else {
+                row.delivery.delivery = try withoutExpired(row.delivery.delivery, due.id, at: now)
                 let upcoming = try due.upcoming.compactMap { try subject(of: $0) }
                 claimed.claims.append(
                     try start(

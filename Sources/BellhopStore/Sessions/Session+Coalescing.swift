@@ -35,6 +35,39 @@ extension Session {
         return replaced.count
     }
 
+    /// Leaves the messages that have expired out of the message that has them, unless all have; they are then dead. Returns the delivery
+    /// to send.
+    func withoutExpired(_ carrier: Delivery, _ id: Int64, at now: Timestamp) throws -> Delivery {
+        guard carrier.name == Delivery.coalescedName,
+            try exists(SQL.Coalescing.anyExpired, (":carrier", carrier.id.text), (":now", now))
+        else { return carrier }
+        var statement = try prepare(SQL.Coalescing.joined)
+        try statement.bind(":carrier", carrier.id.text)
+        var expired: [(id: Int64, delivery: Delivery, failure: Failure)] = []
+        var (messages, count): ([Message], Int) = ([], 0)
+        while let (id, delivery) = try waiting(&statement) {
+            if let expires = delivery.expires, expires < now {
+                expired.append((id, delivery, .notSent(before: expires)))
+            } else if case .message(let message) = delivery.arguments {
+                count += 1
+                if count <= Message.Extent.short.lines { messages.append(message) }
+            }
+        }
+        guard let first = messages.first else { return carrier }
+        for (id, delivery, failure) in expired {
+            try run(SQL.Coalescing.expire, (":now", now), (":failure", failure.stored.encoded()), (":id", id))
+            if let notice = delivery.deathNotice(failure, at: now) { try append([notice]) }
+        }
+        var carrier = carrier
+        carrier.arguments = .message(count == 1 ? first : Message.coalesced(messages, of: count))
+        var update = try prepare(SQL.Deliveries.edit)
+        try update.bind(":body", text: DeliveryBody(carrier).stored.encoded())
+        try update.bind(":coalesces", carrier.coalesces)
+        try update.bind(":id", id)
+        try update.run()
+        return carrier
+    }
+
     /// Whether more messages than this wait for a receiver, first in their lanes or behind others.
     private func hasMessages(for receiver: String, moreThan above: Int, at now: Timestamp) throws -> Bool {
         var count = 0
@@ -145,6 +178,20 @@ extension SQL {
                     LIMIT 1)
                 AND state = 'available' AND receiver = :receiver AND run_at <= :now AND coalesces = 1 AND \(isReady)
             """
+
+        static let anyExpired = "SELECT 1 FROM delivery WHERE \(isJoined) AND expires < :now LIMIT 1"
+
+        /// The deliveries whose messages are lines of another's.
+        static let joined = "SELECT \(Deliveries.identity), id FROM delivery WHERE \(isJoined) ORDER BY id"
+
+        static let expire = """
+            UPDATE delivery SET state = 'dead', finished = :now, receipt = NULL, reference = NULL, failure = :failure WHERE id = :id
+            """
+
+        /// A manual retry sends all messages, as it sends a single one that has expired.
+        static let keepJoined = "UPDATE delivery SET expires = NULL WHERE \(isJoined)"
+
+        private static let isJoined = "state = 'joined' AND reference = :carrier"
 
         /// True for a delivery that was never tried, has not expired, and has no later step waiting for it.
         private static let isReady = """

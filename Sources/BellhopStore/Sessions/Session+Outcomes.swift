@@ -20,6 +20,7 @@ extension Session {
             switch command {
             case .retry:
                 try change(SQL.Deliveries.retryAnew, row.id, at: now)
+                try run(SQL.Coalescing.keepJoined, (":carrier", id.text))
                 if row.state == .quiet { try settle(row.id, at: now) }
             case .drop:
                 try change(SQL.Deliveries.drop, row.id, at: now)

@@ -70,6 +70,49 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `a message that expires before the one that has it is sent is left out of it, and is dead`(_ kind: StoreUnderTest)
+        async throws
+    {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: (1...4).map { Self.message($0) }))
+        #expect(try await bench.store.coalesce(receiver: "chat", above: 3, at: bench.now) == 4)
+        /// Claims the message, and retries it after some seconds.
+        func next(after seconds: Int) async throws -> (claim: Claim, text: String) {
+            let claim = try #require(try await bench.claim().first)
+            try await bench.finish(claim, .retry(at: bench.after(seconds), Sample.failure))
+            await bench.clock.pass(seconds)
+            guard case .message(let message) = claim.delivery.arguments else { return (claim, "") }
+            let lines = message.list?.items.map { $0.plainText.prefix(6) }.joined(separator: ", ") ?? "no list"
+            return (claim, "\(message.title.plainText): \(lines)")
+        }
+        #expect(try await next(after: 150).text == "4 messages: Task 1, Task 2, Task 3, Task 4")
+        #expect(try await next(after: 200).text == "3 messages: Task 2, Task 3, Task 4")
+        let dead = try await bench.store.deliveries(DeliveryQuery(states: [.dead]))
+        #expect(dead.map(\.delivery.id) == [Self.message(1).id])
+        #expect(dead.first?.failure?.reason == .expired && dead.first?.receipt == nil)
+        #expect(try await bench.store.unrouted(limit: 9).map(\.event.type) == [.deliveryDead])
+        let (single, text) = try await next(after: 100)
+        #expect(text == "Task 4: no list")
+        // The last one has expired too: the delivery itself expires, unless a person retries it.
+        #expect(single.delivery.expires.map { $0 < bench.now } == true)
+        #expect(try await bench.store.apply(.retry, to: [single.delivery.id], at: bench.now) == 1)
+        let retried = try #require(try await bench.claim().first)
+        #expect(retried.delivery.expires == nil && retried.delivery.arguments == single.delivery.arguments)
+        #expect(try await bench.store.status().joined == [.running: 1])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `messages of several rules that become one are still listed under their rules`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        var other = Self.message(2)
+        other.id.rule = "other"
+        try await bench.store.route(Routing(deliveries: [Self.message(1), other]))
+        #expect(try await bench.store.coalesce(receiver: "chat", above: 1, at: bench.now) == 2)
+        let listed = try await bench.store.deliveries(DeliveryQuery(rule: "other"))
+        #expect(listed.map(\.delivery.id) == [other.id] && listed.first?.joined?.state == .available)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `other actions, messages with a thread and possibly sent messages are not coalesced`(_ kind: StoreUnderTest) async throws
     {
         let bench = try kind.make()
