@@ -130,7 +130,7 @@ import Testing
             #expect(try await remote(["events", "--json", "--where", middle]).output.contains("Mail is down"))
             let failed = try await remote(["events", "--where", "[1][task.title.size()] == 2", "--type", "task_created"])
             #expect(failed.code == 0 && failed.errors.contains("The condition failed for 1 event"), "\(failed.errors)")
-            let drop = ["deliveries", "drop", "--yes", "--state", "done", "--where", "delivery.rule == 'other'"]
+            let drop = ["deliveries", "drop", "--yes", "--where", "delivery.rule == 'other'"]
             #expect(try await remote(drop).output.contains("0 deliveries dropped"))
             #expect(try await remote(["silence", "add", "--for", "1h", "--when", "task.title == 'x'"]).code == 0)
             #expect(try await remote(["pause", "greet", "--rule", "--why", "too loud"]).code == 0)
@@ -190,9 +190,9 @@ import Testing
             let made = try await stage.bellhop("deliveries", "--where", condition, "--json")
             let tasks = try made.output.split(separator: "\n").map { try JSON.parse(String($0)).at("task", "title") }
             #expect(tasks == ["Mail is down"], "\(made.errors)")
-            let retried = try await stage.bellhop("deliveries", "drop", "--yes", "--state", "done", "--where", condition)
+            let retried = try await stage.bellhop("deliveries", "drop", "--yes", "--where", condition)
             #expect(retried.output.contains("0 deliveries dropped"), "\(retried.errors)")
-            let none = try await stage.bellhop("deliveries", "drop", "--yes", "--state", "done", "--where", "false", "--json")
+            let none = try await stage.bellhop("deliveries", "drop", "--yes", "--where", "false", "--json")
             #expect(try JSON.parse(none.output)["deliveries"] == [], "\(none.errors)")
             #expect(try await stage.bellhop("deliveries", "--where", "delivery.sate == 'x'").errors.contains("`state`"))
         }
