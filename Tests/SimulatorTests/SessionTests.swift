@@ -41,7 +41,8 @@ import Testing
             client.authorization = header
             client.headers = ["Content-Type": "application/x-www-form-urlencoded"]
             let body = "grant_type=password&username=john.doe&password=secret" + fields
-            #expect(try await client.send(.POST, "/oauth_token.do", body: body).status == status)
+            let answer = try await client.send(.POST, "/oauth_token.do", body: body)
+            #expect(answer.status == status)
         }
     }
 
