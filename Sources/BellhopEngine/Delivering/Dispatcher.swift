@@ -98,7 +98,8 @@ public struct Dispatcher: Sendable {
     public func dispatchPending() async throws(StoreError) -> Int {
         var attempts = 0
         while !Task.isCancelled {
-            let claims = try await claim().claims
+            var ended: [AttemptRecord] = []  // those of an earlier claim are stored already
+            let claims = try await claim(finishing: &ended).claims
             attempts += claims.count
             if !claims.isEmpty {
                 await withDiscardingTaskGroup { group in
@@ -142,18 +143,18 @@ public struct Dispatcher: Sendable {
     /// Stores the waiting outcomes (T4) and claims as many deliveries as there is room for (T3), in one transaction.
     private func turn(in group: inout DiscardingTaskGroup) async throws(StoreError) -> Turn {
         try await context.receivers.restore(from: context.store, at: context.clock.now)
-        let ended = endedAttempts.take().map(record)
+        var ended = endedAttempts.take().map(record)
         do throws(StoreError) {
-            return try await claim(finishing: ended)
+            return try await claim(finishing: &ended)
         } catch {
             // Perhaps the store refuses only one of the outcomes: store them without the claim, if necessary one by one.
-            if !ended.isEmpty { group.addTask { await conclude(ended) } }
+            if !ended.isEmpty { group.addTask { [ended] in await conclude(ended) } }
             throw error
         }
     }
 
-    private func claim(finishing ended: [AttemptRecord] = []) async throws(StoreError) -> Turn {
-        var ended = ended
+    /// - Parameter ended: the outcomes to store. Those that are stored are removed, even if a later step fails.
+    private func claim(finishing ended: inout [AttemptRecord]) async throws(StoreError) -> Turn {
         try await context.receivers.restore(from: context.store, at: context.clock.now)
         while true {
             let limit = min(limits.inFlight - capacity.total + ended.count, most)

@@ -89,4 +89,29 @@ import Testing
         #expect(list.items.count + list.more >= 20, "\(list)")
         #expect(try await bench.deliveries(.available, .running).isEmpty)
     }
+
+    @Test func `an outcome that was stored before the store failed to coalesce is counted once`() async throws {
+        let bench = try Bench()
+        let gate = Gate()
+        let action = ScriptedAction { _, _ in
+            _ = await gate.pass()
+            return Receipt("done")
+        }
+        let limits = ReceiverLimits(concurrency: 1, coalescesAbove: 1)
+        let dispatcher = Dispatcher(bench.context, receivers: { _ in limits }, actions: { _ in action })
+        let loop = Task { await dispatcher.run() }
+        try await Self.enqueue(bench, 100..<101)
+        await bench.settle()
+        try await Self.enqueue(bench, 101..<104)
+        await bench.settle()
+        bench.store.failOnce(.coalesce)
+        gate.open()
+        await bench.run(until: bench.now + .seconds(60))
+        #expect(bench.recorder.count("store.failed") == 1)
+        #expect(bench.recorder.count("delivery.lease_lost") == 0)
+        try #require(dispatcher.inFlight == 0)
+        #expect(action.maxAtOnce == ["chat": 1])
+        #expect(try await bench.deliveries(.available, .running).isEmpty)
+        await loop.stop()
+    }
 }
