@@ -143,12 +143,13 @@ extension SQL {
             WHERE id = :id
             """
 
-        /// Does not count the attempt: if it was the first and nothing can have been received, the next one is the first again.
+        /// Does not count the attempt: if it was the first and nothing can have been received, the next one is the first again. A
+        /// person's retry restarts the count, but not these facts.
         static let pause = """
             UPDATE delivery SET
                 state = 'available', lease_until = NULL, run_at = :run_at, failure = :failure, paused = 1, attempts = attempts - 1,
                 uncertain_started = iif(:uncertain, started, uncertain_started),
-                first_started = iif(attempts = 1 AND NOT :uncertain, NULL, first_started)
+                first_started = iif(attempts = 1 AND first_started = started AND NOT :uncertain, NULL, first_started)
             WHERE id = :id
             """
 
@@ -157,7 +158,7 @@ extension SQL {
             UPDATE delivery SET
                 state = 'available', lease_until = NULL, failure = :failure, attempts = attempts - 1,
                 uncertain_started = iif(:uncertain, started, uncertain_started),
-                first_started = iif(attempts = 1 AND NOT :uncertain, NULL, first_started)
+                first_started = iif(attempts = 1 AND first_started = started AND NOT :uncertain, NULL, first_started)
             WHERE id = :id
             """
 

@@ -203,6 +203,24 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `an attempt that does not count leaves a retried delivery its first attempt`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        let started = bench.now
+        let rest = RetryPolicy.Next.postponed(Failure(.throttled, .rest(nil), "429"))
+        let pause = RetryPolicy.Next.paused(Failure(.unauthenticated, .pauseConnection, "401"), until: bench.after(5))
+        try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Sample.delivery(2)]))
+        for claim in try await bench.claim() { try await bench.finish(claim, .dead(Sample.failure)) }
+        await bench.clock.pass(5)
+        #expect(try await bench.store.apply(.retry, to: [1, 2].map { Sample.delivery($0).id }, at: bench.now) == 2)
+        for (claim, next) in zip(try await bench.claim(), [rest, pause]) { try await bench.finish(claim, next) }
+        await bench.clock.pass(5)
+        // By this the mail action knows that some recipients may have the mail already.
+        let again = try await bench.claim()
+        #expect(again.map(\.attempt.number) == [1, 1])
+        #expect(again.map(\.attempt.firstStarted) == [started, started])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `a retried delivery takes its old place, behind a running one`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let deliveries = (1...3).map { Sample.delivery($0, lane: "a") }
