@@ -29,7 +29,7 @@ final class ReceiverCapacity: Sendable {
     /// Above this number, idle receivers are forgotten: rules may compute any number of addresses.
     private static let manyReceivers = 500
 
-    /// How soon to look again at a receiver whose rate is used up.
+    /// How soon to look again at a receiver whose rate is used up, at the latest.
     private static let stride = Duration.seconds(5)
 
     private let state = Mutex(State())
@@ -70,8 +70,7 @@ final class ReceiverCapacity: Sendable {
                     if capacity.room > 0, let rate = capacity.limits.rate {
                         capacity.reserved = rate.reserve(upTo: capacity.room)
                         capacity.room = capacity.reserved
-                        // Polls use the same rate and do not ring the bell, so look again soon.
-                        if capacity.reserved == 0 { capacity.next = min(rate.next ?? .distantFuture, now + Self.stride) }
+                        if capacity.reserved == 0 { capacity.next = Self.next(of: rate, at: now) }
                     }
                     quotas[receiver] = ClaimQuota(
                         attempts: capacity.room, upcoming: capacity.limits.upcoming, extraTime: capacity.limits.extraTime,
@@ -136,6 +135,10 @@ final class ReceiverCapacity: Sendable {
                         capacity.reserved = 0
                         // A stopped or full receiver needs no requests now, so polls and attempts in flight may use them.
                         let isFull = capacity.limits.concurrency.map { capacity.inFlight >= $0 } ?? false
+                        // The rate may allow deliveries that become due before these attempts end.
+                        if capacity.room == 0, claimed.lastRules[receiver] != nil, !isFull {
+                            capacity.next = Self.next(of: rate, at: now)
+                        }
                         rate.setWaiting(capacity.isWaiting && !isFull && gates[receiver]?.stop(at: now) == nil)
                     }
                     state.capacities[receiver] = capacity
@@ -148,6 +151,11 @@ final class ReceiverCapacity: Sendable {
                 return effects
             }
         }
+    }
+
+    /// When to look again at a receiver whose rate is used up. Polls use the same rate and do not ring the bell, so soon.
+    private static func next(of rate: any AttemptRate, at now: Timestamp) -> Timestamp {
+        min(rate.next ?? .distantFuture, now + stride)
     }
 
     private static func forget(_ state: inout State, _ gates: inout [String: ReceiverGate], at now: Timestamp) {

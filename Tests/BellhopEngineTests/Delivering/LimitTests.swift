@@ -86,6 +86,32 @@ import Testing
         await loop.stop()
     }
 
+    /// A rate that each claim uses up with its first attempt.
+    private struct OnePerClaim: AttemptRate {
+        var next: Timestamp? { nil }
+
+        func reserve(upTo attempts: Int) -> Int { min(attempts, 1) }
+        func giveBack(_ attempts: Int) {}
+        func setWaiting(_ isWaiting: Bool) {}
+        func spend<Value: Sendable>(_ attempt: () async -> Value) async -> Value { await attempt() }
+    }
+
+    @Test func `a due delivery is performed on time although a slow attempt has used up its receiver's rate`() async throws {
+        let bench = try Bench()
+        let gate = Gate()
+        let action = ScriptedAction { delivery, _ in
+            if delivery.text == "slow" { _ = await gate.pass() }
+            return Receipt("done")
+        }
+        let start = bench.now
+        try await bench.enqueue([TestDelivery("slow"), TestDelivery("later", runAt: start + .seconds(20))])
+        let loop = bench.dispatching(action, receivers: { _ in ReceiverLimits(rate: OnePerClaim()) })
+        await bench.run(until: start + .seconds(60))
+        let later = action.performed.first { $0.delivery.text == "later" }
+        #expect(later.map { $0.attempt.now <= start + .seconds(21) } == true)
+        await loop.stop()
+    }
+
     @Test func `a delivery that is created while the dispatcher sleeps is performed at once`() async throws {
         let bench = try Bench()
         let action = ScriptedAction()
