@@ -122,12 +122,20 @@ extension SettingType {
         return overflow ? nil : bytes
     }
 
+    /// A connection remembers when it sent each request of its rate's time.
+    private static let mostOfRate = 1_000_000
+
     /// `60/m`, `20/h`, `5/10s`: a count per duration.
     static func rate(_ text: String) throws(SettingProblem) -> JSON {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false).map { String($0).trimmedBlanks }
         guard parts.count == 2, let count = Int64(parts[0]), count > 0 else {
             throw SettingProblem(
                 "`\(text)` is not \(SettingType.rate.wanted)", help: "write a number, a slash and a time: `20/h`")
+        }
+        guard count <= mostOfRate else {
+            throw SettingProblem(
+                "the number of a rate is at most \(mostOfRate)", code: "too-large",
+                help: "write a smaller number, or a shorter time: `1000/s`")
         }
         let isUnit = parts[1].utf8.first.map { $0 > UInt8(ascii: "9") } ?? false
         let time = try duration(isUnit ? "1" + parts[1] : parts[1])

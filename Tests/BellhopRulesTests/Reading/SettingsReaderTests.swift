@@ -127,6 +127,15 @@ import YAML
                 """)
     }
 
+    @Test func `a rate that no memory holds is refused`() throws {
+        let (settings, _) = try Self.read("name: x\nrate: 1000000/s")
+        #expect(settings.values["rate"] == ["count": 1_000_000, "microseconds": 1_000_000])
+        for count in ["1000001", "9223372036854775807"] {
+            let (_, messages) = try Self.read("name: x\nrate: \(count)/s")
+            #expect(messages.hasPrefix("bellhop.yaml:2:7: error: the number of a rate is at most 1000000 [too-large]"))
+        }
+    }
+
     @Test func `a hook can replace a text or refuse it`() throws {
         let (settings, messages) = try Self.read("name: $A\ncount: $B\nlist: [$A, b]\nkind: $C") { node, text, _ in
             switch text {
