@@ -185,9 +185,9 @@ extension SQL {
             ON CONFLICT (receiver, cause) DO UPDATE SET since = :now, until = :now
             """
 
-        /// Corrects resumptions that were made while the clock was ahead.
-        static let advanceResumptions = """
-            UPDATE stop SET since = :now, until = :now WHERE until > :now AND cause IN ('refusal', 'person')
+        /// Corrects stops that began, and resumptions that were made, while the clock was ahead: each lasts as long as it would have.
+        static let advanceStops = """
+            UPDATE stop SET since = :now, until = :now + (until - since) WHERE since > :now
             """
 
         /// All stops, without the pauses that a person ended.

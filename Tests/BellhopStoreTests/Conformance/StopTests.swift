@@ -93,6 +93,22 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `stops of a run whose clock was ahead count from the next start`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        let ahead = bench.after(365 * 86_400)
+        let rest = ReceiverStop(receiver: "chat", cause: .rest, since: ahead, until: ahead + .seconds(60), why: "429")
+        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
+        try await bench.store.setHealth(SourceHealth(), of: Sample.scope.id, events: [], rest: rest)
+        #expect(try await bench.store.pause(pause(.refusal, at: ahead)))
+        try await bench.store.start(.only, at: bench.now)
+        let stops = try await bench.store.stops()
+        #expect(stops.map(\.since) == [bench.now, bench.now])
+        #expect(Set(stops.map(\.until)) == [bench.after(60), nil])
+        #expect(try await bench.store.resume(receiver: "chat", at: bench.after(1)))
+        #expect(try await bench.store.stops().map(\.cause) == [.rest])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `a person's pause takes effect even if the clock was set back since a resumption`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         #expect(try await bench.store.pause(pause(.person, at: bench.now)))
