@@ -89,8 +89,9 @@ public struct ExecAction: Action {
             throw Failure(.cut, .retry(after: nil), Self.sentence("`\(label)` was ended by signal \(signal)", output))
         case .stopped:
             let limit = DurationText.format(program.limit)
+            // It may have done its work before.
             throw Failure(
-                .timeout, .retry(after: nil),
+                .timeout, .unknownOutcome,
                 Self.sentence(
                     "`\(label)` was stopped, with all that it had started, because it took longer than \(limit)", output))
         }

@@ -124,6 +124,11 @@ import Testing
         #expect(failure?.message.contains("because it took longer than 10s") == true)
     }
 
+    @Test func `a program stopped at its time limit may have done its work: its outcome is unknown`() async {
+        let failure = await failure("exec sleep 600", more: ["timeout": 200_000])
+        #expect(failure?.reason == .timeout && failure?.remedy == .unknownOutcome)
+    }
+
     @Test func `a program that ignores SIGTERM is killed with all that it has started`() async throws {
         let script =
             #"trap "" TERM; (trap "" TERM; echo $$ >> pids; sh -c 'echo $$ >> pids; exec sleep 600') & echo $! >> pids; echo $$ >> pids; wait"#
