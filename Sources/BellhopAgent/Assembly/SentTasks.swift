@@ -28,7 +28,7 @@ final class SentTasks: Source {
 
     func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
         let listing = delivered.withLock { $0 }
-        return Answer(listing: listing, coverage: .part, fingerprint: Fingerprint(content: listing.body))
+        return Answer(listing: listing, coverage: .part, fingerprint: reading.fingerprint(of: listing))
     }
 
     func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {

@@ -21,7 +21,7 @@ struct TouchPointsSource: Source {
     private let elements: [Element]
     private let page: ItemPage?
     private let timeout: Duration?
-    private static let shape = ListingShape(items: JSON.Path(), key: ["TouchPointResponseID"], mayHaveGroups: false)
+    private let shape: ListingShape
     /// The fields of every response, with their paths in its record.
     private static let standard: [TaskSchema.Field] = [
         .init("subject", .int, path: "SubjectID"), .init("program", .int, path: "ProgramID"),
@@ -52,6 +52,7 @@ struct TouchPointsSource: Source {
             try settings.text("url").map { text throws(InvalidValue) in try ItemPage(text) }
         }
         title = settings.text("title").flatMap { Int64($0) }
+        shape = Self.shape(elements, page)
         program = settings.text("program").flatMap(ETOProgram.init)
         timeout = settings.duration("timeout")
         self.name = name
@@ -84,12 +85,22 @@ struct TouchPointsSource: Source {
         return elements
     }
 
+    /// Other elements or another address change what is read from each response.
+    private static func shape(_ elements: [Element], _ page: ItemPage?) -> ListingShape {
+        var shape = ListingShape(items: JSON.Path(), key: ["TouchPointResponseID"], mayHaveGroups: false)
+        var builder = FingerprintBuilder()
+        for element in elements { builder.add("\(element.name) \(element.type.rawValue) \(element.id)") }
+        builder.add(page?.text ?? "-")
+        shape.seed = builder.fingerprint
+        return shape
+    }
+
     func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
         var pages: [Listing] = []
         for subject in subjects { pages.append(try listing(try await send(.responses(of: touchPoint, subject: subject)))) }
         do throws(ListingError) {
             let listing = pages.count == 1 ? pages[0] : try Listing(pages: pages)
-            return Answer(listing: listing, fingerprint: Fingerprint(content: listing.body))
+            return Answer(listing: listing, fingerprint: Fingerprint(content: listing.body, seed: shape.seed))
         } catch {
             throw unreadable(error)
         }
@@ -103,7 +114,7 @@ struct TouchPointsSource: Source {
 
     private func listing(_ reply: ETOReply) throws(Failure) -> Listing {
         do throws(ListingError) {
-            return try Listing(reply.isNothing ? Array("[]".utf8) : reply.body, shape: Self.shape)
+            return try Listing(reply.isNothing ? Array("[]".utf8) : reply.body, shape: shape)
         } catch {
             throw unreadable(error)
         }

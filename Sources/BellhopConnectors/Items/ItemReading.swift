@@ -27,6 +27,7 @@ public struct ItemReading: Sendable, Hashable {
         page: ItemPage? = nil, fields: [(field: TaskSchema.Field, path: JSON.Path)]
     ) {
         self.shape = shape
+        self.shape.seed = Self.seed(number: number, title: title, type: type, className: className, page: page, fields: fields)
         self.number = number
         self.title = title
         self.type = type
@@ -36,6 +37,22 @@ public struct ItemReading: Sendable, Hashable {
         schema = TaskSchema(fields.map(\.field), roles: .init(created: ["created_at", "created"].first(where: names.contains)))
         paths = fields.map(\.path)
     }
+
+    /// Identifies what a task takes from its item.
+    private static func seed(
+        number: JSON.Path?, title: JSON.Path?, type: JSON.Path?, className: String, page: ItemPage?,
+        fields: [(field: TaskSchema.Field, path: JSON.Path)]
+    ) -> Fingerprint {
+        var builder = FingerprintBuilder()
+        for path in [number, title, type] { builder.add(path?.description ?? "-") }
+        builder.add(className)
+        builder.add(page?.text ?? "-")
+        for (field, path) in fields { builder.add("\(field.name) \(field.type.rawValue) \(path)") }
+        return builder.fingerprint
+    }
+
+    /// The fingerprint of a whole answer: another one if other fields are read from the same bytes.
+    public func fingerprint(of listing: Listing) -> Fingerprint { Fingerprint(content: listing.body, seed: shape.seed) }
 
     /// A text that identifies the reading, as a part of a source's scope. It omits fields, because a new field does not require a new
     /// baseline.
@@ -121,8 +138,11 @@ public struct ItemPage: Sendable, Hashable {
     }
 
     private var parts: [Part] = []
+    /// As it is written in the settings.
+    let text: String
 
     public init(_ text: String) throws(InvalidValue) {
+        self.text = text
         guard let scheme = text.firstRange(of: "://"), ["http", "https"].contains(ASCII.lowercased(text[..<scheme.lowerBound]))
         else { throw InvalidValue(message: "An item's page needs an absolute https:// (or http://) address.") }
         var rest = Substring(text)

@@ -9,7 +9,7 @@ public struct Listing: Sendable {
         public let key: TaskKey
         let groupIndex: UInt16
         let length: UInt32
-        /// Of the record's bytes and the name of its group.
+        /// Of the record's bytes and the name of its group, with the seed of the shape.
         public let fingerprint: Fingerprint
         let offset: Int
 
@@ -91,6 +91,9 @@ public struct ListingShape: Sendable, Hashable {
 
     /// Whether groups are allowed; otherwise only an array is.
     public var mayHaveGroups: Bool
+
+    /// Identifies what is read from a record: with another seed the same record counts as changed, so that it is read again.
+    public var seed = Fingerprint.zero
 
     public init(items: JSON.Path, key: [String], mayHaveGroups: Bool = true) {
         precondition(!key.isEmpty, "a key is a member of its record")

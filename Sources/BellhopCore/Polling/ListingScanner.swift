@@ -60,7 +60,7 @@ struct ListingScanner {
     /// Lists the records of an array, or of each array in an object of groups; returns the position after them.
     private mutating func records(_ bytes: Span<UInt8>, from start: Int) throws(ListingError) -> Int {
         var at = JSONLexer.skipBlanks(bytes, from: start)
-        if at < bytes.count, bytes[at] == UInt8(ascii: "[") { return try group(bytes, from: at, seed: .zero) }
+        if at < bytes.count, bytes[at] == UInt8(ascii: "[") { return try group(bytes, from: at, seed: shape.seed) }
         guard shape.mayHaveGroups else { throw ListingError(.shape(expected: "an array"), at: at) }
         guard try enter(bytes, &at, .object, "an array or an object of arrays") else { return at }
         var names: Set<String> = []
@@ -69,7 +69,9 @@ struct ListingScanner {
             guard names.insert(name).inserted else { throw ListingError(.duplicateName(name), at: at) }
             guard groups.count < UInt16.max else { throw ListingError(.tooLarge, at: at) }
             groups.append(name)
-            at = try group(bytes, from: at, seed: Fingerprint.of("group", name))
+            var seed = Fingerprint.of("group", name)
+            seed = Fingerprint(high: seed.high ^ shape.seed.high, low: seed.low ^ shape.seed.low)
+            at = try group(bytes, from: at, seed: seed)
         } while try hasNext(bytes, &at, .object)
         return at
     }

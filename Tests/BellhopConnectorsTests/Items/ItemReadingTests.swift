@@ -39,6 +39,22 @@ import Testing
         #expect(reading.details(of: ["1"], in: listing, for: "orders").notice == nil, "one item is not all")
     }
 
+    @Test func `an unchanged answer counts as changed if other fields, types or addresses are read from it`() throws {
+        let body = Array(#"[{"id": 1, "a": "2"}]"#.utf8)
+        let settings: [JSON.Object] = [
+            ["id": "id"], ["id": "id", "fields": ["a"]], ["id": "id", "fields": [["b": "a"]]],
+            ["id": "id", "fields": [["a": ["type": "int"]]]], ["id": "id", "url": "https://shop.example.com/{id}"],
+        ]
+        var (answers, records): (Set<Fingerprint>, Set<Fingerprint>) = ([], [])
+        for settings in settings {
+            let reading = try reading(Settings(settings))
+            let listing = try reading.listing(body, from: "shop")
+            answers.insert(reading.fingerprint(of: listing))
+            records.formUnion(listing.entries.map(\.fingerprint))
+        }
+        #expect(answers.count == settings.count && records.count == settings.count)
+    }
+
     @Test func `items become tasks by the paths in the settings`() throws {
         let reading = try reading(settings)
         let listing = try reading.listing(Array(body.utf8), from: "shop")

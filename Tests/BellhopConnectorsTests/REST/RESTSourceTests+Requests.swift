@@ -96,6 +96,23 @@ extension RESTSourceTests {
         #expect(asked == [false, true, true, false])
     }
 
+    @Test(arguments: [[:], ["since": ["parameter": "updated_since", "field": "updated_at"]]] as [JSON.Object])
+    func `other fields are read from unchanged items too`(_ more: JSON.Object) async throws {
+        _ = add(2)
+        try await practice.open { connection in
+            func source(_ fields: JSON) throws -> RESTSource {
+                let settings = JSON.Object(["path": "list", "id": "id", "fields": fields], with: more)
+                return try RESTSource(name: "issues", settings: Settings(settings), connection: connection)
+            }
+            var observer = TableObserver()
+            _ = try await observer.poll(source(["state"]))
+            #expect(try await observer.poll(source(["state"])).1.isEmpty)
+            let (answer, comparison) = try await observer.poll(source(["state", "priority"]))
+            #expect(answer.coverage == .whole && comparison.changed.count == 2)
+            #expect(try await observer.poll(source(["state", "priority"])).1.isEmpty)
+        }
+    }
+
     @Test(arguments: ways.filter { $0["method"] == nil })
     func `a first item on a further page is found, although the page before is unchanged`(_ settings: JSON.Object) async throws {
         for count in 1...8 {

@@ -57,6 +57,15 @@ import Testing
         #expect(snapshot.fields["opened_at"] != .null)
     }
 
+    @Test func `a renamed field is read from unchanged rows too, although the answer is the same`() async throws {
+        for number in 0..<3 { instance.addTask(title: "task \(number)") }
+        var observer = TableObserver()
+        _ = try await observer.poll(try source(["fields": ["priority"]]))
+        #expect(try await observer.poll(try source(["fields": ["priority"]])).1.isEmpty)
+        let (answer, comparison) = try await observer.poll(try source(["fields": [["rank": "priority"]]]))
+        #expect(answer.coverage == .whole && comparison.changed.count == 3)
+    }
+
     // MARK: Paging
 
     @Test func `all rows of one second are listed once, page by page`() async throws {

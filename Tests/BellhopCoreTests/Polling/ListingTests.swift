@@ -89,6 +89,14 @@ struct ListingTests {
         #expect(try Listing(Array(#"[{"\u0069d":1}]"#.utf8), shape: bare).entries.map(\.key) == ["1"])
     }
 
+    @Test(arguments: [#"{"result":[{"sys_id":"a"}]}"#, #"{"result":{"Open":[{"sys_id":"a"}]}}"#])
+    func `with another seed the same record counts as changed`(_ body: String) throws {
+        var shape = ListingShape.serviceNow
+        let before = try Listing(Array(body.utf8), shape: shape).entries.map(\.fingerprint)
+        shape.seed = Fingerprint.of("other fields")
+        #expect(try Listing(Array(body.utf8), shape: shape).entries.map(\.fingerprint) != before)
+    }
+
     @Test func `pages are joined into one listing, unless a record is on two of them`() throws {
         let first = try Listing(Array(#"{"result":[{"sys_id":"a"},{"sys_id":"b"}]}"#.utf8), shape: .serviceNow)
         let second = try Listing(Array(#"{"result":[{"sys_id":"c"}]}"#.utf8), shape: .serviceNow)

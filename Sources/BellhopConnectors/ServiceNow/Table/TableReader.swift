@@ -10,13 +10,18 @@ struct TableReader: Sendable {
     /// The index or read replica to use; nil for the server's choice.
     var category: String?
     var timeout: Duration?
+    /// The seed of the rows' fingerprints.
+    var seed = Fingerprint.zero
 
     /// A read whose address is longer than this is sent in a batch at once; servers and proxies with a lower limit answer 414.
     private static let longestAddress = 2048
 
     /// Where the rows and their ids are. With display values, a sys_id too is an object with both values.
     var shape: ListingShape {
-        display == .values ? .serviceNow : ListingShape(items: ListingShape.serviceNow.items, key: ["sys_id", "value"])
+        var shape = ListingShape.serviceNow
+        if display != .values { shape.key = ["sys_id", "value"] }
+        shape.seed = seed
+        return shape
     }
 
     /// At most `limit` rows of a query, from an offset.

@@ -42,6 +42,9 @@ struct TableSettings: Sendable {
         fields = settings.values["fields"]
     }
 
+    /// Identifies the declared fields: the same rows are read again if another field, name or type is declared.
+    var seed: Fingerprint { fields.map { Fingerprint(content: $0.encoded(.sorted)) } ?? .zero }
+
     /// Identifies the rows that a source reads. A query with a label and one with its value count as different.
     var scope: String {
         var parts = ["table=\(table)", "query=\(question.query.text)"]

@@ -53,7 +53,7 @@ public struct TableSource: Source {
     func reader(_ paths: [String]) -> TableReader {
         TableReader(
             session: connection.reading, table: settings.table, paths: paths, display: settings.display,
-            category: settings.question.category, timeout: settings.timeout)
+            category: settings.question.category, timeout: settings.timeout, seed: settings.seed)
     }
 
     // MARK: - Polling
@@ -63,9 +63,11 @@ public struct TableSource: Source {
         let paths = paths
         let before = TableCursor(lastPoll.cursor)
         var next = before ?? TableCursor()
-        next.shape = Fingerprint(content: ([settings.display.rawValue] + paths).joined(separator: ",")).hex
+        let shape = ([settings.display.rawValue] + paths).joined(separator: ",")
+        next.shape = Fingerprint(content: shape, seed: settings.seed).hex
         let start = start(before, shape: next.shape, known: lastPoll.known.count)
-        let (rows, walk) = try await read(from: start, paths, lastPoll)
+        let (rows, walk) = try await read(
+            from: start, paths, last: before?.shape == next.shape ? lastPoll.answer : nil, known: lastPoll.known)
         let listing = rows.listing
         let isHidden = try await checkHiding(rows, walk, lastPoll)
         advance(&next, rows, walk, isFew: max(lastPoll.known.count, listing.entries.count) <= few)
@@ -102,12 +104,12 @@ public struct TableSource: Source {
 
     /// Walks all rows, or those of a window.
     private func read(
-        from start: Timestamp?, _ paths: [String], _ lastPoll: LastPoll
+        from start: Timestamp?, _ paths: [String], last: Fingerprint?, known: KnownTasks
     ) async throws(Failure) -> (TableWalk.Rows, Walk) {
         func rows(_ walk: Walk) async throws(Failure) -> TableWalk.Rows {
             try await TableWalk(
                 reader: reader(paths), filter: columns.query, order: walk, timeField: settings.timeField, state: state,
-                clock: connection.clock, last: lastPoll.answer, known: lastPoll.known
+                clock: connection.clock, last: last, known: known
             ).run()
         }
         guard let start else { return (try await rows(.whole), .whole) }

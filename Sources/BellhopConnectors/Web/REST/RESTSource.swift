@@ -47,16 +47,20 @@ struct RESTSource: ProbedSource {
     func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
         let before = RESTCursor(lastPoll.cursor)
         let now = session.now
-        if let since, let latest = before.since, let whole = before.whole, now - whole < since.reconcile, now >= whole {
+        let isSameReading = before.reading == reading.shape.seed
+        if let since, isSameReading, let latest = before.since, let whole = before.whole, now - whole < since.reconcile,
+            now >= whole
+        {
             let changes = [since.pair(latest)]
             let pages = try await pages(adding: changes, validators: Validators())
             if pages.mayBeCut(missing: 0) { try await confirmEmptyEnd(pages, adding: changes) }
             let listing = try joined(pages.all, latestCounts: true)
             var next = before
             next.since = since.latest(in: listing, known: latest, answered: pages.answered)
-            return Answer(listing: listing, coverage: .part, fingerprint: Fingerprint(content: listing.body), cursor: next.cursor)
+            return Answer(
+                listing: listing, coverage: .part, fingerprint: reading.fingerprint(of: listing), cursor: next.cursor)
         }
-        let known = lastPoll.answer == nil ? Validators() : before.validators
+        let known = lastPoll.answer == nil || !isSameReading ? Validators() : before.validators
         var pages = try await pages(adding: [], validators: known)
         guard !pages.all.isEmpty else {
             return Answer(listing: Listing(), coverage: .same, fingerprint: lastPoll.answer ?? .zero, cursor: lastPoll.cursor)
@@ -70,6 +74,7 @@ struct RESTSource: ProbedSource {
         let mayBeCut = (lastPoll.known.isEmpty || missing > 0) && pages.mayBeCut(missing: missing)
         if mayBeCut { try await confirmEmptyEnd(pages, adding: []) }
         var next = RESTCursor()
+        next.reading = reading.shape.seed
         next.validators = pages.validators
         var notices = pages.check?.notice(of: name).map { [$0] } ?? []
         if let since {
@@ -78,7 +83,7 @@ struct RESTSource: ProbedSource {
             if next.since == nil, let notice = since.notice(of: name, in: listing) { notices.append(notice) }
         }
         var answer = Answer(
-            listing: listing, fingerprint: Fingerprint(content: listing.body), cursor: next.cursor, notices: notices)
+            listing: listing, fingerprint: reading.fingerprint(of: listing), cursor: next.cursor, notices: notices)
         answer.mayBeCut = mayBeCut
         return answer
     }

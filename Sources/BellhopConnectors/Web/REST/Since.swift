@@ -87,6 +87,8 @@ struct RESTCursor: Sendable, Hashable {
     var since: Timestamp?
     /// When everything was last listed, by our clock.
     var whole: Timestamp?
+    /// The seed of the reading with which everything was last listed: with another one, everything is listed again.
+    var reading: Fingerprint?
 
     init() {}
 
@@ -94,12 +96,15 @@ struct RESTCursor: Sendable, Hashable {
         validators = Validators(cursor)
         since = cursor?.value["since"]?.asMoment
         whole = cursor?.value["whole"]?.asMoment
+        reading = cursor?.value["reading"]?.asString.flatMap { Fingerprint(hex: $0) }
     }
 
     var cursor: Cursor? {
         var members = validators.members
         if let since { members["since"] = .string(since.rfc3339) }
         if let whole { members["whole"] = .string(whole.rfc3339) }
-        return members.isEmpty ? nil : Cursor(.object(members))
+        if members.isEmpty { return nil }
+        if let reading { members["reading"] = .string(reading.hex) }
+        return Cursor(.object(members))
     }
 }
