@@ -78,7 +78,9 @@ extension BatchDecider {
         let last = memory.value(state).flatMap(\.asInt).map { Timestamp(microseconds: $0) }
         let before = memory.gathered(waiting).count
         if before == 0 {
-            let due = max(candidate.time + group.wait, last.map { $0 + group.every } ?? .distantPast)
+            // After the clock was set back, a flush in the future does not count, as for `throttle`.
+            let next = last.flatMap { $0 > now ? nil : $0 + group.every }
+            let due = max(candidate.time + group.wait, next ?? .distantPast)
             set(RuleTimer(RuleTimer.ID(rule: rule.name, kind: .group, key: groupKey), due: due), at: candidate.time)
         }
         for var one in candidate.gathered {

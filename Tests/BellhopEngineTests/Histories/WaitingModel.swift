@@ -181,7 +181,7 @@ struct WaitingModel {
         // g
         if absent.contains("g") { return }
         var group = groups[priority] ?? Group()
-        if group.events.isEmpty { group.due = max(now + 2, group.last.map { $0 + 5 } ?? .min) }
+        if group.events.isEmpty { group.due = max(now + 2, group.last.flatMap { $0 > now ? nil : $0 + 5 } ?? .min) }
         group.events.append((id, now))
         if group.events.count >= 4 { flush(&group, "g \(priority) ", at: now) }
         groups[priority] = group

@@ -219,6 +219,16 @@ import Testing
         #expect(agent.texts.count == 3)
     }
 
+    @Test func `after the clock was set back, a group does not wait for the end of an interval that lies ahead`() async throws {
+        let agent = try await TestAgent(Self.group("every: 5m"))
+        try await agent.put("a")
+        try await agent.runOnce()
+        await agent.bench.clock.jump(to: agent.bench.now - .seconds(3600))
+        try await agent.put("b")
+        try await agent.runOnce()
+        #expect(agent.texts == ["a, last a printer on fire", "b, last b printer on fire"])
+    }
+
     @Test func `a full group flushes at once`() async throws {
         let agent = try await TestAgent(Self.group("wait: 1h, max: 3"))
         for id in ["a", "b", "c", "d"] { try await agent.put(id) }

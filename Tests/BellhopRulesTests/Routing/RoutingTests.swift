@@ -142,7 +142,9 @@ import Testing
         let book = try Self.log("throttle: {every: 1h}")
         let key = StateKey(rule: "r", kind: .throttle, key: "")
         let later = Fixture.start + .seconds(86_400)
-        #expect(texts(book.route([Self.number(1, id: "a")], state: [key: .int(later.microseconds)])) == ["INC1"])
+        let run = JSON.string("\(later.microseconds) event/e0")
+        #expect(texts(book.route([Self.number(1, id: "a")], state: [key: run])) == ["INC1"])
+        #expect(texts(book.route([Self.number(1, id: "a")], state: [key: run], at: later)) == [])
     }
 
     @Test func `a throttled run does not use up once`() throws {
