@@ -97,6 +97,8 @@ private struct Openings {
     private var read: [Range<Timestamp>] = []
     /// Parts of the last opening that lie between closures, the next one last.
     private var parts: [Range<Timestamp>] = []
+    /// The end of the last opening.
+    private var reached = Timestamp.distantPast
 
     /// - Parameter days: how many days to read, beginning with that of the moment.
     init(_ calendar: WorkCalendar, from moment: Timestamp, days: Int) {
@@ -118,7 +120,11 @@ private struct Openings {
 
     /// The next opening, joined with all that begin before it ends.
     private mutating func joined() -> Range<Timestamp>? {
-        guard var opening = single() else { return nil }
+        var first = single()
+        // Hours may begin, and even end, within the last piece of hours without an end.
+        while let hours = first, hours.upperBound <= reached { first = single() }
+        guard var opening = first else { return nil }
+        opening = max(opening.lowerBound, reached)..<opening.upperBound
         while let next = single() {
             guard next.lowerBound <= opening.upperBound else {
                 read.append(next)
@@ -128,6 +134,7 @@ private struct Openings {
             // Hours without an end are returned in pieces.
             if opening.upperBound - opening.lowerBound > .days(32) { break }
         }
+        reached = opening.upperBound
         return opening
     }
 

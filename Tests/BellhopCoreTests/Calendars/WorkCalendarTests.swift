@@ -70,6 +70,14 @@ import Testing
         #expect(nights.workingTime(from: noon, to: noon + .seconds(48 * 3600)) == .seconds(hours * 3600))
     }
 
+    @Test(arguments: ["06:00-14:15, 14:00-22:15, 22:00-06:15", "00:00-24:00, 02:00-03:00"])
+    func `overlapping hours that never end count once`(_ hours: String) throws {
+        let calendar = WorkCalendar(zone: try zone("Europe/Berlin"), hours: try HoursWindow.list(hours))
+        let start: Timestamp = "2026-01-05T07:00Z"
+        #expect(calendar.workingTime(from: start, to: start + .days(100)) == .days(100))
+        #expect(calendar.adding(.days(100), to: start) == start + .days(100))
+    }
+
     @Test func `holidays with times are no working time, also if they overlap`() throws {
         let holidays = Holidays(times: [
             "2026-01-05T08:00Z"..<"2026-01-05T09:00Z", "2026-01-05T08:30Z"..<"2026-01-05T10:00Z",
