@@ -77,7 +77,7 @@ public struct Answer: Sendable {
 
     public var listing: Listing
     public var coverage: Coverage
-    /// The fingerprint of the whole answer: if it is the same as last time, nothing has changed.
+    /// The fingerprint of the whole answer: if it is the same as last time, nothing has changed. Zero for an answer without one.
     public var fingerprint: Fingerprint
     /// Where the next poll starts.
     public var cursor: Cursor?

@@ -78,8 +78,9 @@ extension PollMachine {
     /// shows which details to read.
     mutating func compare(_ answer: Answer, _ poll: Poll, at moment: Moment) -> Step {
         report(listNotices: answer.notices, isWhole: answer.coverage == .whole)
-        if poll.canSkipIfUnchanged, !poll.isSecondList, memory.answer == answer.fingerprint, memory.cursor == answer.cursor,
-            answer.comments.isEmpty, answer.coverage != .whole || answer.listing.entries.count == memory.known.count
+        if poll.canSkipIfUnchanged, !poll.isSecondList, answer.fingerprint != .zero, memory.answer == answer.fingerprint,
+            memory.cursor == answer.cursor, answer.comments.isEmpty,
+            answer.coverage != .whole || answer.listing.entries.count == memory.known.count
         {
             // The counts differ if the last answer was a partial list with the same rows as this complete list.
             return recover(poll, at: moment)

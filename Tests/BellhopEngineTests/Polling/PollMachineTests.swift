@@ -106,6 +106,14 @@ import Testing
         #expect(machine.memory.known.isEmpty)
     }
 
+    @Test func `an answer without a fingerprint is compared, also after another one without`() {
+        var machine = Self.baseline(Self.some)
+        machine.memory.answer = .zero
+        var answer = Answer(tasks: Self.some, title: { $0 == "a" ? "printer is out" : "printer on fire" })
+        answer.fingerprint = .zero
+        #expect(Self.steps(&machine, .listed(answer)) == ["list", "details a"])
+    }
+
     @Test func `a resting connection is not polled before its time`() {
         var machine = Self.baseline(Self.some)
         let rest = ReceiverStop(
