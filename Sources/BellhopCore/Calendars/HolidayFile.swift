@@ -194,7 +194,7 @@ public struct HolidayFile: Sendable {
             case "RRULE":
                 do throws(Recurrence.Problem) {
                     dates.formUnion(
-                        try Recurrence(property.value, in: start.zone).dates(from: start.date, until: last, work: &work))
+                        try Recurrence(property.value, from: start).dates(from: start.date, until: last, work: &work))
                 } catch {
                     throw property.problem(error.message)
                 }

@@ -26,8 +26,8 @@ struct Recurrence: Sendable, Hashable {
     private var days: [Day] = []
     private var weekStart = Weekday.monday
 
-    /// - Parameter zone: for the day of an end (`UNTIL`) in UTC.
-    init(_ text: String, in zone: TimeZoneTable) throws(Problem) {
+    /// - Parameter start: the first occurrence. Its time and zone give the last day of an end (`UNTIL`) with a time.
+    init(_ text: String, from start: ICalendarTime) throws(Problem) {
         var hasFrequency = false
         for part in text.split(separator: ";") {
             let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
@@ -41,8 +41,10 @@ struct Recurrence: Sendable, Hashable {
             case "INTERVAL": interval = try Self.number(value, of: name, in: 1...10_000)
             case "COUNT": count = try Self.number(value, of: name, in: 1...100_000)
             case "UNTIL":
-                guard let end = ICalendarTime(value, zone: zone) else { throw Self.wrong(value, of: name) }
-                until = end.isWholeDay ? end.date : zone.local(end.moment(on: end.date)).date
+                guard let end = ICalendarTime(value, zone: start.zone) else { throw Self.wrong(value, of: name) }
+                let day = end.date(in: start.zone)
+                let endsBefore = !end.isWholeDay && !start.isWholeDay && start.moment(on: day) > end.moment(on: end.date)
+                until = endsBefore ? day.adding(days: -1) : day
             case "BYMONTH": months = Set(try Self.numbers(value, of: name, in: 1...12))
             case "BYMONTHDAY": monthDays = Set(try Self.numbers(value, of: name, in: -31...31))
             case "BYDAY": for item in value.split(separator: ",") { days.append(try Self.day(String(item))) }

@@ -53,6 +53,14 @@ import Testing
         #expect(try days(holidays("DTSTART;VALUE=DATE:\(start)\nRRULE:\(rule)")) == expected)
     }
 
+    @Test(arguments: [
+        ("20260106T080000Z", 2), ("20260106T075959Z", 1), ("20260106T090000", 2), ("20260106T085959", 1), ("20260106", 2),
+    ])
+    func `a repetition that begins after the end of its rule is left out`(_ end: String, _ count: Int) throws {
+        let found = try holidays("DTSTART;TZID=Europe/Berlin:20260105T090000\nDURATION:PT1H\nRRULE:FREQ=DAILY;UNTIL=\(end)")
+        #expect(found.times.count == count)
+    }
+
     @Test func `exceptions, additional days and replaced occurrences change the holidays`() throws {
         let found = try holidays(
             "UID:a\nDTSTART;VALUE=DATE:20260101\nRRULE:FREQ=YEARLY;COUNT=4\nEXDATE;VALUE=DATE:20270101\nRDATE;VALUE=DATE:20260601",
