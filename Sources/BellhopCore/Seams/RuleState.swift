@@ -59,29 +59,40 @@ public struct StateKey: Sendable, Hashable {
 
     /// The key of a piece of the window with this key.
     public func at(_ element: String) -> StateKey { StateKey(rule: rule, kind: kind, key: key, element: element) }
+
+    public static func == (left: StateKey, right: StateKey) -> Bool {
+        left.kind == right.kind && left.key.hasBytes(of: right.key) && left.element.hasBytes(of: right.element)
+            && left.rule.hasBytes(of: right.rule)
+    }
+}
+
+extension String {
+    /// Whether it has the same bytes, as the store compares texts. For `==`, a letter with an accent also equals the same letter
+    /// followed by the accent, so that one key would hide another.
+    func hasBytes(of other: String) -> Bool { utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8) }
 }
 
 /// The stored values of some state keys, as a decision needs them.
 public struct RuleState: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     private var values: [StateKey: JSON] = [:]
     /// The pieces that have an element, by the key without it.
-    private var windows: [StateKey: [String: JSON]] = [:]
+    private var windows: [StateKey: [StateKey: JSON]] = [:]
 
     public init(dictionaryLiteral elements: (StateKey, JSON)...) { for (key, value) in elements { self[key] = value } }
 
     public var isEmpty: Bool { values.isEmpty && windows.isEmpty }
 
     public var all: [(key: StateKey, value: JSON)] {
-        values.map { ($0, $1) } + windows.flatMap { key, window in window.map { (key.at($0), $1) } }
+        values.map { ($0, $1) } + windows.values.flatMap { window in window.map { ($0, $1) } }
     }
 
     public subscript(key: StateKey) -> JSON? {
-        get { key.element.isEmpty ? values[key] : windows[key.at("")]?[key.element] }
+        get { key.element.isEmpty ? values[key] : windows[key.at("")]?[key] }
         set {
             if key.element.isEmpty {
                 values[key] = newValue
             } else {
-                windows[key.at(""), default: [:]][key.element] = newValue
+                windows[key.at(""), default: [:]][key] = newValue
                 if newValue == nil, windows[key.at("")]?.isEmpty ?? false { windows[key.at("")] = nil }
             }
         }
@@ -91,7 +102,9 @@ public struct RuleState: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     public var waits: Set<StateKey> { Set(values.keys.lazy.filter { $0.kind == .hold }) }
 
     /// The pieces of a window by their elements.
-    public func window(_ key: StateKey) -> [String: JSON] { windows[key] ?? [:] }
+    public func window(_ key: StateKey) -> [String: JSON] {
+        Dictionary((windows[key] ?? [:]).map { ($0.element, $1) }, uniquingKeysWith: { first, _ in first })
+    }
 
     /// The values and windows of these keys.
     public func values(for keys: Set<StateKey>) -> RuleState {

@@ -8,6 +8,10 @@ public struct RuleTimer: Sendable, Hashable, Identifiable {
         public var key: String
 
         public init(rule: String, kind: Kind, key: String = "") { (self.rule, self.kind, self.key) = (rule, kind, key) }
+
+        public static func == (left: ID, right: ID) -> Bool {
+            left.kind == right.kind && left.key.hasBytes(of: right.key) && left.rule.hasBytes(of: right.rule)
+        }
     }
 
     /// The purpose of a timer, with its name in the store.

@@ -191,6 +191,23 @@ import Testing
         #expect(try await texts(bench) == expected(0..<1, "one"))
     }
 
+    @Test func `a key with other bytes is another key, although its letters look the same`() async throws {
+        let (all, one) = ("${{ events.map(e, e.task.id).join(' ') }}", "${{ task.id }}")
+        let parts = [
+            ("throttle: {every: 1h, by: task.title}", one), ("count: {at_least: 2, within: 1h, by: task.title}", all),
+            ("group: {by: task.title, wait: 1m}", all), ("for: {time: 1m, by: task.title}", one),
+        ]
+        let rules = parts.enumerated().map { "rule: r\($0)\non: task_created\n\($1.0)\ndo: [{log: \"\($0) \($1.1)\"}]" }
+        let agent = try await TestAgent(rules.joined(separator: "\n---\n"))
+        // One letter, and a letter followed by its accent: equal texts for Swift.
+        let (composed, separate) = ("Caf\u{E9}", "Cafe\u{301}")
+        try await agent.put("a", composed)
+        agent.source.put(task("b", separate))
+        agent.source.put(task("c", composed))
+        try await agent.runOnce()
+        #expect(try await agent.texts(after: 1).sorted() == ["0 a", "0 b", "1 a c", "2 a c", "2 b", "3 a", "3 b"])
+    }
+
     @Test func `rules that trigger each other stop after five hops`() async throws {
         let bench = try Bench()
         func seen(_ title: String, by user: String, _ updates: Int) -> Snapshot {
