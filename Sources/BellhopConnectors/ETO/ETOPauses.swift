@@ -22,10 +22,13 @@ struct ETOPauses: Sendable {
     /// Throws the last failure of the login or of the target, while its pause lasts.
     func check(_ target: String, at now: Timestamp) throws(Failure) {
         for key in [Self.login, target] {
-            guard let pause = pauses[key], pause.until > now else { continue }
+            guard let pause = pauses[key] else { continue }
+            let wait = pause.until - now
+            // After the clock was set back, a pause must not last longer than the longest one.
+            guard wait > .zero, wait <= Self.backoff.cap else { continue }
             let needsPerson = pause.failure.remedy == .pauseConnection
             throw Failure(
-                pause.failure.reason, needsPerson ? .pauseConnection : .retry(after: pause.until - now), pause.failure.message)
+                pause.failure.reason, needsPerson ? .pauseConnection : .retry(after: wait), pause.failure.message)
         }
     }
 

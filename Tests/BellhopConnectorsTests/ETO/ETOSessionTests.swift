@@ -122,6 +122,14 @@ import Testing
         }
     }
 
+    @Test func `a pause ends if the clock was set back by more than the longest one`() throws {
+        var pauses = ETOPauses()
+        _ = pauses.begin(after: .badAnswer("cut"), of: "list", at: SampleDelivery.now)
+        let failure = #expect(throws: Failure.self) { try pauses.check("list", at: SampleDelivery.now + .seconds(1)) }
+        #expect(failure?.remedy == .retry(after: .seconds(4)))
+        try pauses.check("list", at: SampleDelivery.now - .days(1))
+    }
+
     @Test(arguments: [400, 401, 500, 502])
     func `a login that fails with an error status is retried after longer waits, and is not a refused password`(_ status: Int)
         async throws
