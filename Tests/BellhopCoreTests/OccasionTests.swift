@@ -8,10 +8,12 @@ import Testing
 
     static let all: [Occasion] = {
         let direct: [Occasion] = [
-            .event(event), .element(of: event, key: "a/b"), .replay(of: event, at: Timestamp(seconds: 7)),
+            .event(event), .element(of: event, key: "a/b"), .element(of: event, key: "\u{301}a/b"),
+            .replay(of: event, at: Timestamp(seconds: 7)),
             .timer(timer, due: Timestamp(seconds: 5)), .timer(timer, due: Timestamp(seconds: 5), .event(12)),
             .timer(timer, due: Timestamp(seconds: -5), .event(12, replayed: Timestamp(seconds: 9))),
             .timer(timer, due: Timestamp(seconds: 5), .silence(after: 12)),
+            .timer(.init(rule: "r", kind: .group, key: "\u{301}a/b"), due: Timestamp(seconds: 5), .event(12)),
         ]
         return direct + direct.flatMap { [.escalation(of: $0.id, step: 2, repetition: 3), .escalationEnd(of: $0.id)] }
     }()

@@ -64,15 +64,20 @@ public enum Occasion: Sendable, Hashable {
 extension Occasion {
     /// Parses a permanent name; nil if it is invalid.
     public init?(_ id: ID) {
-        guard let slash = id.text.firstIndex(of: "/") else { return nil }
-        let rest = id.text[id.text.index(after: slash)...]
+        guard let (kind, rest) = id.text.dividedAtSlash else { return nil }
         /// The rest, split into this many parts; the last may contain slashes.
         func parts(_ count: Int) -> [String]? {
-            let parts = rest.split(separator: "/", maxSplits: count - 1, omittingEmptySubsequences: false).map(String.init)
-            return parts.count == count ? parts : nil
+            var found: [String] = []
+            var last = rest
+            while found.count < count - 1 {
+                guard let (part, others) = last.dividedAtSlash else { return nil }
+                found.append(part)
+                last = others
+            }
+            return found + [last]
         }
-        switch id.text[..<slash] {
-        case "event": self = .event(Event.ID(String(rest)))
+        switch kind {
+        case "event": self = .event(Event.ID(rest))
         case "element":
             guard let parts = parts(2) else { return nil }
             self = .element(of: Event.ID(parts[0]), key: parts[1])
@@ -98,6 +103,14 @@ extension Occasion {
             }
         default: return nil
         }
+    }
+}
+
+extension String {
+    /// The texts before and after the first slash; nil without one. Looks at bytes: a slash before an accent is one character with it.
+    public var dividedAtSlash: (before: String, after: String)? {
+        guard let slash = utf8.firstIndex(of: UInt8(ascii: "/")) else { return nil }
+        return (String(self[..<slash]), String(self[utf8.index(after: slash)...]))
     }
 }
 

@@ -24,6 +24,12 @@ import Testing
         #expect(try await agent.texts(after: 30) == ["task_created a printer burnt down 2026-01-05T09:00:00Z a"])
     }
 
+    @Test func `a key that begins with an accent is the key of its run`() async throws {
+        let agent = try await TestAgent("rule: r\non: task_created\nfor: {time: 1m, by: task.title}\ndo: [{log: \"${{ key }}\"}]")
+        try await agent.put("a", "\u{301}tude")
+        #expect(try await agent.texts(after: 1) == ["\u{301}tude"])
+    }
+
     @Test func `a false condition ends the wait, which begins again when the condition is true again`() async throws {
         let agent = try await TestAgent(Self.urgent)
         try await agent.put("a", thenWait: 5)
