@@ -128,6 +128,8 @@ import Testing
     @Test func `secrets are removed from texts, as written and as encoded in addresses`() {
         let text = Redaction.scrub("GET /x?k=s%26cret and s&cret, not abc", of: ["s&cret", "abc"])
         #expect(text == "GET /x?k=••• and •••, not abc")
+        // With the accent, the last letter of the secret is another character for Swift.
+        #expect(Redaction.scrub("s&cret\u{301}", of: ["s&cret"]).utf8.elementsEqual("•••\u{301}".utf8))
         for name in ["pwd", "Pass", "X-Sig", "sig", "db_password", "passwd"] {
             #expect(Redaction.suggestsSecret(name), "\(name)")
         }

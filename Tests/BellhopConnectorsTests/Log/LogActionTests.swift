@@ -35,6 +35,14 @@ struct LogActionTests {
         }
     }
 
+    @Test func `a quotation mark in a field is escaped, also before an accent`() async throws {
+        try await withAction { action in
+            _ = try await perform(["text": "x", "fields": ["a": "\"\u{301} b=\"1"]], action)
+            let end = Array("x a=\"\\\"".utf8) + Array("\u{301} b=\\\"1\"".utf8)
+            #expect(Array((lines.all.first ?? "").utf8.suffix(end.count)) == end)
+        }
+    }
+
     @Test func `in JSON a line is an object with all facts of the delivery`() async throws {
         try await withAction { action in
             let delivery = SampleDelivery.make(

@@ -42,6 +42,10 @@ import Testing
         let query = try EncodedQuery(parsing: "a=1^^NQb=2^^^c=3")
         #expect(query.conditions == [.init("a", .equal, "1^NQb=2^"), .init("c", .equal, "3")])
         #expect(EncodedQuery(.init("a", .equal, "x^ORb=1")).text == "a=x^^ORb=1")
+        // With the accent, the `^` is one character for Swift.
+        let accented = EncodedQuery(.init("a", .equal, "x^\u{301}^b"))
+        #expect(Array(accented.text.utf8) == Array("a=x^^".utf8) + Array("\u{301}^^b".utf8))
+        #expect(try EncodedQuery(parsing: accented.text) == accented)
     }
 
     @Test func `every field is listed once, those in comparisons included`() throws {
