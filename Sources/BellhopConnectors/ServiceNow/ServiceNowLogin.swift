@@ -126,7 +126,7 @@ extension ServiceNowLogin {
             identity = named(or: "(certificate of \(connection))")
         }
         let name = identity.text
-        guard !name.isEmpty, !name.hasPrefix("javascript:"), HeaderFields.isValue(name), !name.contains(":") else {
+        guard !name.isEmpty, !ComparedValue.isScript(name), HeaderFields.isValue(name), !name.contains(":") else {
             throw ConnectorError(connection: connection, setting: "auth", "This is not a valid user name.")
         }
     }

@@ -183,7 +183,7 @@ import Testing
         #expect(made.isEmpty)
     }
 
-    @Test(arguments: ["javascript:gs.log()", "", " x", "a\nb", String(repeating: "x", count: 101)])
+    @Test(arguments: ["javascript:gs.log()", "javascript:\u{200D}gs.log()", "", " x", "a\nb", String(repeating: "x", count: 101)])
     func `an invalid key is given up`(_ key: String) async throws {
         let failure = await practice.failing(
             create(["short_description": "x"], ["correlation": .string(key)]), practice.attempt(1))

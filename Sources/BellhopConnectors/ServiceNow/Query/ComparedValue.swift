@@ -21,7 +21,10 @@ struct ComparedValue: Sendable {
     var isJournal: Bool { ["comments", "work_notes", "comments_and_work_notes"].contains(field) }
 
     /// Whether the server evaluates a condition's value instead of comparing it as text.
-    static func isComputed(_ value: String) -> Bool { value.hasPrefix("javascript:") || value == "NULL" }
+    static func isComputed(_ value: String) -> Bool { isScript(value) || value == "NULL" }
+
+    /// Whether the server runs a text as a script. By bytes: the colon before a joiner is one character with it.
+    static func isScript(_ text: String) -> Bool { text.utf8.starts(with: "javascript:".utf8) }
 
     func equals(_ value: String) -> Truth {
         if Self.isComputed(value) || isJournal { return .unknown }

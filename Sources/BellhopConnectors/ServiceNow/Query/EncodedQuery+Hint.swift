@@ -44,7 +44,7 @@ extension EncodedQuery.Operator {
 
 extension EncodedQuery.Condition {
     fileprivate func expression(_ type: FieldType?) -> String? {
-        guard !field.contains("."), !value.hasPrefix("javascript:") else { return nil }
+        guard !field.contains("."), !ComparedValue.isScript(value) else { return nil }
         let name = "task.\(field)"
         let empty = type == nil || type == .text ? "\"\"" : "null"
         func literal(_ value: String) -> String {

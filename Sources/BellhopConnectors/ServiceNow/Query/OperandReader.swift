@@ -78,7 +78,7 @@ struct OperandReader {
                 "an empty text is not a value to compare with", path,
                 help: "write `\(field): {is_empty: true}` for an empty field")
         }
-        if ASCII.lowercased(ASCII.trimmed(text)).hasPrefix("javascript:") {
+        if ComparedValue.isScript(ASCII.lowercased(ASCII.trimmed(text))) {
             return refuse(
                 "the server would run this value as a script", path, code: "script-value",
                 help: "write `{is: me}`, or a time as `{at_or_after: {days_ago: 0}}`; a script of your own belongs in `query`")

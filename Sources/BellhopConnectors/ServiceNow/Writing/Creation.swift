@@ -20,7 +20,7 @@ struct Creation: WriteOrder {
             throw .badArguments("`\(field)` cannot identify a record.")
         }
         // The server would run such a value as a script.
-        guard !text.isEmpty, text.unicodeScalars.count <= 100, !text.hasPrefix("javascript:"), text == ASCII.trimmed(text),
+        guard !text.isEmpty, text.unicodeScalars.count <= 100, !ComparedValue.isScript(text), text == ASCII.trimmed(text),
             !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
         else {
             throw .badArguments(
