@@ -283,9 +283,10 @@ import Testing
     }
 
     @Test func `text that the platform would read as HTML is split, and recognized afterwards`() async throws {
-        let delivery = Delivery.comment("[code]<b>x</b>[/CODE] [codes] [", on: task.id)
+        // With the accent, the `]` is one character for Swift.
+        let delivery = Delivery.comment("[code]<b>x</b>[/CODE] [code]\u{301} [codes] [", on: task.id)
         let receipt = try await perform(delivery, attempt(1))
-        #expect(notes.map(\.text) == ["[ code]<b>x</b>[ /CODE] [codes] ["])
+        #expect(notes.map(\.text) == ["[ code]<b>x</b>[ /CODE] [ code]\u{301} [codes] ["])
         #expect(receipt.reference == notes.first?.id)
     }
 }

@@ -100,15 +100,16 @@ struct CommentText: Sendable, Hashable {
 
     private static func neutralized(_ text: String) -> String {
         var result = ""
-        var rest = Substring(text)
+        // By scalars: a bracket before an accent is one character with it.
+        var rest = Substring(text).unicodeScalars
         while let bracket = rest.firstIndex(of: "[") {
             let after = rest[rest.index(after: bracket)...]
-            result += rest[...bracket]
+            result += Substring(rest[...bracket])
             let word = after.first == "/" ? after.dropFirst() : after
-            if ASCII.equalIgnoringCase(word.prefix(5), "code]") { result += " " }
+            if ASCII.equalIgnoringCase(Substring(word.prefix(5)), "code]") { result += " " }
             rest = after
         }
-        return result + rest
+        return result + Substring(rest)
     }
 
     static func normalized(_ text: String) -> String {
