@@ -108,7 +108,9 @@ enum OpsgenieLimits {
 /// Opsgenie reads an alert's message as HTML in some places and as text in others, so similar characters replace angle brackets.
 extension OpsgenieReceiver {
     static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
-        let title = MessageTitle.plain(message, origin).replacing("<", with: "‹").replacing(">", with: "›")
+        // By scalars: a bracket after some signs, or before an accent, is one character with them.
+        let scalars = MessageTitle.plain(message, origin).unicodeScalars.map { $0 == "<" ? "‹" : $0 == ">" ? "›" : $0 }
+        let title = String(String.UnicodeScalarView(scalars))
         var description = MessageText(flavour: HTMLMarkup(), limit: OpsgenieLimits.description)
         description.parts = [.fields, .link, .origin]
         var alert: JSON.Object = [
