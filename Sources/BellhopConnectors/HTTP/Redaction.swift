@@ -12,9 +12,8 @@ public enum Redaction {
         // Longer ones first, because they may contain shorter ones.
         for secret in Set(secrets).sorted(by: { $0.utf8.count > $1.utf8.count }) where secret.count >= 4 {
             for form in forms(of: secret) {
-                // By scalars, too: the end of a secret before an accent is one character with it.
-                text = String(text.unicodeScalars.replacing(form.unicodeScalars, with: mark.unicodeScalars))
-                    .replacing(form, with: mark)
+                // By characters, too: the same letters may have other code points.
+                text = text.replacingScalars(of: form, with: mark).replacing(form, with: mark)
             }
         }
         return text

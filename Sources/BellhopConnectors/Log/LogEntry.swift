@@ -59,8 +59,7 @@ struct LogEntry: Sendable, Hashable {
 
     private static func quoted(_ text: String) -> String {
         let isPlain = !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && !"\"=".utf8.contains($0) }
-        // By scalars: a quotation mark before an accent is one character with it.
-        return isPlain ? text : "\"" + text.unicodeScalars.map { $0 == "\"" ? "\\\"" : String($0) }.joined() + "\""
+        return isPlain ? text : "\"" + text.replacingScalars(of: "\"", with: "\\\"") + "\""
     }
 
     /// The text on one line, with control characters escaped: `\n`, `\u{1b}`.

@@ -108,9 +108,8 @@ enum OpsgenieLimits {
 /// Opsgenie reads an alert's message as HTML in some places and as text in others, so similar characters replace angle brackets.
 extension OpsgenieReceiver {
     static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
-        // By scalars: a bracket after some signs, or before an accent, is one character with them.
-        let scalars = MessageTitle.plain(message, origin).unicodeScalars.map { $0 == "<" ? "‹" : $0 == ">" ? "›" : $0 }
-        let title = String(String.UnicodeScalarView(scalars))
+        let title = MessageTitle.plain(message, origin)
+            .replacingScalars(of: "<", with: "‹").replacingScalars(of: ">", with: "›")
         var description = MessageText(flavour: HTMLMarkup(), limit: OpsgenieLimits.description)
         description.parts = [.fields, .link, .origin]
         var alert: JSON.Object = [

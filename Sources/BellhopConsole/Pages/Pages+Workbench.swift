@@ -119,7 +119,7 @@ extension Pages {
 
     static func changes(_ context: PageContext, _ bench: Workbench, _ text: String) -> HTML {
         let t = context.t
-        guard !text.utf8.elementsEqual(bench.text.utf8) else { return "" }
+        guard !text.hasBytes(of: bench.text) else { return "" }
         return """
             <h2>\(t("Difference"))</h2>\(difference(bench.difference(to: text)))
             <details><summary>\(t("The whole file to commit"))</summary><pre tabindex="0">\(text)</pre></details>

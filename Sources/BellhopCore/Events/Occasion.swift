@@ -64,20 +64,10 @@ public enum Occasion: Sendable, Hashable {
 extension Occasion {
     /// Parses a permanent name; nil if it is invalid.
     public init?(_ id: ID) {
-        guard let (kind, rest) = id.text.dividedAtSlash else { return nil }
-        /// The rest, split into this many parts; the last may contain slashes.
-        func parts(_ count: Int) -> [String]? {
-            var found: [String] = []
-            var last = rest
-            while found.count < count - 1 {
-                guard let (part, others) = last.dividedAtSlash else { return nil }
-                found.append(part)
-                last = others
-            }
-            return found + [last]
-        }
-        switch kind {
-        case "event": self = .event(Event.ID(rest))
+        guard let whole = id.text.dividedAtSlashes(into: 2) else { return nil }
+        func parts(_ count: Int) -> [String]? { whole[1].dividedAtSlashes(into: count) }
+        switch whole[0] {
+        case "event": self = .event(Event.ID(whole[1]))
         case "element":
             guard let parts = parts(2) else { return nil }
             self = .element(of: Event.ID(parts[0]), key: parts[1])
@@ -103,14 +93,6 @@ extension Occasion {
             }
         default: return nil
         }
-    }
-}
-
-extension String {
-    /// The texts before and after the first slash; nil without one. Looks at bytes: a slash before an accent is one character with it.
-    public var dividedAtSlash: (before: String, after: String)? {
-        guard let slash = utf8.firstIndex(of: UInt8(ascii: "/")) else { return nil }
-        return (String(self[..<slash]), String(self[utf8.index(after: slash)...]))
     }
 }
 

@@ -62,7 +62,7 @@ extension TaskKey: Hashable {
     public static func == (left: TaskKey, right: TaskKey) -> Bool {
         switch (left.storage, right.storage) {
         case (.digits(let a, let b), .digits(let c, let d)): a == c && b == d
-        case (.text(let left), .text(let right)): left.utf8.elementsEqual(right.utf8)
+        case (.text(let left), .text(let right)): left.hasBytes(of: right)
         case (.digits, .text), (.text, .digits): false
         }
     }

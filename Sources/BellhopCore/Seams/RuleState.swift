@@ -66,12 +66,6 @@ public struct StateKey: Sendable, Hashable {
     }
 }
 
-extension String {
-    /// Whether it has the same bytes, as the store compares texts. For `==`, a letter with an accent also equals the same letter
-    /// followed by the accent, so that one key would hide another.
-    func hasBytes(of other: String) -> Bool { utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8) }
-}
-
 /// The stored values of some state keys, as a decision needs them.
 public struct RuleState: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     private var values: [StateKey: JSON] = [:]

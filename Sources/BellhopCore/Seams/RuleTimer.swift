@@ -41,7 +41,7 @@ public struct RuleTimer: Sendable, Hashable, Identifiable {
 
     /// If the condition is evaluated again: the source of its occasion; nil if it has none.
     public var source: String? {
-        id.kind == .absence ? payload["source"]?.asString : id.key.dividedAtSlash?.before ?? id.key
+        id.kind == .absence ? payload["source"]?.asString : id.key.dividedAtSlashes(into: 2)?[0] ?? id.key
     }
 
     public var id: ID

@@ -105,11 +105,8 @@ public enum BackTestOutcome: String, Sendable, Hashable, CaseIterable {
 extension Occasion.ID {
     /// The id without the place on the bus of the event that began a timer, or that was the last before an absence.
     public var withoutPlaces: String {
-        guard let timer = text.firstRange(of: "timer/")?.lowerBound else { return text }
-        // By bytes: a slash before an accent is one character with it.
-        var parts = text[timer...].utf8.split(separator: UInt8(ascii: "/"), maxSplits: 4, omittingEmptySubsequences: false)
-            .map { String(Substring($0)) }
-        guard parts.count == 5 else { return text }
+        guard let timer = text.firstRange(of: "timer/")?.lowerBound, var parts = String(text[timer...]).dividedAtSlashes(into: 5)
+        else { return text }
         // Times before 1970 begin with the sign.
         if let end = parts[3].dropFirst().firstIndex(where: { "-+".contains($0) }) { parts[3] = String(parts[3][..<end]) }
         return text[..<timer] + parts.joined(separator: "/")

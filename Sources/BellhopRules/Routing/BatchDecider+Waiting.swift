@@ -150,7 +150,7 @@ extension BatchDecider {
     }
 
     /// The key of a wait without its source.
-    private static func key(of id: String) -> String { id.dividedAtSlash?.after ?? "" }
+    private static func key(of id: String) -> String { id.dividedAtSlashes(into: 2)?[1] ?? "" }
 
     /// The end of the wait of a due timer; nil if the wait has not ended yet.
     ///

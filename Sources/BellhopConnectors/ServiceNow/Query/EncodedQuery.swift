@@ -103,11 +103,9 @@ extension EncodedQuery {
         self.init(groups: [Group(terms: conditions.map { Term($0) })], order: order)
     }
 
-    /// A value with its only special character, `^`, doubled. By bytes: a `^` before an accent is one character with it.
+    /// A value with its only special character, `^`, doubled.
     static func escaped(_ value: String) -> String {
-        let caret = UInt8(ascii: "^")
-        guard value.utf8.contains(caret) else { return value }
-        return String(decoding: value.utf8.flatMap { $0 == caret ? [caret, caret] : [$0] }, as: UTF8.self)
+        value.utf8.contains(UInt8(ascii: "^")) ? value.replacingScalars(of: "^", with: "^^") : value
     }
 }
 

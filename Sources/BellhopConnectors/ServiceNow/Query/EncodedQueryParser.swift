@@ -190,16 +190,7 @@ private struct EncodedQueryParser {
 
     private func string(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
 
-    private func value(_ range: Range<Int>) -> String {
-        var value: [UInt8] = []
-        var index = range.lowerBound
-        while index < range.upperBound {
-            value.append(bytes[index])
-            // A single `^` ends a condition, so each one in a value is followed by another.
-            index += bytes[index] == caret ? 2 : 1
-        }
-        return String(decoding: value, as: UTF8.self)
-    }
+    private func value(_ range: Range<Int>) -> String { string(range).replacingScalars(of: "^^", with: "^") }
 }
 
 private let caret = UInt8(ascii: "^")
