@@ -15,8 +15,8 @@ final class GroupCommit: Sendable {
         let fail: @Sendable (any Error) -> Void
     }
 
-    /// A job that is done, and the closure to call once it is on disk.
-    private struct Kept {
+    /// A job whose work is done, and the closure to call once the work is on disk.
+    private struct DoneJob {
         var job: Job
         var settle: @Sendable () -> Void
     }
@@ -155,24 +155,24 @@ final class GroupCommit: Sendable {
 
     /// Runs all jobs in one transaction. False if a job failed; then no caller has its result yet.
     private func commitTogether(_ group: [Job], _ session: Session) -> Bool {
-        var kept: [Kept] = []
-        kept.reserveCapacity(group.count)
+        var done: [DoneJob] = []
+        done.reserveCapacity(group.count)
         do {
             try session.run(SQL.begin)
-            for job in group { kept.append(Kept(job: job, settle: try job.perform(session))) }
+            for job in group { done.append(DoneJob(job: job, settle: try job.perform(session))) }
             try commit(session)
         } catch {
             rollback(session)
             return false
         }
-        settle(kept)
+        settle(done)
         return true
     }
 
     /// Runs all jobs in one transaction with a savepoint for each, so that a failing job does not stop the others. False if the whole
     /// transaction failed; then no caller has its result yet.
     private func commitWithSavepoints(_ group: [Job], _ session: Session) -> Bool {
-        var kept: [Kept] = []
+        var done: [DoneJob] = []
         var failed: [(Job, any Error)] = []
         do {
             try session.run(SQL.begin)
@@ -181,7 +181,7 @@ final class GroupCommit: Sendable {
                 do {
                     let settle = try job.perform(session)
                     try session.run(SQL.release)
-                    kept.append(Kept(job: job, settle: settle))
+                    done.append(DoneJob(job: job, settle: settle))
                 } catch {
                     guard session.database.isInTransaction else { return false }
                     try session.run(SQL.rollbackToSavepoint)
@@ -194,7 +194,7 @@ final class GroupCommit: Sendable {
             rollback(session)
             return false
         }
-        settle(kept)
+        settle(done)
         for (job, error) in failed { fail(job, error) }
         return true
     }
@@ -202,9 +202,9 @@ final class GroupCommit: Sendable {
     private func commitAlone(_ job: Job, _ session: Session) {
         do {
             try session.run(SQL.begin)
-            let kept = Kept(job: job, settle: try job.perform(session))
+            let done = DoneJob(job: job, settle: try job.perform(session))
             try commit(session)
-            settle([kept])
+            settle([done])
         } catch {
             rollback(session)
             fail(job, error)
@@ -212,23 +212,24 @@ final class GroupCommit: Sendable {
     }
 
     /// Answers the callers whose changes are committed. What was written to a deleted or replaced file is lost.
-    private func settle(_ kept: [Kept]) {
+    private func settle(_ done: [DoneJob]) {
         do {
             try requireFile()
-            for one in kept { one.settle() }
         } catch {
-            for one in kept { one.job.fail(error) }
+            for one in done { one.job.fail(error) }
+            return
         }
+        for one in done { one.settle() }
     }
 
     /// Answers a caller whose work failed, with the loss of the file if that is the cause.
     private func fail(_ job: Job, _ error: any Error) {
         do {
             try requireFile()
-            job.fail(error)
-        } catch {
-            job.fail(error)
+        } catch let loss {
+            return job.fail(loss)
         }
+        job.fail(error)
     }
 
     private func commit(_ session: Session) throws {
