@@ -65,33 +65,27 @@ final class Database {
     /// Defines the SQL function `name_key`: the short key by which an index finds the rows of a rule, a kind and a key.
     /// It must never change, because its results are stored.
     private func defineNameKey() throws {
-        let code = sqlite3_create_function_v2(
-            handle, "name_key", 3, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, nil,
-            { context, count, values in
-                var builder = FingerprintBuilder()
-                for place in 0..<Int(count) {
-                    let text = sqlite3_value_text(values?[place])
-                    builder.add(
-                        String(
-                            decoding: UnsafeBufferPointer(start: text, count: Int(sqlite3_value_bytes(values?[place]))),
-                            as: UTF8.self))
-                }
-                sqlite3_result_int64(context, builder.fingerprint.indexKey)
-            }, nil, nil, nil)
-        guard code == SQLITE_OK else { throw failure() }
+        try define("name_key", arguments: 3) { context, count, values in
+            var builder = FingerprintBuilder()
+            for place in 0..<Int(count) {
+                let text = sqlite3_value_text(values?[place])
+                builder.add(
+                    String(
+                        decoding: UnsafeBufferPointer(start: text, count: Int(sqlite3_value_bytes(values?[place]))),
+                        as: UTF8.self))
+            }
+            sqlite3_result_int64(context, builder.fingerprint.indexKey)
+        }
     }
 
     /// Defines the SQL function `packed`: the 16 bytes of a name that is stored as 32 hexadecimal digits, as a column of names holds it.
     private func definePacked() throws {
-        let code = sqlite3_create_function_v2(
-            handle, "packed", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, nil,
-            { context, _, values in
-                guard let values, let text = sqlite3_value_text(values[0]), let name = Fingerprint(hex: String(cString: text))
-                else { return sqlite3_result_null(context) }
-                let words = (name.high.bigEndian, name.low.bigEndian)
-                withUnsafeBytes(of: words) { sqlite3_result_blob(context, $0.baseAddress, 16, Prepared.copied) }
-            }, nil, nil, nil)
-        guard code == SQLITE_OK else { throw failure() }
+        try define("packed", arguments: 1) { context, _, values in
+            guard let values, let text = sqlite3_value_text(values[0]), let name = Fingerprint(hex: String(cString: text))
+            else { return sqlite3_result_null(context) }
+            let words = (name.high.bigEndian, name.low.bigEndian)
+            withUnsafeBytes(of: words) { sqlite3_result_blob(context, $0.baseAddress, 16, Prepared.copied) }
+        }
     }
 
     /// The size of the connection's page cache.
@@ -106,16 +100,22 @@ final class Database {
 
     /// Defines the SQL function `audit_hash`, see ``BellhopCore/AuditRow/hash(after:number:entry:)``.
     private func defineAuditHash() throws {
-        let code = sqlite3_create_function_v2(
-            handle, "audit_hash", 3, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, nil,
-            { context, _, values in
-                guard let values, let previous = sqlite3_value_text(values[0]), let entry = sqlite3_value_text(values[2]) else {
-                    return sqlite3_result_null(context)
-                }
-                let hash = AuditRow.hash(
-                    after: String(cString: previous), number: sqlite3_value_int64(values[1]), entry: String(cString: entry))
-                sqlite3_result_text(context, hash, -1, Prepared.copied)
-            }, nil, nil, nil)
+        try define("audit_hash", arguments: 3) { context, _, values in
+            guard let values, let previous = sqlite3_value_text(values[0]), let entry = sqlite3_value_text(values[2]) else {
+                return sqlite3_result_null(context)
+            }
+            let hash = AuditRow.hash(
+                after: String(cString: previous), number: sqlite3_value_int64(values[1]), entry: String(cString: entry))
+            sqlite3_result_text(context, hash, -1, Prepared.copied)
+        }
+    }
+
+    private func define(
+        _ name: String, arguments: Int32,
+        _ function: @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void
+    ) throws {
+        let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY
+        let code = sqlite3_create_function_v2(handle, name, arguments, flags, nil, function, nil, nil, nil)
         guard code == SQLITE_OK else { throw failure() }
     }
 
