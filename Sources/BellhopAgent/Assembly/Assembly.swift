@@ -123,7 +123,7 @@ public struct Assembly: Sendable {
         }
         // Start with the fields of the sources that are in the store. Each source reads the other fields before its first poll.
         await connectors.prepare(offline: true)
-        let loaded = try await rules.start()
+        let loaded = try await rules.install()
         rulesAtStart = loaded.found.fingerprint
         warnings = loaded.found.problems.all + loaded.book.warnings + (try await Self.refusedTokens(configuration, store))
     }

@@ -29,8 +29,7 @@ final class RuleInstallation: Sendable {
     /// - Parameter isForFields: true if no rule changed, but a source has read its fields. Then only errors are reported.
     func reload(isForFields: Bool = false) async {
         do throws(AssemblyError) {
-            let loaded = try await install()
-            if !isForFields { report(loaded) }
+            _ = try await install(isForFields: isForFields)
             latestRefusal.withLock { $0 = nil }
         } catch {
             switch error {
@@ -50,19 +49,8 @@ final class RuleInstallation: Sendable {
         if let book = shelf.book { try await shelf.install(book, in: context) }
     }
 
-    /// Loads the rule files as the agent starts, and puts them in force.
-    func start() async throws(AssemblyError) -> RuleLoading.Loaded {
-        let loaded = try await install()
-        report(loaded)
-        return loaded
-    }
-
-    private func report(_ loaded: RuleLoading.Loaded) {
-        context.signals.emit(.rulesLoaded(count: loaded.book.rules.count, warnings: loaded.book.warnings.count))
-    }
-
     /// Loads the current rule files and puts them in force; if they have errors, the old rules stay.
-    private func install() async throws(AssemblyError) -> RuleLoading.Loaded {
+    func install(isForFields: Bool = false) async throws(AssemblyError) -> RuleLoading.Loaded {
         await gate.enterUncancelled()
         defer { gate.leave() }
         let loaded: RuleLoading.Loaded
@@ -80,6 +68,9 @@ final class RuleInstallation: Sendable {
             try await RulesInForce(configuration, loaded.found.rules, at: context.clock.now).keep(in: context.store)
         } catch {
             throw .store(error)
+        }
+        if !isForFields {
+            context.signals.emit(.rulesLoaded(count: loaded.book.rules.count, warnings: loaded.book.warnings.count))
         }
         return loaded
     }
