@@ -26,7 +26,7 @@ public struct Agent: Sendable {
     ///   - further: services that live as long as the agent.
     ///   - servers: makes the servers for people and tools that bellhop.yaml asks for.
     ///
-    /// - Throws: ``ControlSocketError`` when its socket or the private folder of it cannot be made.
+    /// - Throws: ``ControlSocketError`` when the socket or its private folder cannot be made.
     public func run(
         with further: [any Service] = [], servers: (AgentView) -> [any Service] = { _ in [] },
         signals: [UnixSignal] = [.sigterm, .sigint]

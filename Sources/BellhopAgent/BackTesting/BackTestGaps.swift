@@ -95,8 +95,8 @@ struct BackTestGaps {
         let span = report.until - report.since
         let isCounted = report.tally.isCounted
         let hasSchedules = book.registrations(at: report.since).contains { $0.schedule != nil && isCounted($0.name) }
-        let short: Duration = hasSchedules ? .zero : min(.seconds(3600), span / 24)
-        if !report.hasEarlier, let first = report.first, first > report.since + short {
+        let negligible: Duration = hasSchedules ? .zero : min(.seconds(3600), span / 24)
+        if !report.hasEarlier, let first = report.first, first > report.since + negligible {
             found.append(
                 "The store has no events before \(first.rfc3339)"
                     + (hasSchedules ? ", so no earlier times of schedules are counted." : "."))

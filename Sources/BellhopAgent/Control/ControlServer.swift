@@ -27,7 +27,7 @@ public struct ControlServer: Service {
                 throw ControlSocketError(message: error.message)
             }
         }
-        // The socket gets its name when it listens and only its user may ask, so that a client that finds it is answered.
+        // The socket gets its name last, when it listens and only its user may connect, so that a client that finds it is answered.
         let newPath = path + ".new"
         let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .bind(unixDomainSocketPath: newPath, cleanupExistingSocketFile: true) { channel in

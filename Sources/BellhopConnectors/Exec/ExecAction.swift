@@ -89,7 +89,7 @@ public struct ExecAction: Action {
             throw Failure(.cut, .retry(after: nil), Self.sentence("`\(label)` was ended by signal \(signal)", output))
         case .stopped:
             let limit = DurationText.format(program.limit)
-            // It may have done its work before.
+            // It may have done its work by then.
             throw Failure(
                 .timeout, .unknownOutcome,
                 Self.sentence(

@@ -27,7 +27,6 @@ public struct ItemReading: Sendable, Hashable {
         page: ItemPage? = nil, fields: [(field: TaskSchema.Field, path: JSON.Path)]
     ) {
         self.shape = shape
-        self.shape.seed = Self.seed(number: number, title: title, type: type, className: className, page: page, fields: fields)
         self.number = number
         self.title = title
         self.type = type
@@ -36,18 +35,16 @@ public struct ItemReading: Sendable, Hashable {
         let names = Set(fields.map(\.field.name))
         schema = TaskSchema(fields.map(\.field), roles: .init(created: ["created_at", "created"].first(where: names.contains)))
         paths = fields.map(\.path)
+        self.shape.seed = seed
     }
 
     /// Identifies what a task takes from its item.
-    private static func seed(
-        number: JSON.Path?, title: JSON.Path?, type: JSON.Path?, className: String, page: ItemPage?,
-        fields: [(field: TaskSchema.Field, path: JSON.Path)]
-    ) -> Fingerprint {
+    private var seed: Fingerprint {
         var builder = FingerprintBuilder()
         for path in [number, title, type] { builder.add(path?.description ?? "-") }
         builder.add(className)
         builder.add(page?.text ?? "-")
-        for (field, path) in fields { builder.add("\(field.name) \(field.type.rawValue) \(path)") }
+        for (field, path) in zip(schema.fields, paths) { builder.add("\(field.name) \(field.type.rawValue) \(path)") }
         return builder.fingerprint
     }
 

@@ -121,7 +121,7 @@ private struct Openings {
     /// The next opening, joined with all that begin before it ends.
     private mutating func joined() -> Range<Timestamp>? {
         var first = single()
-        // Hours may begin, and even end, within the last piece of hours without an end.
+        // If the last opening was a piece of hours without an end, the next hours may begin, or even end, within it.
         while let hours = first, hours.upperBound <= reached { first = single() }
         guard var opening = first else { return nil }
         opening = max(opening.lowerBound, reached)..<opening.upperBound

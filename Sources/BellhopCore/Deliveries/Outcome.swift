@@ -44,7 +44,7 @@ public struct ConversationChange: Sendable, Hashable {
 
 /// The facts about earlier attempts that an attempt needs.
 public struct Attempt: Sendable, Hashable {
-    /// Counted from 1 for the retry policy: a rest or a pause gives the number back, and a person's retry begins anew.
+    /// Counted from 1 for the retry policy: after a rest or a pause the number is the same, and after a person's retry it is 1 again.
     public var number: Int
     public var now: Timestamp
     /// When the first attempt started; nil for the first.

@@ -168,7 +168,7 @@ public enum DeliveryState: String, Sendable, Hashable, CaseIterable {
 public struct DeliveryRecord: Sendable, Hashable {
     public var delivery: Delivery
     public var state: DeliveryState
-    /// All that began, also those that a rest gave back, and those before a person's retry.
+    /// All attempts that began, with those that ended with a rest or a pause, and those before a person's retry.
     public var attempts: Int
     public var runAt: Timestamp
     public var finishedAt: Timestamp?

@@ -80,7 +80,7 @@ extension Dispatcher {
         }
     }
 
-    /// That outcomes were given up before they were stored; nil if all were stored.
+    /// The error for outcomes that could not be stored; nil if all were.
     var unstored: StoreError? {
         endedAttempts.abandoned.map { count, error in
             StoreError(

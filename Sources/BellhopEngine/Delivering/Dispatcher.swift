@@ -98,8 +98,8 @@ public struct Dispatcher: Sendable {
     public func dispatchPending() async throws(StoreError) -> Int {
         var attempts = 0
         while !Task.isCancelled {
-            var ended: [AttemptRecord] = []  // those of an earlier claim are stored already
-            let claims = try await claim(finishing: &ended).claims
+            var none: [AttemptRecord] = []  // The outcomes of an earlier claim are stored already.
+            let claims = try await claim(finishing: &none).claims
             attempts += claims.count
             if !claims.isEmpty {
                 await withDiscardingTaskGroup { group in

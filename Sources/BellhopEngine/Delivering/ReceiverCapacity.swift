@@ -29,7 +29,7 @@ final class ReceiverCapacity: Sendable {
     /// Above this number, idle receivers are forgotten: rules may compute any number of addresses.
     private static let manyReceivers = 500
 
-    /// How soon to look again at a receiver whose rate is used up, at the latest.
+    /// The longest time until a receiver whose rate is used up is looked at again.
     private static let stride = Duration.seconds(5)
 
     private let state = Mutex(State())
@@ -153,7 +153,7 @@ final class ReceiverCapacity: Sendable {
         }
     }
 
-    /// When to look again at a receiver whose rate is used up. Polls use the same rate and do not ring the bell, so soon.
+    /// When to look again at a receiver whose rate is used up: soon, because polls use the same rate and do not ring the bell.
     private static func next(of rate: any AttemptRate, at now: Timestamp) -> Timestamp {
         min(rate.next ?? .distantFuture, now + stride)
     }

@@ -122,8 +122,8 @@ extension SettingType {
         return overflow ? nil : bytes
     }
 
-    /// A connection remembers when it sent each request of its rate's time.
-    private static let mostOfRate = 1_000_000
+    /// The highest number of a rate: a connection keeps the times of that many requests in memory.
+    private static let maxRateCount = 1_000_000
 
     /// `60/m`, `20/h`, `5/10s`: a count per duration.
     static func rate(_ text: String) throws(SettingProblem) -> JSON {
@@ -132,9 +132,9 @@ extension SettingType {
             throw SettingProblem(
                 "`\(text)` is not \(SettingType.rate.wanted)", help: "write a number, a slash and a time: `20/h`")
         }
-        guard count <= mostOfRate else {
+        guard count <= maxRateCount else {
             throw SettingProblem(
-                "the number of a rate is at most \(mostOfRate)", code: "too-large",
+                "the number of a rate is at most \(maxRateCount)", code: "too-large",
                 help: "write a smaller number, or a shorter time: `1000/s`")
         }
         let isUnit = parts[1].utf8.first.map { $0 > UInt8(ascii: "9") } ?? false
