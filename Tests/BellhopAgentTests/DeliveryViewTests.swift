@@ -6,6 +6,15 @@ import Testing
 
 @testable import BellhopAgent
 
+extension Inquirer {
+    /// The rows of an answer that is one page.
+    fileprivate func rows(_ inquiry: Inquiry) async throws -> [JSON] {
+        var answer = self.answer(inquiry)
+        guard case .rows(let rows) = try await answer.next() else { return [] }
+        return rows
+    }
+}
+
 /// The answers of an agent to `bellhop deliveries`.
 @Suite struct `A delivery in detail` {
     private static let message = Message(
@@ -25,9 +34,7 @@ import Testing
         try await store.route(Routing(deliveries: [delivery]))
         let connection = kind.map { Configuration.ConnectionEntry(name: "ops", kind: $0, settings: Settings(settings)) }
         let inquirer = Inquirer(store: store, clock: clock, connection: { $0 == "ops" ? connection : nil })
-        var answer = inquirer.answer(.deliveries(DeliveryQuery(id: whole ? delivery.id.text : nil)))
-        guard case .rows(let rows) = try await answer.next() else { return .null }
-        return try #require(rows.first)
+        return try #require(try await inquirer.rows(.deliveries(DeliveryQuery(id: whole ? delivery.id.text : nil))).first)
     }
 
     @Test func `both the list and the answer for one id contain the whole message`() async throws {
@@ -69,11 +76,7 @@ import Testing
         let pause = ReceiverStop(receiver: "ops", cause: .person, since: clock.now, until: nil, why: "The channel moves.")
         try await store.pause(ReceiverPause(pause))
         try await store.pause(Pause(.writes, since: clock.now, why: "upgrade"))
-        var answer = Inquirer(store: store, clock: clock).answer(.history(HistoryQuery(event: "e1")))
-        guard case .rows(let rows) = try await answer.next() else {
-            Issue.record("no rows")
-            return
-        }
+        let rows = try await Inquirer(store: store, clock: clock).rows(.history(HistoryQuery(event: "e1")))
         let shown = ExplanationFacts(rows: rows, end: [:]).deliveries
         let causes = Dictionary(uniqueKeysWithValues: shown.map { ($0.receiver, $0.stop?["cause"]?.asString ?? "") })
         #expect(causes == ["ops": "person", "snow": "writes", "mail": ""])
@@ -94,8 +97,7 @@ import Testing
         try await store.route(Routing(deliveries: deliveries))
         #expect(try await store.coalesce(receiver: "ops", above: 1, at: clock.now) == 2)
         func stops(_ inquiry: Inquiry, _ name: String?) async throws -> [JSON] {
-            var answer = Inquirer(store: store, clock: clock).answer(inquiry)
-            guard case .rows(let rows) = try await answer.next() else { return [] }
+            let rows = try await Inquirer(store: store, clock: clock).rows(inquiry)
             return rows.compactMap { row in name.map { row[$0] } ?? row }.map { $0["stopped"]?["cause"] ?? .null }
         }
         #expect(try await stops(.deliveries(DeliveryQuery()), nil) == [.null, .null, .null])
@@ -156,17 +158,13 @@ import Testing
             _ = try await store.apply(.retry, to: [delivery.id], at: clock.now)
         }
         #expect(numbers == [1, 1, 1])
-        func rows(_ inquiry: Inquiry) async throws -> [JSON] {
-            var answer = Inquirer(store: store, clock: clock).answer(inquiry)
-            guard case .rows(let rows) = try await answer.next() else { return [] }
-            return rows
-        }
-        #expect(try await rows(.deliveries(DeliveryQuery())).map { $0["attempts"] } == [3])
-        let explained = ExplanationFacts(rows: try await rows(.history(HistoryQuery(event: "e1"))), end: [:])
+        let inquirer = Inquirer(store: store, clock: clock)
+        #expect(try await inquirer.rows(.deliveries(DeliveryQuery())).map { $0["attempts"] } == [3])
+        let explained = ExplanationFacts(rows: try await inquirer.rows(.history(HistoryQuery(event: "e1"))), end: [:])
         #expect(explained.deliveries.map { $0.attempts.map(\.number) } == [[1, 2, 3]])
     }
 
-    @Test func `those that can never be retried are counted, and the answer names the others`() async throws {
+    @Test func `deliveries that can never be retried are counted, and the answer names the others`() async throws {
         let (store, clock) = (try Stores.inMemory(), TestClock())
         let failure = Failure(.refused, .giveUp, "ops says no.")
         let initial: [Delivery.InitialState] = [.silenced(by: "s"), .shadow, .dead(failure), .available]
@@ -185,7 +183,8 @@ import Testing
         #expect(states == [.silenced, .shadow, .available, .available])
     }
 
-    @Test func `one on a joined delivery is refused with the delivery that has the message, and what to do`() async throws {
+    @Test func `a decision on a joined delivery is refused, and the error names the delivery to decide on instead`() async throws
+    {
         let (store, clock) = (try Stores.inMemory(), TestClock())
         let deliveries = (1...2).map { number in
             Delivery(

@@ -69,9 +69,7 @@ struct DeliveryDecision: ParsableArguments {
         if error == nil || !decided.isEmpty { report(command, changed: changed, decided) }
         if let error { throw error }
         guard refused > 0, !output.json else { return }
-        let names = command.states.map(\.rawValue)
-        let rule =
-            "Only \(names.dropLast().joined(separator: ", ")) or \(names.last ?? "") deliveries can be \(Self.participle(command))."
+        let rule = "Only \(command.states.map(\.rawValue).alternatives) deliveries can be \(Self.participle(command))."
         if changed == 0, !ids.isEmpty { throw CommandError(.problem, rule) }
         Console.sentence("\(counted(refused, "other was", "others were")) not changed. \(rule)")
     }
@@ -83,6 +81,7 @@ struct DeliveryDecision: ParsableArguments {
         let (over, replay) = ("nothing is done for it any more", "`bellhop replay EVENT` routes its event again")
         let advice =
             switch state {
+            // Of these, only a waiting one is refused, for a retry.
             case .available, .quiet, .dead, .held, .waiting:
                 "\(command.rawValue) the one that it waits for, which `bellhop deliveries show ID` names"
             case .joined: "\(command.rawValue) the one that it joined, which `bellhop deliveries show ID` names"
@@ -91,7 +90,7 @@ struct DeliveryDecision: ParsableArguments {
             case .shadow: command == .drop ? over : "when its rule is live, \(replay)"
             case .silenced: command == .drop ? over : "when the silence has ended, \(replay)"
             }
-        return "A delivery that is \(state.rawValue) cannot be \(participle(command)): \(advice)."
+        return "A `\(state.rawValue)` delivery cannot be \(participle(command)): \(advice)."
     }
 
     /// Retries or drops deliveries in batches, until the first error. Its message says how many deliveries were not changed.
