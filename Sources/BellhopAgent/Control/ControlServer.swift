@@ -58,8 +58,8 @@ public struct ControlServer: Service {
 
     /// Gives the new socket its name, in place of a socket that an ended agent left. A file that is no socket stays.
     private func replaceSocket(by newPath: String) throws(ControlSocketError) {
-        var status = stat()
-        if lstat(path, &status) == 0, status.st_mode & S_IFMT != S_IFSOCK {
+        var facts = stat()
+        if lstat(path, &facts) == 0, facts.st_mode & S_IFMT != S_IFSOCK {
             throw ControlSocketError(message: "Cannot listen at \(path): this file is not a socket. Move it away.")
         }
         guard rename(newPath, path) == 0 else {

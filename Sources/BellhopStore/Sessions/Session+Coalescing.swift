@@ -60,11 +60,9 @@ extension Session {
         }
         var carrier = carrier
         carrier.arguments = .message(count == 1 ? first : Message.coalesced(messages, of: count))
-        var update = try prepare(SQL.Deliveries.edit)
-        try update.bind(":body", text: DeliveryBody(carrier).stored.encoded())
-        try update.bind(":coalesces", carrier.coalesces)
-        try update.bind(":id", id)
-        try update.run()
+        try run(
+            SQL.Deliveries.edit, (":body", DeliveryBody(carrier).stored.encoded()), (":coalesces", carrier.coalesces), (":id", id)
+        )
         return carrier
     }
 

@@ -43,13 +43,8 @@ extension Session {
         guard body.arguments == edit.before else { return false }
         body.arguments = edit.after
         body.edits.append(edit.edit)
-        var update = try prepare(SQL.Deliveries.edit)
-        try update.bind(":body", text: body.stored.encoded())
-        try update.bind(
-            ":coalesces",
-            Delivery.coalesces(body.arguments, action: statement.text(2), step: StepPath(statement.text(3))))
-        try update.bind(":id", statement.int(0))
-        try update.run()
+        let coalesces = Delivery.coalesces(body.arguments, action: statement.text(2), step: StepPath(statement.text(3)))
+        try run(SQL.Deliveries.edit, (":body", body.stored.encoded()), (":coalesces", coalesces), (":id", statement.int(0)))
         try audit(.edit, by: person, Self.facts(of: edit.id), at: edit.edit.at)
         return true
     }

@@ -136,6 +136,8 @@ struct StatusPage {
 
     private var allSources: [JSON] { Self.failingFirst(status["sources"].elements) }
 
+    private var allStopped: [JSON] { status["stopped"].elements }
+
     var allRules: [JSON] { Self.failingFirst(status["rules"].elements) }
 
     private func sources(limit: Int) -> [String] {
@@ -198,8 +200,6 @@ struct StatusPage {
 
     /// The most pauses that are listed.
     private static let maxPauses = 10
-
-    private var allStopped: [JSON] { status["stopped"].elements }
 
     /// A sentence for each receiver that gets no deliveries now, truncated to one line in the short form.
     private func stopped(_ stops: [JSON], limit: Int) -> [String] {
