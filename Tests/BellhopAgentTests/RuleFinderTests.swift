@@ -34,7 +34,7 @@ import Testing
         #expect(all.problems == [])
     }
 
-    @Test func `a file of rules brings its tests beside it`() {
+    @Test func `for a rule file, the test files beside it are found too`() {
         let paths = ["rules/a.yaml", "rules/b.yml", "teams/west/w.yaml", "teams/west/w.test.yml", "teams"]
         #expect(
             RuleFinder.withTests(paths.map { "\(folder.path)/\($0)" }).map { $0.replacing(folder.path + "/", with: "") } == [

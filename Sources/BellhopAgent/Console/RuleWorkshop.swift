@@ -60,17 +60,14 @@ public struct RuleWorkshop: Sendable {
         }
     }
 
-    /// The files of tests beside a rule file that name it.
+    /// The test files beside a rule file that have its name, or name it.
     private static func tests(of path: String) -> [RuleFile] {
         let name = PathText.name(of: path)
-        let stem = name.prefix(upTo: name.lastIndex(of: ".") ?? name.endIndex)
+        let own = RuleFinder.testPaths(of: path)
         let names = (Folder.names(in: PathText.folder(of: path)) ?? []).filter { RuleFinder.isTest($0) }
         let found = names.compactMap { RuleFinder.read(PathText.prefix(of: path) + $0) }
         return Array(
-            found.filter { file in
-                file.path.hasSuffix("/\(stem).test.yaml") || file.path.hasSuffix("/\(stem).test.yml")
-                    || String(decoding: file.bytes, as: UTF8.self).contains(name)
-            }.prefix(maxTests))
+            found.filter { own.contains($0.path) || String(decoding: $0.bytes, as: UTF8.self).contains(name) }.prefix(maxTests))
     }
 
     /// The files in force. Edited files replace those of the same path, or are added.

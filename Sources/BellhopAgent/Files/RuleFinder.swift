@@ -86,13 +86,19 @@ public enum RuleFinder {
         }
     }
 
-    /// These paths, and those of the tests of each file of rules among them: `a.test.yaml` beside `a.yaml`.
+    /// These paths, and those of the test files of each rule file among them.
     public static func withTests(_ paths: [String]) -> [String] {
         paths.flatMap { path in
-            guard isYAML(path), !isTest(path), let dot = path.lastIndex(of: ".") else { return [path] }
-            let tests = ["yaml", "yml"].map { "\(path[..<dot]).test.\($0)" }
-            return [path] + tests.filter { FileIdentity(of: $0) != nil }
+            let isRuleFile = isYAML(path) && !isTest(path)
+            return [path] + (isRuleFile ? testPaths(of: path).filter { FileIdentity(of: $0) != nil } : [])
         }
+    }
+
+    /// The paths that the test files of a rule file can have: `a.test.yaml` beside `a.yaml`.
+    static func testPaths(of path: String) -> [String] {
+        let name = PathText.name(of: path)
+        let stem = name.prefix(upTo: name.lastIndex(of: ".") ?? name.endIndex)
+        return ["yaml", "yml"].map { "\(PathText.prefix(of: path))\(stem).test.\($0)" }
     }
 
     /// The rule file at a path; nil if it cannot be read.

@@ -26,7 +26,7 @@ struct Test: DataCommand {
     @Option(help: "Write the results to this file as JUnit XML, for build servers.")
     var junit: String?
 
-    @Argument(help: "Files of rules or tests, or folders; by default all.")
+    @Argument(help: "Rule files, test files or folders; by default all.")
     var paths: [String] = []
 
     func validate() throws {

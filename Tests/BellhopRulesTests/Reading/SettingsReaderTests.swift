@@ -127,7 +127,7 @@ import YAML
                 """)
     }
 
-    @Test func `a rate that no memory holds is refused`() throws {
+    @Test func `a rate of more than a million requests is refused`() throws {
         let (settings, _) = try Self.read("name: x\nrate: 1000000/s")
         #expect(settings.values["rate"] == ["count": 1_000_000, "microseconds": 1_000_000])
         for count in ["1000001", "9223372036854775807"] {

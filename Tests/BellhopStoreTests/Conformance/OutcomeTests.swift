@@ -203,7 +203,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `an attempt that does not count leaves a retried delivery its first attempt`(_ kind: StoreUnderTest) async throws {
+    func `an attempt that does not count keeps the first attempt of a retried delivery`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let started = bench.now
         let rest = RetryPolicy.Next.postponed(Failure(.throttled, .rest(nil), "429"))
