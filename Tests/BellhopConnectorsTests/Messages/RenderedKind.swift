@@ -123,8 +123,8 @@ extension RenderedKind {
         look: .init(order: [.text, .fields, .list, .sections, .link, .origin]),
         before: { message, origin in
             // Its applications read the title as HTML or as text: it has no angle brackets.
-            let scalars = Self.alertTitle(message, origin).unicodeScalars.map { $0 == "<" ? "‹" : $0 == ">" ? "›" : $0 }
-            let title = String(String.UnicodeScalarView(scalars))
+            let title = Self.alertTitle(message, origin)
+                .replacingScalars(of: "<", with: "‹").replacingScalars(of: ">", with: "›")
             var read = ReadText()
             read.add(DisplayText.cut(DisplayText.line(title), to: 130))
             return read
