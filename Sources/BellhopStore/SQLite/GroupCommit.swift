@@ -211,7 +211,7 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// Answers the callers whose changes are committed. What was written to a deleted or replaced file is lost.
+    /// Answers the callers whose changes are committed. The file may have been lost since it was checked before the commit.
     private func settle(_ done: [DoneJob]) {
         do {
             try requireFile()
@@ -232,7 +232,9 @@ final class GroupCommit: Sendable {
         job.fail(error)
     }
 
+    /// Commits nothing to a lost file: if it comes back, it must not have claims that no caller knows of.
     private func commit(_ session: Session) throws {
+        try requireFile()
         try session.run(SQL.commit)
         state.withLock { $0.commits += 1 }
     }

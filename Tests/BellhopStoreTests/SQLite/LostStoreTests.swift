@@ -50,4 +50,16 @@ import Testing
         }
         #expect(error == nil)
     }
+
+    @Test func `a write that is refused while the store is away is not in it when it is back`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("bellhop.db")
+        let store = try SQLiteStore.open(path: path)
+        try await store.append([Sample.event(1)])
+        rename(path, path + ".away")
+        await #expect(throws: StoreError.self) { try await store.append([Sample.event(2)]) }
+        rename(path + ".away", path)
+        #expect(try await store.events(EventQuery()).map(\.event.id) == [Sample.event(1).id])
+        try await store.close()
+    }
 }
