@@ -63,8 +63,8 @@ public struct ExecAction: Action {
         guard !(words + environment.map { "\($0)=\($1)" }).contains(where: { $0.utf8.contains(0) }) else {
             throw Failure.badArguments("An argument or a variable contains a null character, which no program can get.")
         }
-        try await Repetition(isAllowed: arguments["repeatable"] == true)
-            .check(delivery, attempt, at: "this machine", notebook)
+        let repetition = Repetition(isAllowed: arguments["repeatable"] == true)
+        try await repetition.check(delivery, attempt, at: "this machine", notebook)
         let program = Program(
             path: try Self.path(of: name, in: folder), arguments: Array(words.dropFirst()), environment: environment,
             folder: folder, input: Array((arguments["stdin"].map(Self.text) ?? "").utf8),
@@ -86,15 +86,22 @@ public struct ExecAction: Action {
             let remedy = Self.permanentErrors.contains(code) ? Failure.Remedy.giveUp : .retry(after: nil)
             throw Failure(.refused, remedy, Self.sentence("`\(label)` ended with exit status \(code)", output))
         case .signaled(let signal):
-            throw Failure(.cut, .retry(after: nil), Self.sentence("`\(label)` was ended by signal \(signal)", output))
+            throw Self.cutOff(.cut, "`\(label)` was ended by signal \(signal).", output, repetition)
         case .stopped:
             let limit = DurationText.format(program.limit)
-            // It may have done its work by then.
-            throw Failure(
-                .timeout, .unknownOutcome,
-                Self.sentence(
-                    "`\(label)` was stopped, with all that it had started, because it took longer than \(limit)", output))
+            throw Self.cutOff(
+                .timeout, "`\(label)` was stopped, with all that it had started, because it took longer than \(limit).", output,
+                repetition)
         }
+    }
+
+    /// The failure of a program that was ended from outside, and may have done its work before.
+    private static func cutOff(
+        _ reason: Failure.Reason, _ what: String, _ output: String, _ repetition: Repetition
+    ) -> Failure {
+        var failure = repetition.uncertain(reason, what)
+        failure.message += output.isEmpty ? " It wrote nothing." : " It wrote: \(output)"
+        return failure
     }
 
     /// A text itself, and any other value as JSON.

@@ -43,7 +43,7 @@ struct Repetition: Sendable, Hashable {
         return failure
     }
 
-    /// The failure of an answer that does not show whether the request was carried out.
+    /// The failure of an answer, or of a run, that does not show whether the work was carried out.
     func uncertain(_ reason: Failure.Reason, _ message: String) -> Failure {
         var failure = Failure(reason, .retry(after: nil), message)
         if !isAllowed { hold(&failure) }

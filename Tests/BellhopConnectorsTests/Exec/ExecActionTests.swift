@@ -110,10 +110,23 @@ import Testing
         #expect(failure?.message == "`sh` ended with exit status \(code). It wrote: on stdout on stderr")
     }
 
-    @Test func `a program ended by a signal fails and is tried again`() async {
+    @Test(arguments: [("kill -9 $$", Int64(60_000_000), Failure.Reason.cut), ("exec sleep 600", 200_000, .timeout)])
+    func `a program that was ended from outside may have done its work: it is tried again only if it is repeatable`(
+        _ script: String, _ limit: Int64, _ reason: Failure.Reason
+    ) async {
+        let limit: JSON.Object = ["timeout": .int(limit)]
+        let held = await failure(script, more: limit)
+        #expect(held?.reason == reason && held?.remedy == .hold)
+        let again = await failure(script, more: JSON.Object(limit, with: ["repeatable": true]))
+        #expect(again?.reason == reason && again?.remedy == .retry(after: nil))
+    }
+
+    @Test func `the failure of a program ended by a signal says so, and what is unknown`() async {
         let failure = await failure("kill -9 $$")
-        #expect(failure?.message == "`sh` was ended by signal 9 and wrote nothing.")
-        #expect(failure?.remedy == .retry(after: nil))
+        #expect(
+            failure?.message
+                == "`sh` was ended by signal 9. Whether it was carried out is unknown, and it is not `repeatable`: look there, then retry or drop. It wrote nothing."
+        )
     }
 
     @Test func `endless output is bounded, and the program stopped at its time limit`() async {
@@ -122,11 +135,6 @@ import Testing
         #expect((failure?.message.count ?? 0) < 2000)
         #expect(failure?.message.contains("It wrote: begin y y") == true)
         #expect(failure?.message.contains("because it took longer than 10s") == true)
-    }
-
-    @Test func `a program stopped at its time limit may have done its work: its outcome is unknown`() async {
-        let failure = await failure("exec sleep 600", more: ["timeout": 200_000])
-        #expect(failure?.reason == .timeout && failure?.remedy == .unknownOutcome)
     }
 
     @Test func `a program that ignores SIGTERM is killed with all that it has started`() async throws {
