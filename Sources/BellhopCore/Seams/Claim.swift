@@ -63,6 +63,15 @@ public struct Claimed: Sendable, Hashable {
     /// Whether an immediate second claim may find more: the limit was reached while receivers had room, or an unreadable delivery was
     /// ended.
     public var mayHaveMore: Bool
+    /// Those that ended without an attempt: they cannot be read, or expired in a message that has them. Each may have an event.
+    public var dead: [Dead] = []
+
+    public struct Dead: Sendable, Hashable {
+        public var delivery: Delivery
+        public var failure: Failure
+
+        public init(_ delivery: Delivery, _ failure: Failure) { (self.delivery, self.failure) = (delivery, failure) }
+    }
 
     public init(
         claims: [Claim] = [], waiting: Set<String> = [], lastRules: [String: String] = [:], mayHaveMore: Bool = false

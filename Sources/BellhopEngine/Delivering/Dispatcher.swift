@@ -191,6 +191,8 @@ public struct Dispatcher: Sendable {
                 throw error
             }
             if !claimed.claims.isEmpty { context.checkpoint(.afterClaim) }
+            for dead in claimed.dead { context.signals.emit(.dead(dead.delivery, dead.failure)) }
+            if !claimed.dead.isEmpty { context.bells.router.ring() }
             let effects = capacity.recordClaim(claimed, at: now)
             endedAttempts.expect(claimed.claims.count)
             for receiver in effects.trials { context.signals.emit(.breakerTrial(receiver: receiver)) }

@@ -40,11 +40,11 @@ extension Session {
                 claimed.mayHaveMore = true
                 let failure = DeliveryRow.failure(problem)
                 try end(due.id, as: .dead, failure, at: now, uncertain: false)
-                if let notice = row.delivery.delivery.deathNotice(failure, at: now) { try append([notice]) }
+                try report(Claimed.Dead(row.delivery.delivery, failure), in: &claimed, at: now)
                 try promote(row.delivery.delivery.lane)
                 try settleFollowers(of: due.id, at: now)
             } else {
-                row.delivery.delivery = try withoutExpired(row.delivery.delivery, due.id, at: now)
+                row.delivery.delivery = try withoutExpired(row.delivery.delivery, due.id, &claimed, at: now)
                 let upcoming = try due.upcoming.compactMap { try subject(of: $0) }
                 claimed.claims.append(
                     try start(
@@ -53,6 +53,12 @@ extension Session {
             }
         }
         return claimed
+    }
+
+    /// Reports a delivery that ended without an attempt.
+    func report(_ dead: Claimed.Dead, in claimed: inout Claimed, at now: Timestamp) throws {
+        claimed.dead.append(dead)
+        if let notice = dead.delivery.deathNotice(dead.failure, at: now) { try append([notice]) }
     }
 
     /// The due deliveries of receivers with room: the first of each receiver, then the second of each, …

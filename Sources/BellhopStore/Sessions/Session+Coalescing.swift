@@ -37,7 +37,9 @@ extension Session {
 
     /// Leaves the messages that have expired out of the message that has them, unless all have; they are then dead. Returns the delivery
     /// to send.
-    func withoutExpired(_ carrier: Delivery, _ id: Int64, at now: Timestamp) throws -> Delivery {
+    func withoutExpired(
+        _ carrier: Delivery, _ id: Int64, _ claimed: inout Claimed, at now: Timestamp
+    ) throws -> Delivery {
         guard carrier.name == Delivery.coalescedName,
             try exists(SQL.Coalescing.anyExpired, (":carrier", carrier.id.text), (":now", now))
         else { return carrier }
@@ -56,7 +58,7 @@ extension Session {
         guard let first = messages.first else { return carrier }
         for (id, delivery, failure) in expired {
             try run(SQL.Coalescing.expire, (":now", now), (":failure", failure.stored.encoded()), (":id", id))
-            if let notice = delivery.deathNotice(failure, at: now) { try append([notice]) }
+            try report(Claimed.Dead(delivery, failure), in: &claimed, at: now)
         }
         var carrier = carrier
         carrier.arguments = .message(count == 1 ? first : Message.coalesced(messages, of: count))

@@ -114,4 +114,30 @@ import Testing
         #expect(try await bench.deliveries(.available, .running).isEmpty)
         await loop.stop()
     }
+
+    @Test func `a message that expires in another one is reported at once, and rules see its event`() async throws {
+        let bench = try Bench()
+        let (clock, start) = (bench.clock, bench.now)
+        let end = start + .seconds(60)
+        let shelf = try await bench.shelf(logRule(on: "delivery_dead"))
+        let action = ScriptedAction { delivery, _ throws(Failure) in
+            if delivery.action == "notify", clock.now < end { throw Failure(.throttled, .rest(end - clock.now), "429") }
+            return Receipt("done")
+        }
+        let deliveries = [10, 1000].map { seconds in
+            var delivery = TestDelivery(
+                "\(seconds)", action: "notify", expires: start + .seconds(seconds)
+            ).delivery(at: start)
+            delivery.arguments = .message(Message(title: [.value("Task \(seconds)")]))
+            return delivery
+        }
+        try await bench.store.route(Routing(deliveries: deliveries))
+        #expect(try await bench.store.coalesce(receiver: "chat", above: 1, at: start) == 2)
+        let (group, running) = runAsService(Engine(bench.context, shelf: shelf, sources: [], actions: { _ in action }))
+        await bench.run(until: end + .seconds(20))
+        #expect(bench.recorder.count("delivery.dead") == 1)
+        #expect(action.texts.contains { $0.hasPrefix("tell: delivery_dead") })
+        await group.triggerGracefulShutdown()
+        try await running.value
+    }
 }
