@@ -26,10 +26,10 @@ final class RuleInstallation: Sendable {
     var refusal: Diagnostics? { latestRefusal.withLock { $0 } }
 
     /// Loads the current rule files and puts them in force; on errors, the old rules stay and a signal reports the errors.
-    /// - Parameter isForFields: true if no rule changed, but a source has read its fields. Then only errors are reported.
+    /// - Parameter isForFields: true if no rule changed, but a source has read its fields. Then only errors and their end are reported.
     func reload(isForFields: Bool = false) async {
         do throws(AssemblyError) {
-            _ = try await install(isForFields: isForFields)
+            _ = try await install(isForFields: isForFields && refusal == nil)
             latestRefusal.withLock { $0 = nil }
         } catch {
             switch error {
