@@ -10,13 +10,14 @@ import Testing
         return Event(.taskCreated(task, in: "s"), facts: "\(number)", source: "s", subject: "s/k\(number)", at: now)
     }
 
-    private func claim(_ event: Event, attempt: Int = 1) -> Claim {
+    /// - Parameter attempt: the number among all attempts. For the retry policy each is the first, as after a rest.
+    private func claim(_ event: Event, attempt: Int64 = 1) -> Claim {
         let delivery = Delivery(
             id: Delivery.ID(occasion: Occasion.event(event.id).id, rule: "r", step: StepPath("0"), receiver: "ops"),
             revision: "1",
             action: "webhook", arguments: .values([:]), task: nil, lane: "ops", createdAt: now, initial: .available)
         return Claim(
-            delivery: delivery, lease: Lease(token: 1, until: now + .seconds(300)), attempt: Attempt(number: attempt, now: now))
+            delivery: delivery, lease: Lease(token: attempt, until: now + .seconds(300)), attempt: Attempt(number: 1, now: now))
     }
 
     @Test func `the spans of an event, its routing and its deliveries are one trace with one root`() {
@@ -24,7 +25,7 @@ import Testing
         let event = event(1)
         tracer.stored(event, by: "poll", from: now, to: now + .seconds(1), moments: [.init("listed", now)])
         tracer.routed([event.id], deliveries: [event.id: 2], from: now, to: now + .seconds(2))
-        for attempt in 1...2 {
+        for attempt in Int64(1)...2 {
             let claim = claim(event, attempt: attempt)
             let outcome: RetryPolicy.Next =
                 attempt == 1
@@ -38,6 +39,7 @@ import Testing
         #expect(Set(spans.map(\.id)).count == 4)
         #expect(spans.map(\.failure) == [nil, nil, "Nobody answers.", nil])
         #expect(spans[2].attributes["error.type"] == "unreachable" && spans[2].attributes["bellhop.outcome"] == "retry")
+        #expect(spans[2...].map { $0.attributes["bellhop.attempt"] } == [1, 2])
         #expect(spans[3].id.text == tracer.context(of: claim(event, attempt: 2)).traceparent.split(separator: "-")[2])
     }
 

@@ -10,6 +10,9 @@ public final class Claim: Sendable, Hashable {
         (self.delivery, self.lease, self.attempt) = (delivery, lease, attempt)
     }
 
+    /// The number of the attempt among all of the delivery, as in the list and the audit. ``Attempt/number`` is the retry policy's.
+    public var number: Int { Int(lease.token) }
+
     public static func == (one: Claim, other: Claim) -> Bool {
         one.delivery == other.delivery && one.lease == other.lease && one.attempt == other.attempt
     }

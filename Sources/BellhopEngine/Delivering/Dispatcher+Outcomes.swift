@@ -117,8 +117,8 @@ extension Dispatcher {
         let delivery = claim.delivery
         let signal: Signal =
             switch finish.next {
-            case .done(let receipt): .delivered(delivery, receipt, attempt: claim.attempt.number, took: took)
-            case .retry(let at, let failure): .retrying(delivery, failure, attempt: claim.attempt.number, at: at)
+            case .done(let receipt): .delivered(delivery, receipt, attempt: claim.number, took: took)
+            case .retry(let at, let failure): .retrying(delivery, failure, attempt: claim.number, at: at)
             case .postponed(let failure):
                 .postponed(
                     delivery, failure, until: finish.pause == nil ? finish.stops.last?.until ?? finish.at : nil,

@@ -80,7 +80,7 @@ public final class Tracer: Sendable {
 
     /// The context of an attempt.
     public func context(of claim: Claim) -> TraceContext {
-        var context = TraceContext(of: claim.delivery.id, attempt: claim.attempt.number, isSampled: false)
+        var context = TraceContext(of: claim.delivery.id, attempt: claim.number, isSampled: false)
         context.isSampled = sampling.includes(context.trace)
         return context
     }
@@ -100,7 +100,7 @@ public final class Tracer: Sendable {
             attributes: [
                 "bellhop.delivery": .string(delivery.id.text), "bellhop.rule": .string(delivery.id.rule),
                 "bellhop.action": .string(delivery.action), "bellhop.receiver": .string(delivery.id.receiver),
-                "bellhop.attempt": .int(Int64(claim.attempt.number)), "bellhop.outcome": .string(outcome.name),
+                "bellhop.attempt": .int(Int64(claim.number)), "bellhop.outcome": .string(outcome.name),
             ])
         if let failure = outcome.failure {
             span.attributes["error.type"] = .string(failure.reason.rawValue)
