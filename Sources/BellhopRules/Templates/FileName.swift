@@ -27,7 +27,7 @@ struct FileName {
         }
         let name = PathText.name(of: path)
         if name.isEmpty { throw RenderFailure("the value inserted into `\(path)` is empty, so the path names no file") }
-        if beginsWithValue, name.first == "." {
+        if beginsWithValue, name.utf8.first == UInt8(ascii: ".") {
             throw RenderFailure("a value must not make the name of a file begin with a dot: `\(name)`")
         }
         if name.utf8.count > 255 {

@@ -7,8 +7,9 @@ extension Session {
     func tasks(named name: String) throws -> [NamedTask] {
         var found: [NamedTask] = []
         // The subject of an event, `INSTANCE/ID`, is a name too.
-        let keys = [name] + (name.lastIndex(of: "/").map { [String(name[name.index(after: $0)...])] } ?? [])
-        for key in keys where !key.isEmpty {
+        let last = String(PathText.name(of: name))
+        let isSubject = last.utf8.count < name.utf8.count
+        for key in isSubject ? [name, last] : [name] where !key.isEmpty {
             var statement = try prepare(SQL.Forgetting.byKey)
             try statement.bind(":key", key: key)
             try Self.collect(&statement, into: &found) { key == name || $0.subject == name }
@@ -18,12 +19,11 @@ extension Session {
             try statement.bind(":name", name)
             try Self.collect(&statement, into: &found) { _ in true }
         }
-        if found.isEmpty, let slash = name.lastIndex(of: "/") {
+        if found.isEmpty, isSubject {
             var statement = try prepare(SQL.Forgetting.bySubject)
             try statement.bind(":name", name)
             if try statement.next() {
-                let key = TaskKey(String(name[name.index(after: slash)...]))
-                found.append(NamedTask(subject: name, key: key, number: "", title: ""))
+                found.append(NamedTask(subject: name, key: TaskKey(last), number: "", title: ""))
             }
         }
         return found

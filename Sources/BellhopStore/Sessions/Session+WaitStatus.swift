@@ -89,10 +89,10 @@ extension Session {
 
     /// The id of the task that a timer may be about: the end of its subject, or from its key.
     private static func task(of timer: RuleTimer, _ subject: String?) -> String? {
-        if let subject { return subject.lastIndex(of: "/").map { String(subject[subject.index(after: $0)...]) } }
+        if let subject { return subject.dividedAtSlash.map { _ in String(PathText.name(of: subject)) } }
         switch timer.id.kind {
         // The source and the task.
-        case .escalation: return timer.id.key.firstIndex(of: "/").map { String(timer.id.key[timer.id.key.index(after: $0)...]) }
+        case .escalation: return timer.id.key.dividedAtSlash?.after
         // With `by: task.id`; any other key is not a task's id.
         case .absence: return timer.id.key
         case .hold, .group, .schedule, .existing: return nil

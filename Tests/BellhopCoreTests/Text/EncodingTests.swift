@@ -54,6 +54,17 @@ import Testing
         #expect(texts.contains { $0.hasPrefix("0") } && Hexadecimal.random().count == 16)
     }
 
+    @Test(arguments: [
+        ("a/b/c", "a/b", "a/b/", "c"), ("c", ".", "", "c"), ("/c", "/", "/", "c"), ("a/", "a", "a/", ""),
+        // With the accent, the slash is one character for Swift.
+        ("a/\u{301}c", "a", "a/", "\u{301}c"),
+    ])
+    func `a path is divided at its last slash`(_ path: String, _ folder: String, _ prefix: String, _ name: String) {
+        #expect(PathText.folder(of: path) == folder)
+        #expect(PathText.prefix(of: path) == prefix)
+        #expect(Array(PathText.name(of: path).utf8) == Array(name.utf8))
+    }
+
     @Test func `a counted noun is in the plural, except for one`() {
         #expect([0, 1, 2].map { counted($0, "task") } == ["0 tasks", "1 task", "2 tasks"])
         #expect([1, 2].map { counted($0, "delivery is", "deliveries are") } == ["1 delivery is", "2 deliveries are"])

@@ -133,7 +133,7 @@ import Testing
                 #expect(outcome.hasPrefix("dead: a value inserted into the name of a file has a"), "\(outcome)")
             }
         }
-        for title in ["..", ".", ".hidden"] {
+        for title in ["..", ".", ".hidden", ".\u{301}"] {
             let outcome = try file(#""logs/${{ task.title }}""#, title)
             #expect(outcome.hasPrefix("dead: a value must not make the name of a file begin with a dot"), "\(outcome)")
         }
