@@ -286,10 +286,9 @@ struct WriteTargets {
             return WriteTarget(connection: frame.facts.connection(of: own.source), key: own.key, reference: own)
         }
         let source = own?.source ?? frame.source
-        let instance = frame.subject.split(separator: "/").dropLast().joined(separator: "/")
         let reference = TaskReference(
             source: source, key: TaskKey(text), number: "", title: "", className: "", url: "",
-            subject: instance.isEmpty ? text : "\(instance)/\(text)")
+            subject: PathText.prefix(of: frame.subject) + text)
         return WriteTarget(connection: frame.facts.connection(of: source), key: reference.key, reference: reference)
     }
 }

@@ -232,6 +232,15 @@ import Testing
         #expect(none.line == "r/0 comment → snow: {} (dead, unrenderable: `task` names no task)")
     }
 
+    @Test(arguments: ["a1", "\u{301}a1"])
+    func `the subject of another task has the whole address of the event's instance`(_ key: String) throws {
+        let book = try Fixture.book("rule: r\non: task_created\nfrom: my-work\ndo:\n- comment: {text: x, task: p1}")
+        var event = Fixture.event()
+        event.subject = "https://acme.service-now.com/\(key)"
+        let delivery = try #require(book.route([event]).deliveries.first)
+        #expect(delivery.task?.subject == "https://acme.service-now.com/p1")
+    }
+
     @Test func `a step can set its number of attempts and its expiry`() throws {
         let deliveries = try Self.route(
             "  - log: a\n    retry: 3\n    expires: 5m\n  - log: b\n    retry: {attempts: 2, wait: 1s, max_wait: 1m}\n  - log: {text: c, file: logs/c.log}\n  - webhook: {url: 'https://x.example/'}"
