@@ -158,7 +158,7 @@ final class LogFiles: Sendable {
         guard !name.isEmpty, !name.hasSuffix("/"), !name.utf8.contains(0) else {
             throw Failure.badArguments("`\(DisplayText.line(name))` is not a file name.")
         }
-        guard !name.split(separator: "/").contains("..") else {
+        guard !PathText.steps(of: name).contains("..") else {
             throw Failure.badArguments(
                 "A log file's path must not contain `..`, because values could lead elsewhere: `\(DisplayText.line(name))`.")
         }

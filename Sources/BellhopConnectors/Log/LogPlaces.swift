@@ -75,7 +75,7 @@ public struct LogPlaces: Sendable, Hashable {
                 return missing.isEmpty ? base : (base == "/" ? "" : base) + "/" + missing.reversed().joined(separator: "/")
             }
             guard errno == ENOENT, there != "/", there != "." else { return nil }
-            let steps = there.split(separator: "/")
+            let steps = PathText.steps(of: there)
             guard let last = steps.last else { return nil }
             if last != "." { missing.append(last) }
             let rest = steps.dropLast().joined(separator: "/")
@@ -85,7 +85,8 @@ public struct LogPlaces: Sendable, Hashable {
 
     static func isBelow(_ path: String, _ folder: String?) -> Bool {
         guard let folder else { return false }
-        return path.hasPrefix(folder == "/" ? "/" : folder + "/")
+        // By bytes: a slash before an accent is one character with it.
+        return path.utf8.starts(with: (folder == "/" ? "/" : folder + "/").utf8)
     }
 }
 

@@ -14,6 +14,11 @@ public enum PathText {
     /// The part after the last slash.
     public static func name(of path: String) -> Substring { path[nameStart(path)...] }
 
+    /// The parts between the slashes, except empty ones.
+    public static func steps(of path: some StringProtocol) -> [Substring] {
+        Substring(path).utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) }
+    }
+
     private static func nameStart(_ path: String) -> String.Index {
         lastSlash(path).map(path.utf8.index(after:)) ?? path.startIndex
     }

@@ -70,7 +70,7 @@ extension StepReader {
             guard let text = tree.json?.asString else { return }
             (path, shown) = (text, text)
         }
-        if path.split(separator: "/").contains("..") {
+        if PathText.steps(of: path).contains("..") {
             reader.report(
                 code: "wrong-value", "the path of a file that `\(action.kind)` writes must not contain `..`", at: place,
                 help: "the path is relative to the folder of bellhop.yaml; `log_folders` there can list other folders")

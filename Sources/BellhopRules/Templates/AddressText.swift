@@ -80,7 +80,7 @@ struct AddressText {
         guard hasValues else { return text }
         var path = text.prefix { $0 != "?" && $0 != "#" }
         if !isPath, let scheme = path.firstRange(of: "://") { path = path[scheme.upperBound...].drop { $0 != "/" } }
-        guard !path.split(separator: "/").contains(where: { $0 == "." || $0 == ".." }) else {
+        guard !PathText.steps(of: path).contains(where: { $0 == "." || $0 == ".." }) else {
             throw RenderFailure("a value adds a segment `.` or `..` to the path of an address: `\(path)`")
         }
         return text
