@@ -16,9 +16,10 @@ enum ASCII {
     static func lowercased(_ text: some StringProtocol) -> String { String(decoding: text.utf8.map(lower), as: UTF8.self) }
 
     static func trimmed(_ text: some StringProtocol) -> Substring {
-        var text = Substring(text)
-        while let first = text.utf8.first, first == 0x20 || first == 0x09 { text = text.dropFirst() }
-        while let last = text.utf8.last, last == 0x20 || last == 0x09 { text = text.dropLast() }
-        return text
+        // By bytes: a blank before an accent is one character with it.
+        var bytes = Substring(text).utf8
+        while let first = bytes.first, first == 0x20 || first == 0x09 { bytes.removeFirst() }
+        while let last = bytes.last, last == 0x20 || last == 0x09 { bytes.removeLast() }
+        return Substring(bytes)
     }
 }

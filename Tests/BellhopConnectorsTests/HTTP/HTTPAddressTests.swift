@@ -13,6 +13,10 @@ import Testing
         #expect(address.text == "https://acme.example.com:8443/a%20b/c?x=1")
     }
 
+    @Test func `blanks around a text are removed, but no accent beside them`() {
+        #expect(Array(ASCII.trimmed(" \t \u{301}a\u{600}\t ").utf8) == Array("\u{301}a\u{600}".utf8))
+    }
+
     @Test func `an address in a message holds no secret`() throws {
         let address = try HTTPAddress("https://user:secret@hooks.example.com/services/T1?token=secret")
         #expect("\(address)" == "https://hooks.example.com/services/T1")
