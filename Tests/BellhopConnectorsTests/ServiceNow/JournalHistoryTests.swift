@@ -30,6 +30,13 @@ import Testing
         #expect(entries.map(\.time.sql) == ["2026-01-05 09:30:00", "2026-01-05 08:00:00"])
     }
 
+    @Test func `a comment by someone whose name begins with an accent is an entry of its own`() throws {
+        let entries = try read("2026-01-05 10:30:00 - \u{301}X (Additional comments)\nOne\n\n" + old)
+        #expect(entries.map(\.author) == ["\u{301}X", "Abel Tuter"])
+        #expect(entries.map(\.text) == ["One", "It smokes."])
+        #expect(JournalHistory.headings(in: entries[0].heading) == 1)
+    }
+
     @Test(arguments: [
         "3 - Moderate (was 2 - High)", "1 - x (y)", "2026-01-05 09:30:00 - Any Name (Work notes)",
         "2026-01-05 09:30 - Any Name (Additional comments)", "05/01/2026 09:30:00 - Any Name (Additional comments)",

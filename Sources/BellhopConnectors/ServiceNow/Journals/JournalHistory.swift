@@ -121,7 +121,7 @@ struct JournalHistory: Sendable {
 
     /// How many lines of a text look like history headings.
     static func headings(in text: String) -> Int {
-        lines(of: text).count { line in line.last == ")" && line.contains(" - ") && line.contains(where: \.isNumber) }
+        lines(of: text).count { line in line.last == ")" && dash(in: line) != nil && line.contains(where: \.isNumber) }
     }
 
     // MARK: Headings
@@ -138,7 +138,7 @@ struct JournalHistory: Sendable {
         var headings: [Heading] = []
         for place in lines.indices where place == 0 || (place > 1 && lines[place - 1].allSatisfy(\.isWhitespace)) {
             let line = lines[place]
-            guard line.hasSuffix(label), let dash = line.firstRange(of: " - "), let time = clock.read(line[..<dash.lowerBound]),
+            guard line.hasSuffix(label), let dash = Self.dash(in: line), let time = clock.read(line[..<dash.lowerBound]),
                 dash.upperBound <= line.index(line.endIndex, offsetBy: -label.count)
             else { continue }
             if let top = headings.first, time > top.time + disorder { continue }
@@ -146,6 +146,11 @@ struct JournalHistory: Sendable {
             headings.append(Heading(place: place, time: time, author: String(author)))
         }
         return headings
+    }
+
+    /// The dash before the author. By scalars: a blank before an accent, with which a name may begin, is one character with it.
+    private static func dash(in line: Substring) -> Range<Substring.Index>? {
+        line.unicodeScalars.firstRange(of: " - ".unicodeScalars)
     }
 
     /// The journal's label in parentheses, in the user's language, taken from the end of the first heading: `(Additional
