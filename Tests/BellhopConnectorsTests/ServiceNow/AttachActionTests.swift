@@ -124,6 +124,10 @@ import Testing
         ("javascript:x", "javascript-x"), (" a.txt ", "a.txt"),
         (String(repeating: "n", count: 300) + ".tar.gz", String(repeating: "n", count: 97) + ".gz"),
         ("One. " + String(repeating: "n", count: 300), "One. " + String(repeating: "n", count: 95)),
+        (
+            String(repeating: "n", count: 100) + ".e" + String(repeating: "\u{301}", count: 100),
+            String(repeating: "n", count: 100)
+        ),
         (String(repeating: "👩‍👩‍👧", count: 40) + ".txt", String(repeating: "👩‍👩‍👧", count: 19) + ".txt"),
     ]
 

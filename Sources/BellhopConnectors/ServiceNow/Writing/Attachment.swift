@@ -71,7 +71,7 @@ struct Attachment: WriteOrder {
         guard name.unicodeScalars.count > longestName else { return name }
         var ending = name.lastIndex(of: ".").map { String(name[$0...]) } ?? ""
         // The rest of a sentence after a full stop is not an extension.
-        if ending.count > 20 || ending.contains(where: \.isWhitespace) { ending = "" }
+        if ending.unicodeScalars.count > 20 || ending.contains(where: \.isWhitespace) { ending = "" }
         var kept = ""
         var room = longestName - ending.unicodeScalars.count
         for character in name {
