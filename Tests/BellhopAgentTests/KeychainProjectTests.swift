@@ -20,6 +20,11 @@ import Testing
         shared.of(Keychain.Project(id: id, file: file ?? "/etc/\(id)/bellhop.yaml"))
     }
 
+    @Test(arguments: ["\n", "\r\n"]) func `the project of a file with mistakes is found`(_ lineEnd: String) throws {
+        try folder.write("bellhop.yaml", ["version: 1", "a: [", "project: p1", ""].joined(separator: lineEnd))
+        #expect(ProjectLine.id(in: folder.path + "/bellhop.yaml") == "p1")
+    }
+
     @Test func `two projects can each have a login and a secret of the same name`() throws {
         let (one, two) = (keychain("one"), keychain("two"))
         try one.setLogin("snow", to: .init(username: "ada", password: "a"))

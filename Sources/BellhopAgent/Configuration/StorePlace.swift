@@ -66,8 +66,9 @@ extension ConfigurationLoader {
 
     /// The value of a top-level key in a file that is not valid YAML.
     private static func scan(_ bytes: [UInt8], for key: String) -> String? {
-        for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") where line.hasPrefix(key + ":") {
-            guard let document = try? YAML.parse(SourceText(Array(line.utf8))).first else { continue }
+        // By bytes: the end of a line in files from Windows is another character than `\n`.
+        for line in bytes.split(separator: UInt8(ascii: "\n")) where line.starts(with: "\(key):".utf8) {
+            guard let document = try? YAML.parse(SourceText(Array(line))).first else { continue }
             return document.root[key]?.scalarText
         }
         return nil

@@ -102,9 +102,9 @@ struct HTMLText: Sendable {
     }
 
     private mutating func addLines(_ text: String) {
-        for (place, part) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+        for (place, part) in text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             if place > 0 { breakLine() }
-            line += part.filter { $0 != "\r" }
+            line.unicodeScalars.append(contentsOf: part.filter { $0 != "\r" })
         }
     }
 

@@ -75,7 +75,9 @@ extension RuleCoverage {
     public static func lines(of file: File, in text: String) -> [(mark: Character, line: String, isSource: Bool)] {
         let byLine = Dictionary(grouping: file.points, by: \.place.line)
         var lines: [(mark: Character, line: String, isSource: Bool)] = []
-        for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+        // In files from Windows, the end of a line is another character than `\n`.
+        let all = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
+        for (number, line) in all.enumerated() {
             let points = byLine[number + 1] ?? []
             let missing = points.filter { $0.missing != nil }
             let isUnmet = points.allSatisfy { $0.missing == .notMet }

@@ -10,7 +10,7 @@ import Testing
         ("<ul><li>x<li>y</ul>z", "x\ny\nz"), ("<table><tr><td>a<td>b<tr><th>c</th><td></td></table>", "a | b\nc |"),
         ("<h1>A &amp; B</h1><script>var x = '<p>no</p>'</script><style>p {}</style>ok", "A & B\nok"),
         ("x<!-- no <b> -->y<!DOCTYPE html>z", "xyz"), ("<b>bo</b>ld <i>it</i>", "bold it"),
-        ("<pre>  a\n    b</pre>", "  a\n    b"), ("<img alt='A cat'> sits", "A cat sits"),
+        ("<pre>  a\n    b</pre>", "  a\n    b"), ("<pre>a\r\nb</pre>", "a\nb"), ("<img alt='A cat'> sits", "A cat sits"),
         ("Name: <input value='Ada'><input type=hidden value=token><input type=password value=pw>", "Name: Ada"),
         ("<select><option>a<option selected>b</select>", "b"), ("<textarea><b>raw</b></textarea>", "<b>raw</b>"),
         ("<div hidden>no</div><noscript>no</noscript>yes", "yes"), ("2 < 3 & 4 > 1", "2 < 3 & 4 > 1"),
