@@ -51,13 +51,12 @@ public struct TextLikeness: Sendable, Hashable {
         "lt": "<", "gt": ">", "amp": "&", "quot": "\"", "apos": "'", "nbsp": " ", "copy": "©", "reg": "®", "trade": "™",
     ]
 
-    /// Decodes entities; those of punctuation become spaces.
+    /// Decodes entities; those of punctuation become spaces. Looks at scalars: the `;` before an accent is one character with it.
     private static func decoded(_ text: String) -> String {
-        guard text.contains("&") else { return text }
         var result = ""
-        var rest = Substring(text)
+        var rest = Substring(text).unicodeScalars
         while let mark = rest.firstIndex(of: "&") {
-            result += rest[..<mark]
+            result += Substring(rest[..<mark])
             let after = rest[rest.index(after: mark)...]
             guard let end = after.prefix(10).firstIndex(of: ";") else {
                 result += "&"
@@ -67,14 +66,14 @@ public struct TextLikeness: Sendable, Hashable {
             let name = after[..<end]
             if let known = entities[String(name)] {
                 result += known
-            } else if name.first == "#", let scalar = Self.scalar(name.dropFirst()) {
+            } else if name.first == "#", let scalar = Self.scalar(Substring(name.dropFirst())) {
                 result.unicodeScalars.append(scalar)
             } else {
                 result += " "
             }
             rest = after[after.index(after: end)...]
         }
-        return result + rest
+        return result + Substring(rest)
     }
 
     private static func scalar(_ code: Substring) -> Unicode.Scalar? {

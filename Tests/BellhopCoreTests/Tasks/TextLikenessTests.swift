@@ -41,6 +41,8 @@ import Testing
         #expect(TextLikeness("1 < 2 & 3 > 2").covers(TextLikeness("1 < 2 & 3 > 2")) == false, "there are no letters")
         #expect(TextLikeness("a < b & c > d").covers(TextLikeness("a &lt; b &amp; c &gt; d")))
         #expect(TextLikeness("R&D; x").covers(TextLikeness("R&D; x")))
+        // With the accent, the `;` is one character for Swift.
+        #expect(TextLikeness("a <\u{301} b").covers(TextLikeness("a &lt;\u{301} b")))
     }
 
     @Test func `a part of the sent text is recognized as a part`() {
