@@ -1,6 +1,7 @@
 import BellhopCore
 
-/// Writes parts of a message in the small Markdown of messages, with inserted values escaped.
+/// Writes parts of a message in the small Markdown of messages, with inserted values escaped. Looks at scalars, as the reader does: a
+/// mark before an accent is one character with it, and so are the two of a line's end from Windows.
 enum MarkdownWriter {
     static func text(_ blocks: [Message.Block]) -> String { blocks.text(line) }
 
@@ -30,8 +31,10 @@ enum MarkdownWriter {
         guard !words.isEmpty else { return "" }
         let longest = words.unicodeScalars.split { $0 != "`" }.map(\.count).max() ?? 0
         let fence = String(repeating: "`", count: longest + 1)
-        let pad = words.hasPrefix("`") || words.hasSuffix("`") || (words.hasPrefix(" ") && words.hasSuffix(" ")) ? " " : ""
-        return fence + pad + words.replacing("\n", with: " ") + pad + fence
+        let ends = [words.unicodeScalars.first, words.unicodeScalars.last]
+        let pad = ends.contains("`") || ends == [" ", " "] ? " " : ""
+        let line = String(String.UnicodeScalarView(words.unicodeScalars.map { $0 == "\n" ? " " : $0 }))
+        return fence + pad + line + pad + fence
     }
 
     /// An address without the characters that would end it or be markup.
@@ -47,7 +50,8 @@ enum MarkdownWriter {
 
     /// Escapes what would begin an item of a list at the start of a line.
     private static func markers(escapedIn text: String) -> String {
-        text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+        text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).map { scalars in
+            let line = Substring(scalars)
             let rest = line.drop { $0 == " " || $0 == "\t" }
             let digits = rest.prefix { $0.isASCII && $0.isNumber }
             guard let mark = rest.dropFirst(digits.count).first, (digits.isEmpty ? "-+" : ".)").contains(mark) else {

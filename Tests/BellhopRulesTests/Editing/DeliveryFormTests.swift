@@ -171,6 +171,11 @@ import YAML
             ])
     }
 
+    @Test func `marks before an accent and after a line's end from Windows are escaped`() {
+        let line = MarkdownWriter.line([.code([.text("`\u{301}a")]), .value(" b\r\n- c")])
+        #expect(Array(line.utf8) == Array("`` `\u{301}a `` b\r\n\\- c".utf8))
+    }
+
     @Test func `a message without any words is refused`() throws {
         let form = form(.message(Self.message))
         #expect(throws: Diagnostics.self) { try form.read("severity: info\n") }
