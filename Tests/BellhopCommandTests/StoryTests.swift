@@ -33,6 +33,15 @@ import Testing
             ])
     }
 
+    @Test(arguments: [
+        ("a", "a"), ("", "\"\""), ("a \"b\"", "\"a 'b'\""),
+        // With the accent, the blank and the quotation mark are other characters for Swift.
+        ("a\" \u{301}b=\"\u{301}1", "\"a' \u{301}b='\u{301}1\""),
+    ])
+    func `a fact with blanks is quoted in a line of the log`(_ fact: String, _ shown: String) {
+        #expect(Array(fact.quotedIfNeeded.utf8) == Array(shown.utf8))
+    }
+
     @Test func `a refused rule is shown as check shows it`() {
         let problem = Diagnostic(
             code: "unknown-field", "no field `pririty`",

@@ -58,9 +58,12 @@ struct TerminalLog: LogHandler {
 }
 
 extension String {
-    fileprivate var quotedIfNeeded: String {
-        let line = singleLine
-        return line.contains(" ") || line.isEmpty ? "\"\(line.replacing("\"", with: "'"))\"" : line
+    /// The value of a fact on one line; in quotes if it is empty or has blanks. Looks at scalars: a blank before an accent is one
+    /// character with it.
+    var quotedIfNeeded: String {
+        let line = singleLine.unicodeScalars
+        guard line.isEmpty || line.contains(" ") else { return String(line) }
+        return "\"" + String(String.UnicodeScalarView(line.map { $0 == "\"" ? "'" : $0 })) + "\""
     }
 }
 
