@@ -84,6 +84,8 @@ public enum HostileTexts {
         "1️⃣", "e\u{301}", "*\u{301}bold*\u{301}",
         "_\u{20DD}x_", "@\u{301}here", "<\u{338}b>", "Z\u{35F}\u{35F}\u{35F}\u{35F}\u{35F}\u{35F}", "ÄÖÜß", "日本語", "العربية",
         "עברית", "\u{1F3F4}\u{E0067}\u{E007F}", "ﬀ", "Å", "\u{3000}x\u{3000}",
+        // A sign that Swift joins with what follows, and marks that it joins with what precedes.
+        "\u{600}<b>x</b>\u{600}*y*", "[a]\u{301}(https://evil.example)",
         "＊bold＊", "＜b＞", "‘q’ “q” «q»", "…", "—", "\t", " ", "  ", "\n", "\n\n\n", "\u{FEFF}",
     ]
 }
