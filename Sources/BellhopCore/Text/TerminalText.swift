@@ -28,7 +28,8 @@ public enum TerminalText {
 
     /// The text with each control character replaced by the result of `escape`.
     public static func escaping(_ text: String, _ escape: (Unicode.Scalar) -> String) -> String {
-        if text.utf8.allSatisfy({ $0 &- 0x20 < 0x5f }) { return text }
+        let isPlain = text.utf8.withContiguousStorageIfAvailable { $0.allSatisfy { $0 &- 0x20 < 0x5f } }
+        if isPlain == true { return text }
         var shown = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             if isShown(scalar, after: shown.last) {

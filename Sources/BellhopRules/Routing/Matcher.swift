@@ -9,6 +9,7 @@ struct Matcher {
     private let frame: RunFrame
     private let activation: Activation
     private(set) var matches: Matches
+    private let endsEscalations: Bool
     /// The places after which rules see events, looked up on first use.
     private var starts: [Int64?]
     /// The source of the previous event, and whether bellhop.yaml has it.
@@ -21,6 +22,7 @@ struct Matcher {
         matches = Matches(events: events, count: events.count)
         frame = RunFrame(book.facts, events: events)
         activation = Activation(book.slots)
+        endsEscalations = book.escalating?.isEmpty != true
         starts = Array(repeating: nil, count: book.compiled.count)
     }
 
@@ -33,7 +35,7 @@ struct Matcher {
         var work: Int64 = 0
         for place in events.indices {
             if work >= RuleBook.workPerBatch || RuleBook.isCancelled(after: work) { return matches.end(before: place) }
-            if let key = book.escalations(endedBy: events[place].event) {
+            if endsEscalations, let key = book.escalations(endedBy: events[place].event) {
                 matches.needs.state.insert(key)
                 matches.answers.append(place)
             }
@@ -43,10 +45,11 @@ struct Matcher {
             }
             guard let rules else { continue }
             frame.move(to: place)
-            candidates.removeAll(keepingCapacity: true)
-            candidates += rules.always
+            // Most events have none of these; asking first saves 2 % of the instructions of `route.memory`.
+            if !candidates.isEmpty { candidates.removeAll(keepingCapacity: true) }
+            if !rules.always.isEmpty { candidates += rules.always }
             while members.count < rules.paths.count { members.append(0) }
-            known.removeAll(keepingCapacity: true)
+            if !known.isEmpty { known.removeAll(keepingCapacity: true) }
             // By index: an enumeration would copy the tables of each path.
             for number in rules.paths.indices {
                 guard let value = frame.read(rules.paths[number].reader, near: &members[number]),
@@ -57,7 +60,7 @@ struct Matcher {
             }
             let mayEnd = !rules.waiting.isEmpty && type != .scheduleDue
             if candidates.isEmpty, !mayEnd { continue }
-            candidates.sort()
+            if candidates.count > 1 { candidates.sort() }
             activation.begin(frame)
             if mayEnd { endWaits(of: rules.waiting, except: candidates, at: place) }
             for (slot, value) in known { activation.set(slot, to: value) }

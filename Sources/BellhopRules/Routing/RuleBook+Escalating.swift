@@ -4,7 +4,7 @@ extension RuleBook {
     /// The escalations that the event may end, because the task has left, or because somebody other than Bellhop has changed or
     /// commented it. Nil for any other event, and if no rule escalates.
     func escalations(endedBy event: Event) -> StateKey? {
-        guard escalating?.isEmpty != true, event.isDeparture || event.isAnswer, escalating?.contains(event.source) ?? true,
+        guard event.isDeparture || event.isAnswer, escalating?.contains(event.source) ?? true,
             let id = event.data[.task]?["id"]?.asString?.nonEmpty
         else { return nil }
         return .escalations(of: TaskKey(id), in: event.source)
