@@ -47,7 +47,7 @@ struct StyledText: Sendable, Hashable {
         for inline in inlines {
             switch inline {
             case .text(let words), .value(let words): collect(words, style, oneLine: oneLine, into: &runs)
-            case .lineBreak: collect("\n", style, oneLine: oneLine, into: &runs)
+            case .lineBreak: collect(oneLine ? " " : "\n", style, oneLine: oneLine, into: &runs)
             case .strong(let inner): collect(inner, style.strong, oneLine: oneLine, into: &runs)
             case .emphasis(let inner): collect(inner, style.emphasis, oneLine: oneLine, into: &runs)
             case .code(let inner): collect(inner, .code, oneLine: oneLine, into: &runs)

@@ -101,6 +101,16 @@ import Testing
         }
     }
 
+    @Test func `the words around a line break stay apart in an item and in a field`() throws {
+        let words = [Message.Inline.text("one"), .lineBreak, .value("two")]
+        let message = Message(
+            title: [.text("t")], text: [.list(ordered: false, items: [words])], list: .init(items: [words]),
+            fields: [.init(name: [.text("Words")], value: words)])
+        let mail = try #require(EmailRenderer.render(message, from: SampleMessage.origin)["text"]?.asString)
+        let lines = mail.split(separator: "\n")
+        #expect(lines.count { $0 == "- one two" } == 2 && lines.contains("Words: one two"), "\(mail)")
+    }
+
     private func check(_ message: Message, _ kind: RenderedKind) {
         let read = kind.read(message)
         let expected = kind.expected(message)
