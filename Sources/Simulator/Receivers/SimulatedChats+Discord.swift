@@ -98,6 +98,10 @@ extension SimulatedChats.State {
         let parse = (allowed?["parse"]?.asArray ?? []).compactMap(\.asString)
         // The same users may not be allowed in two ways.
         if parse.contains("users"), !(allowed?["users"]?.asArray ?? []).isEmpty { throw invalid("allowed_mentions") }
+        for kind in ["parse", "users", "roles"] {
+            let names = (allowed?[kind]?.asArray ?? []).compactMap(\.asString)
+            if Set(names).count < names.count { throw invalid("allowed_mentions") }
+        }
     }
 
     private func invalid(_ field: String) -> Refusal {

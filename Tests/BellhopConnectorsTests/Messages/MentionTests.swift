@@ -71,10 +71,12 @@ struct MentionTests {
         #expect(messages?.mentionsGroups == isAnyGroup)
     }
 
-    @Test func `Discord may notify only the mentioned users`() {
+    @Test func `Discord may notify only the mentioned users, each named once`() {
         var message = SampleMessage.titled("Title")
-        message.mentions = [.user("123456789012345678")]
-        let allowed = DiscordReceiver.render(message, from: SampleMessage.origin)["allowed_mentions"]
-        #expect(allowed == ["parse": [], "users": ["123456789012345678"], "roles": []])
+        message.mentions = [.user("123456789012345678"), .group("223456789012345678"), .user("123456789012345678")]
+        let body = DiscordReceiver.render(message, from: SampleMessage.origin)
+        #expect(body["content"] == "<@123456789012345678> <@&223456789012345678>")
+        #expect(
+            body["allowed_mentions"] == ["parse": [], "users": ["123456789012345678"], "roles": ["223456789012345678"]])
     }
 }
