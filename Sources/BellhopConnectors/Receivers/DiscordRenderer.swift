@@ -40,7 +40,10 @@ extension DiscordReceiver {
         let text = MessageText(flavour: markup, limit: min(DiscordLimits.description, left), parts: .link)
         let description = text.render(message, from: origin)
         if !description.isEmpty { embed["description"] = .string(description) }
-        if let link = message.link, let address = LinkAddress(link.address, limit: StyledText.longestAddress), !title.isEmpty {
+        // Discord refuses a message whose title links to a host without a full stop, such as one in the local network.
+        if let link = message.link, let address = LinkAddress(link.address, limit: StyledText.longestAddress), !title.isEmpty,
+            (try? HTTPAddress(link.address))?.host.contains(".") == true
+        {
             embed["url"] = .string(address.text)
         }
         if !fields.all.isEmpty { embed["fields"] = .array(fields.all) }

@@ -91,7 +91,9 @@ extension SimulatedChats.State {
                 try size(field["name"], "name", 1...256)
                 try size(field["value"], "value", 1...1024)
             }
-            if let url = embed["url"]?.asString, !url.hasPrefix("http") { throw invalid("url") }
+            // It takes no host without a full stop.
+            let host = embed["url"]?.asString.map { $0.split(separator: "/").dropFirst().first ?? "" }
+            if let host, !host.contains(".") { throw invalid("url") }
         }
         guard total <= 6000 else { throw invalid("embeds: over 6000") }
         let allowed = body["allowed_mentions"]

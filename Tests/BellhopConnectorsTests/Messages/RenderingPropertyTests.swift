@@ -101,6 +101,15 @@ import Testing
         }
     }
 
+    @Test(arguments: [("http://servicenow/task", nil), ("http://10.0.0.7/task", "http://10.0.0.7/task")] as [(String, String?)])
+    func `the title of a message to Discord links only to a host that Discord accepts`(_ address: String, _ title: String?) {
+        var message = SampleMessage.titled("Title")
+        message.link = .init(label: "Open", address: address)
+        let body = DiscordReceiver.render(message, from: SampleMessage.origin)
+        #expect(body["embeds"]?[0]?["url"]?.asString == title)
+        #expect(RenderedKind.discord.read(message).marks.contains { $0.style.link == address })
+    }
+
     @Test func `the words around a line break stay apart in an item and in a field`() throws {
         let words = [Message.Inline.text("one"), .lineBreak, .value("two")]
         let message = Message(
