@@ -216,13 +216,19 @@ struct TelegramMarkup: Markup {
 extension TelegramReceiver {
     /// In UTF-16 units, without markup (Bot API, sendMessage).
     private static let textLimit = 4096
+    /// Telegram refuses a message whose markup, mostly the addresses of links, has more than about 9,500 bytes
+    /// (`ENTITIES_TOO_LONG`; tdlib/telegram-bot-api, issue 165).
+    private static let tagLimit = 8000
 
     static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
         let mentions = message.mentions.compactMap(TelegramMarkup.mention)
-        let text = MessageText(flavour: TelegramMarkup(), limit: Self.textLimit)
-        return [
-            "text": .string(text.render(message, from: origin, mentions: mentions)), "parse_mode": "HTML",
-            "link_preview_options": ["is_disabled": true],
-        ]
+        let markup = TelegramMarkup()
+        var text = MessageText(flavour: markup, limit: Self.textLimit)
+        var html = text.render(message, from: origin, mentions: mentions)
+        while html.utf16.count - markup.cost(ofMark: html) > Self.tagLimit {
+            text.limit = text.limit * 3 / 4
+            html = text.render(message, from: origin, mentions: mentions)
+        }
+        return ["text": .string(html), "parse_mode": "HTML", "link_preview_options": ["is_disabled": true]]
     }
 }

@@ -60,11 +60,13 @@ extension SimulatedChats.State {
         Refusal(status, ["ok": false, "error_code": .int(Int64(status)), "description": .string(description)])
     }
 
-    /// Refuses HTML that Telegram cannot parse, and a text of more than 4,096 UTF-16 units after parsing.
+    /// Refuses HTML that Telegram cannot parse, a text of more than 4,096 UTF-16 units after parsing, and links of more than about
+    /// 9,500 bytes.
     private static func check(_ text: String, isHTML: Bool) throws(Refusal) {
         var rest = text[...]
         var open: [Substring] = []
         var units = 0
+        var addresses = 0
         func wrong(_ what: String) -> Refusal { refusal(400, "Bad Request: can't parse entities: \(what)") }
         while isHTML, let place = rest.firstIndex(where: { $0 == "<" || $0 == "&" }) {
             units += rest[..<place].utf16.count
@@ -80,6 +82,7 @@ extension SimulatedChats.State {
                         throw wrong("Unsupported start tag \"\(name)\"")
                     }
                     open.append(name)
+                    addresses += tag.utf8.count - name.utf8.count
                 }
                 rest = rest[rest.index(after: end)...]
             } else {
@@ -93,5 +96,6 @@ extension SimulatedChats.State {
         guard open.isEmpty else { throw wrong("Can't find end tag corresponding to start tag \"\(open.last ?? "")\"") }
         guard units > 0 else { throw refusal(400, "Bad Request: message text is empty") }
         guard units <= 4096 else { throw refusal(400, "Bad Request: message is too long") }
+        guard addresses <= 9500 else { throw refusal(400, "Bad Request: ENTITIES_TOO_LONG") }
     }
 }

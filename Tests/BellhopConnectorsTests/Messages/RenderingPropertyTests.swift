@@ -110,6 +110,18 @@ import Testing
         #expect(RenderedKind.discord.read(message).marks.contains { $0.style.link == address })
     }
 
+    @Test func `a list with more links than Telegram accepts counts those it leaves out`() {
+        let address = "https://acme.service-now.com/nav_to.do?uri=incident.do?sys_id=" + String(repeating: "0", count: 32)
+        var message = Message(title: [.text("Title")])
+        message.list = .init(items: (0..<100).map { [.link(label: [.value("item\($0);")], address: [.value(address)])] })
+        let read = RenderedKind.telegram.read(message)
+        let shown = read.text.matches(of: /item[0-9]+;/).count
+        let more = read.text.firstMatch(of: /and([0-9]+)more/).flatMap { Int($0.1) } ?? 0
+        #expect(shown > 50 && shown + more == 100, "\(shown) and \(more) more")
+        let text = TelegramReceiver.render(message, from: SampleMessage.origin)["text"]?.asString ?? ""
+        #expect(text.utf8.count < 9500)
+    }
+
     @Test func `the words around a line break stay apart in an item and in a field`() throws {
         let words = [Message.Inline.text("one"), .lineBreak, .value("two")]
         let message = Message(
