@@ -63,6 +63,8 @@ struct NtfyReceiver: HookReceiver {
 enum NtfyLimits {
     /// In bytes; a longer message becomes an attachment (ntfy, *Limitations*).
     static let message = 4096
+    /// In bytes, without the topic: ntfy refuses a JSON document of more than twice the longest message.
+    static let document = 2 * message - 100
     /// Our own limit, in code points.
     static let title = 250
     static let buttonLabel = 75
@@ -72,18 +74,18 @@ enum NtfyLimits {
 
 extension NtfyReceiver {
     static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
-        var text = MessageText(flavour: JSONBytes(PlainMarkup()), limit: NtfyLimits.message)
-        text.parts = [.fields, .origin]
         let title = DisplayText.cut(MessageTitle.text(message, origin), to: NtfyLimits.title)
-        var rendered: JSON.Object = [
-            "message": .string(text.render(message, from: origin)), "priority": .int(priority(message.severity)),
-        ]
+        var rendered: JSON.Object = ["message": "", "priority": .int(priority(message.severity))]
         if !title.isEmpty { rendered["title"] = .string(title) }
         if let link = message.link ?? origin.taskLink, let address = LinkAddress(link.address, limit: StyledText.longestAddress) {
             let label = link.shownLabel(limit: NtfyLimits.buttonLabel)
             rendered["click"] = .string(address.text)
             rendered["actions"] = [["action": "view", "label": .string(label), "url": .string(address.text)]]
         }
+        let room = NtfyLimits.document - JSON.object(rendered).encoded().count
+        var text = MessageText(flavour: JSONBytes(PlainMarkup()), limit: min(NtfyLimits.message, room))
+        text.parts = [.fields, .origin]
+        rendered["message"] = .string(text.render(message, from: origin))
         return .object(rendered)
     }
 

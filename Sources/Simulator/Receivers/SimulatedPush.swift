@@ -7,6 +7,7 @@ extension SimulatedServices.State {
             Refusal(Int(code / 100), ["code": .int(code), "http": .int(code / 100), "error": .string(error)])
         }
         guard request.method == "POST" || request.method == "PUT" else { throw refusal(40401, "page not found") }
+        guard request.body.count <= 2 * 4096 else { throw refusal(41303, "JSON body too large") }
         guard let body = try? JSON.parse(request.body), let topic = body["topic"]?.asString else {
             throw refusal(40024, "invalid request: request body must be valid JSON")
         }

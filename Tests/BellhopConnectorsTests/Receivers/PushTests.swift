@@ -63,6 +63,17 @@ import Testing
         #expect(practice.services.notifications.allSatisfy { $0.message["markdown"] == nil })
     }
 
+    @Test func `a long message with a long link is not too large for ntfy`() async throws {
+        let practice = ntfy
+        var message = SampleMessage.saying(String(repeating: "語", count: 5000))
+        let address = "https://x.example/" + String(repeating: "a", count: 1900)
+        message.link = .init(label: String(repeating: "語", count: 100), address: address)
+        _ = try await practice.send(message)
+        let shown = try #require(practice.services.notifications.first).message
+        #expect(shown["click"]?.asString == address)
+        #expect((shown["message"]?.asString?.utf8.count ?? 0) > 2000)
+    }
+
     @Test func `a protected topic needs a token that is accepted`() async throws {
         var practice = ntfy
         practice.services.protectTopic("ops-alerts")
