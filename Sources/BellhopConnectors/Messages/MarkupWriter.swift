@@ -175,11 +175,15 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
         return isWhole
     }
 
+    /// Writes a link, or only its label if the address does not fit.
     private mutating func link(_ address: LinkAddress, _ label: String, reserve: Int) -> Bool {
         let marks = flavour.marks(.link(address, isBare: label == address.text))
         let cost = flavour.cost(ofMark: marks.close)
         let before = self
-        guard fits(marks.open, cost + reserve), mark(marks.open) else { return false }
+        guard fits(marks.open, cost + reserve), mark(marks.open) else {
+            wasCut = true
+            return characters(label, at: .text, reserve: reserve)
+        }
         let begin = text.utf8.count
         let isWhole = characters(label, at: .text, reserve: cost + reserve)
         close(marks.close, cost: cost, after: begin, else: before)

@@ -183,19 +183,24 @@ private struct TeamsRuns {
     private(set) var lines: [[JSON]] = []
     private(set) var cost = 0
     private(set) var wasCut = false
+    private var isFull = false
     private var room: Int
 
     init(room: Int) { self.room = room }
 
     mutating func write(_ text: StyledText) {
         if !text.isBlank { lines.append([]) }
-        for run in text.runs where !wasCut && !lines.isEmpty {
+        for run in text.runs where !isFull && !lines.isEmpty {
             switch run {
             case .lineBreak: lines.append([])
             case .text(let words, let style): add(words, style)
             case .link(let address, let label):
                 let action: JSON = ["type": "Action.OpenUrl", "url": .string(address.text)]
-                guard address.text.utf8.count < room else { return wasCut = true }
+                guard address.text.utf8.count < room else {
+                    wasCut = true
+                    add(label, .plain)
+                    continue
+                }
                 take(address.text.utf8.count)
                 add(label, .plain, ["selectAction": action])
             }
@@ -204,7 +209,7 @@ private struct TeamsRuns {
 
     private mutating func add(_ words: String, _ style: StyledText.Style, _ more: JSON.Object = [:]) {
         let fitting = DisplayText.cut(words, to: room)
-        wasCut = wasCut || fitting.utf8.count != words.utf8.count
+        if fitting.utf8.count != words.utf8.count { (wasCut, isFull) = (true, true) }
         guard !fitting.isEmpty else { return }
         take(fitting.unicodeScalars.count)
         lines[lines.count - 1].append(TeamsCard.run(fitting, style, more))

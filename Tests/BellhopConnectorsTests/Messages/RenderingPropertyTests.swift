@@ -110,6 +110,14 @@ import Testing
         #expect(RenderedKind.discord.read(message).marks.contains { $0.style.link == address })
     }
 
+    @Test(arguments: RenderedKind.all) func `an item whose link is too long for it still shows its words`(_ kind: RenderedKind) {
+        let address = "https://x.example/?" + String(repeating: "a", count: 700)
+        var message = Message(title: [.text("Title")])
+        message.list = .init(items: [[.link(label: [.value("INC7")], address: [.value(address)]), .value(" Core switch")]])
+        let text = kind.read(message).text
+        #expect(text.contains("INC7") && text.contains("Coreswitch"), "\(text)")
+    }
+
     @Test func `a list with more links than Telegram accepts counts those it leaves out`() {
         let address = "https://acme.service-now.com/nav_to.do?uri=incident.do?sys_id=" + String(repeating: "0", count: 32)
         var message = Message(title: [.text("Title")])
