@@ -54,8 +54,6 @@ enum GoogleChatLimits {
     static let text = 4096
     /// In bytes, of the whole message's 32,000.
     static let bytes = 28_000
-    /// The characters of a thread's key.
-    static let threadKey = 4000
 }
 
 /// Google Chat's Markdown (`MARKUP_SYNTAX_MARKDOWN`): CommonMark with backslashes, unlike Chat's older markup, which has no
@@ -70,9 +68,8 @@ extension GoogleChatReceiver {
             limit /= 2
         } while text.utf8.count > GoogleChatLimits.bytes
         var body: JSON.Object = ["text": .string(text), "markupSyntax": "MARKUP_SYNTAX_MARKDOWN"]
-        if let thread = message.thread {
-            body["thread"] = ["threadKey": .string(String(thread.prefix(GoogleChatLimits.threadKey / 4)))]
-        }
+        // A thread's key may have 4,000 characters; this one has at most 200 bytes.
+        if let conversation = message.conversation { body["thread"] = ["threadKey": .string(conversation)] }
         return .object(body)
     }
 

@@ -117,4 +117,16 @@ import Testing
             #expect(failure?.remedy == .rest(.seconds(42)))
         }
     }
+
+    @Test func `long keys of threads stay different in Google Chat, and within its limit`() throws {
+        let start = String(repeating: "x", count: 1000)
+        let accents = "e" + String(repeating: "\u{301}", count: 5000)
+        let keys = try [start + "1", start + "2", accents, "INC1"].map { thread -> String in
+            let message = Message(title: [.text("Title")], thread: thread)
+            return try #require(
+                GoogleChatReceiver.render(message, from: SampleMessage.origin)["thread"]?["threadKey"]?.asString)
+        }
+        #expect(Set(keys).count == 4 && keys[3] == "INC1")
+        #expect(keys.allSatisfy { $0.unicodeScalars.count <= 4000 })
+    }
 }
