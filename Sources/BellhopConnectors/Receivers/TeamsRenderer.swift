@@ -128,13 +128,15 @@ private struct TeamsCard {
         if count > 0 { body.append(Self.rich([Self.run(PlainRenderer.more(count), .emphasis)], spacing: "Small")) }
     }
 
-    /// Mentions users by their Teams id or address, which is also the displayed name. Groups are not supported here.
+    /// Mentions users by their Teams id or address, which is also the displayed name. A similar character replaces underscores in the
+    /// name, which would be Markdown. Groups are not supported here.
     private mutating func mention(_ mentions: [Message.Mention]) {
         var words: [String] = []
         for case .user(let id) in mentions.prefix(TeamsLimits.mentions) where Self.isUser(id) {
-            let text = "<at>\(id)</at>"
+            let name = id.replacing("_", with: "\u{FF3F}")
+            let text = "<at>\(name)</at>"
             words.append(text)
-            entities.append(["type": "mention", "text": .string(text), "mentioned": ["id": .string(id), "name": .string(id)]])
+            entities.append(["type": "mention", "text": .string(text), "mentioned": ["id": .string(id), "name": .string(name)]])
         }
         guard !words.isEmpty else { return }
         body.append(["type": "TextBlock", "text": .string(words.joined(separator: " ")), "wrap": true])
@@ -151,7 +153,7 @@ private struct TeamsCard {
     }
 
     /// A Microsoft Entra id or a user principal name.
-    private static func isUser(_ id: String) -> Bool { ASCII.isName(id, of: 3...128, with: "@.-") }
+    private static func isUser(_ id: String) -> Bool { ASCII.isName(id, of: 3...128, with: "@.-_'") }
 
     private static func titleStyle(_ severity: Message.Severity) -> JSON.Object {
         switch severity {

@@ -71,6 +71,15 @@ struct MentionTests {
         #expect(messages?.mentionsGroups == isAnyGroup)
     }
 
+    @Test func `Teams mentions a user whose address has an underscore or an apostrophe`() {
+        var message = SampleMessage.titled("Title")
+        message.mentions = [.user("ada_o'neil@acme.example")]
+        let card = TeamsReceiver.render(message, from: SampleMessage.origin)["attachments"]?[0]?["content"]
+        let mention = card?["msteams"]?["entities"]?[0]
+        #expect(mention?["mentioned"]?["id"] == "ada_o'neil@acme.example")
+        #expect(mention?["text"] == card?["body"]?[0]?["text"] && mention?["text"]?.asString?.contains("_") == false)
+    }
+
     @Test func `Discord may notify only the mentioned users, each named once`() {
         var message = SampleMessage.titled("Title")
         message.mentions = [.user("123456789012345678"), .group("223456789012345678"), .user("123456789012345678")]
