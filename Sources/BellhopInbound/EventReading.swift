@@ -46,7 +46,9 @@ public struct EventReading: Sendable {
         let items = try InboundBody.items(body, at: items)
         var events: [Event] = []
         for (place, item) in items.enumerated() {
-            let subject = id.flatMap { item[$0] }.map { "\(source)/\(Self.text($0))" } ?? source
+            // Like the members, an id that is null is absent.
+            let name = id.flatMap { item[$0] }.flatMap { $0.isNull ? nil : Self.text($0) } ?? ""
+            let subject = name.isEmpty ? source : "\(source)/\(name)"
             events.append(
                 Event(
                     id: Event.ID(type: definition.type, facts: source, key, String(place)), type: definition.type,

@@ -31,6 +31,14 @@ import Testing
         #expect(event.data == ["service": "mail", "count": 12, "ok": true, "more": [1]])
     }
 
+    @Test func `without an id the source is the subject of an event`() async {
+        let handler = recorder.handler(.events(id: "app.id"))
+        for id in ["", #","app": {}"#, #","app": {"id": null}"#, #","app": {"id": ""}"#] {
+            #expect(await answer(handler, #"{"service": "mail"\#(id)}"#).status == 202)
+        }
+        #expect(events.map(\.subject) == Array(repeating: "deploys", count: 4))
+    }
+
     @Test func `each item of a list is an event`() async {
         let handler = recorder.handler(.events(items: "alerts"))
         #expect(await answer(handler, #"{"alerts": [{"service": "a"}, {"service": "b"}]}"#).status == 202)
