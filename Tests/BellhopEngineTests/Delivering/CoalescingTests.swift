@@ -1,5 +1,6 @@
 import BellhopCore
 import BellhopTesting
+import ServiceLifecycle
 import Testing
 
 @testable import BellhopEngine

@@ -106,7 +106,7 @@ import Testing
         }
         #expect(results.flatMap(\.problems).map { $0.rendered() } == [])
         let coverage = record.coverage
-        #expect(coverage.files.count == 7)
+        #expect(coverage.files.count == 8)
         #expect(coverage.percent >= 98, "\(coverage.files.flatMap(\.points).filter { $0.missing != nil }.map(\.words))")
     }
 
