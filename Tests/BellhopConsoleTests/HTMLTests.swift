@@ -12,6 +12,11 @@ import Testing
         )
     }
 
+    @Test func `a line end CRLF becomes LF, and a CR elsewhere is replaced`() {
+        let page: HTML = "<pre>\("a\r\nb\rc\r")</pre>"
+        #expect(page.text == "<pre>a\nb\u{FFFD}c</pre>")
+    }
+
     @Test(arguments: [
         "javascript:alert(1)", "data:text/html,x", "//evil.example", "/\\evil.example", "vbscript:x", " javascript:x",
     ])

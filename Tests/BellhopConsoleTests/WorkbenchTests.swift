@@ -117,6 +117,22 @@ import Testing
         #expect(page.contains("<ins>+      text: &quot;A new one:"), "\(page)")
     }
 
+    @Test func `a file with CRLF can be edited in a browser, and its mistakes are shown in their lines`() async throws {
+        let fixture = try await ConsoleFixture(inFiles: true, mayEdit: true)
+        try Data(ConsoleFixture.rule.replacing("\n", with: "\r\n").utf8).write(to: URL(fileURLWithPath: fixture.path))
+        let browser = try await fixture.logIn(as: .admin)
+        let page = await browser.get("/rules/acknowledge/workbench").text
+        #expect(page.contains(">\nrule: acknowledge\non: task_created\n") && !page.contains("\u{FFFD}"), "\(page)")
+        let wrong = await browser.post(
+            "/rules/acknowledge/workbench", [("command", "check"), ("text", Self.wrong), ("tag", "x")]
+        ).text
+        #expect(wrong.contains("<span class=\"bad\">3  when: tsk.title") && !wrong.contains("\u{FFFD}"), "\(wrong)")
+        let tag = RuleWorkshop.tag(of: Array(try fixture.ruleText().utf8))
+        let fields = [("command", "save"), ("text", Self.changed), ("tag", tag)]
+        #expect(await browser.post("/rules/acknowledge/workbench", fields).status == 303)
+        #expect(try fixture.ruleText() == Self.changed.replacing("\n", with: "\r\n"))
+    }
+
     @Test func `an admin saves from the page, and a change meanwhile is not overwritten`() async throws {
         let fixture = try await ConsoleFixture(inFiles: true, mayEdit: true)
         let browser = try await fixture.logIn(as: .admin)

@@ -48,12 +48,16 @@ struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
     }
 
     /// A text with the characters escaped that could end a text or a quoted attribute. Characters that HTML forbids and characters that
-    /// change the direction of text are replaced.
+    /// change the direction of text are replaced. Of a line end CRLF, only LF is left, as browsers read it.
     private static func escaped(_ text: String) -> String {
         var escaped = ""
         escaped.reserveCapacity(text.utf8.count)
+        var isAfterReturn = false
         for scalar in text.unicodeScalars {
+            if isAfterReturn, scalar != "\n" { escaped += "\u{FFFD}" }
+            isAfterReturn = scalar == "\r"
             switch scalar {
+            case "\r": break
             case "&": escaped += "&amp;"
             case "<": escaped += "&lt;"
             case ">": escaped += "&gt;"

@@ -106,7 +106,8 @@ extension Pages {
             }
         }
         var lines: HTML = ""
-        for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+        // By code points: for Swift, CR and LF are one character.
+        for (number, line) in text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             let problems = byLine[number + 1] ?? []
             let mark: HTML = problems.isEmpty ? "<span>" : "<span class=\"bad\">"
             lines += "\(mark)\(number + 1)  \(String(line))</span>\n"
