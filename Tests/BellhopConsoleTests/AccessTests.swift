@@ -106,6 +106,19 @@ import Testing
         #expect(!acts.contains { $0.contains(token) || $0.contains(ConsoleToken.hash(of: token)) })
     }
 
+    @Test func `tokens that are added and removed at the same time are all added and removed`() async throws {
+        let fixture = try await ConsoleFixture()
+        for number in 0..<10 { _ = try await fixture.addToken("old \(number)") }
+        try await withThrowingTaskGroup { group in
+            for number in 0..<10 {
+                group.addTask { _ = try await fixture.addToken("new \(number)") }
+                group.addTask { _ = try await fixture.view.ask(.removeToken(of: "old \(number)")) }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await fixture.view.inquirer.tokens().map(\.name) == (0..<10).map { "new \($0)" })
+    }
+
     @Test func `a token's name is printable, and no user of bellhop.yaml has it`() async throws {
         let fixture = try await ConsoleFixture()
         func add(_ name: String) async throws -> String {

@@ -78,6 +78,8 @@ extension Inquirer {
     /// Stores a token, in place of an earlier one of the same name.
     func add(_ token: ConsoleToken) async throws(StoreError) -> JSON {
         if let refusal = ConsoleToken.refusal(of: token.name, users: users) { throw StoreError(.other, refusal) }
+        await tokenGate.enterUncancelled()
+        defer { tokenGate.leave() }
         var note = try await store.consoleNote()
         let isNew = note[token.name] == nil
         note[token.name] = token.json
@@ -89,6 +91,8 @@ extension Inquirer {
 
     /// Removes a token. Further requests with it are refused.
     func removeToken(of name: String) async throws(StoreError) -> JSON {
+        await tokenGate.enterUncancelled()
+        defer { tokenGate.leave() }
         var note = try await store.consoleNote()
         guard note[name] != nil else { return ["changed": false] }
         note[name] = nil

@@ -14,6 +14,8 @@ public struct Inquirer: Sendable {
     let book: RuleBook?
     /// The facts that only a running agent knows; nil if no agent runs.
     let agent: Agent?
+    /// Lets only one command at a time change the tokens of the console, which are one note.
+    let tokenGate = FIFOGate()
 
     public struct Agent: Sendable {
         /// The agent's own part of the status.
