@@ -143,11 +143,16 @@ public struct Keychain: Sendable {
     }
 
     /// Sets one entry in this keychain's section; nil removes the entry.
-    func set(_ kind: String, _ name: String, to value: JSON?) throws(SecretError) {
+    ///
+    /// - Parameter fits: whether the entry that is there now may be replaced.
+    func set(
+        _ kind: String, _ name: String, to value: JSON?, if fits: (JSON?) -> Bool = { _ in true }
+    ) throws(SecretError) {
         if let project { try refuseCopy(of: project) }
         try change { contents in
+            var section = own(contents) ?? [:]
+            guard fits(section[kind]?[name]) else { return }
             guard let project else { return contents[kind] = Self.setting(contents[kind], name, value) }
-            var section = contents["projects"]?[project.id] ?? [:]
             section["file"] = .string(project.file)
             section[kind] = Self.setting(section[kind], name, value)
             contents["projects"] = Self.setting(contents["projects"], project.id, section)
@@ -223,11 +228,14 @@ public struct SecretError: Error, Sendable, Hashable, CustomStringConvertible {
 extension Keychain: TokenStorage {
     public func tokens(of connection: String) async throws -> StoredTokens? { try storedTokens(connection) }
 
-    /// Stores them in the section of the old tokens, which are useless now.
+    /// Stores them in the section of the old tokens, which are useless now. Does nothing if a person has logged in again or logged out since
+    /// the old tokens were read.
     public func keep(_ tokens: StoredTokens, of connection: String) async throws {
         let isOwn = try hasOwnLogin(connection)
         let isShared = try isShared(connection)
-        try (isShared && !isOwn ? of(nil) : self).setTokens(connection, to: tokens)
+        try (isShared && !isOwn ? of(nil) : self).setTokens(connection, to: tokens) { present in
+            tokens.mark.isEmpty || present?["mark"]?.asString == tokens.mark
+        }
     }
 
     public func storedTokens(_ connection: String) throws(SecretError) -> StoredTokens? {
@@ -243,7 +251,11 @@ extension Keychain: TokenStorage {
     }
 
     /// Nil removes them.
-    public func setTokens(_ connection: String, to tokens: StoredTokens?) throws(SecretError) {
+    ///
+    /// - Parameter fits: whether the present tokens may be replaced.
+    public func setTokens(
+        _ connection: String, to tokens: StoredTokens?, if fits: (JSON?) -> Bool = { _ in true }
+    ) throws(SecretError) {
         let value = tokens.map { tokens in
             var members: JSON.Object = ["origin": .string(tokens.origin), "username": .string(tokens.username)]
             members["access"] = tokens.access.map(JSON.string)
@@ -253,6 +265,6 @@ extension Keychain: TokenStorage {
             members["client"] = tokens.client.map { JSON.object($0.values) }
             return JSON.object(members)
         }
-        try set("tokens", connection, to: value)
+        try set("tokens", connection, to: value, if: fits)
     }
 }
