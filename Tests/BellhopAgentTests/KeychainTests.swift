@@ -87,6 +87,15 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: folder.path + "/elsewhere"))
     }
 
+    @Test func `a keychain that is a link stays one, and its target is changed`() throws {
+        let target = try folder.write("elsewhere/keys.json", #"{"version":1}"#)
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: target)
+        try keychain.setSecret("a", to: "1")
+        #expect(try Keychain(path: target).secret("a") == "1")
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: path) == target)
+        #expect(try folder.mode("elsewhere/keys.json") == 0o600)
+    }
+
     @Test func `a damaged keychain is reported and stays unchanged`() throws {
         try folder.write("keychain.json", "{\"version\":1,")
         #expect(throws: SecretError.self) { try keychain.setSecret("a", to: "1") }

@@ -191,18 +191,27 @@ public struct Keychain: Sendable {
     func change(_ edit: (inout JSON) -> Void) throws(SecretError) {
         let problem: SecretError?
         do throws(PrivateFile.FileError) {
-            try PrivateFile.makeFolder(above: path)
-            problem = try PrivateFile.exclusively(path) { () throws(PrivateFile.FileError) -> SecretError? in
+            problem = try exclusively { target throws(PrivateFile.FileError) -> SecretError? in
                 var json: JSON
                 do throws(SecretError) { json = try contents() } catch { return error }
                 edit(&json)
-                try PrivateFile.write(json.encoded(), to: path)
+                try PrivateFile.write(json.encoded(), to: target)
                 return nil
             }
         } catch {
             throw SecretError(error)
         }
         if let problem { throw problem }
+    }
+
+    /// Runs `work` on the file under the lock of all commands and agents that change it. Of a link, the file is the target: other programs may
+    /// use it by its own path.
+    func exclusively<Value>(
+        _ work: (_ target: String) throws(PrivateFile.FileError) -> Value
+    ) throws(PrivateFile.FileError) -> Value {
+        try PrivateFile.makeFolder(above: path)
+        let target = SharedFile.resolved(path)
+        return try PrivateFile.exclusively(target) { () throws(PrivateFile.FileError) -> Value in try work(target) }
     }
 }
 
