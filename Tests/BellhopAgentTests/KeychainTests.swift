@@ -96,6 +96,15 @@ import Testing
         #expect(try folder.mode("elsewhere/keys.json") == 0o600)
     }
 
+    @Test func `a secret that would make the keychain larger than what is read is refused, and the others stay`() throws {
+        try keychain.setSecret("a", to: "1")
+        let error = #expect(throws: SecretError.self) {
+            try keychain.setSecret("b", to: String(repeating: "x", count: 1 << 20))
+        }
+        #expect(error?.message.contains("nothing was stored") == true)
+        #expect(try keychain.secret("a") == "1" && keychain.secret("b") == nil)
+    }
+
     @Test func `a damaged keychain is reported and stays unchanged`() throws {
         try folder.write("keychain.json", "{\"version\":1,")
         #expect(throws: SecretError.self) { try keychain.setSecret("a", to: "1") }

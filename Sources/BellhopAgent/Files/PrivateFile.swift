@@ -13,13 +13,16 @@ public enum PrivateFile {
         var isWriting = false
     }
 
+    /// The most bytes that are read of a private file, and by default of others.
+    static let largest = 1 << 20
+
     /// The file's bytes; nil if there is no such file. Throws if others than its owner may read or write it.
-    static func read(_ path: String, limit: Int = 1 << 20) throws(FileError) -> [UInt8]? {
+    static func read(_ path: String, limit: Int = largest) throws(FileError) -> [UInt8]? {
         try read(path, limit: limit, isPrivate: true)
     }
 
     /// The file's bytes, without a check of its permissions; nil if there is no such file.
-    static func readAny(_ path: String, limit: Int = 1 << 20) throws(FileError) -> [UInt8]? {
+    static func readAny(_ path: String, limit: Int = largest) throws(FileError) -> [UInt8]? {
         try read(path, limit: limit, isPrivate: false)
     }
 

@@ -195,7 +195,13 @@ public struct Keychain: Sendable {
                 var json: JSON
                 do throws(SecretError) { json = try contents() } catch { return error }
                 edit(&json)
-                try PrivateFile.write(json.encoded(), to: target)
+                let bytes = json.encoded()
+                guard bytes.count <= PrivateFile.largest else {
+                    return SecretError(
+                        "\(path) would become larger than \(PrivateFile.largest) bytes, the most that Bellhop reads; nothing was stored."
+                    )
+                }
+                try PrivateFile.write(bytes, to: target)
                 return nil
             }
         } catch {
