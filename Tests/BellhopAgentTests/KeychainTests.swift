@@ -96,6 +96,20 @@ import Testing
         #expect(try folder.mode("elsewhere/keys.json") == 0o600)
     }
 
+    @Test(.enabled(if: geteuid() == 0, "only root may give files away"))
+    func `a keychain and a bellhop.yaml that root changes stay their owner's and their group's`() throws {
+        try keychain.setSecret("a", to: "1")
+        let file = try folder.write("bellhop.yaml", "version: 1\n", mode: 0o640)
+        for path in [path, file] { #expect(chown(path, 12_345, 12_346) == 0) }
+        try keychain.setSecret("b", to: "2")
+        try ProjectLine.add("p1", to: file)
+        for path in [path, file] {
+            let facts = try FileManager.default.attributesOfItem(atPath: path)
+            #expect(facts[.ownerAccountID] as? NSNumber == 12_345 && facts[.groupOwnerAccountID] as? NSNumber == 12_346)
+        }
+        #expect(try folder.mode("keychain.json") == 0o600 && folder.mode("bellhop.yaml") == 0o640)
+    }
+
     @Test func `a secret that would make the keychain larger than what is read is refused, and the others stay`() throws {
         try keychain.setSecret("a", to: "1")
         let error = #expect(throws: SecretError.self) {

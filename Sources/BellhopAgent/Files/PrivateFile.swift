@@ -60,6 +60,8 @@ public enum PrivateFile {
     /// The draft is always a new file. An existing one is unlinked and never written to: it may have another link,
     /// another program may hold it open, or its mode may let others read it.
     ///
+    /// As far as this user may, the file keeps its owner and its group, whose agent reads it.
+    ///
     /// - Parameters:
     ///   - mode: the file's permissions.
     ///   - isNew: whether an existing file is an error (`EEXIST`).
@@ -70,6 +72,11 @@ public enum PrivateFile {
         unlink(draft)
         let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard file >= 0 else { throw writingError("cannot write \(draft)") }
+        var facts = stat()
+        if stat(path, &facts) == 0, fchown(file, facts.st_uid, facts.st_gid) != 0 {
+            // Only root gives files away; others may choose a group of their own.
+            _ = fchown(file, uid_t.max, facts.st_gid)
+        }
         if mode != 0o600 { fchmod(file, mode) }
         do throws(SystemError) {
             defer { close(file) }
