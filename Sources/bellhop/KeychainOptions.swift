@@ -26,10 +26,14 @@ extension ConfigOptions {
         }
         if let project = try storeLink().project { return keychain.of(project) }
         let id = ProjectLine.makeID()
-        try CommandError.converting { () throws(SecretError) in try ProjectLine.add(id, to: config) }
-        Console.sentence(
-            "Wrote `\(ProjectLine.key): \(id)` into \(config): "
-                + "the keychain stores this project's logins and secrets under this name.")
+        let isAdded = try CommandError.converting { () throws(SecretError) in
+            try ProjectLine.add(id, to: config, for: keychain)
+        }
+        if isAdded {
+            Console.sentence(
+                "Wrote `\(ProjectLine.key): \(id)` into \(config): "
+                    + "the keychain stores this project's logins and secrets under this name.")
+        }
         return keychain.of(try storeLink().project)
     }
 

@@ -90,7 +90,7 @@ import Testing
     ])
     func `a file gets a project line below its version and is otherwise unchanged`(_ text: String, _ expected: String) throws {
         let file = try folder.write("bellhop.yaml", text, mode: 0o640)
-        try ProjectLine.add("p1", to: file)
+        #expect(try ProjectLine.add("p1", to: file, for: shared))
         #expect(try String(contentsOfFile: file, encoding: .utf8) == expected)
         #expect(try folder.mode("bellhop.yaml") == 0o640)
         #expect(ProjectLine.id(in: file) == "p1")
@@ -98,9 +98,19 @@ import Testing
 
     @Test func `a file without a place for the project line is unchanged, and the message shows the line to add`() throws {
         let file = try folder.write("bellhop.yaml", "{version: 1}\n")
-        let error = #expect(throws: SecretError.self) { try ProjectLine.add("p1", to: file) }
+        let error = #expect(throws: SecretError.self) { try ProjectLine.add("p1", to: file, for: shared) }
         #expect(error?.message.contains("Add the line `project: p1`") == true)
         #expect(try String(contentsOfFile: file, encoding: .utf8) == "{version: 1}\n")
+    }
+
+    @Test func `of commands that add a project line at the same time, one adds it`() async throws {
+        let file = try folder.write("bellhop.yaml", "version: 1\n")
+        let added = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for number in 0..<10 { group.addTask { try ProjectLine.add("p\(number)", to: file, for: shared) } }
+            return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        let id = try #require(ProjectLine.id(in: file))
+        #expect(try added == 1 && String(contentsOfFile: file, encoding: .utf8) == "version: 1\nproject: \(id)\n")
     }
 
     @Test func `project ids are unique and are never read by YAML as numbers`() {

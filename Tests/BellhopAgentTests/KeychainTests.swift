@@ -102,7 +102,7 @@ import Testing
         let file = try folder.write("bellhop.yaml", "version: 1\n", mode: 0o640)
         for path in [path, file] { #expect(chown(path, 12_345, 12_346) == 0) }
         try keychain.setSecret("b", to: "2")
-        try ProjectLine.add("p1", to: file)
+        #expect(try ProjectLine.add("p1", to: file, for: keychain))
         for path in [path, file] {
             let facts = try FileManager.default.attributesOfItem(atPath: path)
             #expect(facts[.ownerAccountID] as? NSNumber == 12_345 && facts[.groupOwnerAccountID] as? NSNumber == 12_346)

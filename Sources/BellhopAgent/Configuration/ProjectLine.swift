@@ -1,5 +1,4 @@
 import BellhopCore
-import Glibc
 
 /// The line of bellhop.yaml that names its project. The keychain keeps logins and secrets per project, so that
 /// two projects can both have a connection `snow`.
@@ -18,21 +17,33 @@ public enum ProjectLine {
         return ConfigurationLoader.value(of: key, in: bytes)
     }
 
-    /// Adds the line to a bellhop.yaml, below `version`. The file keeps its mode.
-    public static func add(_ id: String, to file: String) throws(SecretError) {
-        let byHand = "Add the line `\(key): \(id)` to \(file) yourself, and try again."
+    /// Adds the line to a bellhop.yaml, below `version`; false if it has one, because another command was faster. The file keeps its mode.
+    ///
+    /// - Parameter keychain: its lock lets only one command at a time add a line.
+    public static func add(_ id: String, to file: String, for keychain: Keychain) throws(SecretError) -> Bool {
+        let added: Result<Bool, PrivateFile.FileError>
         do throws(PrivateFile.FileError) {
-            guard let new = adding(id, to: try PrivateFile.readAny(file) ?? []) else {
-                throw PrivateFile.FileError(message: "\(file) has no line that begins with `version:`.")
+            added = try keychain.exclusively { _ -> Result<Bool, PrivateFile.FileError> in
+                do throws(PrivateFile.FileError) { return .success(try add(id, to: file)) } catch { return .failure(error) }
             }
-            let path = SharedFile.resolved(file)
-            var facts = stat()
-            let mode = stat(path, &facts) == 0 ? facts.st_mode & 0o7777 : 0o644
-            try PrivateFile.write(new, to: path)
-            chmod(path, mode)
         } catch {
-            throw SecretError("\(error.message) \(byHand)")
+            throw SecretError(error)
         }
+        do throws(PrivateFile.FileError) { return try added.get() } catch {
+            throw SecretError("\(error.message) Add the line `\(key): \(id)` to \(file) yourself, and try again.")
+        }
+    }
+
+    private static func add(_ id: String, to file: String) throws(PrivateFile.FileError) -> Bool {
+        let present = try PrivateFile.readAny(file) ?? []
+        if ConfigurationLoader.value(of: key, in: present) != nil { return false }
+        guard let new = adding(id, to: present) else {
+            throw PrivateFile.FileError(message: "\(file) has no line that begins with `version:`.")
+        }
+        guard try SharedFile.replace(file, with: new, if: { $0 == present }) else {
+            throw PrivateFile.FileError(message: "\(file) was changed at the same time.")
+        }
+        return true
     }
 
     /// The file with the line added; nil if no place for it is found.
