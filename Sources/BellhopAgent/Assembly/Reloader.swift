@@ -8,7 +8,7 @@ import UnixSignals
 /// error, all old rules stay in force and the errors are reported.
 ///
 /// One loop does all reloads, so that they never overlap: it finds the rules' folders, watches them, reloads if the rules differ, waits
-/// for a change and then until no more changes come.
+/// for a change and then until no more changes come. If the store fails, it reloads again after a while.
 struct Reloader: Service {
     let assembly: Assembly
     let environment: [String: String]
@@ -17,6 +17,8 @@ struct Reloader: Service {
     private static let quiet = Duration.milliseconds(150)
     /// The longest wait for quiet.
     private static let timeout = Duration.seconds(5)
+    /// The time until the next reload after one for which the store failed.
+    private static let retryPause = Duration.seconds(30)
 
     func run() async throws {
         let changed = Bell()
@@ -39,6 +41,7 @@ struct Reloader: Service {
     private func watch(_ changed: Bell) async {
         var loaded = assembly.rulesAtStart
         var isAsked = false
+        var retry: Timestamp?
         while !Task.isCancelled {
             let found = RuleFinder.find(assembly.configuration.rules)
             await withDiscardingTaskGroup { group in
@@ -50,10 +53,11 @@ struct Reloader: Service {
                 // Catch changes made before the watch was set.
                 let now = RuleFinder.find(assembly.configuration.rules).fingerprint
                 if isAsked || now != loaded {
-                    await assembly.rules.reload()
+                    let isStored = await assembly.rules.reload()
                     loaded = now
+                    retry = isStored ? nil : assembly.context.clock.now + Self.retryPause
                 }
-                await changed.wait(until: nil, on: assembly.context.clock)
+                await changed.wait(until: retry, on: assembly.context.clock, stride: Self.retryPause)
                 await Self.waitForQuiet(changed)
                 group.cancelAll()
             }

@@ -26,8 +26,12 @@ final class RuleInstallation: Sendable {
     var refusal: Diagnostics? { latestRefusal.withLock { $0 } }
 
     /// Loads the current rule files and puts them in force; on errors, the old rules stay and a signal reports the errors.
-    /// - Parameter isForFields: true if no rule changed, but a source has read its fields. Then only errors and their end are reported.
-    func reload(isForFields: Bool = false) async {
+    ///
+    /// - Parameter isForFields: true if no rule changed, but a source has read its fields. Then only errors and their end are
+    ///   reported.
+    /// - Returns: false if the store failed, so that another try may succeed.
+    @discardableResult
+    func reload(isForFields: Bool = false) async -> Bool {
         do throws(AssemblyError) {
             _ = try await install(isForFields: isForFields && refusal == nil)
             latestRefusal.withLock { $0 = nil }
@@ -37,9 +41,12 @@ final class RuleInstallation: Sendable {
                 latestRefusal.withLock { $0 = problems }
                 context.signals.emit(.rulesRefused(problems: problems.errorCount))
                 for problem in problems.all where problem.severity == .error { context.signals.emit(.ruleRefused(problem)) }
-            case .store(let error): context.signals.emit(.storeFailed(doing: "registering rules", error))
+            case .store(let error):
+                context.signals.emit(.storeFailed(doing: "registering rules", error))
+                return false
             }
         }
+        return true
     }
 
     /// Installs the rules in force again, after a person paused or resumed one.
