@@ -206,6 +206,19 @@ import Testing
         #expect(try await viewer.next() == nil)
     }
 
+    @Test(.timeLimit(.minutes(1))) func `a viewer begins only once the store says where the bus ends`() async throws {
+        let fixture = try await ConsoleFixture()
+        _ = try await fixture.happen(["Printer"])
+        try await fixture.store.close()
+        var viewer = try #require(fixture.feed.viewer(after: nil) { _, _ in true })
+        let clock = fixture.clock
+        let ticking = Task { while !Task.isCancelled { await clock.advance(by: .seconds(1)); await Task.yield() } }
+        defer { ticking.cancel() }
+        for _ in 0..<2 { #expect(try await viewer.next() == ": the store does not answer now\n\n") }
+        fixture.feed.stop()
+        #expect(try await viewer.next() == nil)
+    }
+
     @Test func `a Last-Event-ID that the server did not send is refused`() async throws {
         let fixture = try await ConsoleFixture()
         #expect(await fixture.api("GET", "/events/stream", headers: [("Last-Event-ID", "x")]).status == 400)

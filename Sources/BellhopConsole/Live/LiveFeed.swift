@@ -159,10 +159,16 @@ final class LiveFeed: Sendable {
         mutating func next() async throws -> String? {
             let feed = ticket.feed
             if !hasBegun {
-                hasBegun = true
                 let requested = place
+                // Without the end of the bus, a viewer that begins there would get all stored events.
+                guard let end = await feed.end() else {
+                    if feed.state.withLock(\.isStopping) { return nil }
+                    try await feed.view.clock.sleep(for: .seconds(1))
+                    return ": the store does not answer now\n\n"
+                }
+                hasBegun = true
                 // A place after the end of the bus came from another store.
-                if let end = await feed.end() { place = min(place ?? end, end) }
+                place = min(place ?? end, end)
                 let note = requested.flatMap { requested in
                     place.flatMap { $0 < requested ? LiveFeed.note(ofOtherBusAt: $0) : nil }
                 }
