@@ -72,6 +72,15 @@ import Testing
         #expect(await fixture.status(with: "wrong") == 401)
     }
 
+    @Test func `after the clock was set back, no address waits until the old time comes again`() async throws {
+        let fixture = try await ConsoleFixture()
+        let token = try #require(ConsoleFixture.tokens[.viewer])
+        for _ in 0..<Authenticator.maxFailures { #expect(await fixture.status(with: "wrong") == 401) }
+        #expect(await fixture.status(with: token) == 429)
+        await fixture.clock.jump(to: fixture.clock.now - .seconds(3600))
+        #expect(await fixture.status(with: token) == 200)
+    }
+
     @Test func `behind a proxy the client's address is the last one that the proxy names`() async throws {
         let fixture = try await ConsoleFixture(publicURL: "https://bellhop.example")
         func attempt(_ fields: String...) async -> Int {

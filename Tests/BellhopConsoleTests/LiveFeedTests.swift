@@ -219,6 +219,14 @@ import Testing
         #expect(try await viewer.next() == nil)
     }
 
+    @Test(.timeLimit(.minutes(1))) func `a viewer's credentials are checked after the clock was set back`() async throws {
+        let fixture = try await ConsoleFixture()
+        var viewer = try #require(fixture.feed.viewer(after: nil, isAdmitted: { false }) { _, _ in true })
+        _ = try await viewer.next()
+        await fixture.clock.jump(to: fixture.clock.now - .seconds(3600))
+        #expect(try await viewer.next() == nil)
+    }
+
     @Test func `a Last-Event-ID that the server did not send is refused`() async throws {
         let fixture = try await ConsoleFixture()
         #expect(await fixture.api("GET", "/events/stream", headers: [("Last-Event-ID", "x")]).status == 400)

@@ -204,7 +204,8 @@ final class Authenticator: Sendable {
                 state.failures = state.failures.filter { now - $0.value.last! < Self.span }
             }
             if state.failures.count >= Self.maxAddresses { state.failures.removeAll() }
-            let recent = (state.failures[address] ?? []).filter { now - $0 < Self.span }
+            // A time that lies ahead is from before the clock was set back.
+            let recent = (state.failures[address] ?? []).filter { $0 <= now && now - $0 < Self.span }
             guard recent.count < Self.maxFailures else { return Self.span - (now - recent[0]) }
             if isWrong { state.failures[address] = recent + [now] }
             return nil

@@ -174,11 +174,14 @@ final class LiveFeed: Sendable {
                 }
                 return "retry: 2000\n: watching\n\n" + (note ?? "")
             }
-            if let pausedUntil, pausedUntil > feed.view.clock.now { try await feed.view.clock.sleep(until: pausedUntil) }
+            if let pausedUntil, pausedUntil > feed.view.clock.now {
+                try await feed.view.clock.sleep(for: min(pausedUntil - feed.view.clock.now, LiveFeed.longestPause))
+            }
             pausedUntil = nil
             while true {
                 try Task.checkCancellation()
-                if feed.view.clock.now - checked >= LiveFeed.pulse {
+                // After the clock was set back, the time since the last check is not known.
+                if !(Duration.zero..<LiveFeed.pulse).contains(feed.view.clock.now - checked) {
                     guard await isAdmitted() else { return nil }
                     checked = feed.view.clock.now
                 }
@@ -194,7 +197,7 @@ final class LiveFeed: Sendable {
                 }
                 if !items.isEmpty { continue }
                 let deadline = checked + LiveFeed.pulse
-                await feed.bell.wait(after: rings, until: deadline, on: feed.view.clock)
+                await feed.bell.wait(after: rings, until: deadline, on: feed.view.clock, stride: LiveFeed.pulse)
                 if feed.view.clock.now >= deadline { return ": still here\n\n" }
             }
         }
