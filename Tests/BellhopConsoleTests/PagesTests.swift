@@ -219,6 +219,14 @@ import Testing
         #expect(page.contains("aria-label=\"Deliveries per hour, in the last 24 hours: 3\""))
     }
 
+    @Test func `live events include those of types that bellhop.yaml declares`() async throws {
+        let outage = EventDefinition(EventType("outage"), "A service is down.", from: .outside, [])
+        let fixture = try await ConsoleFixture(events: EventCatalogue(EventCatalogue.builtIn.definitions + [outage]))
+        let browser = try await fixture.logIn(as: .viewer)
+        let page = await browser.get("/events").text
+        #expect(page.contains(/data-types="[^"]*task_created[^"]* outage"/))
+    }
+
     @Test func `times are in the browser's zone`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen("x")

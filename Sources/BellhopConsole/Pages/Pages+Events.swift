@@ -28,9 +28,10 @@ extension Pages {
             \(field("since", t("Since"), request.value("since"), hint: "7d"))
             <button>\(t("Search"))</button></form>
             """
+        let types = context.view.book()?.eventTypes ?? EventCatalogue.builtIn.types.map(\.name)
         let live: HTML = """
             <p><button type="button" id="live" hidden data-stream="/api/v1/events/stream?\(PercentEncoding.query(query.filter { $0.name != "since" }.map { ($0.name, $0.value) }))"
-            data-types="\(EventCatalogue.builtIn.types.map(\.name).joined(separator: " "))" data-on="\(t("Watch live"))" data-off="\(t("Stop watching"))" aria-pressed="false">\(t("Watch live"))</button></p>
+            data-types="\(types.joined(separator: " "))" data-on="\(t("Watch live"))" data-off="\(t("Stop watching"))" aria-pressed="false">\(t("Watch live"))</button></p>
             <div id="live-log" role="log" aria-live="polite" aria-label="\(t("Watch live"))"></div>
             """
         return page(context, t("Events"), form + complaint + live + eventTable(context, rows) + older)

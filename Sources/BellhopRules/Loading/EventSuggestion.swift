@@ -58,8 +58,11 @@ public enum EventSuggestion {
 }
 
 extension RuleBook {
+    /// The names of all types of events that rules may name, also of those that bellhop.yaml declares.
+    public var eventTypes: [String] { context.events.types.map(\.name) }
+
     /// A sentence which says that there is no such type of event; nil if the rules know the type.
     public func complaint(aboutEventType name: String) -> String? {
-        EventSuggestion.complaint(about: name, among: context.events.definitions.map(\.type.name))
+        EventSuggestion.complaint(about: name, among: eventTypes)
     }
 }

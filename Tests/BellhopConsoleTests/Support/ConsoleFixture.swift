@@ -46,10 +46,12 @@ struct ConsoleFixture {
 
     /// - Parameters:
     ///   - inFiles: whether the store and the rule are files, so that others read them, too.
+    ///   - events: the types of events that the rules know.
     ///   - opening: called before a back-test reads the store.
     init(
         publicURL: String? = nil, reading: AgentReading = .test, provider: OpenIDProvider? = nil,
         openID: ConsoleConfiguration.OpenID? = nil, inFiles: Bool = false, mayEdit: Bool = false, rule: String = Self.rule,
+        events: EventCatalogue = .builtIn,
         opening: @escaping @Sendable () throws(StoreError) -> Void = { () throws(StoreError) in }
     ) async throws {
         folder = inFiles ? try TemporaryFolder() : nil
@@ -58,7 +60,7 @@ struct ConsoleFixture {
         path = try folder?.write("rules/a.yaml", rule, mode: 0o644) ?? "rules/a.yaml"
         try folder?.write("rules/a.test.yaml", Self.test)
         let file = RuleFile(path: path, bytes: Array(rule.utf8))
-        let book = try RuleBook.load([file], context: RuleLoading.openContext())
+        let book = try RuleBook.load([file], context: RuleLoading.openContext(events: events))
         _ = try await store.register(book.registrations(at: clock.now), at: clock.now)
         var configuration = ConsoleConfiguration()
         configuration.place = InboundServer.Address(host: "127.0.0.1", port: 0)
