@@ -104,6 +104,11 @@ import Testing
         }
     }
 
+    @Test(arguments: [("2", 2), ("-9223372036854775808", 0), ("x", 0)])
+    func `a number of refused spans that cannot be is taken as none`(_ text: String, _ count: Int) {
+        #expect(OTLP.rejected(in: ["partialSuccess": ["rejectedSpans": .string(text)]], .traces) == count)
+    }
+
     @Test func `a receiver that never answers costs a bounded time and a bounded number of spans`() async throws {
         try await SimulatorServer(simulation).serve { address in
             simulation.faults.add(.hangs, path: "/otlp/v1/traces", times: nil)

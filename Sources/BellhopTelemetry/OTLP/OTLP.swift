@@ -55,7 +55,7 @@ public struct OTLP: Sendable {
     /// The number of refused items in the answer to a request that was otherwise accepted (`partialSuccess`).
     public static func rejected(in answer: JSON, _ signal: Signal) -> Int {
         let count = answer["partialSuccess"]?[signal.rejected]
-        return count?.asString.flatMap(Int.init) ?? count?.asInt.map { Int($0) } ?? 0
+        return max(count?.asString.flatMap(Int.init) ?? count?.asInt.map { Int($0) } ?? 0, 0)
     }
 
     private static let cumulative: JSON = 2
