@@ -96,6 +96,11 @@ import Testing
         #expect(ProjectLine.id(in: file) == "p1")
     }
 
+    @Test func `a file that begins with a byte order mark gets its project line, too`() {
+        let added = ProjectLine.adding("p1", to: Array("\u{FEFF}version: 1\n".utf8))
+        #expect(added == Array("\u{FEFF}version: 1\nproject: p1\n".utf8))
+    }
+
     @Test func `a file without a place for the project line is unchanged, and the message shows the line to add`() throws {
         let file = try folder.write("bellhop.yaml", "{version: 1}\n")
         let error = #expect(throws: SecretError.self) { try ProjectLine.add("p1", to: file, for: shared) }

@@ -49,7 +49,9 @@ public enum ProjectLine {
     /// The file with the line added; nil if no place for it is found.
     static func adding(_ id: String, to bytes: [UInt8]) -> [UInt8]? {
         let newline = UInt8(ascii: "\n")
-        var start = bytes.startIndex
+        // Editors may begin a file with UTF-8's byte order mark.
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        var start = bytes.starts(with: mark) ? mark.count : 0
         while start < bytes.endIndex {
             let end = bytes[start...].firstIndex(of: newline) ?? bytes.endIndex
             if bytes[start..<end].starts(with: "version:".utf8) {
