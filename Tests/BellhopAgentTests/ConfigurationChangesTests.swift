@@ -16,4 +16,14 @@ import Testing
         #expect(names(changes.take([5], problem: "no kind")) == ["configuration.wrong"])
         #expect(names(changes.take([4], problem: nil)) == ["configuration.restored", "configuration.changed"])
     }
+
+    @Test func `a change that was undone needs no restart`() {
+        var changes = ConfigurationChanges(of: "bellhop.yaml", running: [1])
+        _ = changes.take([2], problem: nil)
+        #expect(changes.needsRestart)
+        _ = changes.take([3], problem: "no kind")
+        #expect(changes.needsRestart)
+        #expect(names(changes.take([1], problem: nil)) == ["configuration.restored"])
+        #expect(!changes.needsRestart)
+    }
 }

@@ -25,6 +25,7 @@ struct ConfigurationWatch {
                     for signal in changes.take(now, problem: await problem(of: now)) {
                         assembly.context.signals.emit(signal)
                     }
+                    assembly.runtimeFacts.record(needsRestart: changes.needsRestart)
                 }
                 await asked.wait(until: nil, on: assembly.context.clock)
                 await Reloader.waitForQuiet(asked)
@@ -54,6 +55,8 @@ struct ConfigurationChanges {
     private let running: [UInt8]
     private var seen: [UInt8]
     private var isWrong = false
+    /// Whether the latest content without a mistake differs from the one in use.
+    private(set) var needsRestart = false
 
     /// - Parameter running: the file's bytes at the agent's start.
     init(of file: String, running: [UInt8]) {
@@ -73,7 +76,8 @@ struct ConfigurationChanges {
         }
         var signals: [Signal] = isWrong ? [.configurationRestored(file: file)] : []
         isWrong = false
-        if content != running { signals.append(.configurationChanged(file: file)) }
+        needsRestart = content != running
+        if needsRestart { signals.append(.configurationChanged(file: file)) }
         return signals
     }
 }

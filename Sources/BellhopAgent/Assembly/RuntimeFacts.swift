@@ -3,13 +3,13 @@ import BellhopEngine
 import Synchronization
 
 /// Facts about the running agent that are not in its store: the last successful poll of each source (the store records only polls that
-/// found changes), whether bellhop.yaml has changed since the start, and which connections do not use the changed keychain.
+/// found changes), whether bellhop.yaml differs from the one in use, and which connections do not use the changed keychain.
 ///
 /// A class over a mutex, because every loop writes to it and the control socket reads it.
 final class RuntimeFacts: Sendable {
     private struct State {
         var polled: [String: Timestamp] = [:]
-        var hasConfigurationChanged = false
+        var needsRestart = false
         /// Why connections do not use the changed keychain, by their names.
         var unbound: [String: String] = [:]
     }
@@ -19,11 +19,13 @@ final class RuntimeFacts: Sendable {
     func record(_ signal: Signal, at now: Timestamp) {
         switch signal {
         case .polled(let source, _, _, _), .unchanged(let source, _, _): state.withLock { $0.polled[source] = now }
-        case .configurationChanged: state.withLock { $0.hasConfigurationChanged = true }
         case .rebound(let connection, let problem): state.withLock { $0.unbound[connection] = problem }
         default: break
         }
     }
+
+    /// Records whether bellhop.yaml differs from the one in use.
+    func record(needsRestart: Bool) { state.withLock { $0.needsRestart = needsRestart } }
 
     /// The latest successful poll of each source since the start.
     var polled: [String: Timestamp] { state.withLock { $0.polled } }
@@ -32,7 +34,7 @@ final class RuntimeFacts: Sendable {
         state.withLock { state in
             [
                 "polled": .object(state.polled.reduce(into: [:]) { $0[$1.key] = .string($1.value.rfc3339) }),
-                "restart_needed": .bool(state.hasConfigurationChanged),
+                "restart_needed": .bool(state.needsRestart),
                 "unbound": .object(state.unbound.reduce(into: [:]) { $0[$1.key] = .string($1.value) }),
             ]
         }
