@@ -1,9 +1,10 @@
-import BellhopAgent
 import BellhopCore
 import BellhopRules
 import BellhopTesting
 import Foundation
 import Testing
+
+@testable import BellhopAgent
 
 /// The files, folders and globs of `rules:`.
 @Suite struct RuleFinderTests {
@@ -57,6 +58,14 @@ import Testing
     @Test func `a file is read once even if named several times, and a file named directly may have any extension`() {
         #expect(found("rules/*.yaml", "rules/a.yaml", "rules").rules.count { $0 == "rules/a.yaml" } == 1)
         #expect(found("lone.rules").rules == ["lone.rules"])
+    }
+
+    @Test func `the console reads every rule file that is in force, also one of more than a megabyte`() throws {
+        let text = "rule: r\non: task_created\ndo: [{log: {text: x}}]\n" + String(repeating: "# note\n", count: 200_000)
+        let path = try folder.write("rules/large.yaml", text)
+        let book = try RuleBook.load([try #require(RuleFinder.read(path))], context: RuleLoading.openContext())
+        #expect(Agent.content(of: path, in: book)?.count == text.utf8.count)
+        #expect(Agent.content(of: folder.path + "/rules/a.yaml", in: book) == nil)
     }
 
     @Test func `a glob without matches is a warning, and a missing path an error unless it is the default`() {

@@ -116,9 +116,8 @@ public struct Agent: Sendable {
     }
 
     /// The bytes of a file that has rules in force; nil for any other.
-    private static func content(of path: String, in book: RuleBook) -> [UInt8]? {
-        guard book.rules.contains(where: { $0.file == path }) else { return nil }
-        return try? PrivateFile.readAny(path)
+    static func content(of path: String, in book: RuleBook) -> [UInt8]? {
+        book.rules.contains { $0.file == path } ? RuleFinder.read(path)?.bytes : nil
     }
 
     private func inquirer(_ handler: InboundHandler?) -> Inquirer {
