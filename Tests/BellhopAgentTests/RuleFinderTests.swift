@@ -68,6 +68,14 @@ import Testing
         #expect(Agent.content(of: folder.path + "/rules/a.yaml", in: book) == nil)
     }
 
+    @Test func `the path of a file or a folder that exists is no glob, whatever characters it has`() throws {
+        try folder.write("rota [1]/rules/a.yaml", "# a\n")
+        let all = found("rota [1]/rules", "rota [1]/rules/a.yaml")
+        #expect(all.rules == ["rota [1]/rules/a.yaml"] && all.problems == [])
+        let places = RulePlaces(["\(folder.path)/rota [1]/rules"])
+        #expect(places.refusal(of: "\(folder.path)/rota [1]/rules/new.yaml") == nil)
+    }
+
     @Test func `a glob without matches is a warning, and a missing path an error unless it is the default`() {
         #expect(found("none/*.yaml").problems == ["warning: no file matches none/*.yaml"])
         #expect(found("none").problems == ["error: there is no file or folder `none`"])

@@ -81,7 +81,8 @@ public struct RulePlaces: Sendable {
     /// The most bytes of a file's name. Leaves room for suffixes in the names of files beside it.
     private static let longestName = 200
 
-    static func hasPattern(_ path: String) -> Bool { path.contains { "*?[".contains($0) } }
+    /// Whether a path is a glob. The path of something that exists is none: the project's folder may have such characters in its name.
+    static func hasPattern(_ path: String) -> Bool { path.contains { "*?[".contains($0) } && !SharedFile.exists(path) }
 
     static func isFolder(_ path: String) -> Bool {
         var facts = stat()
