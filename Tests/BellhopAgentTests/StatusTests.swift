@@ -66,7 +66,11 @@ import Testing
         #expect(try await needs(store) == [])
         watch.record(.storeFailed(doing: "claiming deliveries", StoreError(.damaged, "It is damaged.")))
         #expect(try await needs(store) == ["The store failed: It is damaged."])
-        await clock.advance(by: .seconds(600))
+        let failed = clock.now
+        await clock.jump(to: failed - .seconds(3600))
+        #expect(try await needs(store) == [])
+        #expect(await !watch.isFailing(store))
+        await clock.jump(to: failed + .seconds(600))
         #expect(try await needs(store) == [])
         try await refusing.close()
         try await store.close()

@@ -18,8 +18,8 @@ public final class StoreWatch: Service {
         var isCurable: Bool { error.kind == .full || error.kind == .busy }
     }
 
-    /// After this time, the latest failure no longer means that the store is failing.
-    static let recent = Duration.seconds(600)
+    /// For this time, the latest failure means that the store is failing. One that lies ahead is from before the clock was set back.
+    static let recent = Duration.zero..<Duration.seconds(600)
 
     private let clock: any AgentClock
     private let problem = Mutex<Problem?>(nil)
@@ -32,7 +32,7 @@ public final class StoreWatch: Service {
 
     /// Whether the store failed lately and still accepts no changes.
     func isFailing(_ store: any Store) async -> Bool {
-        guard let last, clock.now - last.time < Self.recent else { return false }
+        guard let last, Self.recent.contains(clock.now - last.time) else { return false }
         return last.isCurable ? !(await Self.accepts(store, at: clock.now)) : true
     }
 

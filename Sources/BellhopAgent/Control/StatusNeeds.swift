@@ -56,7 +56,7 @@ public enum StatusNeeds {
                     + ended(unbound[connection]?.asString))
         }
         if let trouble = agent["store_trouble"], let time = trouble["time"]?.asMoment,
-            now - time < StoreWatch.recent, trouble["is_over"] != true
+            StoreWatch.recent.contains(now - time), trouble["is_over"] != true
         {
             sentences.append("The store failed: " + ended(trouble["message"]?.asString))
         }
