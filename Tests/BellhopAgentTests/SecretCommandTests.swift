@@ -43,6 +43,15 @@ import Testing
         #expect(try await problem("echo \"$2-1\"") == "url https://example.com/chat-1")
     }
 
+    @Test func `a secret that is not UTF-8 is refused, and not used with other characters`() async throws {
+        let refusal = "is not text in UTF-8, so it cannot be used: store it in this encoding."
+        #expect(try await problem("printf 'p\\344ss'") == "The secret `chat` \(refusal)")
+        try folder.write("secrets/chat", "")
+        try Data([0x70, 0xE4, 0x73]).write(to: URL(filePath: folder.path + "/secrets/chat"))
+        #expect(
+            try await problem("exit 1", besides: ", folder: secrets") == "The secret `FOLDER/secrets/chat` \(refusal)")
+    }
+
     @Test func `a command's relative path starts at the folder of bellhop.yaml, wherever Bellhop is started`() async throws {
         for name in ["./bin/vault", "bin/vault"] {
             try folder.write("bin/vault", "#!/bin/sh\necho \"$2-1\"\n", mode: 0o700)

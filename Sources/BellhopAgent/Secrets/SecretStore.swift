@@ -35,13 +35,14 @@ public enum SecretStore: Sendable, Hashable {
     }
 
     private static func file(_ path: String) throws(SecretError) -> String? {
+        let bytes: [UInt8]?
         do throws(PrivateFile.FileError) {
             // Docker, Kubernetes and systemd set the modes of these files themselves.
-            guard let bytes = try PrivateFile.readAny(path) else { return nil }
-            return text(bytes)
+            bytes = try PrivateFile.readAny(path)
         } catch {
             throw SecretError(error)
         }
+        return try bytes.map { bytes throws(SecretError) in try text(bytes, of: path) }
     }
 
     /// Unlike the program of a step, it has the agent's environment, and its standard output alone is the result. Only the command's first
@@ -85,7 +86,7 @@ public enum SecretStore: Sendable, Hashable {
                 isTemporary: true)
         }
         switch ended.terminationStatus {
-        case .exited(0): return .value(text(ended.standardOutput))
+        case .exited(0): return .value(try text(ended.standardOutput, of: name))
         case .exited(let code): return .refused(refusal(program, name, "exit status \(code)"))
         case .signaled(let signal): return .refused(refusal(program, name, "signal \(signal)"))
         }
@@ -97,8 +98,10 @@ public enum SecretStore: Sendable, Hashable {
             help: "run the command yourself to see why; its output is not shown here, because it may contain the secret")
     }
 
-    private static func text(_ bytes: [UInt8]) -> String {
-        var text = String(decoding: bytes, as: UTF8.self)
+    private static func text(_ bytes: [UInt8], of secret: String) throws(SecretError) -> String {
+        guard var text = String(validating: bytes, as: UTF8.self) else {
+            throw SecretError("The secret `\(secret)` is not text in UTF-8, so it cannot be used: store it in this encoding.")
+        }
         if text.hasSuffix("\r\n") || text.hasSuffix("\n") { text.removeLast() }
         return text
     }
