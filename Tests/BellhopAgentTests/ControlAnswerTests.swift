@@ -61,6 +61,29 @@ extension Recording<Int64> {
         }
     }
 
+    @Test func `an agent that ends leaves the socket of another one that has taken its place`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/agent.sock"
+        let inquirer = Inquirer(store: try Stores.inMemory(), clock: TestClock())
+        func number() -> NSNumber? {
+            try? FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? NSNumber
+        }
+        func start() -> Task<Void, any Error> {
+            Task { try await ControlServer(at: ControlSocket.Place(path: path), inquirer: inquirer).run() }
+        }
+        let first = start()
+        while number() == nil { await Task.yield() }
+        let before = number()
+        let second = start()
+        while number() == before || number() == nil { await Task.yield() }
+        first.cancel()
+        _ = await first.result
+        #expect(number() != nil)
+        second.cancel()
+        _ = await second.result
+        #expect(number() == nil)
+    }
+
     @Test(arguments: [0, 1, 499, 500, 501, 12_000]) func `any number of rows arrives in order`(_ count: Int) async throws {
         try await withAgent(events: count) { _, path in
             let rows = Recording<Int64>()

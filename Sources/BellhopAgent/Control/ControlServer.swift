@@ -40,7 +40,9 @@ public struct ControlServer: Service {
             try await server.channel.close()
             throw error
         }
-        defer { unlink(path) }
+        // Another agent may take the name, when this one ends because its store was replaced.
+        let own = FileIdentity(of: path)
+        defer { if FileIdentity(of: path) == own { unlink(path) } }
         do {
             try await cancelWhenGracefulShutdown {
                 try await server.executeThenClose { clients in
