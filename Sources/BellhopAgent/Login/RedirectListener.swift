@@ -22,11 +22,13 @@ public enum RedirectListener {
     }
 
     /// - Parameters:
+    ///   - host: a loopback address, or a name of this machine such as `localhost`.
     ///   - path: the path of the redirect; every other path gets 404.
     ///   - interpret: returns the meaning of a request, from its target.
     ///   - ready: called once the listener accepts connections.
     public static func wait(
-        port: Int, path: String, atMost timeout: Duration, interpret: @escaping @Sendable (String) -> Redirect, ready: () -> Void
+        host: String, port: Int, path: String, atMost timeout: Duration,
+        interpret: @escaping @Sendable (String) -> Redirect, ready: () -> Void
     ) async -> Outcome {
         let (outcomes, continuation) = AsyncStream.makeStream(of: Outcome.self)
         let group = MultiThreadedEventLoopGroup.singleton
@@ -41,7 +43,7 @@ public enum RedirectListener {
                             RedirectHandler(path: path, interpret: interpret, outcomes: continuation))
                     }
                 }
-                .bind(host: "127.0.0.1", port: port).get()
+                .bind(host: host.hasSuffix("localhost") ? "127.0.0.1" : host, port: port).get()
         } catch {
             return .cannotListen
         }

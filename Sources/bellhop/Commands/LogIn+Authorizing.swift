@@ -69,7 +69,7 @@ extension LogIn {
         let redirect = request.redirect
         guard !paste, redirect.isLoopback, !redirect.isSecure else { return try pasted(request) }
         let outcome = await RedirectListener.wait(
-            port: redirect.port, path: String(redirect.path), atMost: .seconds(300),
+            host: redirect.host, port: redirect.port, path: String(redirect.path), atMost: .seconds(300),
             interpret: { target in
                 do throws(AuthorizationRequest.Problem) {
                     return .code(try request.code(at: target))
