@@ -167,7 +167,7 @@ extension Inquirer {
     @Test func `deliveries that can never be retried are counted, and the answer names the others`() async throws {
         let (store, clock) = (try Stores.inMemory(), TestClock())
         let failure = Failure(.refused, .giveUp, "ops says no.")
-        let initial: [Delivery.InitialState] = [.silenced(by: "s"), .shadow, .dead(failure), .available]
+        let initial: [Delivery.InitialState] = [.done(Receipt("201")), .shadow, .dead(failure), .available]
         let deliveries = initial.enumerated().map { number, state in
             Delivery(
                 id: Delivery.ID(
@@ -180,7 +180,7 @@ extension Inquirer {
         #expect(answer["changed"] == 2 && answer["refused"] == 2)
         #expect(answer["deliveries"]?.asArray == deliveries[2...].map { JSON.string($0.id.text) })
         let states = try await store.deliveries(DeliveryQuery()).map(\.state)
-        #expect(states == [.silenced, .shadow, .available, .available])
+        #expect(states == [.done, .shadow, .available, .available])
     }
 
     @Test func `a decision on a joined delivery is refused, and the error names the delivery to decide on instead`() async throws

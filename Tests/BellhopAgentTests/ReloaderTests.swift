@@ -1,3 +1,4 @@
+import BellhopConnectors
 import BellhopCore
 import BellhopEngine
 import BellhopTesting

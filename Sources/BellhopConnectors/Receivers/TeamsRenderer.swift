@@ -9,6 +9,8 @@ enum TeamsLimits {
     static let fields = 50
     static let fieldValue = 1000
     static let item = 500
+    /// What a further line counts as: it is a block of about 100 bytes.
+    static let line = 10
     static let mentions = 50
 }
 
@@ -194,7 +196,14 @@ private struct TeamsRuns {
         if !text.isBlank { lines.append([]) }
         for run in text.runs where !isFull && !lines.isEmpty {
             switch run {
-            case .lineBreak: lines.append([])
+            case .lineBreak:
+                if room < TeamsLimits.line {
+                    add("…", .plain)
+                    (wasCut, isFull) = (true, true)
+                } else {
+                    take(TeamsLimits.line)
+                    lines.append([])
+                }
             case .text(let words, let style): add(words, style)
             case .link(let address, let label):
                 let action: JSON = ["type": "Action.OpenUrl", "url": .string(address.text)]
@@ -210,7 +219,7 @@ private struct TeamsRuns {
     }
 
     private mutating func add(_ words: String, _ style: StyledText.Style, _ more: JSON.Object = [:]) {
-        let fitting = DisplayText.cut(words, to: room)
+        let fitting = DisplayText.cut(words, to: max(room, 1))
         if fitting.utf8.count != words.utf8.count { (wasCut, isFull) = (true, true) }
         guard !fitting.isEmpty else { return }
         take(fitting.unicodeScalars.count)
