@@ -110,6 +110,16 @@ import Testing
         #expect(try folder.mode("keychain.json") == 0o600 && folder.mode("bellhop.yaml") == 0o640)
     }
 
+    @Test(.enabled(if: geteuid() == 0, "only root may give files away"))
+    func `the lock that root makes for a keychain is the keychain's owner's, whose agent takes it, too`() throws {
+        try folder.write("keychain.json", #"{"version":1}"#, mode: 0o600)
+        #expect(chown(path, 12_345, 12_346) == 0)
+        try keychain.setSecret("a", to: "1")
+        let facts = try FileManager.default.attributesOfItem(atPath: path + ".lock")
+        #expect(facts[.ownerAccountID] as? NSNumber == 12_345 && facts[.groupOwnerAccountID] as? NSNumber == 12_346)
+        #expect(try folder.mode("keychain.json.lock") == 0o600)
+    }
+
     @Test func `a secret that would make the keychain larger than what is read is refused, and the others stay`() throws {
         try keychain.setSecret("a", to: "1")
         let error = #expect(throws: SecretError.self) {

@@ -72,11 +72,7 @@ public enum PrivateFile {
         unlink(draft)
         let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard file >= 0 else { throw writingError("cannot write \(draft)") }
-        var facts = stat()
-        if stat(path, &facts) == 0, fchown(file, facts.st_uid, facts.st_gid) != 0 {
-            // Only root gives files away; others may choose a group of their own.
-            _ = fchown(file, uid_t.max, facts.st_gid)
-        }
+        giveAway(file, toOwnerOf: path)
         if mode != 0o600 { fchmod(file, mode) }
         do throws(SystemError) {
             defer { close(file) }
@@ -105,9 +101,26 @@ public enum PrivateFile {
         }
     }
 
+    /// Gives a file the owner and the group of what is at a path, as far as this user may.
+    private static func giveAway(_ file: Int32, toOwnerOf path: String) {
+        var facts = stat()
+        guard stat(path, &facts) == 0, fchown(file, facts.st_uid, facts.st_gid) != 0 else { return }
+        // Only root gives files away; others may choose a group of their own.
+        _ = fchown(file, uid_t.max, facts.st_gid)
+    }
+
     /// Runs `work` under a lock for this path that all processes of Bellhop respect.
+    ///
+    /// A new lock belongs to the owner of the file, or of the folder if there is no file: after a command of root, the agent takes it, too.
     static func exclusively<Value>(_ path: String, _ work: () throws(FileError) -> Value) throws(FileError) -> Value {
-        let lock = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        let (name, flags) = (path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW)
+        // Only a new file is given away: an existing one may be a link to a file of another user.
+        var lock = open(name, flags | O_EXCL, 0o600)
+        if lock >= 0 {
+            giveAway(lock, toOwnerOf: SharedFile.exists(path) ? path : PathText.folder(of: path))
+        } else if errno == EEXIST {
+            lock = open(name, flags, 0o600)
+        }
         guard lock >= 0 else { throw writingError("cannot lock \(path)") }
         defer { close(lock) }
         while flock(lock, LOCK_EX) != 0 {
