@@ -17,6 +17,8 @@ public actor OAuthClient {
     private var token: OAuthToken?
     /// The newest refresh token; nil before the first answer, and after it was refused.
     private var refresh: String?
+    /// The mark of the login that `refresh` comes from; empty if it comes from none.
+    private var mark = ""
     /// Tokens that are not yet in the keychain.
     private var unsaved: StoredTokens?
     /// How many renewals have finished, with or without a token.
@@ -185,7 +187,7 @@ public actor OAuthClient {
         if let left, left <= (stored.refresh == nil ? .zero : OAuthToken.margin) { return nil }
         let adopted = OAuthToken(access, expiresIn: left, instead: nil, at: now)
         token = adopted
-        refresh = stored.refresh
+        (refresh, mark) = (stored.refresh, stored.mark)
         return adopted
     }
 
@@ -245,10 +247,12 @@ public actor OAuthClient {
         let next = grant.refresh ?? (isLogin ? nil : refreshToken(stored))
         let isReplaced = next != refreshToken(stored)
         refresh = next
+        // After a logout or the login of another client, nothing is stored here for this client.
+        mark = stored?.mark ?? mark
         if settings.needsKeeping, isReplaced || isLogin {
             unsaved = StoredTokens(
                 access: new.text, expires: new.expires, refresh: next, username: stored?.username ?? "", origin: settings.origin,
-                mark: stored?.mark ?? "", client: stored?.client)
+                mark: mark, client: stored?.client)
             try await storeUnsavedTokens()
         }
         return new

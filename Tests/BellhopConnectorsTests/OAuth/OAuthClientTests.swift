@@ -193,6 +193,25 @@ import Testing
         #expect(practice.instance.counts.tokensRefused == 0)
     }
 
+    @Test func `tokens renewed after a logout or the login of another client have the mark of their own login`() async throws {
+        let settings = try rotating()
+        try await practice.simulation.serve { address in
+            let client = try practice.client(address, settings, storage: storage)
+            _ = try await client.authorization()
+            var kept = try #require(storage.all["snow"])
+            kept.mark = "7f"
+            try await storage.keep(kept, of: "snow")
+            await practice.clock.advance(by: .seconds(1750))
+            _ = try await client.authorization()
+            try await storage.keep(StoredTokens(refresh: "of-another", origin: "another", mark: "80"), of: "snow")
+            await practice.clock.advance(by: .seconds(1750))
+            _ = try await client.authorization()
+        }
+        // The keychain does not store them in place of those with the mark 80.
+        #expect(storage.all["snow"]?.mark == "7f")
+        #expect(tokenRequests() == 3)
+    }
+
     @Test func `a refusal is final for all waiting requests and across a restart, until the credentials change`() async throws {
         let wrong = practice.oauth("client_credentials", ["client_secret": "canary-wrong-secret"])
         try await practice.simulation.serve { address in
