@@ -101,6 +101,11 @@ import Testing
             happen(5)
             await exporter.flush()
             #expect(counts == [3, 5, 2])
+            // More than were sent.
+            simulation.telemetry.refuse(.max)
+            happen(5)
+            await exporter.flush()
+            #expect(counts == [3, 5, 7])
         }
     }
 

@@ -80,7 +80,8 @@ public struct TelemetryExporter: Service {
             let (spans, dropped) = tracer.take(most: Self.batch)
             count("dropped", dropped)
             if spans.isEmpty { return }
-            if let rejected = await send(.traces, otlp.request(spans), attempts: attempts) {
+            if let answered = await send(.traces, otlp.request(spans), attempts: attempts) {
+                let rejected = min(answered, spans.count)
                 count("refused", rejected)
                 count("sent", spans.count - rejected)
             } else {
