@@ -76,6 +76,20 @@ import Testing
         #expect(places.refusal(of: "\(folder.path)/rota [1]/rules/new.yaml") == nil)
     }
 
+    @Test func `below a folder that exists, its characters stand for themselves in a glob`() throws {
+        for name in ["rota [1]/rules/a.yaml", "rota [1]/rules/b.yaml", "rota 1/rules/c.yaml"] { try folder.write(name, "# a\n") }
+        #expect(found("rota [1]/rules/*.yaml").rules == ["rota [1]/rules/a.yaml", "rota [1]/rules/b.yaml"])
+        #expect(found("rota [1]/*/a.yaml").rules == ["rota [1]/rules/a.yaml"])
+        let place = "\(folder.path)/rota [1]/rules"
+        #expect(RuleFinder.find([place + "/*.yaml"]).folders.contains(place))
+        #expect(RulePlaces([place + "/*.yaml"]).refusal(of: place + "/new.yaml") == nil)
+    }
+
+    @Test func `a file whose name is the glob itself is one of its files`() throws {
+        try folder.write("rules/*.yaml", "# by a shell\n")
+        #expect(found("rules/*.yaml").rules.sorted() == ["rules/*.yaml", "rules/a.yaml"])
+    }
+
     @Test func `a glob without matches is a warning, and a missing path an error unless it is the default`() {
         #expect(found("none/*.yaml").problems == ["warning: no file matches none/*.yaml"])
         #expect(found("none").problems == ["error: there is no file or folder `none`"])

@@ -31,12 +31,13 @@ public enum RuleFinder {
         var found = Found()
         var seen: Set<String> = []
         for path in paths {
-            let expanded = RulePlaces.hasPattern(path) ? expand(path) : [path]
+            let isPattern = RulePlaces.hasPattern(path)
+            let expanded = isPattern ? expand(RulePlaces.pattern(of: path)) : [path]
             if expanded.isEmpty {
                 found.problems.report(
                     Diagnostic(.warning, code: "no-rules", "no file matches \(path)", help: "check `rules:` in bellhop.yaml"))
             }
-            if RulePlaces.hasPattern(path) { found.folders.append(folder(of: path)) }
+            if isPattern { found.folders.append(RulePlaces.folder(above: path)) }
             for path in expanded { take(path, isImplicit: isImplicit, isNamed: true, &found, &seen) }
         }
         return found
@@ -46,7 +47,7 @@ public enum RuleFinder {
         var facts = stat()
         guard stat(path, &facts) == 0 else {
             // Watch the folder above, because the path may appear later.
-            found.folders.append(folder(of: path))
+            found.folders.append(RulePlaces.folder(above: path))
             let severity: Diagnostic.Severity = isImplicit ? .warning : .error
             found.problems.report(
                 Diagnostic(
@@ -72,7 +73,7 @@ public enum RuleFinder {
             }
             return
         }
-        if isNamed { found.folders.append(folder(of: path)) }
+        if isNamed { found.folders.append(RulePlaces.folder(above: path)) }
         guard facts.st_mode & S_IFMT == S_IFREG else {
             found.problems.report(Diagnostic(code: "unreadable", "\(path) is not a regular file, so it is not read"))
             return
@@ -110,11 +111,6 @@ public enum RuleFinder {
     static func isTest(_ path: String) -> Bool { path.hasSuffix(".test.yaml") || path.hasSuffix(".test.yml") }
 
     private static func isYAML(_ name: String) -> Bool { name.hasSuffix(".yaml") || name.hasSuffix(".yml") }
-
-    private static func folder(of path: String) -> String {
-        let folder = PathText.folder(of: path)
-        return RulePlaces.hasPattern(folder) ? self.folder(of: folder) : folder
-    }
 
     private static func expand(_ pattern: String) -> [String] {
         var result = glob_t()

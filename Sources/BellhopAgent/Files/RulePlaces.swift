@@ -65,7 +65,7 @@ public struct RulePlaces: Sendable {
 
     private func isRead(_ path: String) -> Bool {
         paths.contains { place in
-            if Self.hasPattern(place) { return fnmatch(place, path, FNM_PATHNAME | FNM_PERIOD) == 0 }
+            if Self.hasPattern(place) { return fnmatch(Self.pattern(of: place), path, FNM_PATHNAME | FNM_PERIOD) == 0 }
             let start = Self.trimmed(place) + (Self.trimmed(place) == "/" ? "" : "/")
             guard path.hasPrefix(start), Self.isFolder(place) else { return false }
             let parts = path.dropFirst(start.count).split(separator: "/", omittingEmptySubsequences: false)
@@ -82,7 +82,28 @@ public struct RulePlaces: Sendable {
     private static let longestName = 200
 
     /// Whether a path is a glob. The path of something that exists is none: the project's folder may have such characters in its name.
-    static func hasPattern(_ path: String) -> Bool { path.contains { "*?[".contains($0) } && !SharedFile.exists(path) }
+    static func hasPattern(_ path: String) -> Bool {
+        guard path.contains(where: { "*?[".contains($0) }) else { return false }
+        // A file that a shell has named `*.yaml` must not hide the others.
+        return PathText.name(of: path).contains { "*?".contains($0) } || !SharedFile.exists(path)
+    }
+
+    /// The folder above the parts of a path that are globs.
+    static func folder(above path: String) -> String {
+        let folder = PathText.folder(of: path)
+        return hasPattern(folder) ? self.folder(above: folder) : folder
+    }
+
+    /// A glob as `glob` and `fnmatch` read it: in the folder above, no character stands for another.
+    static func pattern(of path: String) -> String {
+        let folder = folder(above: path)
+        guard path.hasPrefix(folder + "/") else { return path }
+        let literal: String = folder.reduce(into: "") { literal, character in
+            if "*?[\\".contains(character) { literal.append("\\") }
+            literal.append(character)
+        }
+        return literal + path.dropFirst(folder.count)
+    }
 
     static func isFolder(_ path: String) -> Bool {
         var facts = stat()
