@@ -36,12 +36,12 @@ public struct ControlServer: Service {
                 }
             }
         chmod(newPath, 0o600)
+        // Another agent may take the name, when this one ends because its store was replaced.
+        let own = FileIdentity(of: newPath)
         do throws(ControlSocketError) { try replaceSocket(by: newPath) } catch {
             try await server.channel.close()
             throw error
         }
-        // Another agent may take the name, when this one ends because its store was replaced.
-        let own = FileIdentity(of: path)
         defer { if FileIdentity(of: path) == own { unlink(path) } }
         do {
             try await cancelWhenGracefulShutdown {
