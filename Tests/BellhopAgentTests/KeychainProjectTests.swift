@@ -69,6 +69,17 @@ import Testing
         #expect(try await two.tokens(of: "common")?.refresh == "r4")
     }
 
+    @Test func `shared tokens are renewed as shared ones also if a person has stored a login of the project meanwhile`()
+        async throws
+    {
+        let (one, two) = (keychain("one"), keychain("two"))
+        try shared.setTokens("snow", to: StoredTokens(refresh: "r1", origin: "o", mark: "7f"))
+        try one.setLogin("snow", to: .init(username: "ada", password: "a"))
+        try await one.keep(StoredTokens(refresh: "r2", origin: "o", mark: "7f"), of: "snow")
+        #expect(try await two.tokens(of: "snow")?.refresh == "r2")
+        #expect(try await one.tokens(of: "snow") == nil)
+    }
+
     @Test func `a copied bellhop.yaml does not replace the logins of the original`() throws {
         let text = "version: 1\nproject: p1\n"
         let first = try folder.write("first/bellhop.yaml", text)

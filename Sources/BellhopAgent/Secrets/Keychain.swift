@@ -246,9 +246,11 @@ extension Keychain: TokenStorage {
     /// Stores them in the section of the old tokens, which are useless now. Does nothing if a person has logged in again or logged out since
     /// the old tokens were read.
     public func keep(_ tokens: StoredTokens, of connection: String) async throws {
-        let isOwn = try hasOwnLogin(connection)
-        let isShared = try isShared(connection)
-        try (isShared && !isOwn ? of(nil) : self).setTokens(connection, to: tokens) { present in
+        let ownMark = try own(contents())?["tokens"]?[connection]?["mark"]?.asString
+        // Also those with a mark may be shared though the project has a login: a person stored it since.
+        let areShared =
+            try tokens.mark.isEmpty ? isShared(connection) && !hasOwnLogin(connection) : ownMark != tokens.mark
+        try (areShared ? of(nil) : self).setTokens(connection, to: tokens) { present in
             tokens.mark.isEmpty || present?["mark"]?.asString == tokens.mark
         }
     }
