@@ -219,9 +219,9 @@ private struct TeamsRuns {
     }
 
     private mutating func add(_ words: String, _ style: StyledText.Style, _ more: JSON.Object = [:]) {
-        let fitting = DisplayText.cut(words, to: max(room, 1))
-        if fitting.utf8.count != words.utf8.count { (wasCut, isFull) = (true, true) }
-        guard !fitting.isEmpty else { return }
+        // Without room, the ellipsis is written all the same, and nothing after it.
+        let fitting = room > 0 ? DisplayText.cut(words, to: room) : DisplayText.ellipsis
+        if room <= 0 || !fitting.hasBytes(of: words) { (wasCut, isFull) = (true, true) }
         take(fitting.unicodeScalars.count)
         lines[lines.count - 1].append(TeamsCard.run(fitting, style, more))
     }

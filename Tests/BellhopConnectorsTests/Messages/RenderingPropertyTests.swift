@@ -118,6 +118,13 @@ import Testing
         #expect(text.contains("INC7") && text.contains("Coreswitch"), "\(text)")
     }
 
+    @Test func `a text of thousands of short runs is no larger than a card of Teams may be`() {
+        let runs = (0..<4000).map { $0.isMultiple(of: 2) ? Message.Inline.strong([.text("a")]) : .text("b") }
+        let message = Message(title: [.text("Title")], text: [.paragraph(runs)])
+        #expect(TeamsReceiver.render(message, from: SampleMessage.origin).encoded().count < 28_000)
+        #expect(RenderedKind.teams.read(message).text.contains(/[ab]…/))
+    }
+
     @Test func `a list with more links than Telegram accepts counts those it leaves out`() {
         let address = "https://acme.service-now.com/nav_to.do?uri=incident.do?sys_id=" + String(repeating: "0", count: 32)
         var message = Message(title: [.text("Title")])
