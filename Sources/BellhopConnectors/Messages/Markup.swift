@@ -26,6 +26,8 @@ protocol Markup: Sendable {
     func cost(of character: Character, escaped: Substring) -> Int
     /// The part of the limit that a mark or separator takes.
     func cost(ofMark mark: String) -> Int
+    /// In bytes, the limit of the marks of all links together.
+    var linkLimit: Int { get }
 }
 
 extension Markup {
@@ -37,6 +39,7 @@ extension Markup {
     var fieldSeparator: String { lineSeparator }
     func cost(of character: Character, escaped: Substring) -> Int { escaped.unicodeScalars.count }
     func cost(ofMark mark: String) -> Int { mark.unicodeScalars.count }
+    var linkLimit: Int { .max }
 }
 
 /// The place of a character of text.
@@ -96,6 +99,7 @@ struct JSONBytes<Base: Markup>: Markup {
     var fieldSeparator: String { base.fieldSeparator }
     func cost(of character: Character, escaped: Substring) -> Int { Self.bytes(escaped) }
     func cost(ofMark mark: String) -> Int { Self.bytes(mark) }
+    var linkLimit: Int { base.linkLimit }
 
     /// Quotation marks, backslashes, line breaks and tabs take two.
     static func bytes(_ text: some StringProtocol) -> Int {

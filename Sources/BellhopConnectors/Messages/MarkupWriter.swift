@@ -9,6 +9,8 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
     private(set) var text = ""
     /// The rest of the budget.
     private(set) var room: Int
+    /// The rest of the bytes that the marks of links may have.
+    private(set) var linkRoom: Int
     /// Whether something did not fit.
     private(set) var wasCut = false
     private var isFull = false
@@ -19,18 +21,23 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
     init(_ flavour: Flavour, room: Int) {
         self.flavour = flavour
         self.room = room
+        linkRoom = flavour.linkLimit
     }
 
     var isEmpty: Bool { text.isEmpty }
 
-    /// Runs a closure within a part of the room. Text after the closure is written even if the closure's text was cut.
-    mutating func within(_ limit: Int, _ body: (inout Self) -> Void) {
+    /// Runs a closure within a part of the room, and of that for links. Text after the closure is written even if the closure's
+    /// text was cut.
+    mutating func within(_ limit: Int, links: Int = .max, _ body: (inout Self) -> Void) {
         let outside = room - max(min(limit, room), 0)
+        let linksOutside = linkRoom - min(links, linkRoom)
         let wasFull = isFull
         room -= outside
+        linkRoom -= linksOutside
         isFull = wasFull || room <= 0
         body(&self)
         room += outside
+        linkRoom += linksOutside
         isFull = wasFull
     }
 
@@ -93,7 +100,8 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
     /// Writes finished markup, such as a mention, if it fits completely.
     mutating func raw(_ markup: String) {
         guard !isFull else { return }
-        if !mark(markup) { cut() }
+        if !mark(markup) { return cut() }
+        linkRoom -= markup.utf8.count
     }
 
     /// Writes the lines of a list that fit completely, and a line that counts the others.
@@ -179,11 +187,13 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
     private mutating func link(_ address: LinkAddress, _ label: String, reserve: Int) -> Bool {
         let marks = flavour.marks(.link(address, isBare: label == address.text))
         let cost = flavour.cost(ofMark: marks.close)
+        let bytes = marks.open.utf8.count + marks.close.utf8.count
         let before = self
-        guard fits(marks.open, cost + reserve), mark(marks.open) else {
+        guard bytes <= linkRoom, fits(marks.open, cost + reserve), mark(marks.open) else {
             wasCut = true
             return characters(label, at: .text, reserve: reserve)
         }
+        linkRoom -= bytes
         let begin = text.utf8.count
         let isWhole = characters(label, at: .text, reserve: cost + reserve)
         close(marks.close, cost: cost, after: begin, else: before)

@@ -39,7 +39,7 @@ struct MessageText<Flavour: Markup>: Sendable {
         let separator = flavour.cost(ofMark: flavour.blockSeparator)
         let reserve = tail.isEmpty ? 0 : limit - tail.room + separator
         var writer = MarkupWriter(flavour, room: limit)
-        writer.within(limit - reserve) { writer in
+        writer.within(limit - reserve, links: tail.linkRoom) { writer in
             if !mentions.isEmpty { writer.block(.paragraph) { $0.raw(mentions.joined(separator: " ")) } }
             if parts.contains(.title) {
                 writer.within(longestTitle) { writer in

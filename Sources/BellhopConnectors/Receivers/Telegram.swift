@@ -202,6 +202,10 @@ struct TelegramMarkup: Markup {
         }
     }
 
+    /// Telegram refuses a message whose markup, mostly the addresses of links, has more than about 9,500 bytes
+    /// (`ENTITIES_TOO_LONG`; tdlib/telegram-bot-api, issue 165).
+    var linkLimit: Int { 8000 }
+
     /// A user's number, or a name with or without `@`. Telegram has no groups.
     static func mention(_ mention: Message.Mention) -> String? {
         guard case .user(let id) = mention else { return nil }
@@ -216,19 +220,13 @@ struct TelegramMarkup: Markup {
 extension TelegramReceiver {
     /// In UTF-16 units, without markup (Bot API, sendMessage).
     private static let textLimit = 4096
-    /// Telegram refuses a message whose markup, mostly the addresses of links, has more than about 9,500 bytes
-    /// (`ENTITIES_TOO_LONG`; tdlib/telegram-bot-api, issue 165).
-    private static let tagLimit = 8000
 
     static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
         let mentions = message.mentions.compactMap(TelegramMarkup.mention)
-        let markup = TelegramMarkup()
-        var text = MessageText(flavour: markup, limit: Self.textLimit)
-        var html = text.render(message, from: origin, mentions: mentions)
-        while html.utf16.count - markup.cost(ofMark: html) > Self.tagLimit {
-            text.limit = text.limit * 3 / 4
-            html = text.render(message, from: origin, mentions: mentions)
-        }
-        return ["text": .string(html), "parse_mode": "HTML", "link_preview_options": ["is_disabled": true]]
+        let text = MessageText(flavour: TelegramMarkup(), limit: Self.textLimit)
+        return [
+            "text": .string(text.render(message, from: origin, mentions: mentions)), "parse_mode": "HTML",
+            "link_preview_options": ["is_disabled": true],
+        ]
     }
 }
