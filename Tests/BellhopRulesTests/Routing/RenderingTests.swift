@@ -73,6 +73,10 @@ import Testing
                 + "?q=..%2Fx%3Fy%3D1%26z%3D%C3%A9%20%2B%23%40%3A&r=1#..%2Fx%3Fy%3D1%26z%3D%C3%A9%20%2B%23%40%3A")
         #expect(try url("..").hasPrefix("dead: a value adds a segment `.` or `..` to the path of an address"))
         #expect(try url(".").hasPrefix("dead: "))
+        // With the accent, the last slash of the value is one character for Swift.
+        let inserted = try Self.rendered(
+            #"- webhook: {url: "${{ task.title }}/b"}"#, "url", title: "https://x.example/../\u{301}x")
+        #expect(inserted.hasPrefix("dead: a value adds a segment `.` or `..` to the path of an address"), "\(inserted)")
     }
 
     @Test func `a value in the path of an API is one segment, and a value that is the whole path keeps its slashes`() throws {
