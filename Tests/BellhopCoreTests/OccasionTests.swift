@@ -27,6 +27,11 @@ import Testing
         #expect(Occasion(Occasion.ID(text)) == nil)
     }
 
+    @Test(arguments: all) func `the name of a run contains its event, if it is of one`(_ occasion: Occasion) {
+        let isOfTimer = if case .timer? = Occasion(occasion.id.run) { true } else { false }
+        #expect(occasion.id.event == (isOfTimer ? nil : Self.event))
+    }
+
     @Test func `the name of a run contains the event that began its wait, also in the name of an escalation`() {
         let begun = Occasion.timer(Self.timer, due: Timestamp(seconds: 5), .event(12, replayed: Timestamp(seconds: 9))).id
         for id in [begun, Occasion.escalation(of: begun, step: 0, repetition: 0).id] {

@@ -50,13 +50,13 @@ public enum Occasion: Sendable, Hashable {
 
         /// The event of the run, or of the run that began the escalation; nil for a run without an event, such as that of a timer.
         public var event: Event.ID? {
-            if text.hasPrefix("escalation/") {
-                let parts = text.split(separator: "/", maxSplits: 3)
-                return parts.count == 4 ? ID(String(parts[3])).event : nil
+            guard let parts = text.dividedAtSlashes(into: 2) else { return nil }
+            return switch parts[0] {
+            case "event": Event.ID(parts[1])
+            case "element", "replay": parts[1].dividedAtSlashes(into: 2).map { Event.ID($0[0]) }
+            case "escalation": parts[1].dividedAtSlashes(into: 3).flatMap { ID($0[2]).event }
+            default: nil
             }
-            let parts = text.split(separator: "/", maxSplits: 2)
-            guard parts.count >= 2, ["event", "element", "replay"].contains(parts[0]) else { return nil }
-            return Event.ID(String(parts[1]))
         }
     }
 }
