@@ -63,13 +63,16 @@ struct SlackRichText: Sendable, Hashable {
         take(other.cost)
     }
 
-    /// An invalid address, or one that does not fit, is shown as text next to its label.
+    /// An invalid address is shown as text next to its label, and of one that does not fit only the label.
     private mutating func add(_ label: String, to address: String, _ style: Style) {
-        let link = LinkAddress(address, limit: min(SlackLimits.address, room))
-        if let link, let shown = fit(label.isEmpty ? address : label, besides: link.text.utf8.count + SlackLimits.element) {
+        guard let link = LinkAddress(address, limit: SlackLimits.address) else {
+            return add([Message.Inline.link(label: [.value(label)], address: [.value(address)])].plainText, style)
+        }
+        let words = label.isEmpty ? address : label
+        if let shown = fit(words, besides: link.text.utf8.count + SlackLimits.element) {
             runs.append(.link(link, label: shown, style))
         } else {
-            add([Message.Inline.link(label: [.value(label)], address: [.value(address)])].plainText, style)
+            add(words, style)
         }
     }
 

@@ -111,11 +111,13 @@ import Testing
     }
 
     @Test(arguments: RenderedKind.all) func `an item whose link is too long for it still shows its words`(_ kind: RenderedKind) {
-        let address = "https://x.example/?" + String(repeating: "a", count: 700)
-        var message = Message(title: [.text("Title")])
-        message.list = .init(items: [[.link(label: [.value("INC7")], address: [.value(address)]), .value(" Core switch")]])
-        let text = kind.read(message).text
-        #expect(text.contains("INC7") && text.contains("Coreswitch"), "\(text)")
+        for length in [700, 1500] {
+            let address = "https://x.example/?" + String(repeating: "a", count: length)
+            var message = Message(title: [.text("Title")])
+            message.list = .init(items: [[.link(label: [.value("INC7")], address: [.value(address)]), .value(" Core switch")]])
+            let text = kind.read(message).text
+            #expect(text.contains("INC7") && text.contains("Coreswitch"), "\(length): \(text)")
+        }
     }
 
     @Test func `a text of thousands of short runs is no larger than a card of Teams may be`() {
