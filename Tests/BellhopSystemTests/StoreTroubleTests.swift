@@ -132,7 +132,7 @@ import Testing
     @Test(.enabled(if: SmallDisk.isPossible, "this user may not mount a small disk"))
     func `init on a full disk leaves no empty file, and works once there is room`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
-            let disk = try SmallDisk(at: stage.folder.path + "/disk", size: "64k")
+            let disk = try SmallDisk(at: stage.folder.path + "/disk", size: "96k")
             try FileManager.default.createDirectory(atPath: disk.path + "/new", withIntermediateDirectories: true)
             try disk.fill()
             #expect(try await stage.start(["init", "disk/new", "--instance", "dev1"]).end().code == 74)
