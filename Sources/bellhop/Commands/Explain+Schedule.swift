@@ -23,7 +23,7 @@ extension Explain {
         let paused = pause.map { " It has been paused since \($0["since"].words(in: link.zone)): its times wait." } ?? ""
         guard let next = rule["next"]?.asMoment else {
             return
-                "\(name) waits for no time: `bellhop explain TASK --rule \(subject.visible)` says why it did not run for a task."
+                "\(name) has no schedule: `bellhop explain EVENT`, or `bellhop explain TASK --rule \(subject.visible)`, says what it did."
                 + paused
         }
         let isAhead = next > SystemClock().now

@@ -158,10 +158,7 @@ struct Explain: DataCommand {
     /// Says which sources could have shown the task, and when they were polled last.
     func explainAbsence(_ link: StoreLink, _ reach: RuleReach?, hasRules: Bool) async throws(CommandError) {
         if let next = try await nextTime(link) {
-            throw CommandError(
-                .problem,
-                "There is no event or task \(subject.visible), and no planned time of a rule of this name. \(try await kept(link)) \(next)"
-            )
+            throw CommandError(.problem, "\(next) No event or planned time of it is stored. \(try await kept(link))")
         }
         let status = try await link.answer(.status)["sources"].elements
         let wanted = reach?.sources ?? []

@@ -120,8 +120,9 @@ struct SilenceList: DataCommand {
     func validate() throws {
         guard let other = others.first else { return }
         let covers = other.hasPrefix("-") ? "" : " --rule \(other.visible)"
+        let receiver = other.hasPrefix("-") ? "" : ", or with `--receiver \(other.visible)`"
         throw ValidationError(
-            "`bellhop silence list` does not take `\(other.visible)`. To begin a silence: `bellhop silence add\(covers) --for 4h`."
+            "`bellhop silence list` does not take `\(other.visible)`. To begin a silence: `bellhop silence add\(covers) --for 4h`\(receiver)."
         )
     }
 

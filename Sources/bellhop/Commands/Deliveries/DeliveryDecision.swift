@@ -66,11 +66,11 @@ struct DeliveryDecision: ParsableArguments {
         let (changed, refused, decided, error) = await Self.decide(chosen) { batch throws(CommandError) in
             try await link.answer(.apply(command, deliveries: batch))
         }
+        let rule = "Only \(command.states.map(\.rawValue).alternatives) deliveries can be \(Self.participle(command))."
+        if error == nil, changed == 0, refused > 0, !ids.isEmpty { throw CommandError(.problem, rule) }
         if error == nil || !decided.isEmpty { report(command, changed: changed, decided) }
         if let error { throw error }
         guard refused > 0, !output.json else { return }
-        let rule = "Only \(command.states.map(\.rawValue).alternatives) deliveries can be \(Self.participle(command))."
-        if changed == 0, !ids.isEmpty { throw CommandError(.problem, rule) }
         Console.sentence("\(counted(refused, "other was", "others were")) not changed. \(rule)")
     }
 
