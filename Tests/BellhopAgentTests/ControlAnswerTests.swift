@@ -104,6 +104,10 @@ extension Recording<Int64> {
         #expect(try folder.files.contains("agent.sock") && !folder.files.contains("agent.sock.new"))
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "mine")
         unlink(path)
+        mkdir(path + ".new", 0o700)
+        let unbound = await #expect(throws: ControlSocketError.self) { try await server.run() }
+        #expect(unbound?.message.contains("\(path).new: this file is not a socket") == true)
+        rmdir(path + ".new")
         let dead = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         let address = try #require(UnixAddress(path))
         try #require(address.withPointer { bind(dead, $0, $1) } == 0)

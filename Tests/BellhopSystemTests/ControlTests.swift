@@ -60,6 +60,35 @@ import Testing
         }
     }
 
+    @Test func `an agent that cannot listen at its socket interrupts no delivery`() async throws {
+        try await Stage.set(rules: StoppingTests.rules) { stage in
+            let hook = stage.simulation.receivers
+            hook.setAnswer(of: "hook", status: 400, body: "gone")
+            stage.instance.addTask(title: "One", assignedTo: Stage.user)
+            try await stage.withAgent { _ in
+                stage.instance.addTask(title: "Two", assignedTo: Stage.user)
+                try await eventually("the delivery is dead") { try await !stage.deliveries("dead").isEmpty }
+            }
+            hook.setAnswer(of: "hook", status: nil)
+            #expect(try await stage.bellhop("deliveries", "retry", "--all", "--yes").code == 0)
+            let socket = stage.folder.path + "/bellhop.db.sock"
+            try stage.folder.write("bellhop.db.sock", "mine")
+            for _ in 0..<3 {
+                let ended = try await stage.start(["run"]).end()
+                #expect(ended.code == 73 && ended.errors.contains("this file is not a socket"), "\(ended.errors)")
+                #expect(!ended.errors.contains("The agent ended before the attempt did"), "\(ended.errors)")
+            }
+            unlink(socket)
+            try await stage.withAgent { _ in
+                try await eventually("all are done") {
+                    try await stage.deliveries("dead", "available", "running", "held").isEmpty
+                }
+            }
+            let attempts = try await stage.deliveries("done").compactMap { $0["attempts"]?.asInt }.reduce(0, +)
+            #expect(attempts > 1 && attempts == hook.received(by: "hook").count)
+        }
+    }
+
     @Test func `a running agent forgets a task: its wait ends, and its next event starts a new one`() async throws {
         let rules = """
             rules:

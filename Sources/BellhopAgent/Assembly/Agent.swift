@@ -52,8 +52,11 @@ public struct Agent: Sendable {
         services.append(UnusedMemory(clock: assembly.context.clock, store: assembly.context.store))
         var group = ServiceGroupConfiguration(
             services: services.map {
-                // If a `further` service ends, all services end. The agent's own services end only when they are stopped.
-                .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup)
+                // If a `further` service ends, all services end. The agent's own services end only when they are stopped, or fail: then,
+                // too, the engine finishes the deliveries that are in progress.
+                .init(
+                    service: $0, successTerminationBehavior: .gracefullyShutdownGroup,
+                    failureTerminationBehavior: .gracefullyShutdownGroup)
             }, gracefulShutdownSignals: signals, logger: errorLogger)
         group.maximumGracefulShutdownDuration = .seconds(30)
         do {

@@ -29,12 +29,7 @@ public struct ControlServer: Service {
         }
         // The socket gets its name last, when it listens and only its user may connect, so that a client that finds it is answered.
         let newPath = path + ".new"
-        let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-            .bind(unixDomainSocketPath: newPath, cleanupExistingSocketFile: true) { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
-                }
-            }
+        let server = try await bind(to: newPath)
         chmod(newPath, 0o600)
         // Another agent may take the name, when this one ends because its store was replaced.
         let own = FileIdentity(of: newPath)
@@ -58,11 +53,34 @@ public struct ControlServer: Service {
         }
     }
 
+    private func bind(
+        to path: String
+    ) async throws(ControlSocketError) -> NIOAsyncChannel<NIOAsyncChannel<ByteBuffer, ByteBuffer>, Never> {
+        do {
+            return try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+                .bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true) { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+                    }
+                }
+        } catch let error as IOError {
+            throw ControlSocketError(message: "Cannot listen at \(path): \(SystemError(error.errnoCode).text).")
+        } catch is UnixDomainSocketPathWrongType {
+            throw Self.notSocket(path)
+        } catch {
+            throw ControlSocketError(message: "Cannot listen at \(path): \(error).")
+        }
+    }
+
+    private static func notSocket(_ path: String) -> ControlSocketError {
+        ControlSocketError(message: "Cannot listen at \(path): this file is not a socket. Move it away.")
+    }
+
     /// Gives the new socket its name, in place of a socket that an ended agent left. A file that is no socket stays.
     private func replaceSocket(by newPath: String) throws(ControlSocketError) {
         var facts = stat()
         if lstat(path, &facts) == 0, facts.st_mode & S_IFMT != S_IFSOCK {
-            throw ControlSocketError(message: "Cannot listen at \(path): this file is not a socket. Move it away.")
+            throw Self.notSocket(path)
         }
         guard rename(newPath, path) == 0 else {
             throw ControlSocketError(message: "Cannot listen at \(path): \(SystemError().text).")

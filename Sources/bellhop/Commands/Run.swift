@@ -6,7 +6,6 @@ import BellhopEngine
 import BellhopInbound
 import BellhopRules
 import Glibc
-import NIOCore
 
 struct Run: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -63,8 +62,6 @@ struct Run: AsyncParsableCommand {
                 throw CommandError(.cannotCreate, error.message)
             } catch let error as ServerProblem {
                 throw CommandError(error.isTemporary ? .tryLater : .badConfiguration, error.message)
-            } catch let error as IOError {
-                throw CommandError(.cannotCreate, "The control socket beside the store cannot be made: \(error.description).")
             }
         }
     }
