@@ -113,7 +113,7 @@ extension Recording<Int64> {
         try #require(address.withPointer { bind(dead, $0, $1) } == 0)
         close(dead)
         let service = Task { try await server.run() }
-        while try await ask(path, .deliveries(DeliveryQuery())).get() == nil { try await Task.sleep(for: .milliseconds(5)) }
+        while try await ask(path, .deliveries(DeliveryQuery())).get() == nil { try Task.checkCancellation() }
         service.cancel()
         _ = await service.result
         #expect(try !folder.files.contains { $0.hasPrefix("agent.sock") })

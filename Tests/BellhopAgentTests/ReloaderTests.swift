@@ -14,10 +14,10 @@ import Testing
         try folder.write("rules/a.yaml", Self.rule)
         let file = try folder.write("bellhop.yaml", "version: 1\n")
         let keychain = Keychain(path: folder.path + "/keychain.json")
-        let (clock, failures) = (TestClock(), Recording<String>())
+        let clock = TestClock()
+        let (failures, failed) = AsyncStream<String>.makeStream()
         let listener: SignalListener = { signal in
-            guard case .storeFailed(let doing, _) = signal else { return }
-            failures.add(doing)
+            if case .storeFailed(let doing, _) = signal { failed.yield(doing) }
         }
         let configuration = try await ConfigurationLoader(environment: [:], keychain: keychain).load(file)
         let assembly = try await Assembly(
@@ -25,13 +25,11 @@ import Testing
         try await assembly.context.store.close()
         let reloading = Task { try await Reloader(assembly: assembly, environment: [:]).run() }
         try folder.write("rules/a.yaml", Self.rule.replacing("morning", with: "day"))
-        // The folder is watched in real time.
-        while failures.all.isEmpty { try await Task.sleep(for: .milliseconds(10)) }
-        while failures.all.count < 2 {
-            await clock.advance(by: .seconds(5))
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        #expect(failures.all.allSatisfy { $0 == "registering rules" })
+        var failure = failures.makeAsyncIterator()
+        #expect(await failure.next() == "registering rules")
+        try await clock.waitForSleepers(1)
+        await clock.advance(by: .seconds(30))
+        #expect(await failure.next() == "registering rules")
         reloading.cancel()
         _ = await reloading.result
         await assembly.connectors.shutdown()

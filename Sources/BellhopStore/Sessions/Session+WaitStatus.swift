@@ -89,7 +89,10 @@ extension Session {
 
     /// The id of the task that a timer may be about: the end of its subject, or from its key.
     private static func task(of timer: RuleTimer, _ subject: String?) -> String? {
-        if let subject { return subject.dividedAtSlashes(into: 2).map { _ in String(PathText.name(of: subject)) } }
+        if let subject {
+            let id = String(PathText.name(of: subject))
+            return id.hasBytes(of: subject) ? nil : id
+        }
         switch timer.id.kind {
         // The source and the task.
         case .escalation: return timer.id.key.dividedAtSlashes(into: 2)?[1]
