@@ -80,10 +80,10 @@ struct Doctor: DataCommand {
     }
 
     /// Whether pagers may call people: asks on a terminal; otherwise only prints a warning.
-    private static func mayCall(_ pagers: [String]) -> Bool {
+    private static func mayCall(_ pagers: [String]) throws(CommandError) -> Bool {
         if pagers.isEmpty { return true }
         Console.note("The test message to \(pagers.listed) really calls the people on duty.")
-        return !Console.isInteractive || Console.ask("Call them? [y/N] ").isYes
+        return try Console.isInteractive ? Console.ask("Call them? [y/N] ").isYes : true
     }
 
     /// The pauses of rules and writes, and the active silences; empty before an agent has run.
@@ -118,7 +118,7 @@ struct Doctor: DataCommand {
     ) async throws(CommandError) {
         let pagers = Set(Catalogue.connections.filter(\.callsPeople).map(\.kind))
         let names = configuration.connections.filter { pagers.contains($0.kind) }.map(\.name)
-        let skipped = Self.mayCall(names) ? [] : names
+        let skipped = try Self.mayCall(names) ? [] : names
         for receiver in TestMessage.receivers(in: configuration) {
             guard let place = examination.sections.firstIndex(where: { $0.name == receiver }),
                 !examination.sections[place].findings.contains(where: { $0.state == .missing })

@@ -10,7 +10,7 @@ extension LogIn {
             "grant": .string(OAuthSettings.GrantName.authorizationCode.rawValue), "client_id": .string(id),
             "redirect_url": .string(OAuthSettings.defaultRedirect),
         ]
-        if let secret = Console.askSecretLine("Client secret (empty if there is none): "), !secret.isEmpty {
+        if let secret = try Console.askSecretLine("Client secret (empty if there is none): "), !secret.isEmpty {
             client["client_secret"] = .string(secret)
         }
         var configuration = configuration
@@ -97,7 +97,8 @@ extension LogIn {
     private func pasted(_ request: AuthorizationRequest) throws(CommandError) -> String {
         Console.note("Open this address in any browser, log in and agree:\n\n\(request.page)\n")
         Console.note("The browser then opens \(request.redirect). It may show an error there; that is normal.")
-        guard let answer = Console.askSecretLine("The whole address that it opened, or the code in it: "), !answer.isEmpty else {
+        guard let answer = try Console.askSecretLine("The whole address that it opened, or the code in it: "), !answer.isEmpty
+        else {
             throw CommandError(.usage, "Nothing was pasted, so nothing was stored.")
         }
         do throws(AuthorizationRequest.Problem) {

@@ -61,8 +61,9 @@ struct LogIn: AsyncParsableCommand {
     }
 
     private func askAndStore(_ configuration: Configuration, _ entry: Configuration.ConnectionEntry) async throws(CommandError) {
-        guard let user = user ?? Console.ask("User name: "), !user.isEmpty,
-            let password = Console.askSecretLine("Password: "), !password.isEmpty
+        var given = self.user
+        if given == nil { given = try Console.ask("User name: ") }
+        guard let user = given, !user.isEmpty, let password = try Console.askSecretLine("Password: "), !password.isEmpty
         else { throw CommandError(.usage, "No user name or no password was given, so nothing was stored.") }
         var choices = LoginChoices(entry)
         let (trial, place) = try await attempt((user, password), configuration, &choices, notebook: NoOpSink())

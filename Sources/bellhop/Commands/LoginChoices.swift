@@ -78,7 +78,7 @@ struct LoginChoices {
     /// Asks for a position in the list, or for a name or key that it shows. On a terminal, asks again after a wrong answer.
     private static func answer(_ question: LoginQuestion) throws(CommandError) -> LoginQuestion.Choice {
         let (setting, choices) = (question.setting, question.choices)
-        while let answer = Console.ask("Which \(setting) (1 to \(choices.count))? "), !answer.isEmpty {
+        while let answer = try Console.ask("Which \(setting) (1 to \(choices.count))? "), !answer.isEmpty {
             if let number = Int(answer), choices.indices.contains(number - 1) { return choices[number - 1] }
             // A number may only be a key that the list shows.
             let shown = Int(answer) == nil ? choices : choices.filter(\.showsKey)

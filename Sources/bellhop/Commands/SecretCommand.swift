@@ -28,12 +28,8 @@ struct SecretCommand: AsyncParsableCommand {
 
         func run() async throws {
             try SecretCommand.checkName(name)
-            guard let value = Console.askSecret("Value of \(name): "), !value.isEmpty else {
+            guard let value = try Console.askSecret("Value of \(name): "), !value.isEmpty else {
                 throw CommandError(.usage, "Nothing was given, so nothing was stored.")
-            }
-            // Other bytes are read as this sign.
-            if value.unicodeScalars.contains("\u{FFFD}") {
-                throw CommandError(.usage, "The secret is not text in UTF-8, so nothing was stored.")
             }
             try SecretCommand.store(value, as: name, config, keychain)
         }

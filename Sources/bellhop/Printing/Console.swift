@@ -81,32 +81,47 @@ enum Console {
 
     /// Asks for a secret without echo. Without a terminal, all of standard input is the secret, without the newline at its end;
     /// nil if there is none.
-    static func askSecret(_ question: String) -> String? {
-        if isInteractive { return askSecretLine(question) }
+    static func askSecret(_ question: String) throws(CommandError) -> String? {
+        if isInteractive { return try askSecretLine(question) }
         var lines: [String] = []
         while let line = readLine() { lines.append(line) }
-        return lines.isEmpty ? nil : lines.joined(separator: "\n")
+        return try lines.isEmpty ? nil : checked(lines.joined(separator: "\n"))
     }
 
     /// Asks for one line without echo; nil at the end of input. Without a terminal, takes the next line of the input; further answers can
     /// follow.
-    static func askSecretLine(_ question: String) -> String? {
-        guard isInteractive else { return readLine() }
+    static func askSecretLine(_ question: String) throws(CommandError) -> String? {
+        guard isInteractive else { return try checked(readLine()) }
         prompt(question)
         let withoutEcho = TerminalMode(flushing: true) { $0.c_lflag &= ~tcflag_t(ECHO) }
         defer {
             withoutEcho?.restore(flushing: true)
             note("")
         }
-        return readLine()
+        return try checked(readLine())
     }
 
     /// Whether standard input is a terminal, so that the user can be asked.
     static var isInteractive: Bool { isatty(STDIN_FILENO) == 1 }
 
-    static func ask(_ question: String) -> String? {
+    static func ask(_ question: String) throws(CommandError) -> String? {
         if isInteractive { prompt(question) }
-        return readLine()
+        return try checked(readLine())
+    }
+
+    /// An answer, without the byte order mark with which some programs begin a text.
+    ///
+    /// - Throws: if it is not UTF-8: `readLine` puts U+FFFD in place of other bytes.
+    private static func checked(_ answer: String?) throws(CommandError) -> String? {
+        guard var answer else { return nil }
+        if answer.unicodeScalars.contains("\u{FFFD}") {
+            throw CommandError(
+                .usage,
+                "Standard input is not text in UTF-8, so it was not used: convert it to this encoding, or set the terminal to it."
+            )
+        }
+        if answer.unicodeScalars.first == "\u{FEFF}" { answer.unicodeScalars.removeFirst() }
+        return answer
     }
 
     /// Asks whether to do something, such as "Retry 3 deliveries".
@@ -117,7 +132,7 @@ enum Console {
             let wouldDo: String = what.prefix(1).lowercased() + what.dropFirst()
             throw CommandError(.usage, "This would \(wouldDo): add --yes, because there is no terminal at which to ask.")
         }
-        guard ask("\(what)? [y/N] ").isYes else { throw CommandError(.problem, "Nothing was changed.") }
+        guard try ask("\(what)? [y/N] ").isYes else { throw CommandError(.problem, "Nothing was changed.") }
     }
 }
 

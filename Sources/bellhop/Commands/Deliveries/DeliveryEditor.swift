@@ -39,7 +39,7 @@ struct DeliveryEditor: AsyncParsableCommand {
             }
             for problem in problems { Console.note(problem.asString ?? "") }
             // The end of the input counts as no.
-            guard Console.isInteractive, let reply = Console.ask("Edit again? [Y/n] "),
+            guard Console.isInteractive, let reply = try Console.ask("Edit again? [Y/n] "),
                 !["n", "no"].contains(reply.lowercased())
             else { throw CommandError(.badConfiguration, "Nothing was changed.") }
         }
