@@ -96,6 +96,17 @@ import Testing
         #expect(try folder.mode("elsewhere/keys.json") == 0o600)
     }
 
+    @Test(arguments: ["keys.json", "elsewhere/keys.json"])
+    func `a keychain that is a link to a missing file is refused, and stays a link`(_ name: String) throws {
+        let target = "\(folder.path)/\(name)"
+        try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: target)
+        let error = #expect(throws: SecretError.self) { try keychain.setSecret("a", to: "1") }
+        #expect(error?.message.hasPrefix("\(path) is a link to a file that is missing: ") == true)
+        #expect(throws: SecretError.self) { try keychain.secret("a") }
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: path) == target)
+        #expect(!FileManager.default.fileExists(atPath: target))
+    }
+
     @Test(.enabled(if: geteuid() == 0, "only root may give files away"))
     func `a keychain and a bellhop.yaml that root changes stay their owner's and their group's`() throws {
         try keychain.setSecret("a", to: "1")

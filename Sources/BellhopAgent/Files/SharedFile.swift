@@ -39,6 +39,12 @@ enum SharedFile {
         return lstat(path, &facts) == 0
     }
 
+    /// Whether the path itself is a link, also to a file that is missing.
+    static func isLink(_ path: String) -> Bool {
+        var facts = stat()
+        return lstat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFLNK
+    }
+
     /// The absolute path without links; the given path if there is no such file.
     static func resolved(_ path: String) -> String {
         guard let pointer = realpath(path, nil) else { return path }

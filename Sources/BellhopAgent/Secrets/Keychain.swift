@@ -178,7 +178,15 @@ public struct Keychain: Sendable {
     func contents() throws(SecretError) -> JSON {
         let bytes: [UInt8]?
         do throws(PrivateFile.FileError) { bytes = try PrivateFile.read(path) } catch { throw SecretError(error) }
-        guard let bytes else { return ["version": 1] }
+        guard let bytes else {
+            // Perhaps its volume is not mounted: a new file in its place would hide what it has.
+            if SharedFile.isLink(path) {
+                throw SecretError(
+                    "\(path) is a link to a file that is missing: mount or restore the file, or remove the link to begin a new keychain."
+                )
+            }
+            return ["version": 1]
+        }
         guard let json = try? JSON.parse(bytes) else {
             throw SecretError("\(path) is damaged and cannot be read as JSON; move it away and log in again.")
         }
