@@ -11,8 +11,16 @@ struct KeychainOptions: ParsableArguments {
 extension ConfigOptions {
     /// The keychain with the entries of bellhop.yaml's project; without a file or a project id, only the shared entries.
     func projectKeychain() throws(CommandError) -> Keychain {
-        guard Files.exist(config) else { return keychain }
-        return keychain.of(try storeLink().project)
+        try Files.exist(config) ? keychain.of(project()) : keychain
+    }
+
+    /// The project that bellhop.yaml names: it has its own section in the keychain. Nil if bellhop.yaml names no project.
+    private func project() throws(CommandError) -> Keychain.Project? {
+        do throws(ConfigurationError) {
+            return try ConfigurationLoader(environment: environment, keychain: keychain).project(of: config)
+        } catch {
+            throw CommandError(error)
+        }
     }
 
     /// The keychain for storing an entry. Adds a project id to a bellhop.yaml that has none.
@@ -24,7 +32,7 @@ extension ConfigOptions {
                 "There is no \(config) here, and the keychain stores logins and secrets per project: go to the project's folder, "
                     + "name its file with --config, or use --shared to store this for all your projects.")
         }
-        if let project = try storeLink().project { return keychain.of(project) }
+        if let project = try project() { return keychain.of(project) }
         let id = ProjectLine.makeID()
         let isAdded = try CommandError.converting { () throws(SecretError) in
             try ProjectLine.add(id, to: config, for: keychain)
@@ -34,16 +42,15 @@ extension ConfigOptions {
                 "Wrote `\(ProjectLine.key): \(id)` into \(config): "
                     + "the keychain stores this project's logins and secrets under this name.")
         }
-        return keychain.of(try storeLink().project)
+        return keychain.of(try project())
     }
 
     /// Tells this project's agent what changed in the keychain; for shared entries, the agents of all projects.
     func informAgent(_ change: KeychainChange, _ options: KeychainOptions) throws(CommandError) {
         var own: String?
         if Files.exist(config) {
-            let link = try storeLink()
-            own = link.project?.id
-            Self.send(change, project: options.shared ? nil : own, to: link)
+            own = try project()?.id
+            Self.send(change, project: options.shared ? nil : own, to: try storeLink())
         }
         guard options.shared else { return }
         let others = try CommandError.converting { () throws(SecretError) in try keychain.projects() }.filter { $0.id != own }

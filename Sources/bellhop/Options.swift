@@ -38,7 +38,7 @@ struct ConfigOptions: ParsableArguments {
             let place = try ConfigurationLoader(environment: environment, keychain: keychain).storePlace(file)
             return StoreLink(
                 store: place.store, socket: ControlSocket.place(store: place.store, environment: environment), zone: place.zone,
-                connections: place.connections, events: place.events, users: place.users, project: place.project)
+                connections: place.connections, events: place.events, users: place.users)
         } catch {
             throw CommandError(error)
         }
@@ -70,7 +70,7 @@ struct AgentOptions: ParsableArguments {
         let zone = environment["TZ"].flatMap { ZoneFiles.zone($0) } ?? .utc
         return StoreLink(
             store: "", socket: ControlSocket.place(store: "", environment: environment), zone: zone, connections: [:], events: [],
-            users: [], project: nil, console: try ConsoleClient(console, environment: environment))
+            users: [], console: try ConsoleClient(console, environment: environment))
     }
 }
 
@@ -86,8 +86,6 @@ struct StoreLink {
     let events: [String]
     /// The names of the console's users in bellhop.yaml.
     let users: [String]
-    /// The project that bellhop.yaml names: it has its own section in the keychain. Nil if bellhop.yaml names no project.
-    let project: Keychain.Project?
     /// The console through which the agent is queried; nil for the agent of this machine.
     var console: ConsoleClient?
     /// The rules of the files, for a replay while no agent runs.

@@ -25,6 +25,26 @@ import Testing
         #expect(ProjectLine.id(in: folder.path + "/bellhop.yaml") == "p1")
     }
 
+    @Test(arguments: ["project:", "project: \"\"", "project: [p1]"])
+    func `a project without a valid name is refused as check refuses it, also in a file with mistakes`(_ line: String)
+        async throws
+    {
+        let loader = ConfigurationLoader(environment: [:], keychain: shared)
+        func problems(of text: String, _ read: (String) async throws -> Void) async throws -> [Diagnostic] {
+            let file = try folder.write("bellhop.yaml", text)
+            do { try await read(file) } catch ConfigurationError.diagnostics(let problems) {
+                return problems.all.filter { $0.severity == .error }
+            }
+            return []
+        }
+        let expected = try await problems(of: "version: 1\n\(line)\n") { _ = try await loader.load($0) }
+        #expect(expected.count == 1)
+        let found = try await problems(of: "version: 1\n\(line)\n") { _ = try loader.project(of: $0) }
+        #expect(found == expected)
+        let damaged = try await problems(of: "version: 1\n\(line)\na: [\n") { _ = try loader.project(of: $0) }
+        #expect(damaged.map(\.message) == expected.map(\.message))
+    }
+
     @Test func `two projects can each have a login and a secret of the same name`() throws {
         let (one, two) = (keychain("one"), keychain("two"))
         try one.setLogin("snow", to: .init(username: "ada", password: "a"))
