@@ -194,7 +194,8 @@ public struct Engine: Service {
             let attempts = try await dispatcher.dispatchPending()
             if let error = dispatcher.unstored { throw error }
             pass.attempts += attempts
-            if routed == 0, attempts == 0 { return pass }
+            // A delivery that has expired ends without an attempt, and causes an event, too.
+            if routed == 0, attempts == 0, try await router.routePending() == 0 { return pass }
         }
     }
 }

@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopRules
 import Testing
 
 @testable import bellhop
@@ -25,6 +26,19 @@ import Testing
             Events.summary(event, in: .utc)
                 == "number: 7, to: {\"city\":\"Bonn\"}, note: \(String(repeating: "long ", count: 11))long…, "
                 + "due: 2026-01-05 09:00:00, more: []; not shown: lines")
+    }
+
+    @Test func `an explanation says why a delivery is dead that ended after its last attempt`() {
+        var delivery = ExplainedDelivery(
+            id: String(repeating: "f", count: 32), rule: "tell", occasion: Occasion.ID("event/e"), step: StepPath(index: 0),
+            revision: "1", state: .dead, action: "log", receiver: "log", content: "x", created: Timestamp(seconds: 0))
+        delivery.answer = "It expired."
+        let page = ExplanationPage(zone: .utc, isWhole: false)
+        for (outcome, isShown) in [("retry", true), ("dead", false)] {
+            delivery.attempts = [.init(number: 1, at: Timestamp(seconds: 0), outcome: outcome, detail: "No connection.")]
+            let lines = page.lines(delivery, rule: nil)
+            #expect(lines.count == 2 && lines[0].contains("dead: It expired.") == isShown, "\(lines)")
+        }
     }
 
     @Test func `lines are broken only between words, and an id that is too wide stays whole`() {

@@ -63,10 +63,10 @@ public struct Claimed: Sendable, Hashable {
     public var waiting: Set<String>
     /// The rule whose delivery was claimed last, for each receiver with claims.
     public var lastRules: [String: String]
-    /// Whether an immediate second claim may find more: the limit was reached while receivers had room, or an unreadable delivery was
-    /// ended.
+    /// Whether an immediate second claim may find more: the limit was reached while receivers had room, or a delivery ended without an
+    /// attempt.
     public var mayHaveMore: Bool
-    /// Those that ended without an attempt: they cannot be read, or expired in a message that has them. Each may have an event.
+    /// Those that ended without an attempt: they cannot be read, or have expired, also in a message that has them. Each may have an event.
     public var dead: [Dead] = []
 
     public struct Dead: Sendable, Hashable {

@@ -99,13 +99,16 @@ public struct Dispatcher: Sendable {
         var attempts = 0
         while !Task.isCancelled {
             var none: [AttemptRecord] = []  // The outcomes of an earlier claim are stored already.
-            let claims = try await claim(finishing: &none).claims
-            attempts += claims.count
-            if !claims.isEmpty {
+            let turn = try await claim(finishing: &none)
+            attempts += turn.claims.count
+            if !turn.claims.isEmpty {
                 await withDiscardingTaskGroup { group in
                     group.addTask { await storeOutcomes() }
-                    await attempt(claims)
+                    await attempt(turn.claims)
                 }
+            } else if turn.mayHaveMore {
+                // Deliveries that have expired took the place of others.
+                continue
             } else if let next = capacity.nextForWaiting, next - context.clock.now <= Self.maxFinalWait {
                 guard (try? await context.clock.sleep(until: next)) != nil else { break }
             } else {
@@ -260,9 +263,6 @@ public struct Dispatcher: Sendable {
 
     private func perform(_ claim: Claim, _ action: (any Action)?) async -> Outcome {
         let delivery = claim.delivery
-        if let expires = delivery.expires, context.clock.now > expires {
-            return .failed(.notSent(before: expires))
-        }
         // Without this limit, a delivery that crashes the process at each attempt would be attempted for ever.
         let begun = claim.attempt.number - 1
         if begun >= delivery.retry.attempts + Self.maxInterrupted {

@@ -8,6 +8,12 @@ extension Session {
         var lease: Int64
         var firstStarted: Timestamp?
         var lastUncertain: Timestamp?
+
+        /// Why it ends without an attempt; nil if it is attempted.
+        func refusal(at now: Timestamp) -> Failure? {
+            if let problem = delivery.problem { return DeliveryRow.failure(problem) }
+            return delivery.delivery.expires.flatMap { $0 < now ? .notSent(before: $0) : nil }
+        }
     }
 
     /// How far the clock may have been set back between two attempts.
@@ -36,9 +42,8 @@ extension Session {
         for due in all {
             claimed.lastRules[due.receiver] = due.rule
             guard var row = try claimable(due.id) else { continue }
-            if let problem = row.delivery.problem {
+            if let failure = row.refusal(at: now) {
                 claimed.mayHaveMore = true
-                let failure = DeliveryRow.failure(problem)
                 try end(due.id, as: .dead, failure, at: now, uncertain: false)
                 try report(Claimed.Dead(row.delivery.delivery, failure), in: &claimed, at: now)
                 try promote(row.delivery.delivery.lane)

@@ -77,7 +77,10 @@ struct ExplanationPage {
         let content = delivery.content.isEmpty ? "" : " “\(delivery.content.singleLine.visible.cut(to: 60))”"
         let next = next(delivery).map { ", \($0)" } ?? ""
         let silence = delivery.silence.map { " by silence \($0.visible)" } ?? ""
-        let answer = delivery.attempts.isEmpty ? delivery.answer.map { ": \($0.singleLine.visible)" } ?? "" : ""
+        // One that expires after an attempt ends without a further attempt.
+        let showsEnd =
+            delivery.attempts.last.map { delivery.state == .dead && $0.outcome != AttemptOutcome.dead.rawValue } ?? true
+        let answer = showsEnd ? delivery.answer.map { ": \($0.singleLine.visible)" } ?? "" : ""
         let replay = delivery.occasion.replayed != nil ? "replayed: " : ""
         let head =
             "      \(replay)\(rule.map { "\($0.visible): " } ?? "")\(delivery.action.visible) to \(delivery.receiver.visible)\(content)"

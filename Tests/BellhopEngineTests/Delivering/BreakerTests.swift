@@ -36,6 +36,22 @@ import Testing
         #expect(try await bench.store.stops().allSatisfy { !$0.lasts(at: bench.now) })
     }
 
+    @Test func `a delivery that has expired is not the trial, and no attempt of it is counted`() async throws {
+        let bench = try Bench()
+        let start = bench.now
+        let action = ScriptedAction { _, _ throws(Failure) in throw Self.unreachable }
+        let retry = RetryPolicy(attempts: 12, base: .seconds(3600), cap: .seconds(3600))
+        try await bench.enqueue(
+            (0..<5).map { TestDelivery("\($0)", retry: retry) }
+                + [TestDelivery("late", runAt: start + .seconds(2), expires: start + .seconds(3))])
+        let loop = bench.dispatching(action)
+        await bench.run(until: start + .seconds(60))
+        await loop.stop()
+        #expect(bench.recorder.count("receiver.breaker_opened") == 1)
+        #expect(bench.recorder.count("receiver.breaker_trial") == 0)
+        #expect(try await bench.deliveries(.dead).map(\.attempts) == [0])
+    }
+
     @Test func `an open breaker survives a restart, and does not stop other receivers`() async throws {
         let bench = try Bench()
         let action = ScriptedAction { delivery, _ throws(Failure) in

@@ -114,8 +114,32 @@ import Testing
         let bench = try Bench()
         let action = ScriptedAction { [gateway] _, _ throws(Failure) in throw gateway }
         #expect(try await run(bench, [TestDelivery("a", expires: bench.now + .seconds(7))], action) == [0, 6])
-        #expect(try await bench.deliveries(.dead).map(\.failure?.reason) == [.expired])
+        let dead = try await bench.deliveries(.dead)
+        #expect(dead.map(\.failure?.reason) == [.expired] && dead.map(\.attempts) == [2])
         #expect(try await bench.eventLines().count { $0.hasPrefix("delivery_dead") } == 1)
+    }
+
+    @Test func `deliveries that have expired do not keep others from being sent`() async throws {
+        let bench = try Bench()
+        let action = ScriptedAction()
+        let end = bench.now + .seconds(1)
+        try await bench.enqueue((0..<40).map { TestDelivery("\(100 + $0)", expires: end) } + [TestDelivery("live")])
+        await bench.clock.advance(by: .seconds(2))
+        #expect(try await Dispatcher(bench.context, actions: { _ in action }).dispatchPending() == 1)
+        #expect(action.texts == ["live"])
+        let dead = try await bench.deliveries(.dead)
+        #expect(dead.count == 40 && dead.allSatisfy { $0.attempts == 0 })
+    }
+
+    @Test func `rules see in the same run that a delivery has expired`() async throws {
+        let bench = try Bench()
+        let shelf = try await bench.shelf(logRule(on: "delivery_dead"))
+        let action = ScriptedAction()
+        let engine = Engine(bench.context, shelf: shelf, sources: [], actions: { _ in action })
+        try await bench.enqueue([TestDelivery("a", expires: bench.now + .seconds(1))])
+        await bench.clock.advance(by: .seconds(2))
+        _ = try await engine.runOnce()
+        #expect(action.texts.count == 1 && action.texts.allSatisfy { $0.hasPrefix("tell: delivery_dead") })
     }
 
     @Test func `a delivery without a receiver is dead and visible`() async throws {

@@ -53,6 +53,27 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `a delivery that has expired is dead without an attempt, and those behind it are dropped`(_ kind: StoreUnderTest)
+        async throws
+    {
+        let bench = try kind.make()
+        var expiring = Sample.delivery(1)
+        expiring.expires = bench.after(10)
+        var behind = Sample.delivery(2)
+        behind.after = [expiring.id]
+        try await bench.store.route(Routing(deliveries: [expiring, behind, Sample.delivery(3)]))
+        await bench.clock.pass(11)
+        let claimed = try await bench.store.claim(
+            limit: 1, quotas: [:], others: 1, by: .only, until: bench.after(60), at: bench.now)
+        #expect(claimed.claims.isEmpty && claimed.mayHaveMore)
+        #expect(claimed.dead.map(\.delivery.id) == [expiring.id] && claimed.dead.map(\.failure.reason) == [.expired])
+        #expect(try await bench.states() == [.dead, .dropped, .available])
+        #expect(try await bench.store.deliveries(DeliveryQuery()).map(\.attempts) == [0, 0, 0])
+        #expect(try await bench.store.unrouted(limit: 9).map(\.event.type) == [.deliveryDead])
+        #expect(try await bench.claim().map(\.delivery.id) == [Sample.delivery(3).id])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `a delivery without a due time and without a receiver is still claimed`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1, receiver: ""), Sample.delivery(2, receiver: "a")]))
