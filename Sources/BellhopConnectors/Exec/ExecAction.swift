@@ -95,12 +95,14 @@ public struct ExecAction: Action {
         }
     }
 
-    /// The failure of a program that was ended from outside, and may have done its work before.
+    /// The failure of a program that was ended from outside, and may have done its work before. It says nothing about other programs, so it
+    /// does not count for the breaker of all.
     private static func cutOff(
         _ reason: Failure.Reason, _ what: String, _ output: String, _ repetition: Repetition
     ) -> Failure {
         var failure = repetition.uncertain(reason, what)
         failure.message += output.isEmpty ? " It wrote nothing." : " It wrote: \(output)"
+        failure.concernsReceiver = false
         return failure
     }
 

@@ -6,7 +6,7 @@ public struct Failure: Error, Sendable, Hashable {
     public var message: String
     /// The rest that the receiver asks for although the outcome is unknown. The remedy `.rest` contains its own length.
     public var rest: Duration?
-    /// False if another host than the receiver's failed, so that the failure says nothing about the receiver.
+    /// False if another host than the receiver's failed, or one program of `exec`, so that the failure says nothing about the receiver.
     public var concernsReceiver = true
 
     public init(_ reason: Reason, _ remedy: Remedy, _ message: String) {

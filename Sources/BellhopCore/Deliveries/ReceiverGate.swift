@@ -192,7 +192,7 @@ extension Outcome {
         case answer
         /// The receiver could not be reached, or could not answer properly.
         case trouble(String)
-        /// The attempt went to another host, which says nothing about the receiver.
+        /// The attempt was of another host, or of one program of `exec`, which says nothing about the receiver.
         case otherHost
         case nothing
     }

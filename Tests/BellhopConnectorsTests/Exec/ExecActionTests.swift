@@ -119,6 +119,7 @@ import Testing
         #expect(held?.reason == reason && held?.remedy == .hold)
         let again = await failure(script, more: JSON.Object(limit, with: ["repeatable": true]))
         #expect(again?.reason == reason && again?.remedy == .retry(after: nil))
+        #expect([held, again].allSatisfy { $0?.concernsReceiver == false }, "it says nothing about other programs")
     }
 
     @Test func `the failure of a program ended by a signal says so, and what is unknown`() async {
