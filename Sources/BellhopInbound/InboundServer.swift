@@ -94,7 +94,7 @@ public struct InboundServer: Service {
         self.handler = handler
         self.timeouts = timeouts
         self.maxConnections = maxConnections
-        self.logger = logger
+        self.logger = ServerLog.logger(logger)
         self.isListening = isListening
     }
 

@@ -6,6 +6,7 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import ServiceLifecycle
+import Synchronization
 import Testing
 
 @testable import BellhopInbound
@@ -39,6 +40,28 @@ extension DeskRecorder {
             try await tasks.waitForAll()
         }
     }
+}
+
+/// Log lines in memory. A class over a mutex, because a server writes them from several tasks.
+private final class LogLines: Sendable {
+    struct Handler: LogHandler {
+        let lines: LogLines
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.trace
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) { lines.kept.withLock { $0.append("\(event.message)") } }
+    }
+
+    private let kept = Mutex<[String]>([])
+
+    var all: [String] { kept.withLock { $0 } }
+
+    var logger: Logger { Logger(label: "test") { _ in Handler(lines: self) } }
 }
 
 /// The server over real HTTP.
@@ -157,6 +180,31 @@ extension DeskRecorder {
             let late = try await post(1_000_000)
             #expect(late.status == 202)
         }
+    }
+
+    @Test func `a server that is cancelled logs nothing`() async throws {
+        let lines = LogLines()
+        let (ports, port) = AsyncStream<Int>.makeStream()
+        let server = InboundServer(
+            at: .init(host: "127.0.0.1", port: 0), handler: recorder.handler(.events()), logger: lines.logger,
+            isListening: { port.yield($0) })
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await server.run() }
+            _ = await ports.first { _ in true }
+            tasks.cancelAll()
+            while await tasks.nextResult() != nil {}
+        }
+        #expect(lines.all == [])
+    }
+
+    @Test func `the log of a server has its errors, and not that its end was already under way`() {
+        let lines = LogLines()
+        let logger = ServerLog.logger(lines.logger)
+        logger.info("Server started")
+        logger.error("Waiting on child channel: \(CancellationError())")
+        logger.error("Server shutdown error: \(ChannelError.alreadyClosed)")
+        logger.error("Waiting on child channel: \(ChannelError.eof)")
+        #expect(lines.all == ["Waiting on child channel: \(ChannelError.eof)"])
     }
 
     @Test func `an address to listen at must have a host and a valid port`() {

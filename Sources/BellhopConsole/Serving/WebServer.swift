@@ -32,12 +32,10 @@ struct WebServer: Sendable {
         setting: String, at place: InboundServer.Address?, tls: ConsoleConfiguration.Certificate? = nil, logger: Logger,
         isListening: @escaping @Sendable (Int) -> Void, answer: @escaping @Sendable (ConsoleRequest) async -> ConsoleAnswer
     ) {
-        var quiet = logger
-        quiet.logLevel = .error  // the server's log lines about starting and stopping do not help the user
         self.setting = setting
         self.place = place
         self.tls = tls
-        self.logger = quiet
+        self.logger = ServerLog.logger(logger)
         self.isListening = isListening
         self.answer = answer
     }
