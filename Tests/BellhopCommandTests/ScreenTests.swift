@@ -202,6 +202,9 @@ import Testing
     @Test func `moments in a text are shown in the local time of the zone`() {
         let zone = TimeZoneTable(name: "Europe/Berlin", posix: "CET-1CEST,M3.5.0,M10.5.0/3") ?? .utc
         #expect("not before 2026-01-05T07:30:05.25Z.".withLocalTimes(in: zone) == "not before 2026-01-05 08:30:05.")
+        let ofRule = "waits until 2026-01-05T16:30:05.25+09:00"
+        #expect(ofRule.withLocalTimes(in: zone) == ofRule)
+        #expect(ofRule.withLocalTimes(in: zone, ofAnyOffset: true) == "waits until 2026-01-05 08:30:05")
         let json: JSON = ["created": "2026-01-05T07:30:00Z", "text": "A to Z"]
         #expect(json.withLocalTimes(in: zone) == ["created": "2026-01-05T08:30:00+01:00", "text": "A to Z"])
     }

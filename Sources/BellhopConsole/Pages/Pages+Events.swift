@@ -230,8 +230,9 @@ struct ExplanationView {
             return
                 "<li>\(context.state(delivery.state.rawValue, delivery.joined)) \(delivery.stop.flatMap { context.stop($0) }) \(context.link("deliveries", delivery.id, text: "\(delivery.action) → \(delivery.receiver)")) <span class=\"long\">\(delivery.content)</span><ul>\(attempts)</ul></li>"
         }
+        let replay = rule.ranWhenReplayed ? t("ran when replayed") + " · " : ""
         return """
-            <details\(rule.deliveries.isEmpty ? "" : " open" as HTML)><summary>\(context.ruleLink(rule.rule)) · <strong>\(t(rule.verdict.rawValue))</strong> \(t.sentence(rule.reason))</summary>
+            <details\(rule.deliveries.isEmpty ? "" : " open" as HTML)><summary>\(context.ruleLink(rule.rule)) · <strong>\(replay)\(t(rule.verdict.rawValue))</strong> \(t.sentence(rule.reason))</summary>
             \(RunGraph(rule, for: account, t)?.html)<ul class="parts">\(parts)</ul>\(notes)<ul>\(deliveries)</ul></details>
             """
     }

@@ -68,7 +68,7 @@ struct Words: Sendable {
         "shadow": "im Schatten",
         "sent": "gesendet", "empty": "leer", "released": "später gesendet",
         "silenced": "stumm", "quiet": "in Ruhezeit", "dropped": "verworfen", "joined": "zusammengefasst",
-        "gone": "nicht mehr aufbewahrt", "off": "aus", "canary": "Probelauf",
+        "ran when replayed": "lief bei der Wiederholung", "gone": "nicht mehr aufbewahrt", "off": "aus", "canary": "Probelauf",
         "Log in with a token. `bellhop console token` makes one.":
             "Melden Sie sich mit einem Token an. `bellhop console token` erzeugt eines.",
         "Schedule": "Zeitplan", "Description": "Beschreibung", "Problem": "Problem", "under way": "unterwegs",

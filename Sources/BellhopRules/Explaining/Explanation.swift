@@ -79,6 +79,14 @@ public struct Explanation: Sendable {
         public var deliveries: [ExplainedDelivery]
         /// Whether the rule is for events like this one, or the event had any effect on it.
         public var isRelevant: Bool
+
+        /// Whether only a replay of the event did or sends something.
+        public var ranWhenReplayed: Bool {
+            verdict != .ran
+                && deliveries.contains {
+                    $0.occasion.replayed != nil && ![.shadow, .silenced, .quiet, .dropped].contains($0.state)
+                }
+        }
     }
 
     public struct EventAccount: Sendable {

@@ -43,15 +43,19 @@ struct ExplanationPage {
     }
 
     private func lines(_ account: Explanation.Account) -> [String] {
-        let ran = account.verdict == .ran
-        let sign = ran ? Paint.green("✓") : "–"
-        let reason = account.reason.isEmpty ? "" : ": \(account.reason.singleLine.visible)"
-        var lines = ["  \(sign) \(account.rule.visible): \(ran ? "ran" : words(account.verdict))\(reason)"]
+        let ranAgain = account.ranWhenReplayed
+        let sign = account.verdict == .ran || ranAgain ? Paint.green("✓") : "–"
+        let replay = ranAgain ? "ran when replayed; without the replay: " : ""
+        let reason = account.reason.isEmpty ? "" : ": \(local(account.reason))"
+        var lines = ["  \(sign) \(account.rule.visible): \(replay)\(words(account.verdict))\(reason)"]
         lines += account.parts.lines.map { "      " + $0.visible }
-        lines += account.notes.map { "      note: \($0.singleLine.visible)" }
+        lines += account.notes.map { "      note: \(local($0))" }
         for delivery in account.deliveries { lines += self.lines(delivery, rule: nil) }
         return lines
     }
+
+    /// A clause of the explanation, whose times are in the rule's zone.
+    private func local(_ clause: String) -> String { clause.singleLine.withLocalTimes(in: zone, ofAnyOffset: true).visible }
 
     private func words(_ verdict: Explanation.Verdict) -> String {
         switch verdict {

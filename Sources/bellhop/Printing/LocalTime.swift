@@ -16,9 +16,12 @@ extension TimeZoneTable {
 
 extension String {
     /// The text with each time in it (`2026-01-05T07:30:05.25Z`) converted to a zone.
-    func withLocalTimes(in zone: TimeZoneTable) -> String {
-        replacing(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/) { match in
-            Timestamp(rfc3339: String(match.output.0)).map(zone.dateAndClock) ?? String(match.output.0)
+    /// - Parameter ofAnyOffset: whether times with an offset (`2026-01-05T16:30:05+09:00`) are converted, too.
+    func withLocalTimes(in zone: TimeZoneTable, ofAnyOffset: Bool = false) -> String {
+        replacing(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)/) { match -> String in
+            let text = String(match.output.0)
+            guard ofAnyOffset || match.output.2 == "Z" else { return text }
+            return Timestamp(rfc3339: text).map(zone.dateAndClock) ?? text
         }
     }
 }

@@ -170,6 +170,17 @@ import Testing
         #expect(try account("on: task_created\nmode: {canary: 10%}") { $0.deliveries = [delivery(.shadow)] }.verdict == .canary)
     }
 
+    @Test func `a replay counts as a run if it did something that the event itself did not`() throws {
+        let replay = Occasion.replay(of: Event.ID("e1"), at: Fixture.start + .seconds(60)).id
+        for (first, again, counts) in [
+            (DeliveryState.silenced, DeliveryState.done, true), (.quiet, .available, true), (.silenced, .silenced, false),
+            (.done, .done, false),
+        ] {
+            let account = try account("on: task_created") { $0.deliveries = [delivery(first), delivery(again, replay)] }
+            #expect(account.ranWhenReplayed == counts, "\(first), then \(again)")
+        }
+    }
+
     @Test func `an event that the rule did not see is explained as unrouted or unseen`() throws {
         #expect(try account("on: task_created") { $0.unrouted = [5] }.verdict == .unrouted)
         #expect(try account("on: task_created") { $0.rules[0].since = 5 }.verdict == .unseen)
