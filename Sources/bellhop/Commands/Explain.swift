@@ -157,9 +157,7 @@ struct Explain: DataCommand {
 
     /// Says which sources could have shown the task, and when they were polled last.
     func explainAbsence(_ link: StoreLink, _ reach: RuleReach?, hasRules: Bool) async throws(CommandError) {
-        if let next = try await nextTime(link) {
-            throw CommandError(.problem, "\(next) No event or planned time of it is stored. \(try await kept(link))")
-        }
+        if try await explainRuleWithoutTimes(link, hasRules: hasRules) { return }
         let status = try await link.answer(.status)["sources"].elements
         let wanted = reach?.sources ?? []
         var lines = status.compactMap { source -> String? in
@@ -178,16 +176,14 @@ struct Explain: DataCommand {
         }
         let who = reach.map { "Rule \($0.name.visible) is for \($0.types.map(\.visible).joined(separator: ", ")). " } ?? ""
         if output.json {
-            let nothing = Explanation(ExplanationFacts(events: []), by: nil, at: SystemClock().now)
-            var json = nothing.json(isWhole: true, hasRules: hasRules).asObject ?? [:]
-            json["sources"] = .array(
-                status.filter { source in wanted.isEmpty || wanted.contains { source["source"]?.asString == $0 } }.map { source in
-                    [
-                        "source": source["source"] ?? .null, "last_poll": source["last_poll"] ?? .null,
-                        "error": source["error"] ?? .null,
-                    ]
-                })
-            Console.json(.object(json))
+            let sources = status.filter { source in wanted.isEmpty || wanted.contains { source["source"]?.asString == $0 } }
+            let shown = sources.map { source -> JSON in
+                [
+                    "source": source["source"] ?? .null, "last_poll": source["last_poll"] ?? .null,
+                    "error": source["error"] ?? .null,
+                ]
+            }
+            printNothing(["sources": .array(shown)], hasRules: hasRules)
         } else if !lines.isEmpty {
             Console.data("\(who)An event about it would come from:")
             for line in lines { Console.data(line) }
@@ -198,8 +194,16 @@ struct Explain: DataCommand {
                 + "at the first poll of its source has no event. `bellhop events` lists the stored events.")
     }
 
+    /// Prints an explanation of no event as JSON, with further members.
+    func printNothing(_ members: JSON.Object, hasRules: Bool) {
+        let nothing = Explanation(ExplanationFacts(events: []), by: nil, at: SystemClock().now)
+        var json = nothing.json(isWhole: true, hasRules: hasRules)
+        for (name, value) in members { json[name] = value }
+        Console.json(json)
+    }
+
     /// A sentence about the oldest stored event.
-    private func kept(_ link: StoreLink) async throws(CommandError) -> String {
+    func kept(_ link: StoreLink) async throws(CommandError) -> String {
         let oldest = try await link.rows(.events(EventQuery(after: 0, limit: 1))).first
         guard let time = oldest?["time"]?.asMoment else { return "No event is stored." }
         let moment = link.zone.dateAndClock(time)
