@@ -52,7 +52,7 @@ struct DeliveryDecision: ParsableArguments {
 
     func run(_ command: DeliveryCommand) async throws(CommandError) {
         for state in filter.state.compactMap(DeliveryState.init(rawValue:)) where !command.states.contains(state) {
-            throw CommandError(.usage, Self.refusal(of: command, for: state))
+            throw CommandError(.usage, "A `\(state.rawValue)` delivery \(Self.refusal(of: command, for: state))")
         }
         let link = try config.storeLink()
         var chosen = ids
@@ -67,7 +67,10 @@ struct DeliveryDecision: ParsableArguments {
             try await link.answer(.apply(command, deliveries: batch))
         }
         let rule = "Only \(command.states.map(\.rawValue).alternatives) deliveries can be \(Self.participle(command))."
-        if error == nil, changed == 0, refused > 0, !ids.isEmpty { throw CommandError(.problem, rule) }
+        if error == nil, changed == 0, refused > 0, !ids.isEmpty {
+            let reasons = try await refusals(of: command, link)
+            throw CommandError(.problem, reasons.isEmpty ? rule : reasons.joined(separator: " "))
+        }
         if error == nil || !decided.isEmpty { report(command, changed: changed, decided) }
         if let error { throw error }
         guard refused > 0, !output.json else { return }
@@ -76,7 +79,28 @@ struct DeliveryDecision: ParsableArguments {
 
     private static func participle(_ command: DeliveryCommand) -> String { command == .retry ? "retried" : "dropped" }
 
-    /// Why no delivery in this state can be retried or dropped, and what to do instead.
+    /// Why the named deliveries cannot be retried or dropped: a sentence for each of their states.
+    private func refusals(of command: DeliveryCommand, _ link: StoreLink) async throws(CommandError) -> [String] {
+        var named: [(state: DeliveryState, ids: [String])] = []
+        for id in ids.prefix(Self.maxShown) {
+            let delivery = try await link.rows(.deliveries(DeliveryQuery(id: id, limit: 1))).first
+            guard let state = delivery?["state"]?.asString.flatMap(DeliveryState.init(rawValue:)), !command.states.contains(state) else {
+                continue
+            }
+            let short = String((delivery?["id"]?.asString ?? id).prefix(12))
+            if let place = named.firstIndex(where: { $0.state == state }) {
+                named[place].ids.append(short)
+            } else {
+                named.append((state, [short]))
+            }
+        }
+        return named.map { state, ids in
+            let subject = ids.count == 1 ? "Delivery \(ids[0]) is" : "Deliveries \(ids.joined(separator: ", ")) are"
+            return "\(subject) `\(state.rawValue)` and \(Self.refusal(of: command, for: state))"
+        }
+    }
+
+    /// Why no delivery in this state can be retried or dropped, and what to do instead, as the rest of a sentence.
     private static func refusal(of command: DeliveryCommand, for state: DeliveryState) -> String {
         let (over, replay) = ("nothing is done for it any more", "`bellhop replay EVENT` routes its event again")
         let advice =
@@ -90,7 +114,7 @@ struct DeliveryDecision: ParsableArguments {
             case .shadow: command == .drop ? over : "when its rule is live, \(replay)"
             case .silenced: command == .drop ? over : "when the silence has ended, \(replay)"
             }
-        return "A `\(state.rawValue)` delivery cannot be \(participle(command)): \(advice)."
+        return "cannot be \(participle(command)): \(advice)."
     }
 
     /// Retries or drops deliveries in batches, until the first error. Its message says how many deliveries were not changed.
