@@ -116,6 +116,15 @@ import Testing
         #expect(lines[3].hasSuffix("{\"fields\":{\"priority\":2}}"))
     }
 
+    @Test func `a silenced delivery has no next try, and names its silence before its content`() {
+        var delivery = Self.delivery("silenced").asObject ?? [:]
+        delivery["error"] = nil
+        delivery["silence"] = "0123456789ab"
+        delivery["message"] = ["title": "New", "text": "New"]
+        let cells = DeliveryList.row(.object(delivery), in: .utc).cells
+        #expect(cells.suffix(2) == ["-", "kept back by silence 0123456789ab: New"])
+    }
+
     @Test func `a delivery that joined others says what became of them, and waits for nobody by itself`() {
         var delivery = Self.delivery("joined").asObject ?? [:]
         delivery["error"] = nil

@@ -84,11 +84,10 @@ struct DeliveryList: DataCommand {
         return (cells, state?.paint(attempts: attempts).map { [1: $0] } ?? [:], state?.needsPerson ?? false)
     }
 
-    /// The time of the next try; or `paused`, the delivery that it waits for, or the silence that kept it back.
+    /// The time of the next try; or `paused`, or the delivery that it waits for.
     private static func nextTry(_ delivery: JSON, _ state: DeliveryState?, attempts: Int64, in zone: TimeZoneTable) -> String {
         switch state {
         case .waiting: return delivery["after"]?.asArray?.first?.asString.map { "after \($0.prefix(12))" } ?? "-"
-        case .silenced: return delivery["silence"]?.asString.map { "silence \($0)" } ?? "-"
         case .quiet: return delivery["quiet_until"].minute(in: zone)
         case .available: break
         default: return "-"
@@ -97,13 +96,14 @@ struct DeliveryList: DataCommand {
         return attempts > 0 ? delivery["next"].minute(in: zone) : "-"
     }
 
-    /// The result; without an attempt, what would be sent or done.
+    /// The result; without an attempt, what would be sent or done, and the silence that kept it back.
     private static func what(_ delivery: JSON) -> String {
         if let done = delivery["receipt"]?.asString ?? delivery["error"]?["message"]?.asString { return done }
         let arguments = delivery["arguments"]
         let text = delivery["message"]?["text"] ?? arguments?["text"] ?? arguments ?? .null
         let words = text.asString ?? (text.asObject?.isEmpty ?? true ? "-" : text.text)
-        return String(words.prefix(longestIntention)).singleLine
+        let silence = delivery["silence"]?.asString.map { "kept back by silence \($0): " } ?? ""
+        return silence + String(words.prefix(longestIntention)).singleLine
     }
 
     /// The most characters of a text in the list; `show` prints the whole text.
