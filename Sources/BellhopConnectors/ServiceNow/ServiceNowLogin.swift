@@ -137,13 +137,12 @@ extension ServiceNowLogin {
 extension ServiceNowLogin {
     /// The failure if the instance answers 401 to the credentials.
     func refusal(at place: String) -> Failure {
-        let again = "Bellhop will not retry it until you change it or run `bellhop login \(connection)`."
+        let again = RefusedLogins.advice(connection: connection)
         let message =
             switch way {
             case .password:
                 "\(place) refuses the password of \(identity.text) (401). \(again) If the password is right, the instance may not allow Basic "
-                    + "authentication for this account (role snc_basic_auth_api_access), or require a second factor: "
-                    + "run `bellhop login \(connection)` once that is fixed."
+                    + "authentication for this account (role snc_basic_auth_api_access), or require a second factor."
             case .oauth(let client):
                 "\(place) refuses a token that \(client.settings.tokenAddress.place) has just given connection \(connection) (401): "
                     + "the token is of another instance, its scope does not cover the REST API, or its user may not log in."

@@ -66,7 +66,16 @@ struct LogIn: AsyncParsableCommand {
         guard let user = given, !user.isEmpty, let password = try Console.askSecretLine("Password: "), !password.isEmpty
         else { throw CommandError(.usage, "No user name or no password was given, so nothing was stored.") }
         var choices = LoginChoices(entry)
-        let (trial, place) = try await attempt((user, password), configuration, &choices, notebook: NoOpSink())
+        let attempted: (trial: LoginTrial, place: String?)
+        do throws(CommandError) {
+            attempted = try await attempt((user, password), configuration, &choices, notebook: NoOpSink())
+        } catch {
+            guard error.code == .loginRefused, let message = error.message else { throw error }
+            // The login is neither in bellhop.yaml nor in the keychain.
+            let refusal = message.replacing(" " + RefusedLogins.advice(connection: connection), with: "")
+            throw CommandError(.loginRefused, "\(refusal) Nothing was stored.")
+        }
+        let (trial, place) = attempted
         let nonce = Hexadecimal.random()
         let keychain = try config.keychain(toStore: options)
         var before: Keychain.Login?
