@@ -31,7 +31,7 @@ struct Events: DataCommand {
     @Option(name: [.long, .customShort("n")], help: "How many at most, the newest.")
     var limit = 50
 
-    @Argument(help: "An event's id, or the start of one.")
+    @Argument(help: "An event's id, or the start of one: shows all events that it fits.")
     var id: String?
 
     func validate() throws {

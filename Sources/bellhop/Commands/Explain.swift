@@ -36,7 +36,8 @@ struct Explain: DataCommand {
     @Option(help: "How many of the task's newest events.")
     var limit = 50
 
-    @Argument(help: "A task's number or sys_id; an event's id, or the start of one; or the name of a rule with a schedule.")
+    @Argument(
+        help: "A task's number or sys_id; an event's id, or a start that fits only one; or the name of a rule with a schedule.")
     var subject: String
 
     func validate() throws {

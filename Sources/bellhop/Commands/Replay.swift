@@ -29,7 +29,7 @@ struct ReplayCommand: DataCommand {
     @Flag(name: [.long, .customShort("y")], help: "Do not ask.")
     var yes = false
 
-    @Argument(help: "Ids of events, or the starts of ids.")
+    @Argument(help: "Ids of events, or starts of ids that fit only one event.")
     var events: [String]
 
     func run() async throws {

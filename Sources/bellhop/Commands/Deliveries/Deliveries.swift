@@ -37,7 +37,7 @@ struct DeliveryShow: DataCommand {
     @OptionGroup var config: AgentOptions
     @OptionGroup var output: OutputOptions
 
-    @Argument(help: "A delivery's id, or the start of one.")
+    @Argument(help: "A delivery's id, or the start of one: shows all that it fits.")
     var id: String
 
     func validate() throws {

@@ -36,7 +36,7 @@ struct DeliveryDecision: ParsableArguments {
     @Flag(name: [.long, .customShort("y")], help: "Do not ask.")
     var yes = false
 
-    @Argument(help: "Ids of deliveries, or the starts of ids.")
+    @Argument(help: "Ids of deliveries, or starts of ids that fit only one delivery.")
     var ids: [String] = []
 
     /// The most deliveries listed before the question.

@@ -15,7 +15,7 @@ struct DeliveryEditor: AsyncParsableCommand {
 
     @OptionGroup var config: AgentOptions
 
-    @Argument(help: "The delivery's id, or the start of it.")
+    @Argument(help: "The delivery's id, or a start that fits only this one.")
     var id: String
 
     func run() async throws {

@@ -13,7 +13,7 @@ struct DeliveryList: DataCommand {
     @Option(name: [.long, .customShort("n")], help: "How many at most, the newest.")
     var limit = 50
 
-    @Argument(help: "A delivery's id, or the start of one: shows it in full, like `show`.")
+    @Argument(help: "A delivery's id, or the start of one: shows all that it fits in full, like `show`.")
     var id: String?
 
     func validate() throws {
