@@ -11,8 +11,7 @@ struct Bellhop: AsyncParsableCommand {
             Start with `bellhop demo`, or with `bellhop init` in an empty folder.
 
             Exit codes:
-              0  success
-            \(CommandError.Code.allCases.map { "  \($0.rawValue.description.padded(to: 2)) \($0.summary)" }.joined(separator: "\n"))
+            \(exitCodes.map { "  \($0.code.description.padded(to: 2)) \($0.summary)" }.joined(separator: "\n"))
             """,
         version: BellhopVersion.text,
         subcommands: [
@@ -22,20 +21,34 @@ struct Bellhop: AsyncParsableCommand {
             Doctor.self, ConsoleCommand.self, SecretCommand.self, SchemaCommand.self, CompletionsCommand.self, Simulate.self,
         ])
 
+    private static var exitCodes: [(code: Int32, summary: String)] {
+        let others: [(code: Int32, summary: String)] = [(0, "success"), (2, "`bellhop plan` shows a change")]
+        return (others + CommandError.Code.allCases.map { (code: $0.rawValue, summary: $0.summary) }).sorted { $0.code < $1.code }
+    }
+
     static var commandNames: [String] { configuration.subcommands.map { $0._commandName } }
 
-    /// The error for a first word that is not a command; nil if it is a command or an option.
-    private static func unknownCommand(_ name: String) -> CommandError? {
-        let names = commandNames + ["help"]
-        guard !name.hasPrefix("-"), !names.contains(name) else { return nil }
-        let hint = "`bellhop --help` lists the commands."
-        return CommandError(.usage, Suggestion.unknown("command", name, among: names, otherwise: hint))
+    /// The error for a first word, or a word after `help`, that is not a command; nil if there is none.
+    private static func unknownCommand(_ words: some Collection<String>) -> CommandError? {
+        let asksForHelp = words.first == "help"
+        var names = commandNames + ["help"]
+        var command: any ParsableCommand.Type = Bellhop.self
+        for name in asksForHelp ? Array(words.dropFirst()) : Array(words.prefix(1)) where !name.hasPrefix("-") {
+            guard names.contains(name) else {
+                let hint = "`bellhop --help` lists the commands."
+                return CommandError(.usage, Suggestion.unknown("command", name, among: names, otherwise: hint))
+            }
+            guard let next = command.configuration.subcommands.first(where: { $0._commandName == name }) else { return nil }
+            command = next
+            names = next.configuration.subcommands.map { $0._commandName }
+        }
+        return nil
     }
 
     static func main() async {
         ProcessLimits.forbidCoreDumps()
         do {
-            if let name = CommandLine.arguments.dropFirst().first, let problem = unknownCommand(name) { throw problem }
+            if let problem = unknownCommand(CommandLine.arguments.dropFirst()) { throw problem }
             let person = Person(command: commandPath, environment: ProcessInfo.processInfo.environment)
             try await Person.$current.withValue(person) { try await perform() }
         } catch let error as CommandError {

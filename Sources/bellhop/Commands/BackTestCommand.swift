@@ -86,7 +86,7 @@ struct BackTestCommand: DataCommand {
     /// - Throws: if a name is not among those of the rules.
     static func check(_ names: [String], among known: [String]) throws(CommandError) {
         for name in names where !known.contains(name) {
-            throw CommandError(.problem, Suggestion.unknown("rule", name, among: known.sorted()))
+            throw CommandError(.usage, Suggestion.unknown("rule", name, among: known.sorted()))
         }
     }
 

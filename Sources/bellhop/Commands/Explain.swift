@@ -96,7 +96,7 @@ struct Explain: DataCommand {
         guard let rule, !known.contains(rule) else { return }
         let recorded = (facts?.deliveries.map(\.rule) ?? []) + (facts?.decisions.map(\.rule) ?? [])
         if recorded.contains(rule) { return }
-        throw CommandError(.problem, Suggestion.unknownRule(rule, among: known))
+        throw CommandError(.usage, Suggestion.unknownRule(rule, among: known))
     }
 
     func printTree(_ facts: ExplanationFacts, _ link: StoreLink) {

@@ -98,12 +98,15 @@ struct PausedOptions: ParsableArguments {
     /// - Parameter isLenient: whether an unknown name is taken for a receiver, which bellhop.yaml may have named before.
     func target(_ link: StoreLink, isLenient: Bool = false) async throws(CommandError) -> PauseTarget {
         guard let name, !writes else { return .writes }
-        if rule { return .rule(name) }
         let status = try await link.answer(.status)
         func names(_ list: String, _ member: String) -> [String] {
             status[list].elements.compactMap { $0[member]?.asString }
         }
         let rules = names("rules", "rule") + (isLenient ? names("paused", "rule") : [])
+        if rule {
+            guard isLenient || rules.contains(name) else { throw CommandError(.usage, Suggestion.unknownRule(name, among: rules)) }
+            return .rule(name)
+        }
         // The connections of an agent on another machine are not known here.
         let isReceiver =
             link.connections[name] != nil || (link.console != nil && !rules.contains(name))
@@ -122,6 +125,6 @@ struct PausedOptions: ParsableArguments {
         if rules.contains(name) { return .rule(name) }
         if isLenient { return .receiver(name) }
         let known = (Array(link.connections.keys) + rules).sorted()
-        throw CommandError(.problem, Suggestion.unknown("connection and no rule", name, among: known))
+        throw CommandError(.usage, Suggestion.unknown("connection and no rule", name, among: known))
     }
 }

@@ -36,7 +36,7 @@ struct Render: DataCommand {
         let workspace = try await Workspace.open(config, mayLackConfiguration: false, focus: .shape)
         let book = try await workspace.book()
         let names = book.rules.map(\.name)
-        guard names.contains(rule) else { throw CommandError(.problem, Suggestion.unknown("rule", rule, among: names.sorted())) }
+        guard names.contains(rule) else { throw CommandError(.usage, Suggestion.unknown("rule", rule, among: names.sorted())) }
         let subjects = StoredSubjects(config: config, context: workspace.context)
         let subject: RuleBook.RenderingSubject
         var polled: PolledTask?
@@ -59,18 +59,20 @@ struct Render: DataCommand {
         if let to {
             deliveries.removeAll { $0.id.receiver != to }
             let receivers = run.deliveries.map(\.id.receiver)
-            if deliveries.isEmpty { throw CommandError(.problem, nothing(to: to, receivers, Array(link.connections.keys))) }
+            if deliveries.isEmpty { throw nothing(to: to, receivers, Array(link.connections.keys)) }
         }
         if let polled, !output.json { Console.note(polled.sentence) }
         show(run, deliveries.map { $0.rendered(to: link.connections[$0.id.receiver]) })
         if !run.errors.isEmpty { throw ExitCode(CommandError.Code.problem.rawValue) }
     }
 
-    private func nothing(to name: String, _ receivers: [String], _ connections: [String]) -> String {
-        guard connections.contains(name) else { return Suggestion.unknown("connection", name, among: connections.sorted()) }
-        if receivers.isEmpty { return "Rule \(rule.visible) sends nothing for this." }
-        return
-            "Rule \(rule.visible) does not send to \(name.visible), only to \(Set(receivers).sorted().joined(separator: ", "))."
+    private func nothing(to name: String, _ receivers: [String], _ connections: [String]) -> CommandError {
+        guard connections.contains(name) else {
+            return CommandError(.usage, Suggestion.unknown("connection", name, among: connections.sorted()))
+        }
+        if receivers.isEmpty { return CommandError(.problem, "Rule \(rule.visible) sends nothing for this.") }
+        let others = Set(receivers).sorted().joined(separator: ", ")
+        return CommandError(.problem, "Rule \(rule.visible) does not send to \(name.visible), only to \(others).")
     }
 
     private func show(_ run: RenderedRun, _ deliveries: [JSON]) {

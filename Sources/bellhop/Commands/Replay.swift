@@ -1,6 +1,7 @@
 import ArgumentParser
 import BellhopAgent
 import BellhopCore
+import BellhopRules
 
 struct ReplayCommand: DataCommand {
     static let configuration = CommandConfiguration(
@@ -34,9 +35,12 @@ struct ReplayCommand: DataCommand {
 
     func run() async throws {
         var link = try config.storeLink()
-        if try await link.answer(.status)["agent"]?.isNull ?? true {
+        let status = try await link.answer(.status)
+        if status["agent"]?.isNull ?? true {
             link.book = try await Workspace.open(config.localFiles(), mayLackConfiguration: false, focus: .shape).book()
         }
+        let known = link.book?.rules.map(\.name) ?? status["rules"].elements.compactMap { $0["rule"]?.asString }
+        if let rule, !known.contains(rule) { throw CommandError(.usage, Suggestion.unknownRule(rule, among: known)) }
         var request = ReplayRequest(events: events, rule: rule, isForced: force, isTrial: true)
         let trial = try await link.answer(.replay(request))
         let shown = trial["events"].elements

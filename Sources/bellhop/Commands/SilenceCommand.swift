@@ -79,12 +79,12 @@ struct SilenceAdd: DataCommand {
             throw CommandError(.problem, "The silence ends after the year 9999: give an earlier --from or a shorter --for.")
         }
         for name in receiver where link.console == nil && link.connections[name] == nil {
-            throw CommandError(.problem, Suggestion.unknown("connection", name, among: link.connections.keys.sorted()))
+            throw CommandError(.usage, Suggestion.unknown("connection", name, among: link.connections.keys.sorted()))
         }
         if !rule.isEmpty {
             let known = try await link.answer(.status)["rules"].elements.compactMap { $0["rule"]?.asString }
             for name in rule where !known.contains(name) {
-                throw CommandError(.problem, Suggestion.unknownRule(name, among: known))
+                throw CommandError(.usage, Suggestion.unknownRule(name, among: known))
             }
         }
         // A console checks the condition against its agent's own rules.

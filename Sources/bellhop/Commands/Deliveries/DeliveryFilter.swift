@@ -42,6 +42,13 @@ struct DeliveryFilter: ParsableArguments {
         for name in given where !names.contains(name) { throw ValidationError(Suggestion.unknown(what, name, among: names)) }
     }
 
+    /// - Throws: if it selects nothing because the agent has no rule of that name.
+    func explainNone(_ link: StoreLink) async throws(CommandError) {
+        guard let rule else { return }
+        let known = try await link.answer(.status)["rules"].elements.compactMap { $0["rule"]?.asString }
+        if !known.contains(rule) { throw CommandError(.usage, Suggestion.unknownRule(rule, among: known)) }
+    }
+
     /// Compiles the condition of `--where`.
     func checkedCondition(_ config: AgentOptions) async throws(CommandError) -> DeliveryCondition? {
         guard let condition else { return nil }

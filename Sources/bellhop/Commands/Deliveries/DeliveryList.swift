@@ -25,15 +25,25 @@ struct DeliveryList: DataCommand {
         let link = try config.storeLink()
         if let id { return try await DeliveryShow.show(id, link, output) }
         let query = filter.query(at: SystemClock().now, limit: limit)
-        if output.json { return try await each(of: query, link) { Console.json($0) } }
+        var count = 0
+        if output.json {
+            try await each(of: query, link) { delivery in
+                count += 1
+                Console.json(delivery)
+            }
+            if count == 0 { try await filter.explainNone(link) }
+            return
+        }
         var table = PagedTable(Self.columns, width: Screen.dataWidth) { Console.data($0) }
         var undecided = 0
         let zone = link.zone
         try await each(of: query, link) { delivery in
+            count += 1
             let row = Self.row(delivery, in: zone)
             table.add(row.cells, paints: row.paints)
             if row.needsPerson { undecided += 1 }
         }
+        if count == 0 { try await filter.explainNone(link) }
         table.end()
         if undecided > 0 {
             Console.sentence(
