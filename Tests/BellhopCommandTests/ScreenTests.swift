@@ -199,13 +199,26 @@ import Testing
         let silence = Silence(
             id: "0123456789ab", when: nil, rules: ["tell"], receivers: ["ops"], starts: now, ends: now + .seconds(60),
             reason: "switch update", by: "ann")
-        let covers = "covers rule tell, to ops (switch update)"
+        let covers = "covers messages of rule tell to ops (switch update)"
         #expect(
             Events.summary(.silenceStarted(silence, at: now), in: .utc)
                 == "silence 0123456789ab lasts until 2026-01-05 09:01:00, and \(covers)")
         #expect(
             Events.summary(.silenceEnded(SilenceRecord(silence, kept: 3), at: now), in: .utc)
                 == "silence 0123456789ab kept back 3 deliveries, and \(covers)")
+    }
+
+    @Test func `the pause of a receiver is told in words, with who paused it and why`() {
+        func event(_ type: EventType, by cause: ReceiverStop.Cause, _ why: String) -> Event {
+            let data: JSON.Object = ["receiver": "ops", "reason": .string(why), "by": .string(cause.rawValue)]
+            return Event(
+                id: Event.ID("e"), type: type, source: "bellhop", subject: "receiver/ops", time: Timestamp(seconds: 0), data: data)
+        }
+        let byPerson = event(.receiverPaused, by: .person, "maintenance")
+        #expect(Events.summary(byPerson, in: .utc) == "a person paused ops: maintenance")
+        let byBellhop = event(.receiverPaused, by: .refusal, "It says no.")
+        #expect(Events.summary(byBellhop, in: .utc) == "ops is paused: It says no.")
+        #expect(Events.summary(event(.receiverResumed, by: .person, ""), in: .utc) == "a person resumed ops")
     }
 
     @Test func `moments in a text are shown in the local time of the zone`() {

@@ -22,6 +22,24 @@ import Testing
             ])
     }
 
+    @Test func `the status page says what a silence covers, and how many deliveries it has kept back`() {
+        var status: JSON.Object = Self.status(sources: 1, failing: 0, rules: 1).asObject ?? [:]
+        status["silences"] = [
+            [
+                "id": "0123456789ab", "when": "task.priority > 1", "rules": ["tell", "late"], "receivers": ["ops"],
+                "ends": "2026-01-05T09:10:00Z", "by": "ann", "reason": "switch update", "kept": 1, "writes": true,
+            ],
+            ["id": "ba9876543210", "rules": [], "receivers": [], "ends": "2026-01-05T09:10:00Z", "by": "ann", "kept": 0],
+        ]
+        let lines = StatusPage(status: .object(status), zone: .utc, width: nil).whole.filter { $0.hasPrefix("Silence ") }
+        #expect(
+            lines == [
+                "Silence 0123456789ab until 2026-01-05 09:10:00, by ann, covers messages and writes of rule tell, late to "
+                    + "ops when task.priority > 1, and has kept back 1 delivery: switch update.",
+                "Silence ba9876543210 until 2026-01-05 09:10:00, by ann, covers every message, and has kept back 0 deliveries.",
+            ])
+    }
+
     @Test func `an overdue wait is said to end with the next poll, or once its rule is resumed`() {
         var status: JSON.Object = Self.status(sources: 1, failing: 0, rules: 1).asObject ?? [:]
         status["paused"] = [["rule": "up", "since": "2026-01-05T09:00:00Z", "why": "x"]]

@@ -202,6 +202,10 @@ struct Events: DataCommand {
             words =
                 "\(delivery?[.action]?.asString ?? "a delivery")\(task) to \(delivery?[.receiver]?.asString ?? "") "
                 + "(rule \(delivery?[.rule]?.asString ?? "")) is dead: \(data[.error]?[.message]?.asString ?? "")"
+        case .receiverPaused:
+            let isByPerson = text(.by) == ReceiverStop.Cause.person.rawValue
+            words = (isByPerson ? "a person paused \(text(.receiver))" : "\(text(.receiver)) is paused") + ": \(text(.reason))"
+        case .receiverResumed: words = "a person resumed \(text(.receiver))"
         case .silenceStarted, .silenceEnded:
             let silence = data[.silence] ?? .null
             let kept = counted(silence[.kept]?.asInt ?? 0, "delivery", "deliveries")

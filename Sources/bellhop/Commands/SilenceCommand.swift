@@ -153,15 +153,16 @@ struct SilenceList: DataCommand {
         ]
     }
 
-    /// `rule urgent, to ops, when …`.
+    /// `messages of rule urgent to ops when …`.
     static func covered(_ silence: JSON) -> String {
         let (rules, receivers) = (silence["rules"].texts, silence["receivers"].texts)
         var parts: [String] = []
-        if !rules.isEmpty { parts.append("rule \(rules.joined(separator: ", "))") }
+        if !rules.isEmpty { parts.append("of rule \(rules.joined(separator: ", "))") }
         if !receivers.isEmpty { parts.append("to \(receivers.joined(separator: ", "))") }
         if let when = silence["when"]?.asString { parts.append("when \(when.singleLine)") }
-        if parts.isEmpty { parts.append("every message") }
-        return parts.joined(separator: ", ") + (silence["writes"] == true ? "; writes too" : "")
+        let coversWrites = silence["writes"] == true
+        if parts.isEmpty { return coversWrites ? "every message and write" : "every message" }
+        return (coversWrites ? "messages and writes " : "messages ") + parts.joined(separator: " ")
     }
 }
 

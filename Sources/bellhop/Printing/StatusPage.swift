@@ -160,8 +160,10 @@ struct StatusPage {
             status["silences"].elements.prefix(Self.maxPauses).map { silence in
                 let why = silence["reason"]?.asString ?? ""
                 let reason = why.isEmpty ? "" : ": \(why)"
+                let kept = counted(silence["kept"]?.asInt ?? 0, "delivery", "deliveries")
                 return "Silence \(silence["id"]?.asString ?? "") until \(silence["ends"].words(in: zone)), by "
-                    + "\(silence["by"]?.asString ?? ""), has kept back \(silence["kept"]?.asInt ?? 0)\(reason)."
+                    + "\(silence["by"]?.asString ?? ""), covers \(SilenceList.covered(silence)), and has kept back "
+                    + "\(kept)\(reason)."
             })
     }
 
