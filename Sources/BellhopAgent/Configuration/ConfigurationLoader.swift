@@ -42,7 +42,11 @@ public struct ConfigurationLoader: Sendable {
             throw .unreadable(error.message)
         }
         guard let bytes else {
-            throw .unreadable("There is no \(file) here: run `bellhop init` to make one, or name yours with --config.")
+            let advice =
+                file == "bellhop.yaml"
+                ? "run `bellhop init` to make one, or name yours with --config"
+                : "name your configuration with --config, or run `bellhop init` to make a bellhop.yaml"
+            throw .unreadable("There is no \(file) here: \(advice).")
         }
         return bytes
     }
