@@ -161,6 +161,6 @@ import Testing
         let remembering = try book("rule: calm\non: task_created\nonce: task.id\ndo: [{log: x}]\n")
         #expect(try sentences([], report(), rules: remembering).count { $0.contains("calm") && $0.contains("begins empty") } == 1)
         let reading = try book("rule: digest\non: {every: 1h}\ndo: [{log: \"${{ string(tasks.size()) }}\"}]\n")
-        #expect(try sentences([], report(), rules: reading).contains { $0.contains("`digest` read the tasks of sources") })
+        #expect(try sentences([], report(), rules: reading).contains { $0.contains("`digest` reads the tasks of sources") })
     }
 }

@@ -127,7 +127,8 @@ struct BackTestGaps {
                     + remembering.listed + ".")
         }
         if !reading.isEmpty {
-            found.append("Tasks that no event of this time shows are not known: \(reading.listed) read the tasks of sources.")
+            let readers = "\(reading.listed) \(reading.count == 1 ? "reads" : "read") the tasks of sources"
+            found.append("Tasks that no event of this time shows are not known: \(readers).")
         }
         found.append(
             "The back-test does not include times when no agent ran, failed deliveries, or reactions of people to its deliveries."
