@@ -70,7 +70,7 @@ struct AuditExport: AsyncParsableCommand {
 
     @OptionGroup var config: AgentOptions
 
-    @Option(help: "Only rows newer than this: 90s, 15m, 7d.")
+    @Option(parsing: .unconditional, help: "Only rows newer than this: 90s, 15m, 7d.")
     var since: String?
 
     func validate() throws { try DurationText.validate(since, option: "--since") }

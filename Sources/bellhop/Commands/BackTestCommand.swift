@@ -23,7 +23,7 @@ struct BackTestCommand: DataCommand {
     @OptionGroup var config: AgentOptions
     @OptionGroup var output: OutputOptions
 
-    @Option(help: "How far back: 90s, 15m, 7d.")
+    @Option(parsing: .unconditional, help: "How far back: 90s, 15m, 7d.")
     var since = "7d"
 
     @Option(help: "Compare with the rules of this file or folder, or with those `in-force`.")

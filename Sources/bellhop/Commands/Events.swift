@@ -25,7 +25,7 @@ struct Events: DataCommand {
     @Option(name: .customLong("where"), help: "Only events for which this condition holds: an expression as in a rule's `when`.")
     var condition: String?
 
-    @Option(help: "Only events newer than this: 90s, 15m, 7d.")
+    @Option(parsing: .unconditional, help: "Only events newer than this: 90s, 15m, 7d.")
     var since: String?
 
     @Option(name: [.long, .customShort("n")], help: "How many at most, the newest.")

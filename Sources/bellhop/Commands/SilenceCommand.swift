@@ -39,7 +39,7 @@ struct SilenceAdd: DataCommand {
     @Option(help: "When it begins, such as 2026-12-24T18:00:00Z; by default now.")
     var from: String?
 
-    @Option(name: .customLong("for"), help: "How long it lasts: 90s, 15m, 4h, 7d.")
+    @Option(name: .customLong("for"), parsing: .unconditional, help: "How long it lasts: 90s, 15m, 4h, 7d.")
     var span: String?
 
     @Option(help: "The moment when it ends, instead of --for.")

@@ -17,7 +17,7 @@ struct DeliveryFilter: ParsableArguments {
     @Option(help: "Only those to this connection.")
     var receiver: String?
 
-    @Option(help: "Only those created in this time: 90s, 15m, 7d.")
+    @Option(parsing: .unconditional, help: "Only those created in this time: 90s, 15m, 7d.")
     var since: String?
 
     @Option(help: "Only those that failed for this reason, such as refused.")
