@@ -80,7 +80,7 @@ extension Signal {
         case .polled: "The source was polled."
         case .unchanged: "Nothing changed in the source."
         case .baseline: "The first poll of a new source is its baseline."
-        case .pollFailed: "A poll failed; the source will be polled again."
+        case .pollFailed: "A poll failed."
         case .recovered: "The source works again."
         case .pollHeld: "A poll's result differs so much from the last that it is held until a later poll shows the same."
         case .pollSuperseded: "Another poll of the same source was stored first; this one is repeated."
@@ -141,7 +141,7 @@ extension Signal {
         case .baseline(let source, let tasks): ["source": "\(source)", "tasks": "\(tasks)"]
         case .pollFailed(let source, let failure, let failures, let next):
             (failures == 1 ? failure.advisedMetadata : failure.metadata)
-                .with(["source": "\(source)", "failures": "\(failures)", "next": "\(next)"])
+                .with(["source": "\(source)", "failures": "\(failures)"]).with(next.map { ["next": "\($0)"] } ?? [:])
         case .pollHeld(let source, let held):
             [
                 "source": "\(source)", "new": "\(held.new)", "gone": "\(held.gone)", "changed": "\(held.changed)",

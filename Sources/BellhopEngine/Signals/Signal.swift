@@ -5,7 +5,8 @@ public enum Signal: Sendable {
     case polled(source: String, tasks: Int, events: Int, took: Duration)
     case unchanged(source: String, tasks: Int, took: Duration)
     case baseline(source: String, tasks: Int)
-    case pollFailed(source: String, failure: Failure, failures: Int, next: Timestamp)
+    /// `next` is nil if no poll follows.
+    case pollFailed(source: String, failure: Failure, failures: Int, next: Timestamp?)
     /// A poll succeeded after some that failed, or after one whose result was held.
     case recovered(source: String, failures: Int, since: Timestamp?)
     case pollHeld(source: String, HeldResult)

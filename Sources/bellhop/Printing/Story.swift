@@ -91,7 +91,8 @@ final class Story: Sendable {
             forget(delivery.id.text)
             say("held", .red, "\(Self.words(delivery)): \(failure.advised)", id: delivery.shortID)
         case .pollFailed(let source, let failure, let failures, let next):
-            say("failing", .yellow, "\(source): \(reason(failure, of: source, isFirst: failures == 1)) Next poll \(time(next)).")
+            let prospect = next.map { " Next poll \(time($0))." } ?? ""
+            say("failing", .yellow, "\(source): \(reason(failure, of: source, isFirst: failures == 1))\(prospect)")
         case .recovered(let source, let failures, let since):
             let polls = failures == 0 ? "" : ", after \(counted(failures, "poll")) that failed"
             say("fine", .green, "\(source): works again\(polls)\(since.map { " since \(time($0))" } ?? "")")
