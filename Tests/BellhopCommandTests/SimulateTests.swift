@@ -17,7 +17,8 @@ import Testing
         ]
         #expect(
             lines == [
-                "A client has begun to poll.", "next, in 5 s: abel.tuter sets priority to 2 on INC0010001 (Printer on fire)",
+                "A client has listed the tasks for the first time.",
+                "next, in 5 s: abel.tuter sets priority to 2 on INC0010001 (Printer on fire)",
                 "now: abel.tuter sets priority to 2 on INC0010001 (Printer on fire)",
                 "next, in 5 min: a new incident for john.doe: No network", "now: john.doe closes a deleted task",
             ])
@@ -41,6 +42,12 @@ import Testing
             try await Task.sleep(for: .milliseconds(25))
         }
         #expect(program.outputSoFar.hasPrefix("http://127.0.0.1:"))
+        let address = program.outputSoFar.prefix { $0 != "\n" }
+        for _ in 0..<2400 where !program.errorsSoFar.contains("/webhook/NAME") && program.isRunning {
+            try await Task.sleep(for: .milliseconds(25))
+        }
+        #expect(program.errorsSoFar.contains("  bellhop init practice --instance \(address) && cd practice\n"))
+        #expect(program.errorsSoFar.contains("\(address)/hooks/ops"))
         program.send(15)
         #expect(await program.end().code == 0)
     }

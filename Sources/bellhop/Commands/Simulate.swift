@@ -12,6 +12,9 @@ struct Simulate: AsyncParsableCommand {
             runtime under /mfp, with the client `bellhop` (the same secret); a JSON API with issues under /rest/v1; chat and \
             webhook receivers, pagers, ntfy and Matrix, which keep all messages; and, with --mail-port, a mail server. Under \
             /simulator/ you can see the tasks and all requests, and make the systems fail.
+
+            To connect to it: `bellhop init practice --instance http://127.0.0.1:8080`. Its receivers are /hooks/NAME, which takes \
+            what Slack takes, and /webhook/NAME, which takes anything.
             """)
 
     @Option(help: "The port; 0 chooses a free one.")
@@ -76,6 +79,7 @@ struct Simulate: AsyncParsableCommand {
                     Console.note(
                         "A simulated instance answers there: user \(user), password \(password); ETO, Mobile Foundation and a JSON API, too. "
                             + "Stop it with Ctrl-C.")
+                    Console.note(SimulateStory.connecting(to: address))
                     try await Self.withMail(mailServer) {
                         if !still {
                             let start = simulation.now()

@@ -6,9 +6,21 @@ struct SimulateStory: Sendable {
     /// The speed of the instance's clock, relative to real time.
     let speed: Double
 
+    /// Says how to use the simulated instance and its receivers.
+    static func connecting(to address: String) -> String {
+        """
+        To use it, in another terminal:
+          bellhop init practice --instance \(address) && cd practice
+          bellhop login snow
+          bellhop secret set ops_url    (answer with \(address)/hooks/ops, which takes what Slack takes)
+          bellhop run
+        \(address)/simulator/chats shows the messages, and \(address)/webhook/NAME takes anything.
+        """
+    }
+
     func line(_ report: Simulation.PlayReport) -> String {
         switch report {
-        case .watched: "A client has begun to poll."
+        case .watched: "A client has listed the tasks for the first time."
         case .happened(let event): "now: " + text(event)
         case .comes(let event, let wait): "next, \(time(wait)): " + text(event)
         }
