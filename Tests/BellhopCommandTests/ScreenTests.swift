@@ -212,7 +212,8 @@ import Testing
         func event(_ type: EventType, by cause: ReceiverStop.Cause, _ why: String) -> Event {
             let data: JSON.Object = ["receiver": "ops", "reason": .string(why), "by": .string(cause.rawValue)]
             return Event(
-                id: Event.ID("e"), type: type, source: "bellhop", subject: "receiver/ops", time: Timestamp(seconds: 0), data: data)
+                id: Event.ID("e"), type: type, source: "bellhop", subject: "receiver/ops", time: Timestamp(seconds: 0), data: data
+            )
         }
         let byPerson = event(.receiverPaused, by: .person, "maintenance")
         #expect(Events.summary(byPerson, in: .utc) == "a person paused ops: maintenance")

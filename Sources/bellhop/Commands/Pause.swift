@@ -104,7 +104,9 @@ struct PausedOptions: ParsableArguments {
         }
         let rules = names("rules", "rule") + (isLenient ? names("paused", "rule") : [])
         if rule {
-            guard isLenient || rules.contains(name) else { throw CommandError(.usage, Suggestion.unknownRule(name, among: rules)) }
+            guard isLenient || rules.contains(name) else {
+                throw CommandError(.usage, Suggestion.unknownRule(name, among: rules))
+            }
             return .rule(name)
         }
         // The connections of an agent on another machine are not known here.

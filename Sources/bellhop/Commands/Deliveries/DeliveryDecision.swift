@@ -85,7 +85,8 @@ struct DeliveryDecision: ParsableArguments {
         var named: [(state: DeliveryState, ids: [String])] = []
         for id in ids.prefix(Self.maxShown) {
             let delivery = try await link.rows(.deliveries(DeliveryQuery(id: id, limit: 1))).first
-            guard let state = delivery?["state"]?.asString.flatMap(DeliveryState.init(rawValue:)), !command.states.contains(state) else {
+            guard let state = delivery?["state"]?.asString.flatMap(DeliveryState.init(rawValue:)), !command.states.contains(state)
+            else {
                 continue
             }
             let short = String((delivery?["id"]?.asString ?? id).prefix(12))
