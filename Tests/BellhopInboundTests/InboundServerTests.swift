@@ -188,7 +188,7 @@ private final class LogLines: Sendable {
         let server = InboundServer(
             at: .init(host: "127.0.0.1", port: 0), handler: recorder.handler(.events()), logger: lines.logger,
             isListening: { port.yield($0) })
-        try await withThrowingTaskGroup(of: Void.self) { tasks in
+        await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await server.run() }
             _ = await ports.first { _ in true }
             tasks.cancelAll()

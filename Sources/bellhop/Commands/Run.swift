@@ -36,7 +36,7 @@ struct Run: AsyncParsableCommand {
         let story = log.story(clock: clock, zone: configuration.timeZone)
         let logger = log.logger(clock: clock, zone: configuration.timeZone)
         let report: SignalListener = if let story { { story.report($0) } } else { Signals.log(logger) }
-        let listener: SignalListener = once ? { report($0.withoutNextPoll) } : report
+        let listener: SignalListener = if once { { report($0.withoutNextPoll) } } else { report }
         let options = Assembly.Options(
             clock: clock, listeners: [listener],
             output: { [zone = configuration.timeZone] in try await Console.agentData($0, in: zone) },
