@@ -112,6 +112,10 @@ extension BatchDecider {
         case nil: break
         }
         guard move(to: &candidate, of: underWay, key, rule.name) else { return }
+        if let stop = removedSource(of: underWay.began, .stepFailed, "the escalation") {
+            if end(underWay, key, number, closing: false) { record(stop, of: number) }
+            return
+        }
         if isGone {
             if end(underWay, key, number, closing: true) { record(ended(key, "the task has left"), of: number) }
             return

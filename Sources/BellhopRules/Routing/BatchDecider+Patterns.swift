@@ -281,6 +281,7 @@ extension BatchDecider {
         case .missing?, nil: break
         }
         guard move(to: candidate) else { return }
+        if let stop = removedSource(of: wait.began, .conditionFailed, "the wait of `none`") { return record(stop, of: number) }
         switch rule.judge(activation) {
         case .holds: count(candidate, rule)
         case .doesNotHold: record(.notTrueWhenDue, ["key": .string(key)], of: number)

@@ -206,6 +206,7 @@ extension BatchDecider {
             listed[number] = names
             if !names.contains("\(candidate.source)/\(task.text)") { condition = .doesNotHold }
         }
+        if let stop = removedSource(of: wait.began, .conditionFailed, "the wait of `for`") { condition = .failed(stop) }
         switch condition {
         case .holds:
             wait.hasRun = true

@@ -302,6 +302,16 @@ struct BatchDecider {
         return present
     }
 
+    /// The failure of a run whose task is of a source that bellhop.yaml no longer has, because its present state is not known; else nil.
+    func removedSource(of began: Gathered, _ verdict: DecisionRecord.Verdict, _ what: String) -> Stop? {
+        guard began.task != nil, !book.facts.isConfigured(began.source) else { return nil }
+        // Only events about tasks come from the source of their task.
+        if let place = began.event {
+            guard let type = event(at: place).value?.event.type, book.facts.events[type]?.hasTask == true else { return nil }
+        }
+        return .failed(verdict, "\(what) has ended, because bellhop.yaml no longer has the source \(began.source) of its task")
+    }
+
     // MARK: Counting
 
     mutating func count(error message: String, of rule: Int) {

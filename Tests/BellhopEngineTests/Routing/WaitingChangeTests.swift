@@ -36,6 +36,28 @@ import Testing
         #expect(try await agent.texts(after: 20, with: text(2, "b")) == ["x a"])
     }
 
+    @Test func `a wait or escalation for a task of a source that was renamed ends with an error`() async throws {
+        let absence = "rule: r\non: {none: task_commented, after: task_created, within: 10m}\ndo: [{log: quiet}]"
+        let escalation = "until: answered\nescalate: [{after: 10m, do: [{log: late}]}]"
+        for (text, made, verdict) in [
+            (rule("when: task.priority == 1\nfor: 10m"), [], DecisionRecord.Verdict.conditionFailed),
+            (absence, [], .conditionFailed), (rule(escalation), ["x a"], .stepFailed),
+        ] {
+            let agent = try await TestAgent(text)
+            try await agent.put("a")
+            let (bench, action) = (agent.bench, agent.action)
+            let renamed = ScriptedSource("renamed", clock: bench.clock)
+            renamed.set([task("a", "printer on fire", ["priority": 1, "state": 1])])
+            await bench.clock.advance(by: .seconds(600))
+            let shelf = try await bench.shelf(text, sources: [renamed])
+            _ = try await Engine(bench.context, shelf: shelf, sources: [(renamed, .minutely)], actions: { _ in action }).runOnce()
+            #expect(agent.texts == made)
+            let errors = try await bench.store.decisions(DecisionQuery(verdicts: [verdict], limit: 9)).compactMap(\.error)
+            #expect(errors.count == 1 && errors.first?.contains("no longer has the source my-work") == true)
+            #expect(try await bench.store.nextTimer() == nil)
+        }
+    }
+
     @Test func `with existing, the waits of known tasks begin when the rule is loaded`() async throws {
         let agent = try await TestAgent(
             "rule: other\non: task_created\ndo: [{log: z}]",
