@@ -52,6 +52,24 @@ import Testing
                 "The store has no events before \(start.rfc3339), so no earlier times of schedules are counted."))
     }
 
+    @Test func `a clock that was ahead at the store's first event does not empty the back-test, and the report says so`()
+        async throws
+    {
+        let text =
+            "rule: digest\non: {schedule: \"0 * * * *\"}\ndo: [{log: hourly}]\n---\n"
+            + "rule: r\non: {none: task_created, within: 1h}\nfrom: [my-work]\ndo: [{log: silent}]"
+        let store = try Stores.inMemory()
+        var ahead = created(9)
+        ahead.time = start + .days(400)
+        try await store.append([ahead] + (0..<3).map(created))
+        let report = try await BackTestRun.report(
+            store, try RuleBook.load(text), from: start - .seconds(86_400), to: start + .seconds(2 * 3600))
+        #expect(report.events == 3 && report.first == start && report.ahead == 1)
+        #expect(report.tally.rules["digest"]?.runs == 2 && report.tally.rules["r"]?.runs == 1)
+        #expect(
+            report.gaps.contains("Events that are left out, because the clock was ahead when they were stored: 1."))
+    }
+
     /// A store with an event each second.
     private func store(_ count: Int) async throws -> any Store {
         let store = try Stores.inMemory()

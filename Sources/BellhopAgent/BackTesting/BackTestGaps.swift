@@ -102,6 +102,9 @@ struct BackTestGaps {
                     + (hasSchedules ? ", so no earlier times of schedules are counted." : "."))
         }
         if report.unreadable > 0 { found.append("Events that cannot be read: \(report.unreadable).") }
+        if report.ahead > 0 {
+            found.append("Events that are left out, because the clock was ahead when they were stored: \(report.ahead).")
+        }
         if !unseen.isEmpty {
             found.append("The store has no event of \(unseen.listed), so the back-test does not show its silence.")
         }

@@ -10,6 +10,8 @@ public struct BackTestReport: Sendable {
     /// How many events went through the rules.
     public var events = 0
     public var unreadable = 0
+    /// How many events were left out because they are later than the end, though they were stored before others that are not.
+    public var ahead = 0
     /// Whether the store has events before this time.
     public var hasEarlier = false
     public var tally = BackTestTally(rules: nil)

@@ -10,6 +10,8 @@ public struct BackTestRun {
     private var other: BackTest?
     private var report: BackTestReport
     private var gaps = BackTestGaps()
+    /// How many of the latest events on the bus are later than the end.
+    private var later = 0
 
     /// - Parameters:
     ///   - against: the rules to compare with; nil for none.
@@ -40,10 +42,10 @@ public struct BackTestRun {
         var known: [String: Timestamp] = [:]
         let watched = book.watchedSources.union(against?.watchedSources ?? []).sorted()
         for source in watched {
-            known[source] = try await store.events(EventQuery(after: 0, sources: [source], limit: 1)).events.first?.event.time
+            known[source] = try await beginning(of: store, sources: [source], until: until)
         }
         // Before the store's first event no schedule is due, because nothing is known of that time.
-        let first = try await store.events(EventQuery(after: 0, limit: 1)).events.first?.event.time ?? since
+        let first = try await beginning(of: store, until: until) ?? since
         var run = BackTestRun(
             book, against: against, counting: rules, BackTestReport(since: since, until: until), from: max(since, first),
             known: known, silences: silences, coverage: coverage)
@@ -51,6 +53,20 @@ public struct BackTestRun {
         run.gaps.unseen = book.watchedSources(isCounted).filter { known[$0] == nil }.sorted()
         try await run.read(store, progress)
         return run.report
+    }
+
+    /// The earliest time among the store's first events. Their places alone do not tell it: the clock may have been ahead at first.
+    private static func beginning(
+        of store: any Store, sources: [String] = [], until end: Timestamp
+    ) async throws(StoreError) -> Timestamp? {
+        var query = EventQuery(after: 0, sources: sources, limit: page)
+        while !Task.isCancelled {
+            let events = try await store.events(query)
+            if let first = events.map(\.event.time).min(), first <= end { return first }
+            guard let last = events.end, events.seen == nil else { break }
+            query.after = last
+        }
+        return nil
     }
 
     private mutating func read(_ store: any Store, _ progress: (Double) -> Void) async throws(StoreError) {
@@ -89,9 +105,16 @@ public struct BackTestRun {
 
     private mutating func show(_ events: [StoredEvent]) {
         let found = events.filter { $0.event.time <= report.until }
+        for stored in events {
+            if stored.event.time > report.until {
+                later += 1
+            } else {
+                (report.ahead, later) = (report.ahead + later, 0)
+            }
+        }
         report.events += found.count
         for stored in found { gaps.note(stored.event) }
-        if let first = found.first, report.first == nil { report.first = first.event.time }
+        if report.first == nil { report.first = found.map(\.event.time).min() }
         take(test.feed(found), other?.feed(found))
     }
 
