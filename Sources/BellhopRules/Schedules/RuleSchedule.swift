@@ -67,9 +67,9 @@ struct RuleSchedule: Sendable, Hashable {
         guard due <= now else { return [] }
         switch recurrence {
         case .every(let interval):
-            let count = Int((now - due) / interval) + 1
-            let kept = min(count, Self.maxAtOnce)
             let step = interval.wholeMicroseconds
+            let count = Int((now - due).wholeMicroseconds / step) + 1
+            let kept = min(count, Self.maxAtOnce)
             return (count - kept..<count).map { index in
                 let moment = Timestamp(microseconds: due.microseconds + Int64(index) * step)
                 return Occurrence(due: moment, missed: index == count - kept ? count - kept : 0)

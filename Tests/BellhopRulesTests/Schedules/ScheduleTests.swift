@@ -40,6 +40,11 @@ import Testing
         // An interval keeps its step.
         ("every: 15m", "2026-01-05T08:07:00Z", "2026-01-05T08:07:01Z", "2026-01-05T08:07Z -0, then 2026-01-05T08:22Z"),
         ("every: 15m", "2026-01-05T08:07:00Z", "2026-01-05T09:00:00Z", "2026-01-05T08:52Z -3, then 2026-01-05T09:07Z"),
+        // Exactly a hundred intervals later.
+        (
+            "every: 113s", "2026-01-05T08:00:00Z", "2026-01-05T11:08:20Z",
+            "2026-01-05T11:08:20.000000Z -100, then 2026-01-05T11:10:13.000000Z"
+        ),
         ("every: 15m, missed: skip", "2026-01-05T08:07:00Z", "2026-01-05T09:00:00Z", "then 2026-01-05T09:07Z"),
         // Not due yet, as after the clock was set back.
         ("every: 15m", "2026-01-05T08:07:00Z", "2026-01-05T08:00:00Z", "then 2026-01-05T08:07Z"),
