@@ -111,7 +111,8 @@ struct TestComparison {
                         rule: delivery.id.rule, kind: delivery.action, receivers: [delivery.id.receiver], task: delivery.task,
                         arguments: delivery.arguments, failure: failure, isSilenced: isSilenced,
                         isQuiet: isQuiet, isImplied: delivery.closesEscalation && run.book.context.isOpen,
-                        at: delivery.createdAt))
+                        // A message that a quiet time held is sent at its end.
+                        at: isQuiet ? delivery.createdAt : delivery.runAt))
             }
             last = delivery.id
         }

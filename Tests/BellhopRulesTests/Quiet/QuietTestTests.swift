@@ -35,6 +35,15 @@ import Testing
                 == ["`notify` happened but was not expected"])
     }
 
+    @Test func `a held message happens at the end of the quiet time, and as kept back when it was made`() {
+        let given = "      - wait: 1s\n" + Self.event("a") + "      - wait: 24h\n    expect:\n"
+        let sent = "      - after: 9h1s\n      - notify: {title: a}\n"
+        #expect(problems(given + sent) == [])
+        #expect(problems(given + "      - notify: {title: a}\n        quiet: true\n" + sent) == [])
+        #expect(problems(given + "      - after: 2s\n      - notify: {title: a}\n        quiet: true\n").count == 1)
+        #expect(problems(given + "      - after: 9h2s\n      - notify: {title: a}\n").count == 1)
+    }
+
     @Test func `a test can demand that a message is kept back`() {
         let given = Self.event("a") + "      - wait: 1s\n" + Self.event("b")
         let a = "    expect:\n      - notify: {title: a}\n"
