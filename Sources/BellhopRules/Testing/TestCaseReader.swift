@@ -118,6 +118,7 @@ struct TestCaseReader: ProblemCollector {
         let source = node?.scalarText ?? fallback
         var subject = source
         if definition.hasTask {
+            if let node { reviewSource(source, node) }
             guard let task = facts.task(type, pair.value, &data, source: source) else { return nil }
             subject = "test/\(task.key.text)"
         }
@@ -132,19 +133,21 @@ struct TestCaseReader: ProblemCollector {
         for rule in book.compiled { for scope in rule.scopes + rule.snapshots { result[scope] = [] } }
         for item in items {
             let source = item["source"]?.scalarText ?? book.compiled.first?.firstSource(context) ?? ""
-            if let place = item["source"], !context.isOpen {
-                let names = context.taskSources.map(\.name)
-                if !names.contains(source) {
-                    report(
-                        "unknown-source", "there is no source `\(source)`", at: place,
-                        help: Suggestion.didYouMean(source, among: names))
-                    continue
-                }
-            }
+            if let place = item["source"], !reviewSource(source, place) { continue }
             guard let task = facts.snapshot(item, source: source) else { continue }
             result[facts.facts(of: source).scope, default: []].append(task)
         }
         return result
+    }
+
+    /// Reports a source of tasks that bellhop.yaml does not have; false if there is none of this name.
+    @discardableResult
+    private mutating func reviewSource(_ name: String, _ node: Node) -> Bool {
+        let names = context.taskSources.map(\.name)
+        if context.isOpen || names.contains(name) { return true }
+        report(
+            "unknown-source", "there is no source `\(name)`", at: node, help: Suggestion.didYouMean(name, among: names))
+        return false
     }
 
     // MARK: Expectations

@@ -39,11 +39,11 @@ struct TestFacts: ProblemCollector {
             case "labels": task.labels = json(pair.value)?.asObject ?? [:]
             case "fields":
                 for field in pair.value.mapping?.pairs ?? [] {
-                    task.fields[field.name] = self.field(field, schema)
+                    task.fields[field.name] = self.field(field.name, field.value, at: field.key, schema)
                     given.insert(field.name)
                 }
             default:
-                task.fields[pair.name] = field(pair, schema)
+                task.fields[pair.name] = field(pair.name, pair.value, at: pair.key, schema)
                 given.insert(pair.name)
             }
         }
@@ -58,18 +58,18 @@ struct TestFacts: ProblemCollector {
         return task
     }
 
-    private mutating func field(_ pair: Mapping.Pair, _ schema: TaskSchema) -> JSON {
-        guard let declared = schema[pair.name] ?? (pair.name == Snapshot.created ? schema.created : nil) else {
+    private mutating func field(_ name: String, _ node: Node, at key: Node, _ schema: TaskSchema) -> JSON {
+        guard let declared = schema[name] ?? (name == Snapshot.created ? schema.created : nil) else {
             let names = schema.fields.map(\.name) + Snapshot.ownNames
-            let help = Suggestion.didYouMean(pair.name, among: names)
-            let isOwn = context.isOpen && (help == nil || schema.isCustom(pair.name))
-            if !isOwn { report("unknown-field", "the source declares no field `\(pair.name)`", at: pair.key, help: help) }
-            return json(pair.value) ?? .null
+            let help = Suggestion.didYouMean(name, among: names)
+            let isOwn = context.isOpen && (help == nil || schema.isCustom(name))
+            if !isOwn { report("unknown-field", "the source declares no field `\(name)`", at: key, help: help) }
+            return json(node) ?? .null
         }
-        if pair.value.isNull { return declared.type == .text ? "" : .null }
-        let value = json(pair.value) ?? .null
+        if node.isNull { return declared.type == .text ? "" : .null }
+        let value = json(node) ?? .null
         switch (declared.type, value) {
-        case (.text, _): return .string(pair.value.scalarText ?? value.text)
+        case (.text, _): return .string(node.scalarText ?? value.text)
         case (.int, .int), (.double, .double), (.double, .int), (.bool, .bool): return value
         case (.timestamp, .string(let text)):
             if let moment = Timestamp(rfc3339: text) ?? Timestamp(sql: text) { return .string(moment.rfc3339) }
@@ -78,7 +78,7 @@ struct TestFacts: ProblemCollector {
         let wanted =
             declared.type == .timestamp
             ? "a time such as 2026-01-05T09:00:00Z" : declared.type == .bool ? "`true` or `false`" : "a number"
-        report("wrong-type", "`\(pair.name)` must be \(wanted)", at: pair.value)
+        report("wrong-type", "`\(name)` must be \(wanted)", at: node)
         return .null
     }
 
@@ -153,18 +153,32 @@ struct TestFacts: ProblemCollector {
                 "missing-key", "`task_changed` needs the earlier state", at: node, help: "add, for example, `before: {state: 1}`")
             return nil
         }
+        let schema = facts(of: source).schema
         var before = task
         for pair in changes {
+            if let to = pair.value[.to] { review(to, pair, of: task, schema) }
             guard let from = pair.value[.from] else { continue }
             let text = from.isNull ? "" : from.scalarText ?? ""
             switch pair.name {
             case "number": before.number = text
             case "title": before.title = text
             case "class": before.className = text
-            default: before.fields[pair.name] = json(from) ?? .null
+            default: before.fields[pair.name] = field(pair.name, from, at: pair.key, schema)
             }
         }
         return before
+    }
+
+    /// Reports a value of `to` that the task does not have.
+    private mutating func review(_ to: Node, _ pair: Mapping.Pair, of task: Snapshot, _ schema: TaskSchema) {
+        let own = ["number": task.number, "title": task.title, "class": task.className][pair.name]
+        guard own != nil || schema[pair.name] != nil else { return }
+        let wanted = own == nil ? field(pair.name, to, at: pair.key, schema) : .string(to.isNull ? "" : to.scalarText ?? "")
+        let found = own.map(JSON.string) ?? task.fields[pair.name] ?? .null
+        if wanted == found { return }
+        report(
+            "wrong-value", "`task` has `\(pair.name)` \(found.text), not \(wanted.text)", at: to,
+            help: "give the new value in `task`; `from` is enough here")
     }
 }
 
