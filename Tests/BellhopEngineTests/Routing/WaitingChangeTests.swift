@@ -39,10 +39,11 @@ import Testing
     @Test func `a wait or escalation for a task of a source that was renamed ends with an error`() async throws {
         let absence = "rule: r\non: {none: task_commented, after: task_created, within: 10m}\ndo: [{log: quiet}]"
         let escalation = "until: answered\nescalate: [{after: 10m, do: [{log: late}]}]"
-        for (text, made, verdict) in [
-            (rule("when: task.priority == 1\nfor: 10m"), [], DecisionRecord.Verdict.conditionFailed),
-            (absence, [], .conditionFailed), (rule(escalation), ["x a"], .stepFailed),
-        ] {
+        let cases: [(String, [String], DecisionRecord.Verdict)] = [
+            (rule("when: task.priority == 1\nfor: 10m"), [], .conditionFailed), (absence, [], .conditionFailed),
+            (rule(escalation), ["x a"], .stepFailed),
+        ]
+        for (text, made, verdict) in cases {
             let agent = try await TestAgent(text)
             try await agent.put("a")
             let (bench, action) = (agent.bench, agent.action)
