@@ -10,9 +10,11 @@ import Testing
 @testable import BellhopConsole
 
 @Suite struct `The live stream` {
-    /// The sequences in a piece of the stream.
+    /// The sequences of the events and notes in a piece of the stream.
     private static func sequences(_ text: String) -> [Int64] {
-        text.split(separator: "\n").compactMap { $0.hasPrefix("id: ") ? Int64($0.dropFirst(4)) : nil }
+        text.split(separator: "\n\n").filter { $0.contains("\ndata: ") }.compactMap { event in
+            event.hasPrefix("id: ") ? Int64(event.dropFirst(4).prefix { $0 != "\n" }) : nil
+        }
     }
 
     /// Reads until a viewer has seen an event.
@@ -99,7 +101,42 @@ import Testing
         let clock = fixture.clock
         let ticking = Task { while !Task.isCancelled { await clock.advance(by: .seconds(1)); await Task.yield() } }
         defer { ticking.cancel() }
-        #expect(try await stream.next() == ": still here\n\n")
+        #expect(try await stream.next() == "id: 3\n: still here\n\n")
+        // What the condition leaves out is not read again after a broken connection.
+        _ = try await fixture.happen(["Scanner"], from: 10)
+        while let text = try await stream.next(), text != "id: 4\n: still here\n\n" {
+            #expect(text == "id: 3\n: still here\n\n")
+        }
+    }
+
+    @Test func `a viewer that has seen no event yet continues where it began`() async throws {
+        let fixture = try await ConsoleFixture()
+        _ = try await fixture.happen(["Before", "Before"])
+        func begin(_ fields: [(String, String)] = []) async throws -> any ConsoleStream {
+            guard case .stream(let stream) = await fixture.api("GET", "/events/stream", headers: fields).answer.body else {
+                throw Problem(500, "not a stream")
+            }
+            return stream
+        }
+        var cut = try await begin()
+        #expect(try await cut.next() == "retry: 2000\nid: 2\n: watching\n\n")
+        // The connection breaks, and an event happens before the browser comes back.
+        _ = try await fixture.happen(["Meanwhile"], from: 10)
+        var again = try await begin([("Last-Event-ID", "2")])
+        _ = try await again.next()
+        #expect(Self.sequences(try await again.next() ?? "") == [3])
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `a viewer that reads many events without a match gets its place on the way`() async throws {
+        let fixture = try await ConsoleFixture()
+        _ = try await fixture.happen((0..<2000).map { "Scanner \($0)" })
+        var viewer = try #require(fixture.feed.viewer(after: 0) { _, _ in false })
+        _ = try await viewer.next()
+        await fixture.clock.jump(to: fixture.clock.now + .seconds(15))
+        let text = try await viewer.next() ?? ""
+        let place = text.hasPrefix("id: ") ? Int64(text.dropFirst(4).prefix { $0 != "\n" }) : nil
+        #expect(text.hasSuffix("\n: still here\n\n") && 1..<2000 ~= place ?? 0, "\(text)")
     }
 
     @Test func `each piece stays small, even if a viewer is far behind`() async throws {

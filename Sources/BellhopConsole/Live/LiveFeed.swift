@@ -52,7 +52,8 @@ final class LiveFeed: Sendable {
     private static let (longestPause, shortestPause) = (Duration.seconds(2), Duration.milliseconds(60))
     /// The longest pause of the reader after a full page: it limits the stream to 5,000 events per second, and later events wait.
     private static let longestReaderPause = Duration.milliseconds(100)
-    /// Each viewer gets something at least this often, so that proxies keep the connection; its credentials are checked as often.
+    /// A viewer without matching events gets its place this often: proxies keep the connection, and a viewer that reconnects continues
+    /// there. Its credentials are checked as often.
     fileprivate static let pulse = Duration.seconds(15)
     /// The most viewers.
     static let maxViewers = 5000
@@ -159,7 +160,6 @@ final class LiveFeed: Sendable {
         mutating func next() async throws -> String? {
             let feed = ticket.feed
             if !hasBegun {
-                let requested = place
                 // Without the end of the bus, a viewer that begins there would get all stored events.
                 guard let end = await feed.end() else {
                     if feed.state.withLock(\.isStopping) { return nil }
@@ -167,23 +167,24 @@ final class LiveFeed: Sendable {
                     return ": the store does not answer now\n\n"
                 }
                 hasBegun = true
+                let start = min(place ?? end, end)
                 // A place after the end of the bus came from another store.
-                place = min(place ?? end, end)
-                let note = requested.flatMap { requested in
-                    place.flatMap { $0 < requested ? LiveFeed.note(ofOtherBusAt: $0) : nil }
-                }
-                return "retry: 2000\n: watching\n\n" + (note ?? "")
+                let note = place.map { start < $0 } == true ? LiveFeed.note(ofOtherBusAt: start) : ""
+                place = start
+                return "retry: 2000\nid: \(start)\n: watching\n\n" + note
             }
             if let pausedUntil, pausedUntil > feed.view.clock.now {
                 try await feed.view.clock.sleep(for: min(pausedUntil - feed.view.clock.now, LiveFeed.longestPause))
             }
             pausedUntil = nil
+            var isPulse = false
             while true {
                 try Task.checkCancellation()
                 // After the clock was set back, the time since the last check is not known.
                 if !(Duration.zero..<LiveFeed.pulse).contains(feed.view.clock.now - checked) {
                     guard await isAdmitted() else { return nil }
                     checked = feed.view.clock.now
+                    isPulse = true
                 }
                 let rings = feed.bell.rings
                 guard let (items, end) = try await feed.items(after: place ?? 0) else { return nil }
@@ -195,10 +196,10 @@ final class LiveFeed: Sendable {
                     pausedUntil = feed.pause(after: text.utf8.count).map { feed.view.clock.now + $0 }
                     return text
                 }
+                if isPulse { return "id: \(end)\n: still here\n\n" }
                 if !items.isEmpty { continue }
-                let deadline = checked + LiveFeed.pulse
-                await feed.bell.wait(after: rings, until: deadline, on: feed.view.clock, stride: LiveFeed.pulse)
-                if feed.view.clock.now >= deadline { return ": still here\n\n" }
+                await feed.bell.wait(
+                    after: rings, until: checked + LiveFeed.pulse, on: feed.view.clock, stride: LiveFeed.pulse)
             }
         }
     }
