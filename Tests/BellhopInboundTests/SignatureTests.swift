@@ -111,6 +111,21 @@ import Testing
         #expect(refusal(key, [], body, at: 1_614_265_330) == 401)
     }
 
+    @Test func `thousands of signatures of a large body cost little more than one`() {
+        let key = InboundKey.standardWebhooks([Array(repeating: 1, count: 24)])
+        let body = String(repeating: "x", count: 1_000_000)
+        /// The shortest time of some attempts, because other programs may delay one.
+        func time(of signatures: Int) -> Duration {
+            let codes = Array(repeating: "v1,AA==", count: signatures).joined(separator: " ")
+            let headers = [("webhook-id", "a"), ("webhook-timestamp", "1767603600"), ("webhook-signature", codes)]
+            return (0..<3).map { _ in
+                ContinuousClock().measure { #expect(refusal(key, headers, body) == 401) }
+            }.min() ?? .zero
+        }
+        let (one, many) = (time(of: 1), time(of: 2000))
+        #expect(many < one * 50, "\(one), \(many)")
+    }
+
     @Test func `a bearer token and a password must match completely`() {
         let bearer = InboundKey.bearer(["old", "a-token"])
         #expect(refusal(bearer, [("Authorization", "Bearer a-token")], "") == nil)
