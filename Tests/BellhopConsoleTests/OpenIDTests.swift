@@ -142,6 +142,16 @@ import Testing
         }
     }
 
+    /// Auth0 adds only claims to an ID token whose names are addresses.
+    @Test func `a claim whose name has dots gives roles`() async throws {
+        let claim = "https://example.com/roles"
+        try await with(roles: [.operator: ["ops"]], claim: claim) { fixture, simulation in
+            simulation.openID.setClaims(["email": "ada@example.com", claim: ["ops"]])
+            var browser = Browser(fixture: fixture)
+            #expect(try await browser.get(await browser.agree()).status == 303)
+        }
+    }
+
     @Test func `a login never leads to another site`() async throws {
         try await with { fixture, _ in
             for next in ["https://evil.example/", "//evil.example", "/\\evil.example", "/\t/evil.example", "javascript:alert(1)"]

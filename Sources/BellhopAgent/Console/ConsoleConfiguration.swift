@@ -47,15 +47,14 @@ public struct ConsoleConfiguration: Sendable {
         public var settings: OpenIDProvider.Settings
         /// A PEM file with authorities to trust in addition to the system's.
         public var ca: String?
-        /// The claim that gives roles. A dot separates a claim from the name of a member in it.
+        /// The claim that gives roles. If no claim has this whole name, a dot separates a claim from the name of a member in it.
         public var claim: String
         /// The values of the claim that give a role; `*` for everybody.
         public var roles: [ConsoleRole: Set<String>]
 
         /// The highest role that these claims give; nil for none.
         public func role(of claims: JSON) -> ConsoleRole? {
-            var value: JSON? = claims
-            for name in claim.split(separator: ".") { value = value?[String(name)] }
+            let value = claims[claim] ?? claim.split(separator: ".").reduce(Optional(claims)) { $0?[String($1)] }
             let held = Set(value?.asString.map { [$0] } ?? value.texts)
             return [ConsoleRole.admin, .operator, .viewer].first { role in
                 guard let wanted = roles[role] else { return false }
@@ -104,7 +103,8 @@ extension ConfigurationManifest {
         Setting("name", .text, default: "email", "The claim that names a person in the audit."),
         Setting(
             "claim", .text, default: "groups",
-            "The claim that gives roles. A dot selects a member of a claim: `realm_access.roles`."),
+            "The claim that gives roles, such as `groups` or `https://example.com/roles`. A dot may select a member of a claim: `realm_access.roles`."
+        ),
         Setting("viewers", .list(.text), "The values of the claim that make a viewer; `*` for everybody with an account."),
         Setting("operators", .list(.text), "The values of the claim that make an operator."),
         Setting("admins", .list(.text), "The values of the claim that make an admin."),
