@@ -117,6 +117,14 @@ import Testing
             let text = await browser.get(address, language: "de").text
             #expect(text.contains("role=\"alert\">") && text.contains(words), "\(address)")
         }
+        for error: WorkshopError in [.changed, .exists("rules/a.yaml"), .noRules] {
+            let problem = Problem(error).detail
+            #expect(Words(language: .german).sentence(problem) != problem, "\(problem)")
+        }
+        for path in ["rules/a.txt", "rules/.a.yaml", "rules/a.test.yaml", "rules/a.yaml", "rules/a\n.yaml"] {
+            let refusal = RulePlaces([]).refusal(of: path) ?? ""
+            #expect(Words(language: .german).sentence(refusal) != refusal, "\(refusal)")
+        }
         let admin = try await fixture.logIn(as: .operator)
         let bench = await admin.get("/workbench", language: "de").text
         #expect(bench.contains("Hier wird nichts gespeichert: `console.edit: true` in bellhop.yaml erlaubt es."))

@@ -129,6 +129,62 @@ extension Words {
             "Das Formular ist veraltet oder kam von einer anderen Seite. Öffnen Sie die Seite neu."),
         .init("The request came from another site.", "Die Anfrage kam von einer anderen Seite."),
         .init("This needs the role `%`; yours is `%`.", "Dafür ist die Rolle `%` nötig; Ihre ist `%`."),
+        .init("The request came from another site, %.", "Die Anfrage kam von einer anderen Seite, %."),
+        .init(
+            "This login was begun in another browser, or too long ago. Log in again.",
+            "Diese Anmeldung wurde in einem anderen Browser oder vor zu langer Zeit begonnen. Melden Sie sich erneut an."),
+        .init("% did not log you in: %.", "% hat Sie nicht angemeldet: %."),
+        .init(
+            "Your account, %, has no role in this console: `openid` in bellhop.yaml gives roles.",
+            "Ihr Konto, %, hat keine Rolle in dieser Konsole: `openid` in bellhop.yaml gibt Rollen."),
+        .init("The form names no command.", "Das Formular nennt keinen Befehl."),
+        .init(
+            "The file was changed meanwhile: read it again, and make your change there. Nothing was saved.",
+            "Die Datei wurde inzwischen geändert: Lesen Sie sie neu, und ändern Sie sie dort. Nichts wurde gespeichert."),
+        .init(
+            "The delivery was changed meanwhile: read it again, and make your change there. Nothing was stored.",
+            "Die Zustellung wurde inzwischen geändert: Lesen Sie sie neu, und ändern Sie sie dort. Nichts wurde gespeichert."),
+        .init(
+            "There is a file % already: choose another name. Nothing was saved.",
+            "Es gibt schon eine Datei %: Wählen Sie einen anderen Namen. Nichts wurde gespeichert."),
+        .init("The file of the rule, %, cannot be read now.", "Die Datei der Regel, %, ist gerade nicht lesbar."),
+        .init("The text has more than % KB.", "Der Text hat mehr als % KB."),
+        .init(
+            "The body has more than % MB, or did not arrive completely.",
+            "Die Anfrage hat mehr als % MB oder kam nicht vollständig an."),
+        .init(
+            "`file` is the path of a rule file, such as rules/a.yaml.", "`file` ist der Pfad einer Regeldatei, etwa rules/a.yaml."
+        ),
+        .init("The path of the file is too long.", "Der Pfad der Datei ist zu lang."),
+        .init("The name of a rule file ends with .yaml: % does not.", "Der Name einer Regeldatei endet mit .yaml, % nicht."),
+        .init("The name of a rule file has at most % bytes.", "Der Name einer Regeldatei hat höchstens % Bytes."),
+        .init(
+            "The name % has characters that are not shown, such as line ends.",
+            "Der Name % hat unsichtbare Zeichen, etwa Zeilenenden."),
+        .init(
+            "A file whose name ends with .test.yaml has tests, not rules.",
+            "Eine Datei, deren Name mit .test.yaml endet, hat Tests, keine Regeln."),
+        .init(
+            "The agent reads no hidden files: % begins with a dot.",
+            "Der Agent liest keine versteckten Dateien: % beginnt mit einem Punkt."),
+        .init(
+            "The agent reads no rules from %: make the file in %.",
+            "Der Agent liest keine Regeln aus %: Legen Sie die Datei in % an."),
+        .init("The agent reads no rules from %.", "Der Agent liest keine Regeln aus %."),
+        .init("There is no folder %.", "Es gibt keinen Ordner %."),
+        .init("There are no rules in the files.", "In den Dateien stehen keine Regeln."),
+        .init("`since` is a span of time such as 7d.", "`since` ist eine Zeitspanne wie 7d."),
+        .init("This console cannot try rules.", "Diese Konsole kann keine Regeln ausprobieren."),
+        .init(
+            "% back-tests are waiting already: try again when one of them has run.",
+            "% Rückblick-Tests warten schon: Versuchen Sie es erneut, wenn einer davon gelaufen ist."),
+        .init(
+            "% other requests check or test rules now. Try again later.",
+            "% andere Anfragen prüfen oder testen gerade Regeln. Versuchen Sie es später erneut."),
+        .init(
+            "Several have an id that begins with `%`. Give more of it.",
+            "Mehrere haben eine Kennung, die mit `%` beginnt. Geben Sie mehr davon an."),
+        .init("No active or future silence has the id `%`.", "Keine laufende oder künftige Stummschaltung hat die Kennung `%`."),
         .init(
             "Nothing is saved here: `console.edit: true` in bellhop.yaml allows it.",
             "Hier wird nichts gespeichert: `console.edit: true` in bellhop.yaml erlaubt es."),
