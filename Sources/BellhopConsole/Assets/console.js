@@ -1,9 +1,8 @@
-// The script of all pages: it sends the browser's time zone, shows live events, and asks before an act that cannot be undone.
+// The script of all pages: it sends the browser's time zone, shows live events, and moves to the search.
 "use strict";
 (() => {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  const known = document.cookie.includes("bellhop_zone=" + encodeURIComponent(zone));
-  if (zone && !known) document.cookie = "bellhop_zone=" + encodeURIComponent(zone) + "; path=/; max-age=31536000; samesite=lax";
+  if (zone) document.cookie = "bellhop_zone=" + encodeURIComponent(zone) + "; path=/; max-age=31536000; samesite=lax";
 
   // Text only ever becomes text.
   const add = (log, event) => {
@@ -24,16 +23,25 @@
     button.hidden = false;
     let stream = null;
     const log = document.getElementById("live-log");
-    button.addEventListener("click", () => {
-      if (stream) { stream.close(); stream = null; } else {
-        stream = new EventSource(button.dataset.stream);
-        const show = (message) => add(log, JSON.parse(message.data));
-        // Each type of event has a name of its own in the stream.
-        stream.onmessage = show;
-        for (const type of (button.dataset.types || "").split(" ")) if (type) stream.addEventListener(type, show);
-      }
+    const label = () => {
       button.textContent = stream ? button.dataset.off : button.dataset.on;
       button.setAttribute("aria-pressed", String(stream !== null));
+    };
+    const stop = () => {
+      stream.close();
+      stream = null;
+      label();
+    };
+    button.addEventListener("click", () => {
+      if (stream) { stop(); return; }
+      stream = new EventSource(button.dataset.stream);
+      const show = (message) => add(log, JSON.parse(message.data));
+      // Each type of event has a name of its own in the stream.
+      stream.onmessage = show;
+      for (const type of (button.dataset.types || "").split(" ")) if (type) stream.addEventListener(type, show);
+      // The browser reconnects by itself, but not after a refusal: the session may be over.
+      stream.onerror = (error) => { if (error.target === stream && stream.readyState === EventSource.CLOSED) stop(); };
+      label();
     });
   }
 
