@@ -109,6 +109,21 @@ import Testing
         }
     }
 
+    @Test func `a receiver that takes metrics but no traces is reported once, and as working when it takes both`() async throws {
+        try await SimulatorServer(simulation).serve { address in
+            let exporter = try exporter(address)
+            simulation.faults.add(.status(404, body: "no"), path: "/otlp/v1/traces", times: 2)
+            for _ in 0..<2 {
+                happen(1)
+                await exporter.flush()
+            }
+            #expect(!simulation.telemetry.metrics.isEmpty && signals.all == ["telemetry.failed"])
+            happen(1)
+            await exporter.flush()
+            #expect(signals.all == ["telemetry.failed", "telemetry.recovered"])
+        }
+    }
+
     @Test(arguments: [("2", 2), ("-9223372036854775808", 0), ("x", 0)])
     func `a number of refused spans that cannot be is taken as none`(_ text: String, _ count: Int) {
         #expect(OTLP.rejected(in: ["partialSuccess": ["rejectedSpans": .string(text)]], .traces) == count)

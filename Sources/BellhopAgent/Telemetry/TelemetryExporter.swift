@@ -17,7 +17,7 @@ public struct TelemetryExporter: Service {
     private let clock: any AgentClock
     private let signals: Signals
     private let otlp: OTLP
-    private let failing = FailingFlag()
+    private let failing = FailingSignals()
 
     /// How often spans are sent.
     static let spanPeriod = Duration.seconds(5)
@@ -106,15 +106,15 @@ public struct TelemetryExporter: Service {
             switch answer {
             case .taken(let response):
                 count(signal, "done")
-                if failing.end() { signals.emit(.telemetryRecovered) }
+                if failing.end(signal) { signals.emit(.telemetryRecovered) }
                 return (try? JSON.parse(response.body)).map { OTLP.rejected(in: $0, signal) } ?? 0
             case .failed(let why, let wait) where attempt < attempts && wait != nil:
-                report(why)
+                report(why, signal)
                 count(signal, "retried")
                 let pause = min(max(wait ?? .zero, .seconds(1 << (attempt - 1))), Self.longestPause)
                 guard (try? await clock.sleep(for: pause)) != nil else { return nil }
             case .failed(let why, _):
-                report(why)
+                report(why, signal)
                 count(signal, "failed")
                 return nil
             }
@@ -145,8 +145,8 @@ public struct TelemetryExporter: Service {
     }
 
     /// Reports the first failure in a row.
-    private func report(_ why: String) {
-        if failing.begin() { signals.emit(.telemetryFailed(receiver: address.place, error: why)) }
+    private func report(_ why: String, _ signal: OTLP.Signal) {
+        if failing.begin(signal) { signals.emit(.telemetryFailed(receiver: address.place, error: why)) }
     }
 
     private func count(_ result: String, _ spans: Int) {
@@ -158,12 +158,21 @@ public struct TelemetryExporter: Service {
     }
 }
 
-/// Whether the latest request failed. A class over an atomic, because both loops of an exporter write to it.
-private final class FailingFlag: Sendable {
-    private let isSet = Atomic(false)
+/// The kinds of data whose latest request failed: a receiver may take metrics, but no traces. A class over a mutex, because both loops of
+/// an exporter write to it.
+private final class FailingSignals: Sendable {
+    private let signals = Mutex<Set<OTLP.Signal>>([])
 
-    /// True if it was not set before.
-    func begin() -> Bool { !isSet.exchange(true, ordering: .relaxed) }
-    /// True if it was set before.
-    func end() -> Bool { isSet.exchange(false, ordering: .relaxed) }
+    /// True if nothing failed before.
+    func begin(_ signal: OTLP.Signal) -> Bool {
+        signals.withLock { signals in
+            defer { signals.insert(signal) }
+            return signals.isEmpty
+        }
+    }
+
+    /// True if it failed before, and nothing fails now.
+    func end(_ signal: OTLP.Signal) -> Bool {
+        signals.withLock { $0.remove(signal) != nil && $0.isEmpty }
+    }
 }
