@@ -214,9 +214,13 @@ import Testing
         _ = try await fixture.happen(["Printer", "Scanner"], initial: .dead(Failure(.refused, .giveUp, "No.")))
         await fixture.clock.advance(by: .seconds(7200))
         _ = try await fixture.happen(["Mail"], from: 10)
-        let page = try await fixture.logIn(as: .viewer).get("/").text
+        let browser = try await fixture.logIn(as: .viewer)
+        let page = await browser.get("/").text
         #expect(page.contains("<title>09:00 failed: 2</title>") && page.contains("<title>11:00 not sent: 1</title>"))
         #expect(page.contains("aria-label=\"Deliveries per hour, in the last 24 hours: 3\""))
+        let inIndia = await fixture.desk.answer(
+            ConsoleRequest("GET", "/", headers: [("Cookie", browser.cookie + "; bellhop_zone=Asia%2FKolkata")]))
+        #expect(inIndia.text.contains("<title>14:30 failed: 2</title>"))
     }
 
     @Test func `live events include those of types that bellhop.yaml declares`() async throws {

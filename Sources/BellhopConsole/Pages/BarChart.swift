@@ -66,8 +66,9 @@ extension PageContext {
     /// The present hour, counted from 1970.
     var hour: Int64 { view.clock.now.microseconds / BarChart.hour }
 
-    /// The hour of a bar, and the name of its series.
+    /// The time at which a bar begins, and the name of its series. In some zones the hours of UTC begin at half past.
     fileprivate func label(_ moment: Timestamp, _ name: String) -> String {
-        "\(zone.local(moment).hour.twoDigits):00 \(name)"
+        let local = zone.local(moment)
+        return "\(local.hour.twoDigits):\(local.minute.twoDigits) \(name)"
     }
 }
