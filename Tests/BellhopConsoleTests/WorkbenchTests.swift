@@ -179,6 +179,11 @@ import Testing
         #expect(await put(text, after, tag) == 200)
         #expect(await put(text, after, tag) == 412)
         let browser = try await fixture.logIn(as: .operator)
-        #expect(await browser.post("/deliveries/\(id)/edit", [("before", text), ("after", after)]).status == 412)
+        // The page keeps what the person has entered, and saving it again is refused again.
+        let mine = text.replacing("Printer", with: "Plotter")
+        let late = await browser.post("/deliveries/\(id)/edit", [("before", text), ("after", mine)])
+        #expect(late.status == 412 && late.text.contains("changed meanwhile"))
+        #expect(late.text.contains("\n\(HTML(escaping: mine).text)</textarea>"))
+        #expect(late.text.contains("name=\"before\" value=\"\(HTML(escaping: text).text)\""))
     }
 }

@@ -97,11 +97,16 @@ extension Pages {
     }
 
     private static func edit(_ context: PageContext, _ id: String) async throws(Problem) -> ConsoleAnswer {
-        let after = context.request.entered("after")
-        let answer = try await context.call().change(
-            FormEdit(delivery: id, before: context.request.entered("before"), after: after))
-        let problems = answer["problems"].texts
-        if problems.isEmpty { return .seeOther("/deliveries/" + PercentEncoding.encode(id)) }
-        return try await deliveryForm(context, id, entered: after, problems: problems)
+        let (before, after) = (context.request.entered("before"), context.request.entered("after"))
+        do throws(Problem) {
+            let answer = try await context.call().change(FormEdit(delivery: id, before: before, after: after))
+            let problems = answer["problems"].texts
+            if problems.isEmpty { return .seeOther("/deliveries/" + PercentEncoding.encode(id)) }
+            return try await deliveryForm(context, id, entered: (before, after), problems: problems, status: 422)
+        } catch {
+            guard error.status == 412 else { throw error }
+            let problem = context.t.sentence(error.detail)
+            return try await deliveryForm(context, id, entered: (before, after), problems: [problem], status: 412)
+        }
     }
 }

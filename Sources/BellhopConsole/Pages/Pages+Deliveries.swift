@@ -132,8 +132,10 @@ extension Pages {
         return deliveries.first { $0.id == row["id"].text }?.attempts ?? []
     }
 
+    /// - Parameter entered: the text that a person has edited, and their text; nil to edit the present one.
     static func deliveryForm(
-        _ context: PageContext, _ id: String, entered: String? = nil, problems: [String] = []
+        _ context: PageContext, _ id: String, entered: (before: String, after: String)? = nil, problems: [String] = [],
+        status: Int = 200
     ) async throws(Problem) -> ConsoleAnswer {
         let t = context.t
         let whole = try await Operations.delivery(context.call(path: ["delivery": id]))["id"].text
@@ -141,11 +143,11 @@ extension Pages {
         let text = form["text"].text
         let complaints = problems.map { problem -> HTML in "<pre class=\"bad\" role=\"alert\">\(problem)</pre>" }
         return page(
-            context, "\(t("Edit")) \(whole.prefix(12))", status: problems.isEmpty ? 200 : 422,
+            context, "\(t("Edit")) \(whole.prefix(12))", status: status,
             """
             \(complaints)<form method="post" action="/deliveries/\(whole)/edit">\(context.formToken)
-            <input type="hidden" name="before" value="\(text)"><label for="after">\(t("What is sent"))</label>
-            <textarea id="after" name="after" rows="20" spellcheck="false">\n\(entered ?? text)</textarea><button>\(t("Save"))</button></form>
+            <input type="hidden" name="before" value="\(entered?.before ?? text)"><label for="after">\(t("What is sent"))</label>
+            <textarea id="after" name="after" rows="20" spellcheck="false">\n\(entered?.after ?? text)</textarea><button>\(t("Save"))</button></form>
             """)
     }
 }
