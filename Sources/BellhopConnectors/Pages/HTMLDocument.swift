@@ -43,7 +43,12 @@ struct HTMLDocument: Sendable, Hashable {
     /// The text of the first `title`, on one line; empty if there is none.
     var title: String {
         guard let place = nodes.indices.first(where: { nodes[$0].name == "title" }) else { return "" }
-        return rawText(of: place).split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        return Self.collapsed(rawText(of: place))
+    }
+
+    /// The text on one line, with its whitespace collapsed. Works on code points: an accent after a space must not get lost with it.
+    static func collapsed(_ text: String) -> String {
+        text.unicodeScalars.split { $0.properties.isWhitespace }.map { String($0) }.joined(separator: " ")
     }
 
     /// Visits the node and its descendants, in document order.

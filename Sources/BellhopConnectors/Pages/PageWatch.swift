@@ -130,9 +130,9 @@ struct PageWatch: Sendable {
     /// The lines of a plain text, without trailing whitespace.
     private static func lines(_ text: String) -> String {
         let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map { line in
-            var line = line
-            while line.last?.isWhitespace == true { line.removeLast() }
-            return line
+            var line = line.unicodeScalars
+            while line.last?.properties.isWhitespace == true { line.removeLast() }
+            return String(line)
         }
         return lines.joined(separator: "\n")
     }
@@ -150,8 +150,7 @@ extension HTMLDocument {
         if ignored.contains(place) { return "" }
         switch nodes[place].content {
         case .text(let text):
-            let words = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-            return Self.escaped(words)
+            return Self.escaped(Self.collapsed(text))
         case .element(let name, let attributes):
             let inner = nodes[place].children.map { html(of: $0, ignoring: ignored) }.filter { !$0.isEmpty }
             if place == 0 { return inner.joined(separator: "\n") }
@@ -164,7 +163,7 @@ extension HTMLDocument {
     }
 
     private static func escaped(_ text: String) -> String {
-        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;").replacing(
-            "\"", with: "&quot;")
+        text.replacingScalars(of: "&", with: "&amp;").replacingScalars(of: "<", with: "&lt;")
+            .replacingScalars(of: ">", with: "&gt;").replacingScalars(of: "\"", with: "&quot;")
     }
 }

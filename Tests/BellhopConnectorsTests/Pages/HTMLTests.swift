@@ -1,3 +1,4 @@
+import BellhopCore
 import Testing
 
 @testable import BellhopConnectors
@@ -19,6 +20,15 @@ import Testing
     ])
     func `a page is read as its visible text`(_ html: String, _ words: String) {
         #expect(text(html) == words)
+    }
+
+    @Test(arguments: [
+        ("<b>x</b>", "<b>x</b>"), ("a &lt;b&gt; c", "a &lt;b&gt; c"), ("a&lt;\u{301}b", "a&lt;\u{301}b"),
+        ("&amp;\u{338}gt; &gt;\u{338}", "&amp;\u{338}gt; &gt;\u{338}"), ("a \u{301}b  c", "a \u{301}b c"),
+        ("<i title='&quot;\u{301}'>x</i>", "<i title=\"&quot;\u{301}\">x</i>"),
+    ])
+    func `what a page says as text is text in its HTML too, also before an accent`(_ html: String, _ normalized: String) {
+        #expect(HTMLDocument(html).html(of: 0).hasBytes(of: normalized))
     }
 
     @Test(arguments: [
