@@ -50,6 +50,12 @@ public struct SourceHealth: Sendable, Hashable {
         self.held = held
         self.emptyBaseline = emptyBaseline
     }
+
+    /// Corrects times that are in the future because the clock was set back: a doubtful result waits for its confirmation from now on.
+    public mutating func correctFutureTimes(to now: Timestamp) {
+        if let since = held?.since { held?.since = min(since, now) }
+        if let since = emptyBaseline?.since { emptyBaseline?.since = min(since, now) }
+    }
 }
 
 /// A stored task, present or removed.

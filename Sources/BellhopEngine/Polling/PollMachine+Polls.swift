@@ -54,6 +54,7 @@ extension PollMachine {
         }
         // If the clock was set back, the age of the details is unknown.
         if let latest = memory.health.lastSuccess, latest > moment.now { memory.known.age(readAfter: moment.now) }
+        memory.health.correctFutureTimes(to: moment.now)
         let stale = stale(at: moment.now)
         let poll = Poll(
             began: moment.now, stale: stale,

@@ -166,10 +166,11 @@ struct PollMachine: Sendable {
         plan.cadence.next(after: started, busy: isBusy, jitter: jitter) ?? started + .days(1)
     }
 
-    /// The health to store, if the stored success is out of date by at least this age; otherwise nil.
+    /// The health to store, if the stored success is out of date by at least this age, or later because the clock was set back; otherwise
+    /// nil.
     func unstoredSuccess(olderThan age: Duration) -> SourceHealth? {
-        guard isOpen, let success = memory.health.lastSuccess, success > storedSuccess ?? .distantPast,
-            storedSuccess.map({ success - $0 >= age }) ?? (age == .zero)
+        guard isOpen, let success = memory.health.lastSuccess, success != storedSuccess,
+            storedSuccess.map({ success < $0 || success - $0 >= age }) ?? (age == .zero)
         else { return nil }
         return memory.health
     }

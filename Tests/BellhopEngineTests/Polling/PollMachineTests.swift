@@ -106,6 +106,26 @@ import Testing
         #expect(machine.memory.known.isEmpty)
     }
 
+    @Test func `an empty list that was held while the clock was ahead is accepted five minutes after the clock is set back`() {
+        var machine = Self.baseline(Self.some)
+        let empty = PollMachine.Result.listed(Answer(tasks: []))
+        let gone = PollMachine.Result.details(Details())
+        let loaded = PollMachine.Result.loaded(.init(tasks: Self.some))
+        let ahead = Self.steps(&machine, at: Self.start + .days(365), empty, empty, gone, loaded, .stored)
+        #expect(ahead.last == "end held")
+        #expect(Self.steps(&machine, empty, gone, loaded, .stored).last == "end held")
+        #expect(machine.nextPoll(after: Self.start + .seconds(290), jitter: 0.5) == Self.start + .seconds(300))
+        let late = Self.steps(&machine, at: Self.start + .seconds(300), empty, gone, loaded, Self.done)
+        #expect(late.suffix(2) == ["commit +0 -3 3 events", "end changed(events: 3)"])
+    }
+
+    @Test func `the time of a success is stored again after the clock was set back`() {
+        var machine = Self.baseline(Self.some)
+        let now = Self.start - .days(1)
+        #expect(Self.steps(&machine, at: now, .listed(Answer(tasks: Self.some))).last == "end unchanged")
+        #expect(machine.unstoredSuccess(olderThan: .seconds(600))?.lastSuccess == now)
+    }
+
     @Test func `an answer without a fingerprint is compared, also after another one without`() {
         var machine = Self.baseline(Self.some)
         machine.memory.answer = .zero
