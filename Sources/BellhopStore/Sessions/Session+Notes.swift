@@ -34,12 +34,14 @@ extension Session {
     /// A shorter time is an ordinary restart.
     private static let minDowntime = Duration.seconds(120)
 
-    /// Stores the time since the last write in a note, if it is long.
+    /// Stores the time since the last write in a note, if it is long. Soon after an earlier downtime both become one, because deliveries
+    /// for events of the earlier one may not be done yet.
     func noteDowntime(until now: Timestamp) throws {
         var statement = try prepare(SQL.Notes.latest)
         guard try statement.next(), let latest = statement.optionalTime(0), latest + Self.minDowntime <= now else { return }
         statement.stop()
-        try setNote(Self.downtimeKey, to: ["from": .int(latest.microseconds), "until": .int(now.microseconds)])
+        let from = try downtime()?.span(before: latest)?.lowerBound ?? latest
+        try setNote(Self.downtimeKey, to: ["from": .int(min(from, latest).microseconds), "until": .int(now.microseconds)])
     }
 
     /// The latest time without writes.

@@ -39,6 +39,23 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `another restart soon after a downtime does not shorten the period in which a delivery may have been performed`(
+        _ kind: StoreUnderTest
+    ) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: [Sample.delivery(1, at: bench.now)]))
+        #expect(try await claimed(bench) == nil)
+        let last = bench.now
+        await bench.clock.pass(600)
+        try await start(bench)
+        // For an event of the downtime, but not performed before the next restart.
+        try await bench.store.route(Routing(deliveries: [Sample.delivery(2, at: bench.now)]))
+        await bench.clock.pass(300)
+        try await start(bench)
+        #expect(try await claimed(bench) == last..<bench.now)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `the retry of a possibly received delivery knows when its last attempt began`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1, at: bench.now)]))
