@@ -25,11 +25,13 @@ extension Dispatcher {
     /// Stores how attempts ended, even if the task is cancelled.
     func conclude(_ batch: [AttemptRecord]) async {
         var (left, error): ([AttemptRecord], StoreError?) = (batch, nil)
-        // An outcome that is never stored counts as unknown when the lease ends, and the attempt may be repeated. So retry until then.
+        // An outcome that is never stored counts as unknown when the lease ends, and the attempt may be repeated. So retry until then; while
+        // nothing can be written, also longer, because until then nobody can take back the attempt either.
         while true {
             (left, error) = await uncancelled { [left] in await keep(left) }
             let now = context.clock.now
-            let open = left.filter { now < $0.ended.claim.lease.until }
+            let mayOutlastLease = endedAttempts.isClaiming && (error?.kind == .full || error?.kind == .busy)
+            let open = mayOutlastLease ? left : left.filter { now < $0.ended.claim.lease.until }
             if let error, open.count < left.count, !endedAttempts.isClaiming {
                 endedAttempts.abandon(left.count - open.count, error)
             }

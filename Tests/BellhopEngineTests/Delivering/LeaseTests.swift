@@ -72,9 +72,12 @@ import Testing
         #expect(try await bench.deliveries().map(\.state) == [.done])
     }
 
-    @Test func `an attempt whose outcome could not be stored is repeated after its lease`() async throws {
+    @Test(arguments: [(.other, [nil, TestClock().now]), (.full, [nil]), (.busy, [nil])] as [(StoreError.Kind, [Timestamp?])])
+    func `an attempt whose outcome could not be stored is repeated after its lease, unless nothing could be written`(
+        _ kind: StoreError.Kind, _ uncertain: [Timestamp?]
+    ) async throws {
         let bench = try Bench()
-        bench.store.fail { [clock = bench.clock, end = bench.now + .seconds(301)] in
+        bench.store.fail(as: kind) { [clock = bench.clock, end = bench.now + .seconds(301)] in
             $0 == .finish && clock.now < end ? .before : nil
         }
         let action = ScriptedAction()
@@ -84,7 +87,7 @@ import Testing
         await bench.run(until: bench.now + .seconds(600))
         running.cancel()
         try await running.value
-        #expect(action.performed.map(\.attempt.lastUncertain) == [nil, TestClock().now])
+        #expect(action.performed.map(\.attempt.lastUncertain) == uncertain)
         #expect(try await bench.deliveries().map(\.state) == [.done])
     }
 

@@ -21,7 +21,7 @@ final class FaultyStore: Store {
     typealias Script = @Sendable (Call) -> Moment?
 
     private let base: any Store
-    private let script = Mutex<Script>({ _ in nil })
+    private let script = Mutex<(kind: StoreError.Kind, fails: Script)>((kind: .full, fails: { _ in nil }))
     private let earlierRoutings = Mutex<[Routing]>([])
     private let interruption = Mutex<(call: Call, work: @Sendable () async -> Void)?>(nil)
     private let traffic = Mutex(Traffic())
@@ -39,7 +39,9 @@ final class FaultyStore: Store {
     var executor: (any TaskExecutor)? { base.executor }
 
     /// Lets the script decide from now on which calls fail.
-    func fail(_ script: @escaping Script) { self.script.withLock { $0 = script } }
+    func fail(as kind: StoreError.Kind = .full, _ script: @escaping Script) {
+        self.script.withLock { $0 = (kind: kind, fails: script) }
+    }
 
     /// Makes this call fail once.
     func failOnce(_ call: Call, _ moment: Moment = .before) {
@@ -69,10 +71,11 @@ final class FaultyStore: Store {
             return found.work
         }
         await interrupting?()
-        let moment = script.withLock { $0 }(call)
-        if moment == .before { throw StoreError(.full, "A test lets \(call.rawValue) fail.") }
+        let (kind, fails) = script.withLock { $0 }
+        let moment = fails(call)
+        if moment == .before { throw StoreError(kind, "A test lets \(call.rawValue) fail.") }
         let value = try await work()
-        if moment == .after { throw StoreError(.full, "A test lets the answer of \(call.rawValue) be lost.") }
+        if moment == .after { throw StoreError(kind, "A test lets the answer of \(call.rawValue) be lost.") }
         return value
     }
 
