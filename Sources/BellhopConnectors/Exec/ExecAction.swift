@@ -100,8 +100,10 @@ public struct ExecAction: Action {
     private static func cutOff(
         _ reason: Failure.Reason, _ what: String, _ output: String, _ repetition: Repetition
     ) -> Failure {
-        var failure = repetition.uncertain(reason, what)
-        failure.message += output.isEmpty ? " It wrote nothing." : " It wrote: \(output)"
+        // The advice of the failure follows.
+        let stop = ".!?…".contains(output.last ?? ".") ? "" : "."
+        let wrote = output.isEmpty ? "It wrote nothing." : "It wrote: \(output)\(stop)"
+        var failure = repetition.uncertain(reason, "\(what) \(wrote)")
         failure.concernsReceiver = false
         return failure
     }

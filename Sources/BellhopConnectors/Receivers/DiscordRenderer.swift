@@ -74,13 +74,11 @@ extension DiscordReceiver {
         return (all, DiscordLimits.allFields - left)
     }
 
-    /// The mentions, each once, because Discord refuses a message that allows one twice; and whom they may notify. Ids that are not
-    /// Discord's are left out.
+    /// The mentions, and whom they may notify. Ids that are not Discord's are left out.
     private static func mentions(_ mentions: [Message.Mention]) -> (content: String, allowed: JSON) {
         var (users, roles, parse): ([JSON], [JSON], [JSON]) = ([], [], [])
         var words: [String] = []
-        var known: Set<Message.Mention> = []
-        for mention in mentions.prefix(DiscordLimits.mentions) where known.insert(mention).inserted {
+        for mention in mentions.prefix(DiscordLimits.mentions) {
             switch mention {
             case .user(let id) where isID(id):
                 words.append("<@\(id)>")

@@ -50,10 +50,8 @@ struct GoogleChatReceiver: HookReceiver {
 }
 
 enum GoogleChatLimits {
-    /// The visible text, in code points. The whole message may have 32,000 bytes.
+    /// The text with its markup, in code points: at most 16 KB of the 32,000 bytes that a message may have.
     static let text = 4096
-    /// In bytes, of the whole message's 32,000.
-    static let bytes = 28_000
 }
 
 /// Google Chat's Markdown (`MARKUP_SYNTAX_MARKDOWN`): CommonMark with backslashes, unlike Chat's older markup, which has no
@@ -61,13 +59,10 @@ enum GoogleChatLimits {
 extension GoogleChatReceiver {
     static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
         let mentions = message.mentions.compactMap(Self.mention)
-        var limit = GoogleChatLimits.text
-        var text: String
-        repeat {
-            text = MessageText(flavour: CommonMark(), limit: limit).render(message, from: origin, mentions: mentions)
-            limit /= 2
-        } while text.utf8.count > GoogleChatLimits.bytes
-        var body: JSON.Object = ["text": .string(text), "markupSyntax": "MARKUP_SYNTAX_MARKDOWN"]
+        let text = MessageText(flavour: CommonMark(), limit: GoogleChatLimits.text)
+        var body: JSON.Object = [
+            "text": .string(text.render(message, from: origin, mentions: mentions)), "markupSyntax": "MARKUP_SYNTAX_MARKDOWN",
+        ]
         // A thread's key may have 4,000 characters; this one has at most 200 bytes.
         if let conversation = message.conversation { body["thread"] = ["threadKey": .string(conversation)] }
         return .object(body)

@@ -33,8 +33,7 @@ extension Message {
         }
         let severities = Severity.allCases
         let worst = messages.map(\.severity).max { severities.firstIndex(of: $0) ?? 0 < severities.firstIndex(of: $1) ?? 0 }
-        var mentions: [Mention] = []
-        for mention in messages.lazy.flatMap(\.mentions) where !mentions.contains(mention) { mentions.append(mention) }
+        let mentions = messages.flatMap(\.mentions).unique()
         let others = mentions.count - maxMentions
         let note: [Block] = others > 0 ? [.paragraph([.text("Mentions of \(others) others are left out.")])] : []
         return Message(

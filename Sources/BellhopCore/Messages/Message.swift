@@ -10,8 +10,8 @@ public struct Message: Sendable, Hashable {
     public var sections: [Section]
     public var severity: Severity
     public var link: Link?
-    /// The only people it may notify by name.
-    public var mentions: [Mention]
+    /// The only people it may notify by name, each once: a receiver would notify twice, or refuse the message.
+    public var mentions: [Mention] { didSet { mentions = mentions.unique() } }
     /// The key of its conversation: the receiver shows messages with the same key together.
     public var thread: String?
     /// Whether it replaces the first message of its conversation, instead of answering it.
@@ -33,7 +33,7 @@ public struct Message: Sendable, Hashable {
         self.sections = sections
         self.severity = severity
         self.link = link
-        self.mentions = mentions
+        self.mentions = mentions.unique()
         self.thread = thread
         self.update = update
         self.resolve = resolve

@@ -122,11 +122,14 @@ import Testing
         #expect([held, again].allSatisfy { $0?.concernsReceiver == false }, "it says nothing about other programs")
     }
 
-    @Test func `the failure of a program ended by a signal says so, and what is unknown`() async {
-        let failure = await failure("kill -9 $$")
+    @Test(arguments: [("", "It wrote nothing."), ("echo half done;", "It wrote: half done."), ("echo Why?;", "It wrote: Why?")])
+    func `the failure of a program ended by a signal says so, what it wrote, and then what to do`(
+        _ script: String, _ wrote: String
+    ) async {
+        let failure = await failure("\(script) kill -9 $$")
         #expect(
             failure?.message
-                == "`sh` was ended by signal 9. Whether it was carried out is unknown, and it is not `repeatable`: look there, then retry or drop. It wrote nothing."
+                == "`sh` was ended by signal 9. \(wrote) Whether it was carried out is unknown, and it is not `repeatable`: look there, then retry or drop."
         )
     }
 

@@ -12,7 +12,7 @@ struct MentionTests {
         var testDescription: String { kind.name }
     }
 
-    @Test(arguments: [
+    static let known = [
         Case(
             kind: .slack, mentions: [.user("U0123ABC"), .group("S0123ABC"), .group("here")],
             shown: ["<@U0123ABC>", "<!subteam^S0123ABC>", "<!here>"]),
@@ -23,7 +23,9 @@ struct MentionTests {
         Case(kind: .googleChat, mentions: [.user("12345"), .group("all")], shown: ["<users/12345>", "<users/all>"]),
         Case(kind: .telegram, mentions: [.user("jane_doe"), .user("12345")], shown: ["@jane_doe", "tg://user?id=12345"]),
         Case(kind: .teams, mentions: [.user("jane@acme.example")], shown: ["<at>jane@acme.example</at>"]),
-    ])
+    ]
+
+    @Test(arguments: known)
     func `the rule's mentions stand at the beginning in the receiver's own form`(_ known: Case) {
         var message = SampleMessage.titled("Title")
         message.mentions = known.mentions
@@ -78,6 +80,15 @@ struct MentionTests {
         let mention = card?["msteams"]?["entities"]?[0]
         #expect(mention?["mentioned"]?["id"] == "ada_o'neil@acme.example")
         #expect(mention?["text"] == card?["body"]?[0]?["text"] && mention?["text"]?.asString?.contains("_") == false)
+    }
+
+    @Test(arguments: known)
+    func `a user or group that is mentioned twice is notified once at every receiver`(_ known: Case) {
+        var message = SampleMessage.titled("Title")
+        message.mentions = known.mentions + known.mentions
+        #expect(known.kind.read(message).mentions == known.shown)
+        let twice = Message(title: message.title, mentions: known.mentions + known.mentions)
+        #expect(twice.mentions == known.mentions)
     }
 
     @Test func `Discord may notify only the mentioned users, each named once`() {
