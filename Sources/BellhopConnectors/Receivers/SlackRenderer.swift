@@ -46,7 +46,7 @@ extension SlackReceiver {
         var left = SlackLimits.total
         var blocks: [JSON] = []
         func add(_ block: JSON?) {
-            guard let block, blocks.count < SlackLimits.blocks - 3 else { return }
+            guard let block else { return }
             left -= Self.cost(block)
             blocks.append(block)
         }
@@ -64,23 +64,29 @@ extension SlackReceiver {
             whole.add(title, .init(bold: true))
             add(Self.richText([whole.section]))
         }
-        let parts = message.parts
+        // The number of left out parts, the link and the last line need a block each.
+        var free = SlackLimits.blocks - 3 - blocks.count
+        let all = message.parts
+        let parts = all.prefix { part in
+            free -= part.blockCount
+            return free >= 0
+        }
+        // Each part has at least half of an equal share, and what earlier parts leave over.
+        let share = left / (2 * max(parts.count, 1))
         for (place, part) in parts.enumerated() {
-            // Each part has at least half of an equal share, and what earlier parts leave over.
-            let later = (parts.count - place - 1) * (left / (2 * (parts.count - place)))
-            let room = left - later
-            let before = left
+            let later = (parts.count - place - 1) * share
+            // The room of a block without the overhead of its own two elements.
+            func room() -> Int { min(SlackLimits.section, left - later - 2 * SlackLimits.element) }
             if !part.title.isEmpty {
                 var heading = SlackRichText(room: SlackLimits.header, oneLine: true)
                 heading.add(part.title.plainText, .init(bold: true))
                 add(Self.richText([heading.section]))
             }
-            add(text(part.text, room: min(SlackLimits.section, room - (before - left))))
-            if !part.fields.isEmpty {
-                add(Self.richText([fields(part.fields, room: min(SlackLimits.section, room - (before - left))).section]))
-            }
-            if let list = part.list { add(Self.list(list, room: room - (before - left))) }
+            add(text(part.text, room: room()))
+            if !part.fields.isEmpty { add(Self.richText([fields(part.fields, room: room()).section])) }
+            if let list = part.list { add(Self.list(list, room: left - later)) }
         }
+        if parts.count < all.count { add(Self.richText([Self.more(all.count - parts.count)])) }
         if let button {
             blocks.append(button)
         } else if let link = message.link {
@@ -198,12 +204,14 @@ extension SlackReceiver {
         }
         var elements = sections.isEmpty ? [] : [Self.richList(sections, ordered: false)]
         let more = list.more + list.items.count - sections.count
-        if more > 0 {
-            var section = SlackRichText(room: SlackLimits.item)
-            section.add(PlainRenderer.more(more), .init(italic: true))
-            elements.append(section.section)
-        }
+        if more > 0 { elements.append(Self.more(more)) }
         return Self.richText(elements)
+    }
+
+    private static func more(_ count: Int) -> JSON {
+        var section = SlackRichText(room: SlackLimits.item)
+        section.add(PlainRenderer.more(count), .init(italic: true))
+        return section.section
     }
 
     private static func button(_ link: Message.Link?) -> JSON? {
@@ -239,4 +247,9 @@ extension SlackReceiver {
     private static func richList(_ sections: [JSON], ordered: Bool) -> JSON {
         block("rich_text_list", ["style": ordered ? "ordered" : "bullet", "elements": .array(sections)])
     }
+}
+
+extension Message.Section {
+    /// The most blocks that it takes.
+    fileprivate var blockCount: Int { [title.isEmpty, text.isEmpty, fields.isEmpty, list == nil].count { !$0 } }
 }

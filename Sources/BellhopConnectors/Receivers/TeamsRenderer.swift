@@ -54,14 +54,10 @@ private struct TeamsCard {
             body.append(Self.rich([Self.run(title, .strong, Self.titleStyle(message.severity))]))
             self.room -= title.unicodeScalars.count
         }
-        let content = MessageContent(message)
-        var shares = content.groups.count
-        for group in content.groups {
-            // Each group has at least half of an equal share, and what earlier groups leave over.
-            let least = self.room / (2 * max(shares, 1))
-            write(group, room: self.room - least * (shares - 1))
-            shares -= 1
-        }
+        let groups = MessageContent(message).groups
+        // Each group has at least half of an equal share, and what earlier groups leave over.
+        let share = self.room / (2 * max(groups.count, 1))
+        for (place, group) in groups.enumerated() { write(group, room: self.room - share * (groups.count - place - 1)) }
         if let link = message.link ?? (wasCut ? origin.taskLink : nil) { open(link) }
         body.append(Self.rich([Self.run(context, .emphasis, ["size": "Small", "isSubtle": true])], spacing: "Medium"))
     }

@@ -63,6 +63,30 @@ import Testing
         #expect(!text.contains("item99"))
     }
 
+    @Test(arguments: RenderedKind.all) func `the last of ten long sections still shows its beginning`(_ kind: RenderedKind) {
+        var message = Message(title: [.text("Title")])
+        let long = String(repeating: " long text", count: 1000)
+        message.sections = (0..<10).map { .init(title: [.text("Chapter")], text: [.paragraph([.value("begin\($0)" + long)])]) }
+        let text = kind.read(message).text
+        for number in 0..<10 { #expect(text.contains("begin\(number)"), "\(number)") }
+    }
+
+    @Test func `Slack counts the sections that it leaves out, and takes no more blocks than it may`() {
+        for (sections, link) in [(23, nil), (24, "https://x.example/"), (24, "no address"), (60, nil)] as [(Int, String?)] {
+            var message = Message(title: [.text("Title")], mentions: [.user("U0123ABC")])
+            message.sections = (0..<sections).map {
+                .init(title: [.text("Chapter")], text: [.paragraph([.value("begin\($0);")])])
+            }
+            message.link = link.map { .init(label: "Open", address: $0) }
+            let text = RenderedKind.slack.read(message).text
+            let shown = text.matches(of: /begin[0-9]+;/).count
+            let more = text.firstMatch(of: /and([0-9]+)more/).flatMap { Int($0.1) } ?? 0
+            #expect(shown == 22 && shown + more == sections, "\(shown) and \(more) more of \(sections)")
+            let blocks = SlackReceiver.render(message, from: SampleMessage.origin)["blocks"]?.asArray ?? []
+            #expect(blocks.count <= SlackLimits.blocks)
+        }
+    }
+
     @Test(arguments: RenderedKind.all)
     func `a list names each of its items or counts it among those left out`(_ kind: RenderedKind) throws {
         for count in [25, 1000] {
