@@ -17,10 +17,10 @@ struct AcknowledgeAction: Action {
     let failure: @Sendable (HTTPResponse, _ now: Timestamp) -> Failure?
 
     func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
-        guard let thread = try delivery.values()["thread"]?.asString.flatMap(Message.threadKey) else {
+        guard let alert = delivery.arguments.conversation else {
             throw Failure.badArguments("`acknowledge` needs the `thread` of the message that opened the alert.")
         }
-        var request = request(AlertKey.of(thread: thread), delivery)
+        var request = request(alert, delivery)
         request.bodyNotNeededFor = .temporary
         let response = try await hook.answer(to: request)
         if let failure = failure(response, attempt.now) { throw failure }
@@ -30,11 +30,6 @@ struct AcknowledgeAction: Action {
 
 /// The key that identifies an alert at a pager: messages with the same key belong to one alert, also over several attempts.
 enum AlertKey {
-    /// The thread, or the delivery of a message without one.
-    static func of(_ message: Message, _ delivery: Delivery) -> String {
-        message.thread.map { of(thread: $0) } ?? delivery.id.text
-    }
-
-    /// At most 200 bytes: a longer thread becomes its hash.
-    static func of(thread: String) -> String { Message(title: [], thread: thread).conversation ?? thread }
+    /// The conversation, or the delivery of a message without one.
+    static func of(_ message: Message, _ delivery: Delivery) -> String { message.conversation ?? delivery.id.text }
 }

@@ -170,6 +170,14 @@ public struct TaskReference: Sendable, Hashable {
 public enum Arguments: Sendable, Hashable {
     case values(JSON.Object)
     case message(Message)
+
+    /// The key of the conversation that it belongs to: that of a message, or of the alert that it acknowledges (`thread`); nil if none.
+    public var conversation: String? {
+        switch self {
+        case .message(let message): message.conversation
+        case .values(let values): values["thread"]?.asString.flatMap(Message.threadKey).map(Message.conversation(of:))
+        }
+    }
 }
 
 extension Delivery {

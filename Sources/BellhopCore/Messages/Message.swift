@@ -55,8 +55,13 @@ public struct Message: Sendable, Hashable {
         return key.isEmpty ? nil : String(key)
     }
 
-    /// The conversation's key in the store and in lanes: the thread itself, or its hash if it is long.
-    public var conversation: String? { thread.map { $0.utf8.count <= 200 ? $0 : Identity.of(["thread", $0]) } }
+    /// The conversation's key in the store, in lanes and at pagers; nil without a thread.
+    public var conversation: String? { thread.map(Self.conversation(of:)) }
+
+    /// The key of a thread's conversation: the thread itself, or its hash if it is long.
+    public static func conversation(of thread: String) -> String {
+        thread.utf8.count <= 200 ? thread : Identity.of(["thread", thread])
+    }
 
     public enum Severity: String, Sendable, Hashable, CaseIterable { case info, warning, error, critical }
 

@@ -197,7 +197,7 @@ extension BatchDecider {
         let lane =
             if let target {
                 "task/\(target.connection)/\(target.key.text)"
-            } else if case .message(let message) = arguments, let conversation = message.conversation {
+            } else if let conversation = arguments.conversation {
                 "conversation/\(receiver)/\(conversation)"
             } else {
                 "\(rule.name)/\(receiver)/\(task?.subject ?? frame.subject)"

@@ -127,6 +127,29 @@ extension RenderingTests {
         #expect(try thread("  ") == [nil])
     }
 
+    @Test func `an alert is acknowledged in the lane of its messages, so never before it is opened nor after it is closed`()
+        throws
+    {
+        var context = Fixture.context()
+        context.connections.append(
+            .init(name: "duty", kind: "pagerduty", actions: ["notify", "acknowledge"], messages: .init(threads: .yes)))
+        context.actions.append(
+            ActionManifest(
+                kind: "acknowledge", summary: "Acknowledges.", receiver: .named,
+                arguments: [
+                    Setting("to", .list(.name), required: true, "Pagers."),
+                    Setting("thread", .text, required: true, "A thread."),
+                ]))
+        for thread in [" INC1 ", String(repeating: "x", count: 5000)] {
+            let lanes = try ["notify: {to: duty, title: T,", "acknowledge: {to: duty,"].map { step in
+                let book = try Fixture.book(
+                    "rule: \(step.prefix(3))\non: task_created\ndo: [{\(step) thread: \"\(thread)\"}}]", in: context)
+                return book.route([Fixture.event()]).deliveries.map(\.lane)
+            }
+            #expect(lanes[0].count == 1 && lanes[0] == lanes[1], "\(lanes)")
+        }
+    }
+
     @Test func `messages of one thread to one receiver share a lane, also those of different rules`() throws {
         func lanes(_ rule: String, _ thread: String) throws -> [String] {
             let book = try Fixture.book(
