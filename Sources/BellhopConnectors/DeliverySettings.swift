@@ -52,7 +52,7 @@ extension ConnectionManifest {
                             "above", .integer(1...100_000), required: true,
                             "The largest number of waiting messages that are sent one by one.")
                     ]),
-                    "Sends waiting messages without `thread` as one message if there are more than a number. It lists the titles of the first \(Message.Extent.short.lines) at most, and counts the others."
+                    "Sends waiting messages without `thread` as one message if there are more than a number. It lists the titles of the first \(Message.Coalescing.waiting.lines) at most, and counts the others."
                 ),
                 Setting("quiet", .record(QuietTime.settings(except: .text)), "When messages to it are kept back."),
             ]

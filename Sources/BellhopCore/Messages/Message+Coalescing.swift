@@ -1,14 +1,19 @@
 extension Message {
-    /// How many of the replaced messages a coalesced message lists.
-    public enum Extent: Sendable, Hashable {
-        /// Few enough that every receiver shows the message in full.
-        case short
-        /// All of them. If a receiver accepts fewer, its renderer leaves out the rest and says how many.
-        case whole
+    /// Why one message replaces several.
+    public enum Coalescing: Sendable, Hashable, CaseIterable {
+        /// They waited for their receiver. It lists few enough that every receiver shows the message in full.
+        case waiting
+        /// A quiet time kept them back. It lists all; if a receiver accepts fewer, its renderer leaves out the rest and says how many.
+        case keptBack
 
         /// The most lines, and the most characters of all lines.
-        public var lines: Int { self == .short ? 20 : 1000 }
-        fileprivate var characters: Int { self == .short ? 2000 : 50_000 }
+        public var lines: Int { self == .waiting ? 20 : 1000 }
+        fileprivate var characters: Int { self == .waiting ? 2000 : 50_000 }
+
+        /// The words after the count in the title.
+        fileprivate var title: String { self == .waiting ? "messages" : "messages were kept back" }
+        /// The step name of the delivery.
+        fileprivate var step: String { self == .waiting ? "coalesced messages" : "kept back messages" }
     }
 
     /// One message that replaces several. It has one line per message, with that message's title and link; messages that do not fit
@@ -18,15 +23,14 @@ extension Message {
     /// - Parameters:
     ///   - messages: the first ones.
     ///   - count: how many messages there are in all.
-    ///   - title: the words after the count in the title.
     ///   - notes: the text to add at the end of each line.
     public static func coalesced(
-        _ messages: [Message], of count: Int, title: String = "messages", extent: Extent = .short, notes: [[Inline]] = []
+        _ messages: [Message], of count: Int, as coalescing: Coalescing = .waiting, notes: [[Inline]] = []
     ) -> Message {
         var items: [[Inline]] = []
-        var room = extent.characters
-        for (number, message) in messages.prefix(extent.lines).enumerated() {
-            let line = message.line + (number < notes.count ? notes[number] : [])
+        var room = coalescing.characters
+        for (number, message) in messages.prefix(coalescing.lines).enumerated() {
+            let line = [message.line] + (number < notes.count ? notes[number] : [])
             room -= line.plainText.count
             if room < 0, !items.isEmpty { break }
             items.append(line)
@@ -37,22 +41,25 @@ extension Message {
         let others = mentions.count - maxMentions
         let note: [Block] = others > 0 ? [.paragraph([.text("Mentions of \(others) others are left out.")])] : []
         return Message(
-            title: [.text("\(count) \(title)")], text: note, list: List(items: items, more: count - items.count),
+            title: [.text("\(count) \(coalescing.title)")], text: note, list: List(items: items, more: count - items.count),
             severity: worst ?? .info, mentions: Array(mentions.prefix(maxMentions)))
     }
+
+    /// The notes at the end of the lines of a coalesced message.
+    public var coalescedNotes: [[Inline]] { list?.items.map { Array($0.dropFirst()) } ?? [] }
 
     private static let maxMentions = 20
     private static let longestLine = 150
 
     /// Its title, or else its first words, linked.
-    private var line: [Inline] {
+    private var line: Inline {
         var words = title.plainText
         for case .paragraph(let inlines) in text where words.isEmpty { words = inlines.plainText }
         if words.isEmpty { words = list?.items.first?.plainText ?? "" }
         words = String(words.map { $0.isNewline ? " " : $0 })
-        let label: [Inline] = [.value(words.count > Self.longestLine ? words.prefix(Self.longestLine - 1) + "…" : words)]
+        let label = Inline.value(words.count > Self.longestLine ? words.prefix(Self.longestLine - 1) + "…" : words)
         guard let link else { return label }
-        return [.link(label: words.isEmpty ? [.value(link.label)] : label, address: [.value(link.address)])]
+        return .link(label: [words.isEmpty ? .value(link.label) : label], address: [.value(link.address)])
     }
 }
 
@@ -74,14 +81,13 @@ extension Delivery {
     /// - Parameters:
     ///   - first: the first of the replaced deliveries. The new one has the same rule revision, action and retry policy.
     ///   - expires: when the last of the replaced deliveries expires; nil if one of them never does.
-    ///   - name: the step name of the new delivery.
     public static func coalescing(
         _ message: Message, insteadOf first: Delivery, expires: Timestamp?, hop: Int, at now: Timestamp,
-        name: String = Delivery.coalescedName
+        as coalescing: Message.Coalescing = .waiting
     ) -> Delivery {
-        let id = coalescing(first)
+        let id = Self.coalescing(first)
         return Delivery(
-            id: id, revision: first.revision, action: first.action, name: name, arguments: .message(message),
+            id: id, revision: first.revision, action: first.action, name: coalescing.step, arguments: .message(message),
             task: nil, lane: "coalesced/\(id.text)", createdAt: now, expires: expires, retry: first.retry, hop: hop)
     }
 
@@ -94,8 +100,10 @@ extension Delivery {
         return message.thread == nil && message.mentions.isEmpty && !step.text.hasSuffix(".\(coalesced)")
     }
 
-    /// The step name of a delivery of coalesced messages; one of kept back messages has another.
-    public static let coalescedName = "coalesced messages"
+    /// Why its message replaces several; nil if it does not.
+    public var coalescing: Message.Coalescing? {
+        id.step.text.hasSuffix(".\(Self.coalesced)") ? Message.Coalescing.allCases.first { $0.step == name } : nil
+    }
 
     /// The last part of the step path of a delivery of coalesced messages.
     public static let coalesced = "coalesced"

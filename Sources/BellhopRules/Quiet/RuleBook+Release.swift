@@ -127,14 +127,14 @@ extension RuleBook {
             guard case .message(let message) = delivery.arguments else { continue }
             messages.append(message)
             notes.append(
-                notes.count < Message.Extent.whole.lines
+                notes.count < Message.Coalescing.keptBack.lines
                     ? delivery.task.flatMap { note(of: delivery, source: $0.source, facts) } ?? [] : [])
         }
         let spans = deliveries.map { delivery in delivery.expires.map { $0 - delivery.runAt } }
         let expires = spans.contains { $0 == nil } ? nil : spans.compactMap(\.self).max().map { release.at + $0 }
         release.joined = .coalescing(
-            Message.coalesced(messages, of: deliveries.count, title: "messages were kept back", extent: .whole, notes: notes),
-            insteadOf: first, expires: expires, hop: deliveries.map(\.hop).max() ?? 0, at: release.at, name: "kept back messages")
+            Message.coalesced(messages, of: deliveries.count, as: .keptBack, notes: notes),
+            insteadOf: first, expires: expires, hop: deliveries.map(\.hop).max() ?? 0, at: release.at, as: .keptBack)
     }
 
     /// The most fields that a line names.

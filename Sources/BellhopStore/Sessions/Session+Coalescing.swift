@@ -20,7 +20,7 @@ extension Session {
         var messages: [Message] = []
         var last = first
         for (id, delivery) in replaced {
-            if messages.count < Message.Extent.short.lines, case .message(let message) = delivery.arguments {
+            if messages.count < Message.Coalescing.waiting.lines, case .message(let message) = delivery.arguments {
                 messages.append(message)
             }
             last.expires = last.expires.flatMap { one in delivery.expires.map { max($0, one) } }
@@ -40,19 +40,23 @@ extension Session {
     func withoutExpired(
         _ carrier: Delivery, _ id: Int64, _ claimed: inout Claimed, at now: Timestamp
     ) throws -> Delivery {
-        guard carrier.name == Delivery.coalescedName,
+        guard let coalescing = carrier.coalescing, case .message(let whole) = carrier.arguments,
             try exists(SQL.Coalescing.anyExpired, (":carrier", carrier.id.text), (":now", now))
         else { return carrier }
         var statement = try prepare(SQL.Coalescing.joined)
         try statement.bind(":carrier", carrier.id.text)
         var expired: [(id: Int64, delivery: Delivery, failure: Failure)] = []
-        var (messages, count): ([Message], Int) = ([], 0)
+        var (messages, notes, count): ([Message], [[Message.Inline]], Int) = ([], [], 0)
+        var notesLeft = whole.coalescedNotes[...]
         while let (id, delivery) = try waiting(&statement) {
+            let note = notesLeft.popFirst() ?? []
             if let expires = delivery.expires, expires < now {
                 expired.append((id, delivery, .notSent(before: expires)))
             } else if case .message(let message) = delivery.arguments {
                 count += 1
-                if count <= Message.Extent.short.lines { messages.append(message) }
+                guard count <= coalescing.lines else { continue }
+                messages.append(message)
+                notes.append(note)
             }
         }
         guard let first = messages.first else { return carrier }
@@ -61,7 +65,8 @@ extension Session {
             try report(Claimed.Dead(delivery, failure), in: &claimed, at: now)
         }
         var carrier = carrier
-        carrier.arguments = .message(count == 1 ? first : Message.coalesced(messages, of: count))
+        carrier.arguments = .message(
+            count == 1 ? first : Message.coalesced(messages, of: count, as: coalescing, notes: notes))
         try run(
             SQL.Deliveries.edit, (":body", DeliveryBody(carrier).stored.encoded()), (":coalesces", carrier.coalesces), (":id", id)
         )

@@ -44,6 +44,7 @@ extension Session {
             case .sent: try send(id, message.delivery.lane, at: release.at)
             case .joined:
                 guard let receipt else { throw ReleaseConflict() }
+                try run(SQL.Quiet.send, (":now", release.at), (":id", id))
                 try done(id, receipt, as: .joined, at: release.at)
                 try forgetWaits(of: id)
             case .silenced(let silence):

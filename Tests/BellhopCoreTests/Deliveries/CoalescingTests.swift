@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test func `people beyond the limit of mentions are counted in the text`() {
-        let one = Message.coalesced((1...30).map(message), of: 30, extent: .whole)
+        let one = Message.coalesced((1...30).map(message), of: 30, as: .keptBack)
         #expect(one.mentions.count == 20)
         #expect(one.text == [.paragraph([.text("Mentions of 11 others are left out.")])])
         #expect(one.list?.items.count == 30)

@@ -104,6 +104,42 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `a kept back message that expires before the one that has it is sent is left out of it, and the others keep their notes`(
+        _ kind: StoreUnderTest
+    ) async throws {
+        let bench = try kind.make()
+        var short = Self.message(1)
+        short.expires = Self.end + .seconds(600)
+        try await bench.store.route(Routing(deliveries: [short, Self.message(2), Self.message(3)]))
+        // The release is late, which gives each message as much more time.
+        await bench.clock.pass(3600 + 1000)
+        let held = try await bench.store.released(at: bench.now)
+        let messages = held.compactMap { held -> Message? in
+            if case .message(let message) = held.delivery.arguments { message } else { nil }
+        }
+        let notes = [" – closed", " – gone", " – left"].map { [Message.Inline.text($0)] }
+        let joined = Delivery.coalescing(
+            Message.coalesced(messages, of: 3, as: .keptBack, notes: notes), insteadOf: held[0].delivery,
+            expires: bench.after(86_400), hop: 0, at: bench.now, as: .keptBack)
+        let treatments = held.map { ($0, MessageRelease.Treatment.joined) }
+        #expect(try await bench.store.release(MessageRelease(treatments, joined: joined, at: bench.now)))
+        /// Claims the message, and retries it after some seconds.
+        func next(after seconds: Int) async throws -> String {
+            let claim = try #require(try await bench.claim().first)
+            try await bench.finish(claim, .retry(at: bench.after(seconds), Sample.failure))
+            await bench.clock.pass(seconds)
+            guard case .message(let message) = claim.delivery.arguments else { return "" }
+            return message.title.plainText + ": " + (message.list?.items.map(\.plainText) ?? []).joined(separator: ", ")
+        }
+        let all = "3 messages were kept back: Task 1 – closed, Task 2 – gone, Task 3 – left"
+        #expect(try await next(after: 500) == all)
+        #expect(try await next(after: 200) == all)
+        #expect(try await next(after: 100) == "2 messages were kept back: Task 2 – gone, Task 3 – left")
+        let dead = try await bench.store.deliveries(DeliveryQuery(states: [.dead]))
+        #expect(dead.map(\.delivery.id) == [short.id] && dead.first?.failure?.reason == .expired)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `a message after a step with on_error stop waits for it, and is dropped if it dies`(_ kind: StoreUnderTest) async throws
     {
         for isFine in [true, false] {
