@@ -3,7 +3,8 @@ import BellhopCore
 /// Converts a receiver's answer to a delivery's failure.
 ///
 /// According to Standard Webhooks 1.0 and the receivers themselves: 429 and 5xx are temporary, other refusals are permanent. A
-/// redirect is a refusal, because following it would send content and headers to another address.
+/// redirect is a refusal, because following it would send content and headers to another address; one that says that the address has moved
+/// is like an address that is gone.
 struct ReceiverAnswer: Sendable {
     /// The receiver in messages: its name and host, never its path, which is often a secret.
     var receiver: String
@@ -39,8 +40,10 @@ struct ReceiverAnswer: Sendable {
         case 300..<400:
             let target = response.headers["Location"].flatMap { try? HTTPAddress($0) }
             let place = target.map { " to \($0.place)" } ?? ""
+            // Behind another redirect the request may have been carried out.
             return Failure(
-                .refused, .giveUp, "\(answered), a redirect\(place); redirects are not followed: configure the new address.")
+                .refused, [301, 308].contains(status) ? lost : .giveUp,
+                "\(answered), a redirect\(place); redirects are not followed: configure the new address.")
         case 400..<500: return Failure(.refused, .giveUp, "\(answered)\(words)")
         default: return Failure(.badAnswer, .giveUp, "\(answered), not an expected status\(words)")
         }

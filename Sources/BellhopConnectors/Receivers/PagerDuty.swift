@@ -59,13 +59,13 @@ struct PagerDutyReceiver: HookReceiver {
 
     /// PagerDuty answers 202 with `"status": "success"`; any other successful answer comes from something else.
     func failure(of response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure? {
-        let answer = response.json
         switch response.status {
         case 200..<300:
-            return answer?["status"] == "success" ? nil : hook.unexpected(response, instead: "\"status\": \"success\"")
+            return response.json?["status"] == "success" ? nil : hook.unexpected(response, instead: "\"status\": \"success\"")
         case 400:
-            let errors = answer?["errors"]?.asArray?.compactMap(\.asString) ?? []
-            guard errors.contains(where: { $0.contains("routing_key") }) else { return nil }
+            // One error is a list in JSON (`Length of 'routing_key' is incorrect`), another plain text (`Invalid routing key`).
+            let words = ASCII.lowercased(ReceiverAnswer.text(response, hiding: []))
+            guard words.contains("routing_key") || words.contains("routing key") else { return nil }
             return Failure(
                 .unauthenticated, .pauseReceiver,
                 "\(hook.label) does not accept the routing key\(hook.words(of: response)) Check `routing_key`: it is the integration key of a service."

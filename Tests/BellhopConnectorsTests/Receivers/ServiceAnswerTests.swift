@@ -81,7 +81,16 @@ import Testing
             words: "Set `channel: text`."),
         Case(
             kind: "matrix", status: 403, body: #"{"errcode":"M_USER_SUSPENDED","error":"Suspended"}"#, words: "write anything: "),
+        Case(kind: "pagerduty", status: 400, body: "Invalid routing key", words: "does not accept the routing key"),
+        Case(
+            kind: "pagerduty", status: 400,
+            body: #"{"status":"invalid event","errors":["Length of 'routing_key' is incorrect (should be 32 characters)"]}"#,
+            words: "does not accept the routing key"),
         Case(kind: "webhook", status: 410, body: "", words: "nothing at this address (any more)."),
+        Case(
+            kind: "webhook", status: 308, body: "", words: "a redirect to new.example:443;",
+            fields: ["Location: https://new.example/hooks/x"]),
+        Case(kind: "slack", status: 301, body: "", words: "configure the new address."),
     ])
     func `an answer that only a person can resolve pauses the receiver and says what to do`(_ known: Case) async throws {
         let failure = try await failure(known)
@@ -97,6 +106,8 @@ import Testing
         Case(
             kind: "telegram", status: 400, body: #"{"ok":false,"error_code":400,"description":"Bad Request: message is empty"}"#),
         Case(kind: "discord", status: 400, body: #"{"code":50035,"message":"Invalid Form Body"}"#),
+        Case(kind: "pagerduty", status: 400, body: #"{"status":"invalid event","errors":["'payload.summary' is missing"]}"#),
+        Case(kind: "webhook", status: 302, body: "", fields: ["Location: https://new.example/hooks/x"]),
     ])
     func `a message refused for its content is given up without a pause`(_ known: Case) async throws {
         let failure = try await failure(known)
