@@ -144,7 +144,8 @@ extension TransportError {
         } else if text.contains("CERTIFICATE_VERIFY_FAILED") || text.contains("unableToValidateCertificate") {
             self.init(
                 .tls, mayHaveArrived: arrived,
-                "This machine does not trust the certificate of \(place); a private authority can be named with ca:.")
+                "This machine does not trust the certificate of \(place): it may have expired, or come from a private authority, which `ca` can name."
+            )
             isOfTrust = true
         } else if text.contains("WRONG_VERSION_NUMBER") {
             self.init(.tls, mayHaveArrived: arrived, "\(place) does not speak TLS: check the address and its port.")

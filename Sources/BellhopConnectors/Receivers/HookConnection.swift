@@ -59,6 +59,10 @@ protocol HookReceiver: Sendable {
     /// The reference for answering or replacing the accepted message later; nil if that is impossible.
     func reference(in response: HTTPResponse) -> JSON?
 
+    /// The chat that the settings name, if references to messages say nothing outside of it: conversations of another one do not
+    /// continue in it. Nil if a reference is enough.
+    var chat: JSON? { get }
+
     /// Texts that error messages must not contain, besides the address.
     var secrets: [String] { get }
 
@@ -92,6 +96,7 @@ extension HookReceiver {
     func isGone(_ response: HTTPResponse) -> Bool { false }
     func isDone(_ response: HTTPResponse) -> Bool { false }
     func reference(in response: HTTPResponse) -> JSON? { nil }
+    var chat: JSON? { nil }
     var secrets: [String] { [] }
     func probes(of hook: Hook) -> [HookProbe] { [] }
     func action(_ kind: String, over hook: Hook) -> (any Action)? { nil }
@@ -252,7 +257,9 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
             throw Failure(.throttled, .rest(wait), "\(hook.label) takes no more messages for now: its rate limit is used up.")
         }
         let body = Receiver.render(message, from: MessageOrigin(delivery))
-        let place = MessagePlace(message, firstMessage: attempt.firstMessage, abilities)
+        // The settings may name another chat than when the conversation began.
+        let first = attempt.firstMessage.flatMap { first in (first["chat"] ?? receiver.chat) == receiver.chat ? first : nil }
+        let place = MessagePlace(message, firstMessage: first, abilities)
         var call = MessageCall(message: message, delivery: delivery, place: place, address: hook.address, now: attempt.now)
         var response = try await hook.answer(to: try request(body, call))
         if place != .new, receiver.isGone(response) {
@@ -266,7 +273,13 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
         if let failure, !receiver.isDone(response) { throw failure }
         return Receipt(
             "\(response.status) from \(hook.label)",
-            conversation: call.place.change(message, reference: receiver.reference(in: response)))
+            conversation: call.place.change(message, reference: reference(in: response)))
+    }
+
+    private func reference(in response: HTTPResponse) -> JSON? {
+        var reference = receiver.reference(in: response)
+        if let chat = receiver.chat { reference?["chat"] = chat }
+        return reference
     }
 
     /// The request. The body of an answer with a temporary failure is not needed, and may be long or slow. The bodies of other

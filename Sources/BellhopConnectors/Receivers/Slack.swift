@@ -91,6 +91,7 @@ struct SlackReceiver: HookReceiver {
         return body
     }
 
+    var chat: JSON? { bot.map { .string($0.channel) } }
     var secrets: [String] { bot.map { [$0.token] } ?? [] }
 
     func request(_ rendered: JSON, _ call: MessageCall) -> HTTPRequest {

@@ -48,6 +48,8 @@ struct TelegramReceiver: HookReceiver {
         return isName ? .string(String(text)) : nil
     }
 
+    var chat: JSON? { Self.chat(settings) }
+
     static func body(_ rendered: JSON, _ message: Message, _ delivery: Delivery, _ settings: Settings) -> JSON {
         var body = rendered
         body["chat_id"] = chat(settings)

@@ -154,7 +154,7 @@ import Testing
             } catch let error as TransportError {
                 #expect(error.kind == .tls)
                 #expect(!error.mayHaveArrived)
-                #expect(error.message.contains("can be named with ca:"))
+                #expect(error.message.contains("which `ca` can name"))
             }
             try await connection.shutdown()
         }

@@ -143,6 +143,22 @@ import Testing
         }
     }
 
+    /// Telegram counts the messages of each chat from 1, so the number of a message may also be that of another chat's.
+    @Test(arguments: [Chat.telegram, .slack], [true, false])
+    func `a conversation of another chat begins anew in the chat that the settings name now`(
+        _ chat: Chat, _ update: Bool
+    ) async throws {
+        try await open(chat) { sender in
+            let own = try await sender.send(Self.message("own", thread: "INC1"))
+            var foreign = try #require(own.conversation?.firstMessage)
+            foreign["chat"] = "another"
+            sender.firstMessages["INC2"] = foreign
+            let receipt = try await sender.send(Self.message("moved", thread: "INC2", update: update))
+            #expect(receipt.conversation?.firstMessage?["chat"] == own.conversation?.firstMessage?["chat"])
+            #expect(sender.chats.messages.map(\.edits) == [0, 0] && sender.chats.messages.allSatisfy { $0.thread == nil })
+        }
+    }
+
     @Test func `an edit without a change succeeds`() async throws {
         try await open(.telegram) { sender in
             try await sender.send(Self.message("one", thread: "INC1"))

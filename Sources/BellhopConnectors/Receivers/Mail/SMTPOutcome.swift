@@ -55,7 +55,7 @@ struct SMTPOutcome: Sendable, Hashable {
         case .untrustedCertificate:
             return Failure(
                 .tls, again,
-                "\(server.name): This machine does not trust the certificate of \(place); a private authority can be named with ca:."
+                "\(server.name): This machine does not trust the certificate of \(place): it may have expired, or come from a private authority, which `ca` can name."
             )
         case .badAuthorities: return Failure(.tls, .giveUp, "\(server.name): No certificates can be read from the file in `ca`.")
         case .loginRefused:
