@@ -139,8 +139,10 @@ extension Classification {
         }
         // A proxy in front of the server sent this page.
         if response.status >= 500 { return gateway(response, at: now) }
+        // Even with a login form: a wrong password must count as refused.
+        if response.status == 401 { return nil }
         if text.contains("login.do") || text.contains("sysparm_login") { return .sessionExpired }
-        if [401, 403, 404, 414, 429].contains(response.status) { return nil }
+        if [403, 404, 414, 429].contains(response.status) { return nil }
         return .unexpectedPage(status: response.status)
     }
 

@@ -33,6 +33,7 @@ import Testing
         (200, "<form action=\"login.do\">", .sessionExpired), (200, "<input name=sysparm_login_url>", .sessionExpired),
         (502, "<html><center>nginx</center>", .gateway(status: 502)), (500, "<html>", .gateway(status: 500)),
         (200, "<html>Maintenance", .unexpectedPage(status: 200)), (401, "<html>No", .unauthenticated),
+        (401, "<form action=\"login.do\">", .unauthenticated),
         (429, "<html>Slow down", .throttled(after: nil)),
     ])
     func `a web page is classified by its text`(_ status: Int, _ body: String, _ meaning: Classification) throws {

@@ -30,6 +30,18 @@ extension SessionTests {
         #expect(practice.notebook.all.isEmpty)
     }
 
+    @Test func `a wrong password that is refused with a login page is tried once too`() async throws {
+        let own = "/api/now/v2/table/sys_user"
+        practice.simulation.faults.add(.status(401, body: "<form action=\"login.do\">"), "GET", path: own, times: nil)
+        try await practice.open { connection in
+            for _ in 1...2 {
+                let failure = await failure { try await list(connection) }
+                #expect(failure?.reason == .unauthenticated && failure?.remedy == .pauseConnection)
+            }
+        }
+        #expect(practice.simulation.requests.count("GET", path: own) == 1)
+    }
+
     @Test func `an examination requested by a person tries a refused password again`() async throws {
         try await practice.simulation.serve { address in
             let connection = try practice.connection(address, password: "new horse")
