@@ -36,6 +36,8 @@ import Testing
         ("active=true^ORDERBYshort_description", ["Mail a^b", "Printer", "Switch"]),
         ("short_descriptionLIKEa^^b", ["Mail a^b"]),
         ("short_descriptionSTARTSWITHPri^EQ", ["Printer"]),
+        ("short_description=LAPTOP", ["Laptop"]),
+        ("short_descriptionINprinter,SWITCH", ["Printer", "Switch"]),
         ("short_descriptionENDSWITHtop", ["Laptop"]),
         ("short_descriptionNOT LIKEa^priority>1", ["Printer", "Switch"]),
         ("priorityIN1,10", ["Mail a^b", "Switch"]),

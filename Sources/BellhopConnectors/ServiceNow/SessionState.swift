@@ -183,7 +183,7 @@ struct SessionState: Sendable {
         switch meaning {
         case .ok(let body):
             guard let row = body["result"]?[0], let username = row["user_name"]?.asString,
-                login.asksForUser ? !username.isEmpty : username == login.identity.text
+                login.asksForUser ? !username.isEmpty : ASCII.equalIgnoringCase(username, login.identity.text)
             else { break }
             let user = ServiceNowUser(
                 username: username, name: row["name"]?.asString ?? "", email: row["email"]?.asString ?? "",

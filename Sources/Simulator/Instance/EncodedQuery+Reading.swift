@@ -98,6 +98,9 @@ extension EncodedQuery.Term {
             .greater, .endsWithShort, .instanceOf:
             value = try script.value(of: given)
         }
+        value = key(value)
+        list = Set(list.map(key))
+        ends = ends.map(key)
     }
 }
 

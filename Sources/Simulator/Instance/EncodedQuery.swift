@@ -94,8 +94,8 @@ extension EncodedQuery.Term {
             let text = record.values.values.joined(separator: "\n").lowercased()
             return keywords.allSatisfy { text.contains($0) }
         }
-        let raw = path.raw(of: record, in: world)
-        let otherRaw = other?.raw(of: record, in: world) ?? ""
+        let raw = key(path.raw(of: record, in: world))
+        let otherRaw = key(other?.raw(of: record, in: world) ?? "")
         return switch how {
         case .isNotEmpty: !raw.isEmpty
         case .isEmpty, .emptyString: raw.isEmpty
@@ -124,6 +124,9 @@ extension EncodedQuery.Term {
         case .dynamic: list.contains(raw)
         }
     }
+
+    /// A value as the database compares it: in columns of text, case does not matter.
+    func key(_ value: String) -> String { path.field.kind == .string ? value.lowercased() : value }
 
     private func isBetween(_ raw: String) -> Bool {
         !raw.isEmpty && !Self.isLess(raw, ends[0], path.field) && !Self.isLess(ends[1], raw, path.field)

@@ -97,12 +97,14 @@ extension SimulatedInstance.State {
         }
         if request.header("Authorization") != nil {
             guard let (name, password) = request.basicCredentials else { return .failure(refusal(loginTried: true)) }
-            let isLocked = settings.lockOutAfter.map { failuresInARow[name, default: 0] >= $0 } ?? false
-            guard !isLocked, let user = world.user(named: name), user.isActive, user.password == password else {
-                failuresInARow[name, default: 0] += 1
+            let known = world.user(named: name)
+            let key = known?.userName ?? name
+            let isLocked = settings.lockOutAfter.map { failuresInARow[key, default: 0] >= $0 } ?? false
+            guard !isLocked, let user = known, user.isActive, user.password == password else {
+                failuresInARow[key, default: 0] += 1
                 return .failure(refusal(loginTried: true))
             }
-            failuresInARow[name] = nil
+            failuresInARow[key] = nil
             return .success((user, nil))
         }
         if let session, let user = world.users[session.user], user.isActive { return .success((user, nil)) }

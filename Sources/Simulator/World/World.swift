@@ -29,7 +29,12 @@ struct World: Sendable {
 
     // MARK: Users and groups
 
-    func user(named userName: String) -> SimulatedUser? { users.values.first { $0.userName == userName } }
+    /// The user of that name, whose case does not matter, as at a login to the real server.
+    func user(named userName: String) -> SimulatedUser? {
+        if let user = users.values.first(where: { $0.userName == userName }) { return user }
+        let folded = userName.lowercased()
+        return users.values.first { $0.userName.lowercased() == folded }
+    }
 
     mutating func put(_ user: SimulatedUser) {
         if users.updateValue(user, forKey: user.id) == nil { userOrder.append(user.id) }

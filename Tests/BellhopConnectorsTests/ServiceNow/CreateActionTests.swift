@@ -43,6 +43,15 @@ import Testing
         #expect(second.summary.hasPrefix("there already, PRB"))
     }
 
+    @Test func `a record whose key differs in case is another record`() async throws {
+        for (number, key) in ["host-a", "HOST-A", "host-a"].enumerated() {
+            var delivery = create([:], ["correlation": .string(key), "fields": ["short_description": .string(key)]])
+            delivery.id.occasion = Occasion.ID("event/\(number)")
+            _ = try await practice.perform(delivery, practice.attempt(1))
+        }
+        #expect(made.map(\.title) == ["host-a", "HOST-A"])
+    }
+
     @Test func `two connections to one instance create one record for one key`() async throws {
         let environment = practice.environment()
         let post = post

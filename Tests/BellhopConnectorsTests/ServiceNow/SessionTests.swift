@@ -30,6 +30,13 @@ import Testing
         #expect(event.data == ["connection": "snow", "user": "john.doe", "ok": true, "reason": "", "code": ""])
     }
 
+    @Test func `a user name in another case than on the instance finds the same user`() async throws {
+        let login: JSON = ["basic": ["username": "John.Doe", "password": "correct horse"]]
+        let user = try await practice.open(settings: ["auth": login]) { try await $0.verifyUser() }
+        #expect(user.sysID == practice.instance.user("john.doe")?.id)
+        #expect(user.name == "John Doe")
+    }
+
     @Test(arguments: [SimulatedUser.Reading.hidden, .forbidden])
     func `a user without access to its own record is still logged in`(_ reading: SimulatedUser.Reading) async throws {
         practice.instance.changeUser("john.doe") { $0.users = reading }

@@ -45,7 +45,7 @@ struct Creation: WriteOrder {
     var lookup: ServiceNowCall {
         .rows(
             table, "\(key.name)=\(EncodedQuery.escaped(key.value))^ORDERBYsys_created_on", ["sys_id", "number", key.name],
-            limit: 2
+            limit: 10
         )
     }
 
@@ -115,11 +115,13 @@ struct CreationWrite: Write {
     private func finding(_ rows: [JSON], total: Int?) -> Lookup {
         let (table, key) = (creation.table, creation.key)
         // A server that does not know the field drops the condition and returns other rows.
-        guard rows.allSatisfy({ $0.raw(key.name) == key.value }) else {
+        guard rows.allSatisfy({ ASCII.equalIgnoringCase($0.raw(key.name) ?? "", key.value) }) else {
             return .unprovable("the table \(table) has no field `\(key.name)`: name another with `correlation_field`")
         }
-        if let row = rows.first, let id = row.raw("sys_id") { return .written(proof(id, row.raw("number") ?? "")) }
-        if let total, total > 0 { return .unprovable("this account may not read the table \(table)") }
+        // The server ignores case; keys do not.
+        let row = rows.first { $0.raw(key.name) == key.value }
+        if let row, let id = row.raw("sys_id") { return .written(proof(id, row.raw("number") ?? "")) }
+        if let total, total > rows.count { return .unprovable("this account may not read the table \(table)") }
         return .absent
     }
 
