@@ -42,6 +42,7 @@ extension AdminAPI {
         if let value = try form.choice("creates", SimulatedUser.Writing.self) { user.creates = value }
         if let value = try form.choice("attachments", SimulatedUser.Reading.self) { user.attachments = value }
         if let value = try form.texts("hidden_fields") { user.hiddenFields = Set(value) }
+        if let value = try form.texts("omitted_fields") { user.omittedFields = Set(value) }
         if let value = try form.texts("read_only_fields") { user.readOnlyFields = Set(value) }
         if let value = try form.texts("roles") { user.roles = value }
         if let value = try form.text("time_zone") { user.timeZone = value }

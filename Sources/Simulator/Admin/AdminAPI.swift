@@ -34,7 +34,7 @@ struct AdminAPI: Sendable {
         PATCH  /simulator/users/{user_name}   password, language (en, de), active, utc_offset, may_use_tracker; tasks, journal,
                                               users, attachments: allowed, hidden or forbidden; work_notes, comments,
                                               updates, creates: allowed, ignored or refused; hidden_fields,
-                                              read_only_fields: ["column"]; roles: ["name"]; time_zone; date_format, time_format: "dd.MM.yyyy"
+                                              omitted_fields, read_only_fields: ["column"]; roles: ["name"]; time_zone; date_format, time_format: "dd.MM.yyyy"
         DELETE /simulator/sessions[?user=…]   ends the sessions of one user, or all
         PATCH  /simulator/settings            latency (ms that each request takes), labels: {"comments": "…"}, session_seconds, rotates_sessions, session_queue, lock_out_after, has_tracker,
                                               sessions_end_with_token, missing_user_token: ignored, told or intercepted

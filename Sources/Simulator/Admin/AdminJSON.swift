@@ -15,6 +15,7 @@ extension SimulatedUser {
             "users": .string(users.rawValue), "work_notes": .string(workNotes.rawValue), "comments": .string(comments.rawValue),
             "updates": .string(updates.rawValue), "creates": .string(creates.rawValue),
             "attachments": .string(attachments.rawValue), "hidden_fields": .array(hiddenFields.sorted().map(JSON.string)),
+            "omitted_fields": .array(omittedFields.sorted().map(JSON.string)),
             "read_only_fields": .array(readOnlyFields.sorted().map(JSON.string)), "roles": .array(roles.map(JSON.string)),
             "time_zone": .string(timeZone),
         ]

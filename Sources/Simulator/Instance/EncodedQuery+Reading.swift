@@ -33,7 +33,12 @@ extension EncodedQuery {
             }
         }
         groups.append(group)
-        if groups.count == 1, group.isEmpty { groups = [] }
+        if Schema.isTask(table), !user.omittedFields.isEmpty {
+            groups = groups.map { group in
+                group.map { $0.filter { !user.omittedFields.contains($0.path.names[0]) } }.filter { !$0.isEmpty }
+            }
+        }
+        if groups.count == 1, groups[0].isEmpty { groups = [] }
     }
 
     /// Splits at each single `^`; `^^` stands for the character itself.

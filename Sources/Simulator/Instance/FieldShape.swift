@@ -10,7 +10,10 @@ struct FieldShape {
 
     /// - Parameter table: the requested table, whose columns are shown unless the request names some.
     func row(_ record: Record, table: String) -> JSON {
-        let paths = parameters.fields ?? (Schema.columns[table] ?? []).compactMap { FieldPath($0.name, in: table) }
+        var paths = parameters.fields ?? (Schema.columns[table] ?? []).compactMap { FieldPath($0.name, in: table) }
+        if Schema.isTask(record.table), !user.omittedFields.isEmpty {
+            paths.removeAll { user.omittedFields.contains($0.names[0]) }
+        }
         return .object(.init(paths.map { ($0.text, value($0, of: record)) }))
     }
 

@@ -58,6 +58,8 @@ public struct SimulatedUser: Sendable, Hashable, Identifiable {
     public var timeFormat = ""
     /// Columns of tasks that read as empty (null in the tracker).
     public var hiddenFields: Set<String> = []
+    /// Columns of tasks that are missing from records, and whose conditions queries ignore, as in some releases.
+    public var omittedFields: Set<String> = []
     /// sys_ids of tasks that the user's rules hide, though queries count them.
     public var hiddenTasks: Set<String> = []
 

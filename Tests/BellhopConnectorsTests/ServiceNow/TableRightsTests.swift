@@ -35,6 +35,17 @@ import Testing
         #expect(failure?.message.contains("access rules hide them from the account") == true)
     }
 
+    @Test func `a condition that the server ignores because its field is hidden is reported, and no row accepted`() async throws {
+        practice.instance.addTask(title: "A lamp flickers", priority: 4)
+        practice.instance.changeUser("john.doe") { $0.omittedFields = ["priority"] }
+        let failure = await failure { _ = try await list() }
+        #expect(failure?.reason == .badArguments)
+        let message = try #require(failure?.message)
+        #expect(message.contains("do not show the field `priority`") && message.contains("the server ignores"), "\(message)")
+        practice.instance.changeUser("john.doe") { $0.omittedFields = ["category"] }
+        #expect(try await list().listing.entries.isEmpty)
+    }
+
     @Test func `a table source lists an incident without an owner`() async throws {
         let task = practice.instance.addTask(title: "Core switch down", priority: 1)
         practice.instance.addTask(title: "A lamp flickers", priority: 4)

@@ -12,6 +12,8 @@ final class TableColumns: Sendable {
         var isRead = false
         /// True once all fields were found to exist.
         var isExamined = false
+        /// Fields that rows do not show, but whose conditions the server applies.
+        var hidden: Set<String> = []
         /// The query with labels and names replaced by values, once resolved.
         var query: EncodedQuery?
     }
@@ -87,6 +89,25 @@ final class TableColumns: Sendable {
         if let first = unknown.first { throw first.failure }
         try await resolveLabels()
         state.withLock { $0.isExamined = isCertain }
+    }
+
+    /// Checks that the server applies the conditions on fields that the rows do not show, so that ``PageCheck`` cannot judge them: some
+    /// releases drop a condition on a field that the account may not read.
+    func checkConditions(_ listing: Listing) async throws(Failure) {
+        guard let first = listing.entries.first else { return }
+        let row = listing.record(of: first)
+        var query = settings.question.query
+        query.order = []
+        let hidden = state.withLock { $0.hidden }
+        for path in query.fields where exists(path) && row[path] == nil && !hidden.contains(path) {
+            guard try await columnExists(path) != false else {
+                throw Failure.badArguments(
+                    "The rows of the table \(settings.table) of \(connection.base.place) do not show the field `\(path)`, and the server ignores "
+                        + "the condition on it in `\(settings.selection)` of source \(source): let the account read this field, or take the "
+                        + "condition out. Until then each answer is discarded.")
+            }
+            state.withLock { _ = $0.hidden.insert(path) }
+        }
     }
 
     /// Replaces labels and names in `where` by values. An encoded query already has values.

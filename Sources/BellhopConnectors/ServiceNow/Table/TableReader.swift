@@ -190,7 +190,8 @@ struct PageCheck {
         Failure(
             .badAnswer, .giveUp,
             "\(walk.reader.session.base.place) answered with \(what) on \(walk.reader.table): it ignored the query or a part of it, "
-                + "so the whole answer is discarded. Look for a field that the table does not have.")
+                + "so the whole answer is discarded. Look for a field that the table does not have, or that this account may not read."
+        )
     }
 }
 

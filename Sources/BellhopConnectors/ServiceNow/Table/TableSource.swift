@@ -69,6 +69,7 @@ public struct TableSource: Source {
         let (rows, walk) = try await read(
             from: start, paths, last: before?.shape == next.shape ? lastPoll.answer : nil, known: lastPoll.known)
         let listing = rows.listing
+        try await columns.checkConditions(listing)
         let isHidden = try await checkHiding(rows, walk, lastPoll)
         advance(&next, rows, walk, isFew: max(lastPoll.known.count, listing.entries.count) <= few)
         var answer = Answer(
