@@ -22,10 +22,11 @@ struct CookieJar: Sendable, Hashable {
     /// The names of the stored cookies, expired or not; values are secrets.
     var names: [String] { cookies.map(\.name) }
 
-    /// Stores and deletes cookies according to an answer.
+    /// Stores and deletes cookies according to an answer. Their dates are by the server's clock, which the answer's `Date` shows.
     mutating func store(_ headers: HeaderFields, from address: HTTPAddress, at now: Timestamp) {
+        let ahead = headers["Date"].flatMap { Timestamp(httpDate: $0) }.map { $0 - now } ?? .zero
         for line in headers.all("Set-Cookie") where line.utf8.count <= Self.largestCookie {
-            guard let cookie = Self.parse(line, from: address, at: now) else { continue }
+            guard let cookie = Self.parse(line, from: address, at: now, ahead) else { continue }
             let place = cookies.firstIndex { $0.name == cookie.name && $0.domain == cookie.domain && $0.path == cookie.path }
             if let expires = cookie.expires, expires <= now {
                 if let place { cookies.remove(at: place) }
@@ -63,7 +64,8 @@ struct CookieJar: Sendable, Hashable {
 
     mutating func removeAll() { cookies = [] }
 
-    private static func parse(_ line: String, from address: HTTPAddress, at now: Timestamp) -> Cookie? {
+    /// - Parameter ahead: how far the server's clock is ahead.
+    private static func parse(_ line: String, from address: HTTPAddress, at now: Timestamp, _ ahead: Duration) -> Cookie? {
         let parts = line.split(separator: ";", omittingEmptySubsequences: false)
         guard let (name, value) = pair(parts[0]), !name.isEmpty, HeaderFields.isValue(value) else { return nil }
         var cookie = Cookie(
@@ -81,7 +83,7 @@ struct CookieJar: Sendable, Hashable {
             case "path": if text.first == "/" { cookie.path = text }
             case "secure": cookie.secure = true
             case "max-age": maxAge = Int(text) ?? maxAge
-            case "expires": cookie.expires = Timestamp(httpDate: text, now: now) ?? cookie.expires
+            case "expires": cookie.expires = Timestamp(httpDate: text, now: now).map { $0 - ahead } ?? cookie.expires
             default: continue  // HttpOnly, SameSite and later attributes do not apply without pages
             }
         }

@@ -41,6 +41,17 @@ import Testing
         #expect(jar.header(for: https, at: now) == "a=1")
     }
 
+    @Test func `a cookie that ends at a date is kept as long as the server means, whatever the clocks show`() {
+        for skew in [Duration.seconds(-7200), .seconds(7200)] {
+            var jar = CookieJar()
+            var answer = headers("a=1; Expires=\((now + skew + .seconds(1800)).httpDate); Path=/")
+            answer["Date"] = (now + skew).httpDate
+            jar.store(answer, from: https, at: now)
+            #expect(jar.header(for: https, at: now + .seconds(1799)) == "a=1")
+            #expect(jar.header(for: https, at: now + .seconds(1800)) == nil)
+        }
+    }
+
     @Test func `over plain http, a Secure cookie is sent to this machine only`() throws {
         var jar = CookieJar()
         jar.store(headers("a=1; Path=/; Secure"), from: loopback, at: now)
