@@ -67,7 +67,8 @@ import Testing
         ("/simulator/faults", #"{"fault":"internal_error","tmes":1}"#), ("/simulator/faults", "{"),
         ("/simulator/tasks", #"{"title":1}"#), ("/simulator/tasks", #"{"assigned_to":"nobody"}"#),
         ("/simulator/tasks", #"{"table":"sys_user"}"#), ("/simulator/tasks", #"{"fields":{"nosuch":"1"}}"#),
-        ("/simulator/users", #"{"user_name":"x"}"#),
+        ("/simulator/users", #"{"user_name":"x"}"#), ("/simulator/faults", #"{"fault":"status","status":1000}"#),
+        ("/simulator/mfp/adapters", #"{"name":"a","status":1000}"#),
     ])
     func `an invalid request is refused with a message`(_ path: String, _ body: String) async throws {
         let answer = try await office.open { try await $0.send(.POST, path, body: body) }

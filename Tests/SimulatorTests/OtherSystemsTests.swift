@@ -87,6 +87,10 @@ import Testing
             client.authorization = nil
             try await send(&client, .POST, "api/issues", #"{"title": "Door stuck"}"#)
             try await send(&client, .PATCH, "api/issues/1", #"{"state": "closed"}"#)
+            let refused = try await client.send(.POST, "/simulator/api/issues", body: #"{"title": "A", "colour": "red"}"#)
+            #expect(refused.status == 400)
+            #expect(office.simulation.api.issues.count == 1)
+            #expect(try await client.get("/rest/v1/page?page=9223372036854775807&per_page=-1").status == 200)
             try await send(
                 &client, .PATCH, "api",
                 #"{"door": {"header": "X-API-Key", "value": "k3y"}, "quirks": ["missing_id"], "rate_limit": 60}"#)

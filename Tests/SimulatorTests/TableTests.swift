@@ -77,6 +77,15 @@ import Testing
         #expect(try sloppy.result?.asArray?.count == 1)
     }
 
+    @Test func `the largest value of a column of numbers is found by value`() async throws {
+        for count in [10, 9] {
+            let task = office.instance.addTask(title: "\(count)")
+            for _ in 1...count { office.instance.touchTask(task.id) }
+        }
+        let answer = try await get("/api/now/v1/stats/task?sysparm_max_fields=sys_mod_count")
+        #expect(answer.text == #"{"result":{"stats":{"max":{"sys_mod_count":"10"}}}}"#)
+    }
+
     @Test func `a user can find its own row by name=value and by query`() async throws {
         let answer = try await get("/api/now/v2/table/sys_user?sysparm_fields=name,email&user_name=john.doe")
         #expect(answer.text == #"{"result":[{"name":"John Doe","email":"john.doe@example.com"}]}"#)

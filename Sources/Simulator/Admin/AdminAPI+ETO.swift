@@ -22,7 +22,12 @@ extension AdminAPI {
         case ("PATCH", nil, 1):
             var form = try AdminForm(request)
             var behavior = eto.behavior
-            if let value = try form.int("dead_session") { behavior.deadSession = value }
+            if let value = try form.int("dead_session") {
+                guard [500, 401, 400, 200].contains(value) else {
+                    throw AdminProblem(message: "'dead_session' is 500, 401, 400 or 200")
+                }
+                behavior.deadSession = value
+            }
             if let value = try form.bool("sends_nothing") { behavior.sendsEmptyBody = value }
             if let value = try form.bool("lists_elements") { behavior.listsElements = value }
             if let value = try form.bool("rewrites_values") { behavior.rewritesValues = value }

@@ -43,7 +43,8 @@ extension AdminAPI {
             let name = try form.requiredText("name")
             let scopes = try form.texts("scopes") ?? []
             let isJavaScript = try form.bool("javascript") ?? false
-            let answer = SimulatedMobileFoundation.Answer(try form.int("status") ?? 200, body: try form.text("body") ?? "{}")
+            let status = try form.has("status") ? form.requiredStatus() : 200
+            let answer = SimulatedMobileFoundation.Answer(status, body: try form.text("body") ?? "{}")
             try form.end()
             let adapter = SimulatedMobileFoundation.Adapter(scopes: scopes, isJavaScript: isJavaScript) { _ in answer }
             if path[1] == "adapters" { runtime.addAdapter(name, adapter) } else { runtime.addService(name, adapter) }
@@ -73,9 +74,9 @@ extension AdminAPI {
         case ("POST", "issues", 2):
             var form = try AdminForm(request)
             let title = try form.requiredText("title")
-            let id = api.add(title, state: try form.text("state") ?? "open", priority: try form.int("priority") ?? 3)
+            let (state, priority) = (try form.text("state") ?? "open", try form.int("priority") ?? 3)
             try form.end()
-            return .json(201, ["id": .int(id)])
+            return .json(201, ["id": .int(api.add(title, state: state, priority: priority))])
         case ("PATCH", "issues", 3):
             var form = try AdminForm(request)
             let (title, state, priority) = (try form.text("title"), try form.text("state"), try form.int("priority"))

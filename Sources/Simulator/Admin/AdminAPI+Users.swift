@@ -59,10 +59,9 @@ extension AdminAPI {
         case ("DELETE", "received"): receivers.clear()
         case ("PUT", "receivers"):
             var form = try AdminForm(request)
-            let status = try form.requiredInt("status")
+            let status = try form.requiredStatus()
             let body = try form.text("body") ?? ""
             try form.end()
-            guard (200..<600).contains(status) else { throw AdminProblem(message: "'status' is from 200 to 599") }
             receivers.setAnswer(of: path[1], status: status, body: body)
         case ("DELETE", "receivers"): receivers.setAnswer(of: path[1], status: nil)
         default: throw AdminAPI.unknown(request)

@@ -65,7 +65,7 @@ extension Fault {
             self = .rewritten(.textCut(characters: max(count, 0)), field: try form.choice("field", JournalEntry.Kind.self))
         case "slow": self = .slow(milliseconds: try form.requiredInt("milliseconds"))
         case "redirect": self = .redirect(to: try form.requiredText("to"))
-        case "status": self = .status(try form.requiredInt("status"), body: try form.text("body") ?? "")
+        case "status": self = .status(try form.requiredStatus(), body: try form.text("body") ?? "")
         case "business_rule": self = .businessRule(field: try form.requiredText("field"), value: try form.text("value") ?? "")
         default:
             guard let known = Fault.plain.first(where: { $0.name == name }) else {

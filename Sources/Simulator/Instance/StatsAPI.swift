@@ -36,7 +36,8 @@ extension SimulatedInstance.State {
             var values: JSON.Object = [:]
             for path in paths {
                 let all = rows.map { path.raw(of: $0, in: world) }.filter { !$0.isEmpty }
-                values[path.text] = .string((name == "min" ? all.min() : all.max()) ?? "")
+                func isLess(_ left: String, _ right: String) -> Bool { EncodedQuery.Term.isLess(left, right, path.field) }
+                values[path.text] = .string((name == "min" ? all.min(by: isLess) : all.max(by: isLess)) ?? "")
             }
             members[name] = .object(values)
         }

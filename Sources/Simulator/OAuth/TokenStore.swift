@@ -41,7 +41,8 @@ struct TokenStore: Sendable {
         in store: inout [String: Token], isNew: Bool, for user: String, of client: SimulatedClient, seconds: Int, at now: Int64,
         _ random: inout SeededRandom
     ) -> Token {
-        let known = store.values.first { $0.user == user && $0.client == client.id && $0.ends > now }
+        let known = store.values.filter { $0.user == user && $0.client == client.id && $0.ends > now }
+            .max { ($0.ends, $0.text) < ($1.ends, $1.text) }
         if !isNew, let known { return known }
         let token = Token(text: random.hex(86), client: client.id, user: user, ends: now + Int64(seconds) * CivilTime.second)
         store[token.text] = token

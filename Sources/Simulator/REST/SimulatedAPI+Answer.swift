@@ -89,7 +89,7 @@ extension SimulatedAPI.State {
 
     private func linked(_ request: ReceivedRequest) throws(Refusal) -> Reply {
         let asked = try parameters(request, ["page", "per_page"])
-        let (page, size) = (Int(asked["page"] ?? "1") ?? 1, pageSize(asked["per_page"], usually: 30))
+        let (page, size) = (number(asked["page"]) ?? 1, pageSize(asked["per_page"], usually: 30))
         var reply = Reply.json(200, .array(rows(slice((page - 1) * size, size))))
         guard page * size < issues.count else { return reply }
         let host = quirks.contains(.poisonedLink) ? "evil.example" : request.header("Host") ?? "localhost"
@@ -101,7 +101,7 @@ extension SimulatedAPI.State {
 
     private func numbered(_ request: ReceivedRequest) throws(Refusal) -> Reply {
         let asked = try parameters(request, ["page", "per_page"])
-        let (page, size) = (Int(asked["page"] ?? "1") ?? 1, pageSize(asked["per_page"], usually: 30))
+        let (page, size) = (number(asked["page"]) ?? 1, pageSize(asked["per_page"], usually: 30))
         let found = slice((page - 1) * size, size)
         if found.isEmpty, page > 1, quirks.contains(.missesPages) { return .json(404, ["message": "Not Found"]) }
         return .json(200, ["items": .array(rows(found)), "total": .int(total)])
@@ -109,7 +109,7 @@ extension SimulatedAPI.State {
 
     private func offset(_ request: ReceivedRequest) throws(Refusal) -> Reply {
         let asked = try parameters(request, ["offset", "limit"])
-        let (start, size) = (Int(asked["offset"] ?? "0") ?? 0, pageSize(asked["limit"], usually: 25))
+        let (start, size) = (number(asked["offset"]) ?? 0, pageSize(asked["limit"], usually: 25))
         let found = slice(start, size)
         if found.count < 2, start > 0, quirks.contains(.missesPages) { return .json(404, ["message": "Not Found"]) }
         return .json(200, ["issues": .array(rows(found)), "total_count": .int(total)])
@@ -117,7 +117,7 @@ extension SimulatedAPI.State {
 
     private func cursor(_ request: ReceivedRequest) throws(Refusal) -> Reply {
         let asked = try parameters(request, ["cursor", "limit"])
-        let (start, size) = (Int((asked["cursor"] ?? "c0").dropFirst()) ?? 0, pageSize(asked["limit"], usually: 25))
+        let (start, size) = (number(asked["cursor"].map { String($0.dropFirst()) }) ?? 0, pageSize(asked["limit"], usually: 25))
         let end = start + size
         let next: JSON = quirks.contains(.sameCursor) ? "c1" : end < issues.count ? .string("c\(end)") : .null
         return .json(200, ["data": ["items": .array(rows(slice(start, size)))], "next": next])
@@ -136,7 +136,7 @@ extension SimulatedAPI.State {
 
     private func found(_ issues: [SimulatedAPI.Issue], _ body: JSON) -> Reply {
         let size = pageSize(body["maxResults"]?.asWhole.map(String.init), usually: 50)
-        let found = slice(body["startAt"]?.asWhole ?? 0, size, of: issues).map { issue in
+        let found = slice(number(body["startAt"]?.asWhole.map(String.init)) ?? 0, size, of: issues).map { issue in
             [
                 "id": .string(String(10_000 + issue.id)), "key": .string("OPS-\(issue.id)"),
                 "fields": [
@@ -155,8 +155,11 @@ extension SimulatedAPI.State {
         return Array((some ?? issues).dropFirst(start).prefix(size))
     }
 
+    /// A number that a client sent, limited so that it can be computed with.
+    private func number(_ text: String?) -> Int? { text.flatMap { Int($0) }.map { min(max($0, 0), 1_000_000) } }
+
     private func pageSize(_ asked: String?, usually size: Int) -> Int {
-        let wanted = asked.flatMap { Int($0) } ?? size
+        let wanted = number(asked) ?? size
         return quirks.contains(.capsPages) ? min(wanted, 3) : wanted
     }
 
