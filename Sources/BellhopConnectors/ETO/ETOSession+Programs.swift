@@ -6,8 +6,10 @@ import BellhopCore
 extension ETOSession {
     /// Makes a program the current one on the server.
     ///
-    /// - Parameter namedBy: the source or the step that names it; nil for the connection.
-    func choose(_ program: ETOProgram, namedBy: String?) async throws(Failure) -> ETOAnswer {
+    /// - Parameters:
+    ///   - namedBy: the source or the step that names it; nil for the connection.
+    ///   - again: whether to set it even if this session has already set it.
+    func choose(_ program: ETOProgram, namedBy: String?, again: Bool = false) async throws(Failure) -> ETOAnswer {
         let id: Int64
         switch program {
         case .id(let number): id = number
@@ -16,7 +18,7 @@ extension ETOSession {
             guard let number = Int64(try choice(program, namedBy).key) else { preconditionFailure("a program's key is a number") }
             id = number
         }
-        if login?.program == id { return .ok(ETOReply(status: 200, body: [])) }
+        if login?.program == id, !again { return .ok(ETOReply(status: 200, body: [])) }
         login?.program = nil
         let answer = try await transmit(
             ETOCall(method: "POST", target: "Security.svc/UpdateCurrentProgram/", body: ["ProgramID": .string(String(id))]))

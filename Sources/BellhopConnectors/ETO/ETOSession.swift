@@ -187,10 +187,12 @@ actor ETOSession {
         }
     }
 
-    /// Makes the request's program the current one if necessary, and sends the request.
+    /// Makes the request's program the current one if necessary, and sends the request. Before a write it is set again, because
+    /// another login of the account may have changed it.
     private func attempt(_ call: ETOCall, _ isSent: inout Bool) async throws(Failure) -> ETOAnswer {
         if !call.keepsProgram, let program = call.program ?? wanted.program {
-            let answer = try await choose(program, namedBy: call.program == nil ? nil : call.namedBy)
+            let namedBy = call.program == nil ? nil : call.namedBy
+            let answer = try await choose(program, namedBy: namedBy, again: call.changesSomething)
             guard case .ok = answer else { return answer }
         }
         isSent = true

@@ -18,7 +18,7 @@ extension SimulatedETO.State {
             request.header("enterpriseGuid")?.lowercased() == session.enterprise.lowercased()
         else { return deadSession() }
         switch (request.method, path.first, path.dropFirst().first) {
-        case ("POST", "Security.svc"?, "UpdateCurrentProgram"?): return changeProgram(request, token, session)
+        case ("POST", "Security.svc"?, "UpdateCurrentProgram"?): return changeProgram(request, session)
         case ("GET", "Form.svc"?, "Forms"?): return programs(path, session)
         case ("GET", "TouchPoint.svc"?, "ListTouchPointResponses"?): return list(request)
         case ("GET", "TouchPoint.svc"?, "GetTouchPointResponse"?): return single(request)
@@ -105,12 +105,12 @@ extension SimulatedETO.State {
             200, .array(programs.map { ["ID": .int($0.id), "Name": .string($0.name), "Disabled": .bool($0.isDisabled)] }))
     }
 
-    private mutating func changeProgram(_ request: ReceivedRequest, _ token: String, _ session: SimulatedETO.Session) -> Reply {
+    private mutating func changeProgram(_ request: ReceivedRequest, _ session: SimulatedETO.Session) -> Reply {
         guard let text = (try? JSON.parse(request.body))?["ProgramID"]?.asString, let id = Int(text),
             site(of: session)?.programs.contains(where: { $0.id == id }) == true
         else { return .detail(400, "The program does not belong to the site") }
         counts.programChanges += 1
-        sessions[token]?.program = id
+        setProgram(id, of: session.account)
         return Reply(200)
     }
 

@@ -104,6 +104,10 @@ public final class SimulatedETO: Sendable {
         var sessions: [String: Session] = [:]
         var random: SeededRandom
 
+        mutating func setProgram(_ program: Int, of account: String) {
+            for token in Array(sessions.keys) where sessions[token]?.account == account { sessions[token]?.program = program }
+        }
+
         mutating func guid() -> String {
             let digits = Array(random.hex(32))
             let groups = [0..<8, 8..<12, 12..<16, 16..<20, 20..<32]
@@ -157,6 +161,9 @@ public final class SimulatedETO: Sendable {
 
     /// The account logs in to the web pages, which ends its sessions with the services.
     public func logInToWebPages(_ email: String) { endSessions(of: email) }
+
+    /// The account chooses another program in another login: that is its current program in all its sessions.
+    public func changeProgram(of email: String, to program: Int) { change { $0.setProgram(program, of: email) } }
 
     /// Ends an account's sessions, or all.
     func endSessions(of email: String?) {

@@ -108,6 +108,17 @@ import Testing
         #expect(practice.events.summary == ["login_event ok"])
     }
 
+    @Test func `a response is added in its program, though another login of the account has changed the current one`()
+        async throws
+    {
+        try await practice.open(["program": "Housing"]) { connection in
+            _ = try await add(connection, delivery(), attempt())
+            practice.eto.changeProgram(of: "ada@example.com", to: 1)
+            _ = try await add(connection, delivery(["elements": ["1006": "Seen again"]], occasion: "event/2"), attempt())
+        }
+        #expect(practice.eto.responses.map(\.program) == [2, 2])
+    }
+
     @Test func `a missing program in the connection's settings pauses the connection`() async throws {
         let refusal = try await practice.open(["program": "Nope"]) { await failing($0, delivery(), attempt()) }
         #expect(refusal?.remedy == .pauseConnection)
