@@ -154,7 +154,7 @@ extension Inquirer {
                 at: clock.now)
             let claim = try #require(claimed.claims.first)
             numbers.append(claim.attempt.number)
-            _ = try await store.finish([Finish(id: claim.delivery.id, lease: claim.lease, at: clock.now, next: next)])
+            _ = try await store.finish([Finish(claim, at: clock.now, next: next)])
             _ = try await store.apply(.retry, to: [delivery.id], at: clock.now)
         }
         #expect(numbers == [1, 1, 1])
@@ -209,7 +209,7 @@ extension Inquirer {
         let claim = try #require(claimed.claims.first)
         #expect(try await refusal(.drop) == "\(fact) is being sent. There is nothing to drop.")
         let failure = Failure(.refused, .giveUp, "ops says no.")
-        _ = try await store.finish([Finish(id: claim.delivery.id, lease: claim.lease, at: clock.now, next: .dead(failure))])
+        _ = try await store.finish([Finish(claim, at: clock.now, next: .dead(failure))])
         let retry = "`bellhop deliveries retry \(whole.prefix(12))` retries that one, with all its messages."
         #expect(try await refusal(.retry) == "\(fact) failed: ops says no. \(retry)")
     }

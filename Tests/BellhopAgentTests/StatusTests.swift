@@ -95,7 +95,7 @@ import Testing
             why: "chat answers 429.")
         let failure = Failure(.throttled, .rest(.seconds(90)), "chat answers 429.")
         _ = try await store.finish([
-            Finish(id: claim.delivery.id, lease: claim.lease, at: clock.now, next: .postponed(failure), stops: [rest])
+            Finish(claim, at: clock.now, next: .postponed(failure), stops: [rest])
         ])
         let inquirer = Inquirer(store: store, clock: clock)
         #expect(

@@ -17,7 +17,8 @@ import Testing
             revision: "1",
             action: "webhook", arguments: .values([:]), task: nil, lane: "ops", createdAt: now, initial: .available)
         return Claim(
-            delivery: delivery, lease: Lease(token: attempt, until: now + .seconds(300)), attempt: Attempt(number: 1, now: now))
+            delivery: delivery, lease: Lease(token: attempt, until: now + .seconds(300), row: 1, name: delivery.id.text),
+            attempt: Attempt(number: 1, now: now))
     }
 
     @Test func `the spans of an event, its routing and its deliveries are one trace with one root`() {

@@ -66,6 +66,9 @@ extension JSONTape {
             upcoming = place + step + entries[place + step].size
             return place
         }
+
+        /// The exact count, so that arrays and objects are made without growing.
+        var underestimatedCount: Int { reduce(0) { count, _ in count + 1 } }
     }
 
     private func text(at index: Int) -> String {

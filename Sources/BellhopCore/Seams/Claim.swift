@@ -98,18 +98,19 @@ public struct Lease: Sendable, Hashable {
     public var token: Int64
     public var node: NodeID
     public var until: Timestamp
-    /// The delivery's row in the store, which saves a search by name; nil if unknown.
-    public var place: Int64?
+    /// The delivery's row in the store.
+    public var row: Int64
+    /// The delivery's short name (``Delivery/ID/text``), by which the store sees that the row is still this delivery's.
+    public var name: String
 
-    public init(token: Int64, node: NodeID = .only, until: Timestamp, place: Int64? = nil) {
-        (self.token, self.place, self.node, self.until) = (token, place, node, until)
+    public init(token: Int64, node: NodeID = .only, until: Timestamp, row: Int64, name: String) {
+        (self.token, self.node, self.until, self.row, self.name) = (token, node, until, row, name)
     }
 }
 
 /// How an attempt ended, stored only while its lease holds (T4).
 public struct Finish: Sendable {
-    public var id: Delivery.ID
-    public var lease: Lease
+    public var claim: Claim
     public var at: Timestamp
     public var next: RetryPolicy.Next
     /// True if it is unknown whether the attempt reached the other side.
@@ -122,11 +123,10 @@ public struct Finish: Sendable {
     public var events: [Event]
 
     public init(
-        id: Delivery.ID, lease: Lease, at: Timestamp, next: RetryPolicy.Next, uncertain: Bool = false, stops: [ReceiverStop] = [],
+        _ claim: Claim, at: Timestamp, next: RetryPolicy.Next, uncertain: Bool = false, stops: [ReceiverStop] = [],
         pause: ReceiverPause? = nil, events: [Event] = []
     ) {
-        self.id = id
-        self.lease = lease
+        self.claim = claim
         self.at = at
         self.next = next
         self.uncertain = uncertain

@@ -55,7 +55,7 @@ extension Dispatcher {
         var events: [Event] = []
         if case .dead(let failure) = next, let notice = delivery.deathNotice(failure, at: now) { events.append(notice) }
         return Finish(
-            id: delivery.id, lease: claim.lease, at: now, next: next, uncertain: outcome.isUncertain, stops: change.stops,
+            claim, at: now, next: next, uncertain: outcome.isUncertain, stops: change.stops,
             pause: change.pause.map { ReceiverPause($0, notifying: capacity.limits(of: delivery.id.receiver)?.onPaused) },
             events: events)
     }

@@ -65,7 +65,7 @@ extension SQL {
         }
 
         static let claimable = """
-            SELECT \(identity), attempts, lease, first_started, uncertain_started FROM delivery WHERE id = :id
+            SELECT \(identity), name, attempts, lease, first_started, uncertain_started FROM delivery WHERE id = :id
             """
 
         static let start = """
@@ -121,18 +121,17 @@ extension SQL {
 
         static let endConversation = "DELETE FROM conversation WHERE receiver = :receiver AND conversation = :conversation"
 
-        private static let attempt = "id, lease, name, lane, action, subject"
+        /// True for the delivery of a lease while that lease holds. By then, another delivery may have got its row.
+        private static let isLeased = "id = :id AND state = 'running' AND lease = :lease AND name = :name"
 
-        static let running = "SELECT \(attempt) FROM delivery WHERE \(isNamed) AND state = 'running'"
-
-        static let runningAt = """
-            SELECT \(attempt), receiver, rule, step, occasion FROM delivery WHERE id = :id AND state = 'running'
-            """
-
-        /// Ends the delivery with success, as `done` or `joined`.
         static let done = """
             UPDATE delivery SET
-                state = :state, head = 0, lease_until = NULL, finished = :at, receipt = :receipt, reference = :reference
+                state = 'done', head = 0, lease_until = NULL, finished = :at, receipt = :receipt, reference = :reference
+            WHERE \(isLeased)
+            """
+
+        static let join = """
+            UPDATE delivery SET state = 'joined', head = 0, finished = :at, receipt = :receipt, reference = :reference
             WHERE id = :id
             """
 
@@ -140,7 +139,7 @@ extension SQL {
             UPDATE delivery SET
                 state = 'available', lease_until = NULL, run_at = :run_at, failure = :failure,
                 uncertain_started = iif(:uncertain, started, uncertain_started)
-            WHERE id = :id
+            WHERE \(isLeased)
             """
 
         /// Does not count the attempt: if it was the first and nothing can have been received, the next one is the first again. A
@@ -150,7 +149,7 @@ extension SQL {
                 state = 'available', lease_until = NULL, run_at = :run_at, failure = :failure, paused = 1, attempts = attempts - 1,
                 uncertain_started = iif(:uncertain, started, uncertain_started),
                 first_started = iif(attempts = 1 AND first_started = started AND NOT :uncertain, NULL, first_started)
-            WHERE id = :id
+            WHERE \(isLeased)
             """
 
         /// Does not count the attempt, and keeps the delivery's place in the receiver's queue.
@@ -159,7 +158,7 @@ extension SQL {
                 state = 'available', lease_until = NULL, failure = :failure, attempts = attempts - 1,
                 uncertain_started = iif(:uncertain, started, uncertain_started),
                 first_started = iif(attempts = 1 AND first_started = started AND NOT :uncertain, NULL, first_started)
-            WHERE id = :id
+            WHERE \(isLeased)
             """
 
         static let stop = """
@@ -203,6 +202,12 @@ extension SQL {
             UPDATE delivery SET
                 state = :state, head = 0, lease_until = NULL, finished = :at, failure = :failure,
                 uncertain_started = iif(:uncertain, started, uncertain_started)
+            WHERE \(isLeased)
+            """
+
+        /// Ends the delivery as `dead` without an attempt.
+        static let endUnattempted = """
+            UPDATE delivery SET state = 'dead', head = 0, finished = :now, receipt = NULL, reference = NULL, failure = :failure
             WHERE id = :id
             """
 

@@ -4,6 +4,7 @@ extension Session {
     private struct Row {
         var delivery: DeliveryRow
         var id: Int64
+        var name: String
         var attempts: Int
         var lease: Int64
         var firstStarted: Timestamp?
@@ -44,7 +45,7 @@ extension Session {
             guard var row = try claimable(due.id) else { continue }
             if let failure = row.refusal(at: now) {
                 claimed.mayHaveMore = true
-                try end(due.id, as: .dead, failure, at: now, uncertain: false)
+                try endUnattempted(due.id, failure, at: now)
                 try report(Claimed.Dead(row.delivery.delivery, failure), in: &claimed, at: now)
                 try promote(row.delivery.delivery.lane)
                 try settleFollowers(of: due.id, at: now)
@@ -58,6 +59,11 @@ extension Session {
             }
         }
         return claimed
+    }
+
+    /// Ends a delivery as dead without an attempt.
+    func endUnattempted(_ id: Int64, _ failure: Failure, at now: Timestamp) throws {
+        try run(SQL.Deliveries.endUnattempted, (":now", now), (":failure", failure.stored.encoded()), (":id", id))
     }
 
     /// Reports a delivery that ended without an attempt.
@@ -199,14 +205,15 @@ extension Session {
         guard try statement.next() else { return nil }
         let next = DeliveryRow.width
         return Row(
-            delivery: DeliveryRow(statement), id: id, attempts: Int(statement.int(next)), lease: statement.int(next + 1),
-            firstStarted: statement.optionalTime(next + 2), lastUncertain: statement.optionalTime(next + 3))
+            delivery: DeliveryRow(statement), id: id, name: statement.key(next), attempts: Int(statement.int(next + 1)),
+            lease: statement.int(next + 2), firstStarted: statement.optionalTime(next + 3),
+            lastUncertain: statement.optionalTime(next + 4))
     }
 
     private func start(
         _ row: Row, by node: NodeID, until: Timestamp, at now: Timestamp, after downtime: Downtime?, upcoming: [String]
     ) throws -> Claim {
-        let lease = Lease(token: row.lease + 1, node: node, until: until, place: row.id)
+        let lease = Lease(token: row.lease + 1, node: node, until: until, row: row.id, name: row.name)
         var statement = try prepare(SQL.Deliveries.start)
         try statement.bind(":lease", lease.token)
         try statement.bind(":node", node.name)

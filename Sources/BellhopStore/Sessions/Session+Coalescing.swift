@@ -25,7 +25,7 @@ extension Session {
             }
             last.expires = last.expires.flatMap { one in delivery.expires.map { max($0, one) } }
             last.hop = max(last.hop, delivery.hop)
-            try done(id, receipt, as: .joined, at: now)
+            try join(id, receipt, at: now)
         }
         for lane in Set(replaced.map(\.delivery.lane)) { try promote(lane) }
         try insert([
@@ -61,7 +61,7 @@ extension Session {
         }
         guard let first = messages.first else { return carrier }
         for (id, delivery, failure) in expired {
-            try run(SQL.Coalescing.expire, (":now", now), (":failure", failure.stored.encoded()), (":id", id))
+            try endUnattempted(id, failure, at: now)
             try report(Claimed.Dead(delivery, failure), in: &claimed, at: now)
         }
         var carrier = carrier
@@ -188,10 +188,6 @@ extension SQL {
 
         /// The deliveries whose messages are lines of another's.
         static let joined = "SELECT \(Deliveries.identity), id FROM delivery WHERE \(isJoined) ORDER BY id"
-
-        static let expire = """
-            UPDATE delivery SET state = 'dead', finished = :now, receipt = NULL, reference = NULL, failure = :failure WHERE id = :id
-            """
 
         /// A manual retry sends all messages, as it sends a single one that has expired.
         static let keepJoined = "UPDATE delivery SET expires = NULL WHERE \(isJoined)"

@@ -129,12 +129,6 @@ extension Session {
     }
 
     func promote(_ lane: String) throws { try run(SQL.Deliveries.promote) { try $0.bind(lane: lane) } }
-
-    func end(_ id: Int64, as state: DeliveryState, _ failure: Failure, at now: Timestamp, uncertain: Bool) throws {
-        try run(
-            SQL.Deliveries.end, (":state", state.rawValue), (":at", now), (":failure", failure.stored.encoded()),
-            (":uncertain", uncertain), (":id", id))
-    }
 }
 
 extension Delivery {

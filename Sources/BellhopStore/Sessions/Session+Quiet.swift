@@ -45,7 +45,7 @@ extension Session {
             case .joined:
                 guard let receipt else { throw ReleaseConflict() }
                 try run(SQL.Quiet.send, (":now", release.at), (":id", id))
-                try done(id, receipt, as: .joined, at: release.at)
+                try join(id, receipt, at: release.at)
                 try forgetWaits(of: id)
             case .silenced(let silence):
                 try run(SQL.Quiet.silence, (":silence", silence), (":now", release.at), (":id", id))

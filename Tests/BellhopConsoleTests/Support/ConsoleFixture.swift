@@ -202,7 +202,7 @@ struct ConsoleFixture {
             limit: 1, quotas: ["ops": ClaimQuota(attempts: 1)], others: 0, by: .only, until: clock.now + .seconds(60),
             at: clock.now)
         let claim = try #require(claimed.claims.first)
-        _ = try await store.finish([Finish(id: claim.delivery.id, lease: claim.lease, at: clock.now, next: next, stops: stops)])
+        _ = try await store.finish([Finish(claim, at: clock.now, next: next, stops: stops)])
     }
 }
 

@@ -125,7 +125,7 @@ import Testing
         let bench = try StoreUnderTest.allCases[0].make()
         try await bench.store.route(Routing(deliveries: (1...deliveries).map { Sample.delivery($0) }))
         let finishes = try await bench.claim().map { claim in
-            Finish(id: claim.delivery.id, lease: claim.lease, at: bench.now, next: .done(Sample.receipt))
+            Finish(claim, at: bench.now, next: .done(Sample.receipt))
         }
         var count = 0
         var isDone = false

@@ -81,7 +81,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
                 _ = try await bench.store.finish(
                     zip(1..., outcomes).map { number, next in
                         Finish(
-                            id: Sample.delivery(number).id, lease: Lease(token: 1, until: bench.now), at: bench.now, next: next,
+                            bench.firstClaim(of: number), at: bench.now, next: next,
                             events: [Sample.event(number)])
                     })
             }),
@@ -106,7 +106,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
                 _ = try await bench.store.finish(
                     zip(1..., outcomes).map { number, next in
                         Finish(
-                            id: Sample.delivery(number).id, lease: Lease(token: 1, until: bench.now), at: bench.now, next: next)
+                            bench.firstClaim(of: number), at: bench.now, next: next)
                     })
             }),
         Operation(

@@ -37,6 +37,16 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `an outcome is never stored in the row of another delivery`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Sample.delivery(2)]))
+        let claims = try await bench.claim()
+        let late = claims[0].changing { $0.row = claims[1].lease.row }
+        #expect(try await bench.finish(late, .done(Sample.receipt)) == false)
+        #expect(try await bench.states() == [.running, .running])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `storing outcomes and claiming in one transaction has the same result as in two`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(
@@ -44,8 +54,8 @@ import Testing
         let claims = try await bench.claim()
         #expect(claims.map(\.delivery.id) == [Sample.delivery(1).id, Sample.delivery(3).id])
         await bench.clock.pass(1)
-        var finishes = claims.map { Finish(id: $0.delivery.id, lease: $0.lease, at: bench.now, next: .done(Sample.receipt)) }
-        finishes[1].lease.token -= 1
+        var finishes = claims.map { Finish($0, at: bench.now, next: .done(Sample.receipt)) }
+        finishes[1].claim = claims[1].changing { $0.token -= 1 }
         let request = ClaimRequest(limit: 10, quotas: [:], others: 10, by: .only, until: bench.after(60), at: bench.now)
         let (kept, claimed) = try await bench.store.finish(finishes, claiming: request)
         // The end of the first frees the second; an end without its lease changes nothing.
@@ -57,7 +67,7 @@ import Testing
             try await bench.store.claim(limit: 1, quotas: [:], others: 1, by: .only, until: bench.after(60), at: bench.now)
                 == Claimed())
         finishes = [
-            Finish(id: claimed.claims[0].delivery.id, lease: claimed.claims[0].lease, at: bench.now, next: .done(Sample.receipt))
+            Finish(claimed.claims[0], at: bench.now, next: .done(Sample.receipt))
         ]
         bench.tested.fail(statement: 6, includingReads: false)
         await #expect(throws: StoreError.self) { try await bench.store.finish(finishes, claiming: request) }
@@ -97,18 +107,17 @@ import Testing
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: (1...3).map { Sample.delivery($0) }))
         let nodes = ["own", "other", "gone"].map { NodeID($0) }
-        var leases: [Lease] = []
+        var claims: [Claim] = []
         for (node, seconds) in zip(nodes, [60, 60, 10]) {
-            let claims = try await bench.store.claim(
+            claims += try await bench.store.claim(
                 limit: 1, quotas: [:], others: 1, by: node, until: bench.after(seconds), at: bench.now
             ).claims
-            leases += claims.map(\.lease)
         }
-        #expect(leases.map(\.node) == nodes)
+        #expect(claims.map(\.lease.node) == nodes)
         await bench.clock.pass(20)
         #expect(try await bench.store.start(nodes[0], at: bench.now) == 2)
         #expect(try await bench.states() == [.available, .running, .available])
-        let finish = Finish(id: Sample.delivery(2).id, lease: leases[1], at: bench.now, next: .done(Sample.receipt))
+        let finish = Finish(claims[1], at: bench.now, next: .done(Sample.receipt))
         #expect(try await bench.store.finish([finish]) == [true])
     }
 
@@ -123,7 +132,7 @@ import Testing
         let rest = ReceiverStop(
             receiver: "chat", cause: .rest, since: bench.now, until: bench.after(60), interval: .seconds(2), why: "Slow down.")
         let failure = Failure(.throttled, .rest(.seconds(60)), "429")
-        let finish = Finish(id: claim.delivery.id, lease: claim.lease, at: bench.now, next: .postponed(failure), stops: [rest])
+        let finish = Finish(claim, at: bench.now, next: .postponed(failure), stops: [rest])
         #expect(try await bench.store.finish([finish]) == [true])
         #expect(try await bench.store.stops() == [rest])
         #expect(try await bench.store.deliveries(DeliveryQuery()).map(\.attempts) == [1, 0])
@@ -175,8 +184,8 @@ import Testing
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Sample.delivery(2)]))
         let claims = try await bench.claim()
-        var finishes = claims.map { Finish(id: $0.delivery.id, lease: $0.lease, at: bench.now, next: .done(Sample.receipt)) }
-        finishes[0].lease.token += 1
+        var finishes = claims.map { Finish($0, at: bench.now, next: .done(Sample.receipt)) }
+        finishes[0].claim = claims[0].changing { $0.token += 1 }
         #expect(try await bench.store.finish(finishes) == [false, true])
         #expect(try await bench.states() == [.running, .done])
     }

@@ -18,7 +18,7 @@ import Testing
         let failure = Failure(.goneOrHidden, .pauseReceiver, "404.")
         for claim in claims {
             let finish = Finish(
-                id: claim.delivery.id, lease: claim.lease, at: bench.now, next: .postponed(failure),
+                claim, at: bench.now, next: .postponed(failure),
                 pause: pause(.refusal, at: bench.now))
             #expect(try await bench.store.finish([finish]) == [true])
             await bench.clock.pass(1)
@@ -38,7 +38,7 @@ import Testing
         await bench.clock.pass(2)
         try await bench.store.rescue(at: bench.now)
         let finish = Finish(
-            id: claim.delivery.id, lease: claim.lease, at: bench.now, next: .done(Receipt("late")),
+            claim, at: bench.now, next: .done(Receipt("late")),
             pause: pause(.refusal, at: bench.now))
         var place = 1
         while true {

@@ -46,12 +46,29 @@ struct Bench {
         try await store.claim(limit: limit, excluding: excluding, until: after(seconds), at: now)
     }
 
+    /// The first claim of `Sample.delivery(number)`, if deliveries with all smaller numbers were stored before it.
+    func firstClaim(of number: Int) -> Claim {
+        let delivery = Sample.delivery(number)
+        return Claim(
+            delivery: delivery, lease: Lease(token: 1, until: now, row: Int64(number), name: delivery.id.text),
+            attempt: Attempt(number: 1, now: now))
+    }
+
     /// Records the outcome of a claim.
     @discardableResult
     func finish(_ claim: Claim, _ next: RetryPolicy.Next, uncertain: Bool = false, events: [Event] = []) async throws -> Bool {
         let finish = Finish(
-            id: claim.delivery.id, lease: claim.lease, at: now, next: next, uncertain: uncertain, events: events)
+            claim, at: now, next: next, uncertain: uncertain, events: events)
         return try await store.finish([finish])[0]
+    }
+}
+
+extension Claim {
+    /// The same claim with another lease.
+    func changing(_ change: (inout Lease) -> Void) -> Claim {
+        var lease = lease
+        change(&lease)
+        return Claim(delivery: delivery, lease: lease, attempt: attempt)
     }
 }
 

@@ -97,7 +97,7 @@ struct StoreContents: Hashable {
         _ = try await store.finish(
             zip(claims, nexts).map { claim, next in
                 Finish(
-                    id: claim.delivery.id, lease: claim.lease, at: Sample.now, next: next,
+                    claim, at: Sample.now, next: next,
                     uncertain: claim.delivery.id.receiver == "3", stops: claim.delivery.id.receiver == "6" ? [rest] : [])
             })
         let silence = Silence(

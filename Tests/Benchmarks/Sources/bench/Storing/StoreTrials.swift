@@ -37,7 +37,7 @@ enum StoreTrials {
                     guard kept.allSatisfy({ $0 }) else { throw BenchError("a lease was lost") }
                     if claimed.claims.isEmpty { break }
                     finishes = claimed.claims.map { claim in
-                        Finish(id: claim.delivery.id, lease: claim.lease, at: now, next: .done(Receipt("200")))
+                        Finish(claim, at: now, next: .done(Receipt("200")))
                     }
                 }
             }
