@@ -125,6 +125,24 @@ import Testing
         #expect(sentence.count < 220)
     }
 
+    @Test func `a rule that Bellhop paused needs a person, and one that a person paused does not`() async throws {
+        let (store, clock) = (try Stores.inMemory(), TestClock())
+        let rules = ["full", "loud"].map { RuleRegistration(name: $0, revision: "1", maxKeys: 1) }
+        _ = try await store.register(rules, at: clock.now)
+        let keys = ["a", "b"].map { StateWrite(StateKey(rule: "full", kind: .once, key: $0), .set(1, expires: nil)) }
+        try await store.route(Routing(state: keys, at: clock.now))
+        try await store.pause(Pause(.rule("loud"), since: clock.now, why: "too loud"))
+        let agent = Inquirer.Agent(facts: { [:] }, wake: {}, applyKeychainChange: { _, _ in [] })
+        let status = try await Inquirer(store: store, clock: clock, agent: agent).status()
+        #expect(
+            status["needs"] == [
+                "The rule full is paused: it has 2 keys of `once`, and may remember 1: `retention: {keys: …}` in bellhop.yaml. Repair it, then `bellhop resume full`."
+            ])
+        let paused = Dictionary(
+            uniqueKeysWithValues: status["paused"].elements.map { ($0["rule"]?.asString ?? "", $0["by_person"] ?? .null) })
+        #expect(paused == ["full": false, "loud": true])
+    }
+
     private static func rule(_ status: JSON) -> JSON? { status["rules"]?.asArray?.first }
 
     @Test func `a rule that is turned off is shown as off, without the error of its last run`() async throws {

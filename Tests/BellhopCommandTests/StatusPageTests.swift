@@ -145,7 +145,10 @@ import Testing
         }
         let status: JSON = [
             "agent": ["pid": 7], "needs": [], "stopped": .array(stops),
-            "paused": [["rule": "tell", "since": "2026-01-05T08:30:05Z", "why": "too loud"]],
+            "paused": [
+                ["rule": "full", "since": "2026-01-05T08:30:05Z", "why": "too many keys", "by_person": false],
+                ["rule": "tell", "since": "2026-01-05T08:30:05Z", "why": "too loud", "by_person": true],
+            ],
         ]
         let page = StatusPage(status: status, zone: .utc, width: nil)
         #expect(page.needsNoAction)

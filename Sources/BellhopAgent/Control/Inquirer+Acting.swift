@@ -101,6 +101,7 @@ extension Pause {
     /// Why a delivery waits, in the same form as a receiver's stop.
     var json: JSON {
         var json: JSON.Object = ["cause": "writes", "since": .string(since.rfc3339), "until": .null, "why": .string(why)]
+        json["by_person"] = .bool(isByPerson)
         if case .rule(let name) = subject { (json["cause"], json["rule"]) = ("rule", .string(name)) }
         return .object(json)
     }

@@ -20,6 +20,10 @@ public enum StatusNeeds {
                 "The receiver \(stop.receiver) is paused: \(shortened(stop.sentence)) Repair it, then `bellhop resume \(stop.receiver)`."
             )
         }
+        for pause in status.pauses where !pause.isByPerson {
+            guard case .rule(let rule) = pause.subject else { continue }
+            sentences.append("The rule \(rule) is paused: \(ended(pause.why)) Repair it, then `bellhop resume \(rule)`.")
+        }
         for rule in status.rules where rule.lastError != nil {
             sentences.append("The rule \(rule.rule) failed when it last ran: " + ended(rule.lastError))
         }

@@ -50,6 +50,9 @@ extension Words {
             "Die Konfiguration wurde geändert; der Agent muss neu gestartet werden, um sie zu verwenden."),
         .init("The source % is failing: %", "Die Quelle % ist gestört: %"),
         .init(
+            "The rule % is paused: % Repair it, then `bellhop resume %`.",
+            "Die Regel % ist angehalten: % Beheben Sie es, dann `bellhop resume %`."),
+        .init(
             "The receiver % is paused: % Repair it, then `bellhop resume %`.",
             "Der Empfänger % ist angehalten: % Beheben Sie es, dann `bellhop resume %`."),
         .init("The rule % failed when it last ran: %", "Die Regel % hatte beim letzten Lauf einen Fehler: %"),

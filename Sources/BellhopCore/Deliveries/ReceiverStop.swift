@@ -105,7 +105,7 @@ extension Delivery {
     }
 }
 
-/// A person's pause of something other than a receiver. Stored, so that it survives a restart.
+/// A pause of something other than a receiver. Stored, so that it survives a restart.
 public struct Pause: Sendable, Hashable {
     public enum Subject: Sendable, Hashable {
         /// The rule sees no events, and will never see those of the pause; its timers wait.
@@ -118,8 +118,10 @@ public struct Pause: Sendable, Hashable {
     public var since: Timestamp
     /// The reason, as the person gave it.
     public var why: String
+    /// False if Bellhop itself paused it: a rule with too many keys.
+    public var isByPerson: Bool
 
-    public init(_ subject: Subject, since: Timestamp, why: String) {
-        (self.subject, self.since, self.why) = (subject, since, why)
+    public init(_ subject: Subject, since: Timestamp, why: String, isByPerson: Bool = true) {
+        (self.subject, self.since, self.why, self.isByPerson) = (subject, since, why, isByPerson)
     }
 }

@@ -101,7 +101,7 @@ public protocol Store: Notebook {
     /// Ends the pauses of a receiver, with an event; false if it was not paused.
     @discardableResult
     func resume(receiver: String, at now: Timestamp) async throws(StoreError) -> Bool
-    /// The pauses by people, except those of receivers: all writes to tasks first, then rules by name. The timers of a paused rule are
+    /// The pauses, except those of receivers: all writes to tasks first, then rules by name. The timers of a paused rule are
     /// neither due nor next, and paused writes are not claimed.
     func pauses() async throws(StoreError) -> [Pause]
     /// False if it was paused before.

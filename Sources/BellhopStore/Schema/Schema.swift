@@ -2,11 +2,13 @@ import BellhopCore
 
 /// The database schema. Released text is never changed: a new version is a new migration.
 enum Schema {
-    /// Marks a file as a Bellhop store: the bytes of `BHP4`.
-    static let application: Int64 = 0x4248_5034
+    /// Marks a file as a Bellhop store: the bytes of `BHP5`.
+    static let application: Int64 = 0x4248_5035
 
-    /// Marked the stores of builds before the first release: the bytes of `BELL`, `BHOP`, and `BHP1` to `BHP3`.
-    static let applicationsBeforeRelease: [Int64] = [0x4245_4c4c, 0x4248_4f50, 0x4248_5031, 0x4248_5032, 0x4248_5033]
+    /// Marked the stores of builds before the first release: the bytes of `BELL`, `BHOP`, and `BHP1` to `BHP4`.
+    static let applicationsBeforeRelease: [Int64] = [
+        0x4245_4c4c, 0x4248_4f50, 0x4248_5031, 0x4248_5032, 0x4248_5033, 0x4248_5034,
+    ]
 
     /// One step from each version to the next, the first from an empty file; `user_version` counts the steps taken.
     static let migrations = [first]
@@ -167,11 +169,12 @@ enum Schema {
             PRIMARY KEY (receiver, cause)
         ) STRICT, WITHOUT ROWID;
 
-        -- What people paused besides receivers: a rule, or with an empty name all writes to tasks.
+        -- What is paused besides receivers: a rule, or with an empty name all writes to tasks.
         CREATE TABLE pause (
             rule TEXT PRIMARY KEY,
             since INTEGER NOT NULL,
-            why TEXT NOT NULL
+            why TEXT NOT NULL,
+            by_person INTEGER NOT NULL                -- 0 if Bellhop itself paused it
         ) STRICT, WITHOUT ROWID;
 
         CREATE TABLE rule (

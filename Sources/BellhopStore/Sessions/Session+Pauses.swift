@@ -5,7 +5,8 @@ extension Session {
     func pauses() throws -> [Pause] {
         try rows(SQL.Pauses.all) { row in
             let rule = row.text(0)
-            return Pause(rule.isEmpty ? .writes : .rule(rule), since: row.time(1), why: row.text(2))
+            return Pause(
+                rule.isEmpty ? .writes : .rule(rule), since: row.time(1), why: row.text(2), isByPerson: row.int(3) == 1)
         }
     }
 
@@ -17,9 +18,12 @@ extension Session {
         return true
     }
 
-    /// Stores a pause that Bellhop itself makes; false if its subject is already paused.
+    /// Stores a pause without a row of the audit; false if its subject is already paused.
     func keep(_ pause: Pause) throws -> Bool {
-        return try run(SQL.Pauses.insert, (":rule", pause.subject.stored), (":since", pause.since), (":why", pause.why)) == 1
+        let changed = try run(
+            SQL.Pauses.insert, (":rule", pause.subject.stored), (":since", pause.since), (":why", pause.why),
+            (":by_person", pause.isByPerson ? 1 : 0))
+        return changed == 1
     }
 
     func resume(_ subject: Pause.Subject, by person: Person?, at now: Timestamp) throws -> Bool {
@@ -52,11 +56,14 @@ extension Pause.Subject {
 
 extension SQL {
     enum Pauses {
-        static let insert = "INSERT INTO pause (rule, since, why) VALUES (:rule, :since, :why) ON CONFLICT (rule) DO NOTHING"
+        static let insert = """
+            INSERT INTO pause (rule, since, why, by_person) VALUES (:rule, :since, :why, :by_person)
+            ON CONFLICT (rule) DO NOTHING
+            """
 
         static let remove = "DELETE FROM pause WHERE rule = :rule"
 
-        static let all = "SELECT rule, since, why FROM pause ORDER BY rule"
+        static let all = "SELECT rule, since, why, by_person FROM pause ORDER BY rule"
 
         static let writesArePaused = "SELECT EXISTS (SELECT 1 FROM pause WHERE rule = '')"
 

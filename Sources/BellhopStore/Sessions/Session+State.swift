@@ -94,7 +94,7 @@ extension Session {
             if keys > most { loss.dropped = try drop(keys - most + most / 100, of: rule) }
             for (count, what) in [(once, "keys of `once`"), (escalations, "escalations")] where count > most {
                 let why = "it has \(count) \(what), and may remember \(most): `retention: {keys: …}` in bellhop.yaml"
-                if try keep(Pause(.rule(rule), since: now, why: why)) { loss.isStopped = true }
+                if try keep(Pause(.rule(rule), since: now, why: why, isByPerson: false)) { loss.isStopped = true }
             }
             if loss.dropped > 0 || loss.isStopped { losses.append(loss) }
         }

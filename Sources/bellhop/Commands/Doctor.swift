@@ -99,7 +99,7 @@ struct Doctor: DataCommand {
         let paused = status["paused"].elements.map { pause in
             let name = pause["rule"]?.asString
             return Finding(
-                "pauses", .note,
+                "pauses", pause["by_person"] == false ? .missing : .note,
                 "\(name.map { "rule \($0) is" } ?? "writes to tasks are") paused: \(pause["why"]?.asString ?? "")",
                 remedy: "`bellhop resume \(name ?? "--writes")` ends it")
         }

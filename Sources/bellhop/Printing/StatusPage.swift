@@ -13,8 +13,8 @@ struct StatusPage {
     /// The problems that need a person, then what people paused, which is no problem.
     var needs: [String] {
         let byPeople = allStopped.filter { $0["cause"]?.asString == ReceiverStop.Cause.person.rawValue }
-        return (needsNoAction ? [Self.noNeeds] : lines(ofNeeds: sentences, atMost: .max)) + pauses
-            + stopped(byPeople, limit: .max)
+        return (needsNoAction ? [Self.noNeeds] : lines(ofNeeds: sentences, atMost: .max))
+            + lines(ofPauses: allPauses.filter { $0["by_person"] != false }) + stopped(byPeople, limit: .max)
     }
 
     private static let noNeeds = "Nothing needs a person."
@@ -153,7 +153,9 @@ struct StatusPage {
     }
 
     /// A sentence for each active silence, and each paused rule or pause of writes.
-    private var paused: [String] { silences + pauses }
+    private var paused: [String] { silences + lines(ofPauses: allPauses) }
+
+    private var allPauses: [JSON] { status["paused"].elements }
 
     private var silences: [String] {
         wrapped(
@@ -167,8 +169,7 @@ struct StatusPage {
             })
     }
 
-    private var pauses: [String] {
-        let pauses = status["paused"].elements
+    private func lines(ofPauses pauses: [JSON]) -> [String] {
         let shown = pauses.prefix(Self.maxPauses).map { pause in
             let since = pause["since"].words(in: zone)
             let rule = pause["rule"]?.asString
