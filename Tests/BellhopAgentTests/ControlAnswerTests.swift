@@ -84,6 +84,24 @@ extension Recording<Int64> {
         #expect(number() == nil)
     }
 
+    @Test func `an agent that ends leaves the socket of another one that is about to take its place`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/agent.sock"
+        let inquirer = Inquirer(store: try Stores.inMemory(), clock: TestClock())
+        let service = Task { try await ControlServer(at: ControlSocket.Place(path: path), inquirer: inquirer).run() }
+        while access(path, F_OK) != 0 {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+        let next = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(next) }
+        let address = try #require(UnixAddress(path + ".new"))
+        try #require(address.withPointer { bind(next, $0, $1) } == 0)
+        service.cancel()
+        _ = await service.result
+        #expect(try folder.files.contains("agent.sock.new") && !folder.files.contains("agent.sock"))
+    }
+
     @Test(arguments: [0, 1, 499, 500, 501, 12_000]) func `any number of rows arrives in order`(_ count: Int) async throws {
         try await withAgent(events: count) { _, path in
             let rows = Recording<Int64>()

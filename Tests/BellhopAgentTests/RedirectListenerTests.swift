@@ -22,4 +22,14 @@ import Testing
         #expect(target == "/callback?code=7")
         try await browser.shutdown()
     }
+
+    @Test func `an address that this machine does not have is not reported as one that another program uses`() async {
+        // An address for documentation (RFC 5737).
+        let outcome = await RedirectListener.wait(
+            host: "192.0.2.1", port: 0, path: "/callback", atMost: .seconds(50), interpret: { .code($0) }, ready: {})
+        guard case .cannotListen("Cannot assign requested address") = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+    }
 }

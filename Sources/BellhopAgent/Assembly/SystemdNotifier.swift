@@ -41,7 +41,7 @@ public struct SystemdNotifier: Service {
         let socket = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else { return }
         defer { close(socket) }
-        guard let address = UnixAddress(socketPath) else { return }
+        guard let address = UnixAddress(socketPath, allowsAbstract: true) else { return }
         let text = Array(state.utf8)
         // A failure cannot be reported; systemd's own timeout covers it.
         _ = address.withPointer { sendto(socket, text, text.count, Int32(MSG_NOSIGNAL), $0, $1) }

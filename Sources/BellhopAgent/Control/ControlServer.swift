@@ -29,12 +29,12 @@ public struct ControlServer: Service {
         }
         // The socket gets its name last, when it listens and only its user may connect, so that a client that finds it is answered.
         let newPath = path + ".new"
-        let server = try await bind(to: newPath)
-        chmod(newPath, 0o600)
+        let server = try await listen(at: newPath)
         // Another agent may take the name, when this one ends because its store was replaced.
         let own = FileIdentity(of: newPath)
         do throws(ControlSocketError) { try replaceSocket(by: newPath) } catch {
             try await server.channel.close()
+            unlink(newPath)
             throw error
         }
         defer { if FileIdentity(of: path) == own { unlink(path) } }
@@ -53,38 +53,53 @@ public struct ControlServer: Service {
         }
     }
 
-    private func bind(
-        to path: String
+    private func listen(
+        at path: String
     ) async throws(ControlSocketError) -> NIOAsyncChannel<NIOAsyncChannel<ByteBuffer, ByteBuffer>, Never> {
+        let socket = try Self.bind(to: path)
         do {
-            return try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-                .bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true) { channel in
-                    channel.eventLoop.makeCompletedFuture {
-                        try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
-                    }
+            return try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup).bind(socket) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
                 }
-        } catch let error as IOError {
-            throw ControlSocketError(message: "Cannot listen at \(path): \(SystemError(error.errnoCode).text).")
-        } catch is UnixDomainSocketPathWrongType {
-            throw Self.notSocket(path)
+            }
         } catch {
             throw ControlSocketError(message: "Cannot listen at \(path): \(error).")
         }
     }
 
-    private static func notSocket(_ path: String) -> ControlSocketError {
-        ControlSocketError(message: "Cannot listen at \(path): this file is not a socket. Move it away.")
+    /// A socket with this name, in place of a socket that an ended agent left.
+    ///
+    /// If NIO bound it, NIO would also remove its first name when it closes: another agent may have a socket there by then.
+    private static func bind(to path: String) throws(ControlSocketError) -> CInt {
+        try requireSocket(path)
+        unlink(path)
+        guard let address = UnixAddress(path) else { throw cannotListen(path, SystemError(ENAMETOOLONG)) }
+        let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard socket >= 0 else { throw cannotListen(path, SystemError()) }
+        guard address.withPointer({ Glibc.bind(socket, $0, $1) }) == 0, chmod(path, 0o600) == 0 else {
+            let error = SystemError()
+            close(socket)
+            throw cannotListen(path, error)
+        }
+        return socket
+    }
+
+    /// Throws if there is a file that is no socket.
+    private static func requireSocket(_ path: String) throws(ControlSocketError) {
+        var facts = stat()
+        guard lstat(path, &facts) == 0, facts.st_mode & S_IFMT != S_IFSOCK else { return }
+        throw ControlSocketError(message: "Cannot listen at \(path): this file is not a socket. Move it away.")
+    }
+
+    private static func cannotListen(_ path: String, _ error: SystemError) -> ControlSocketError {
+        ControlSocketError(message: "Cannot listen at \(path): \(error.text).")
     }
 
     /// Gives the new socket its name, in place of a socket that an ended agent left. A file that is no socket stays.
     private func replaceSocket(by newPath: String) throws(ControlSocketError) {
-        var facts = stat()
-        if lstat(path, &facts) == 0, facts.st_mode & S_IFMT != S_IFSOCK {
-            throw Self.notSocket(path)
-        }
-        guard rename(newPath, path) == 0 else {
-            throw ControlSocketError(message: "Cannot listen at \(path): \(SystemError().text).")
-        }
+        try Self.requireSocket(path)
+        guard rename(newPath, path) == 0 else { throw Self.cannotListen(path, SystemError()) }
     }
 
     /// Answers one inquiry of a client. A client that disconnects does not affect the others.

@@ -36,11 +36,13 @@ struct UnixAddress {
     private var address = sockaddr_un()
     private let length: socklen_t
 
-    /// Nil if the path is too long for an address. A path that begins with `@` is an abstract name.
-    init?(_ path: String) {
+    /// Nil if the path is too long for an address.
+    ///
+    /// - Parameter allowsAbstract: whether a path that begins with `@` is an abstract name.
+    init?(_ path: String, allowsAbstract: Bool = false) {
         var bytes = Array(path.utf8)
         guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return nil }
-        let isAbstract = bytes.first == UInt8(ascii: "@")
+        let isAbstract = allowsAbstract && bytes.first == UInt8(ascii: "@")
         if isAbstract { bytes[0] = 0 }
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }

@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopFiles
 import NIOCore
 import NIOHTTP1
 import NIOPosix
@@ -17,8 +18,8 @@ public enum RedirectListener {
         case code(String)
         case refused(String)
         case timedOut
-        /// For example, another program has the port.
-        case cannotListen
+        /// With the reason, such as `Address already in use`.
+        case cannotListen(String)
     }
 
     /// - Parameters:
@@ -45,7 +46,7 @@ public enum RedirectListener {
                 }
                 .bind(host: host.hasSuffix("localhost") ? "127.0.0.1" : host, port: port).get()
         } catch {
-            return .cannotListen
+            return .cannotListen((error as? IOError).map { SystemError($0.errnoCode).text } ?? "\(error)")
         }
         let expiry = group.any().scheduleTask(in: .nanoseconds(timeout.wholeNanoseconds)) {
             _ = continuation.yield(.timedOut)

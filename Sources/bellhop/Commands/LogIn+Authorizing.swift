@@ -87,8 +87,8 @@ extension LogIn {
         case .timedOut:
             throw CommandError(
                 .loginRefused, "Nobody completed the login in the browser within five minutes, so nothing was stored.")
-        case .cannotListen:
-            Console.note("Bellhop cannot listen at \(redirect.place): another program uses the port.")
+        case .cannotListen(let reason):
+            Console.note("Bellhop cannot listen at \(redirect.place): \(reason).")
             return try pasted(request)
         }
     }
