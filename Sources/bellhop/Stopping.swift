@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import ServiceLifecycle
 import Synchronization
 import UnixSignals
 
@@ -153,27 +154,51 @@ private struct SignalPipe: @unchecked Sendable {
 /// A class, because it watches the process's signals until it is released.
 final class SecondSignal {
     private let watches: [any DispatchSourceSignal]
+    private let first: FirstSignal
 
-    init() {
-        let count = SignalCount()
-        watches = [SIGINT, SIGTERM].map { number in
+    /// - Parameter end: called at the second signal.
+    init(_ signals: [Int32] = [SIGINT, SIGTERM], end: @escaping @Sendable (Int32) -> Never) {
+        let first = FirstSignal()
+        self.first = first
+        watches = signals.map { number in
             let watch = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            watch.setEventHandler {
-                guard count.next() > 1 else { return }
-                Console.note("Second signal: Bellhop stops at once, and checks unfinished work at its next start.")
-                _exit(128 + number)
-            }
+            watch.setEventHandler { if first.isFollowed(at: .now) { end(number) } }
             watch.activate()
             return watch
         }
     }
 
     deinit { for watch in watches { watch.cancel() } }
+
+    /// A service that ends the agent at once if a signal came before the agent listened for signals.
+    var early: any Service { EarlySignal(first: first) }
 }
 
-/// How many signals came. A class, because both watches of ``SecondSignal`` share it.
-private final class SignalCount: Sendable {
-    private let count = Atomic(0)
+private struct EarlySignal: Service {
+    let first: FirstSignal
 
-    func next() -> Int { count.add(1, ordering: .relaxed).newValue }
+    func run() async throws {
+        if !first.hasCome { try? await gracefulShutdown() }
+    }
+}
+
+/// When the first signal came. A class over a mutex, because all watches of ``SecondSignal`` share it.
+private final class FirstSignal: Sendable {
+    /// `timeout` sends its signal twice at the same time, to the program and to its process group. That is one request.
+    private static let repetition = Duration.milliseconds(100)
+
+    private let time = Mutex<ContinuousClock.Instant?>(nil)
+
+    var hasCome: Bool { time.withLock { $0 != nil } }
+
+    /// Whether a signal at this time is another request than the first.
+    func isFollowed(at now: ContinuousClock.Instant) -> Bool {
+        time.withLock { time in
+            guard let first = time else {
+                time = now
+                return false
+            }
+            return now - first > Self.repetition
+        }
+    }
 }

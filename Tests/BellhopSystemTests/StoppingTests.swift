@@ -42,10 +42,27 @@ import Testing
             try await eventually("it finishes what is in flight") {
                 agent.errorsSoFar.contains("Stopping; deliveries in progress")
             }
+            try await Task.sleep(for: .milliseconds(200))
             agent.send(signal)
             let ended = await agent.end(within: .seconds(5))
             #expect(ended.code == 128 + signal, "\(ended.errors)")
             #expect(ended.errors.contains("Second signal: Bellhop stops at once"))
+        }
+    }
+
+    @Test func `a signal that comes twice at once, as from timeout, lets the agent finish work`() async throws {
+        try await Stage.set(rules: Self.rules) { stage in
+            stage.simulation.faults.add(.slow(milliseconds: 2000), path: "/webhook")
+            stage.instance.addTask(title: "One", assignedTo: Stage.user)
+            let agent = try stage.start(["run"])
+            try await eventually("the webhook is under way") { stage.simulation.requests.count("POST", path: "/webhook") > 0 }
+            for _ in 1...2 {
+                agent.send(SIGTERM)
+                try await Task.sleep(for: .milliseconds(10))
+            }
+            let ended = await agent.end()
+            #expect(ended.code == 0, "\(ended.errors)")
+            #expect(stage.simulation.receivers.received(by: "hook").count == 1)
         }
     }
 
@@ -97,15 +114,46 @@ import Testing
         }
     }
 
-    @Test func `an interrupted demonstration prints no verdict`() async throws {
+    /// Starts a demonstration that makes its folder in this one.
+    private static func demo(in folder: TemporaryFolder, program: String, _ arguments: [String]) throws -> Program {
+        try Program(arguments, program: program, in: folder.path, environment: ["TMPDIR": folder.path])
+    }
+
+    private static func demoFolder(in folder: TemporaryFolder) throws -> String? {
+        try FileManager.default.contentsOfDirectory(atPath: folder.path).first { $0.hasPrefix("bellhop-demo-") }
+    }
+
+    @Test(arguments: [SIGINT, SIGHUP])
+    func `an interrupted demonstration prints no verdict, and leaves no folder`(_ signal: Int32) async throws {
         let folder = try TemporaryFolder()
-        let demo = try Program(["demo"], in: folder.path)
+        let demo = try Self.demo(in: folder, program: Repository.program, ["demo"])
         try await eventually("it runs") { demo.outputSoFar.contains("baseline") }
-        demo.send(SIGINT)
+        #expect(try Self.demoFolder(in: folder) != nil)
+        demo.send(signal)
         let ended = await demo.end()
         #expect(ended.code == 130, "\(ended.errors)")
         #expect(ended.output.contains("Interrupted before the end of the demonstration, so there is no result."))
         #expect(!ended.output.contains("really received"))
+        #expect(try Self.demoFolder(in: folder) == nil)
+    }
+
+    @Test func `a demonstration that is interrupted before it begins ends at once`() async throws {
+        let folder = try TemporaryFolder()
+        let demo = try Self.demo(in: folder, program: Repository.program, ["demo"])
+        try await eventually("it writes its configuration") {
+            try Self.demoFolder(in: folder).map { access("\(folder.path)/\($0)/bellhop.yaml", F_OK) == 0 } ?? false
+        }
+        demo.send(SIGTERM)
+        #expect(await demo.end(within: .seconds(20)).code == 130)
+        #expect(try Self.demoFolder(in: folder) == nil)
+    }
+
+    @Test func `a demonstration whose reader has ended leaves no folder`() async throws {
+        let folder = try TemporaryFolder()
+        let script = "\"$@\" | head -n 1"
+        let demo = try Self.demo(in: folder, program: "/bin/sh", ["-c", script, "sh", Repository.program, "demo"])
+        _ = await demo.end()
+        #expect(try Self.demoFolder(in: folder) == nil)
     }
 
     @Test func `a stop ends an idle agent at once`() async throws {

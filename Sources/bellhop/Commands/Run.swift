@@ -48,14 +48,17 @@ struct Run: AsyncParsableCommand {
             throw CommandError(error)
         }
         for warning in assembly.warnings { Console.note(warning.rendered(colour: Console.noteHasColour)) }
-        let secondSignal = SecondSignal()
+        let secondSignal = SecondSignal { number in
+            Console.note("Second signal: Bellhop stops at once, and checks unfinished work at its next start.")
+            _exit(128 + number)
+        }
         defer { withExtendedLifetime(secondSignal) {} }
         if once {
             try await Stopping.onSignal(grace: .seconds(20)) { try await runOnce(assembly) }
         } else {
             do {
                 try await Agent(assembly, logger: logger, environment: config.environment)
-                    .run(servers: { $0.servers(logger: logger) })
+                    .run(with: [secondSignal.early], servers: { $0.servers(logger: logger) })
                 story?.say("Stopped.")
             } catch let error as StoreError {
                 throw CommandError(error)

@@ -31,13 +31,18 @@ struct Demo: AsyncParsableCommand {
     /// Monday, 5 January 2026, 08:27 in Berlin: three minutes before the digest is due.
     static let start = Timestamp(seconds: 1_767_598_020)
 
+    /// The terminal sends SIGHUP when its window is closed.
+    private static let signals: [UnixSignal] = [.sigterm, .sigint, .sighup]
+
     func validate() throws {
         if !(speed >= 16 && speed <= 120) { throw ValidationError("--speed must be from 16 to 120.") }
     }
 
     func run() async throws {
-        let folder = try DemoFolder()
-        defer { if !keep { folder.remove() } }
+        let secondSignal = SecondSignal(Self.signals.map(\.rawValue)) { Glibc.exit(128 + $0) }
+        defer { withExtendedLifetime(secondSignal) {} }
+        let early = secondSignal.early
+        let folder = try DemoFolder(isKept: keep)
         let clock = DemoClock(startingAt: Self.start, speed: speed)
         // The sessions must outlast the morning of half an hour.
         var settings = InstanceSettings()
@@ -49,14 +54,12 @@ struct Demo: AsyncParsableCommand {
         for happening in scenario.tick(to: Self.start.microseconds) { simulation.instance.apply(happening) }
         let script = scenario
         let story = DemoStory(clock: clock, zone: ZoneFiles.zone("Europe/Berlin") ?? .utc)
-        let secondSignal = SecondSignal()
-        defer { withExtendedLifetime(secondSignal) {} }
         async let _ = clock.run()
         let verdict = try await SimulatorServer(simulation).serve { address -> DemoVerdict? in
             let token = stay ? ConsoleToken.random() : nil
             try folder.write(address: address, token: token)
             story.open(address: address, speed: speed)
-            let isOver = try await watch(folder, simulation, script, clock, story, token: token)
+            let isOver = try await watch(folder, simulation, script, clock, story, token: token, early: early)
             return isOver ? DemoVerdict(simulation) : nil
         }
         guard let verdict else {
@@ -69,10 +72,12 @@ struct Demo: AsyncParsableCommand {
 
     /// Runs the agent until the morning is over; false if interrupted before.
     ///
-    /// - Parameter token: the console's token; the demonstration then continues until it is interrupted. Nil to end it after the morning.
+    /// - Parameters:
+    ///   - token: the console's token; the demonstration then continues until it is interrupted. Nil to end it after the morning.
+    ///   - early: ends the demonstration if a signal came before the agent listens for signals.
     private func watch(
         _ folder: DemoFolder, _ simulation: Simulation, _ script: Scenario, _ clock: DemoClock, _ story: DemoStory,
-        token: String?
+        token: String?, early: any Service
     ) async throws -> Bool {
         let keychain = Keychain(path: folder.path + "/keychain.json")
         let loader = ConfigurationLoader(environment: [:], keychain: keychain)
@@ -99,10 +104,10 @@ struct Demo: AsyncParsableCommand {
             return true
         }
         try await Agent(assembly, logger: quiet, environment: [:]).run(
-            with: [scenario],
+            with: [scenario, early],
             servers: { view in
                 token == nil ? [] : [ConsoleServer(view, logger: quiet) { listening in port.withLock { $0 = listening } }]
-            }, signals: [.sigterm, .sigint])
+            }, signals: Self.signals)
         return scenario.isOver
     }
 }

@@ -1,13 +1,22 @@
 import BellhopFiles
 import Glibc
+import Synchronization
 
 /// The temporary folder of a demonstration: configuration, rules, store.
 struct DemoFolder {
     let path: String
 
-    init() throws(CommandError) {
+    /// The folder to remove when the program ends, also early: when its output cannot be written, or at a second signal.
+    private static let removed = Mutex<DemoFolder?>(nil)
+
+    init(isKept: Bool) throws(CommandError) {
         let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         path = try Files.makeTemporaryFolder(in: base, prefix: "bellhop-demo")
+        if isKept { return }
+        Self.removed.withLock { [self] in $0 = self }
+        atexit {
+            if let folder = DemoFolder.removed.withLock({ $0 }) { folder.remove() }
+        }
     }
 
     /// Writes the configuration for an instance at that address, and the shipped rules.
@@ -37,5 +46,5 @@ struct DemoFolder {
         for rule in ShippedRules.all where !rule.isTest { _ = try Files.create("\(path)/rules/\(rule.name)", rule.text) }
     }
 
-    func remove() { for folder in [path + "/rules", path + "/logs", path] { Folder.remove(folder) } }
+    private func remove() { for folder in [path + "/rules", path + "/logs", path] { Folder.remove(folder) } }
 }
