@@ -46,6 +46,7 @@ struct Bellhop: AsyncParsableCommand {
     }
 
     static func main() async {
+        ProcessLimits.occupyStandardDescriptors()
         ProcessLimits.forbidCoreDumps()
         do {
             if let problem = unknownCommand(CommandLine.arguments.dropFirst()) { throw problem }
@@ -91,7 +92,8 @@ struct Bellhop: AsyncParsableCommand {
 
     /// Prints help, version or argument errors through ``Console``, because they may repeat what was typed.
     private static func leave(with error: any Error) -> Never {
-        let (code, text) = (exitCode(for: error), fullMessage(for: error))
+        // The width of all output: for its own, the parser traps if a terminal is very narrow.
+        let (code, text) = (exitCode(for: error), fullMessage(for: error, columns: Screen.dataWidth ?? 80))
         if !text.isEmpty {
             if asksForJSON, code == .validationFailure { CommandError(.usage, message(for: error)).printData() }
             if code == .success { Console.data(text) } else { Console.note(text) }

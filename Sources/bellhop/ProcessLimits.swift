@@ -1,6 +1,16 @@
 import Glibc
 
 enum ProcessLimits {
+    /// Gives closed standard descriptors to /dev/null. Otherwise the next file or socket to be opened, such as the store, would get the number
+    /// of standard output, and what is printed would be written there.
+    static func occupyStandardDescriptors() {
+        // Opened the wrong way round, so that reading and writing still fail.
+        for (file, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
+        where fcntl(file, F_GETFD) < 0 {
+            _ = open("/dev/null", mode)
+        }
+    }
+
     /// Disables core dumps, which would contain passwords and tokens, and keeps this user's other programs from reading our memory.
     static func forbidCoreDumps() {
         var none = rlimit(rlim_cur: 0, rlim_max: 0)

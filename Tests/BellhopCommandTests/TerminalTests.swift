@@ -48,6 +48,13 @@ import Testing
         #expect(piped.contains("there is no event `task_crated`"))
     }
 
+    @Test(arguments: ["1", "20"]) func `help on a very narrow terminal is complete`(_ columns: String) async throws {
+        let folder = try TemporaryFolder()
+        let usual = try await Program.run(["audit"], in: folder.path)
+        let narrow = try await Program.run(["audit"], in: folder.path, environment: ["COLUMNS": columns])
+        #expect(narrow.code == 0 && narrow.output == usual.output, "\(narrow.output)\(narrow.errors)")
+    }
+
     @Test(arguments: [["TERM": "xterm", "NO_COLOR": "1"], ["TERM": "xterm", "NO_COLOR": ""], ["TERM": "dumb"]])
     func `NO_COLOR turns colours off`(_ environment: [String: String]) async throws {
         let plain = try await shown(environment, on: try PseudoTerminal())

@@ -27,6 +27,15 @@ import Testing
         }
     }
 
+    @Test func `what is printed to a closed standard output goes nowhere, and not into a file opened meanwhile`() async throws {
+        let folder = try TemporaryFolder()
+        let script = "exec \"$@\" <&- >&-"
+        let program = try Program(["-c", script, "sh", Repository.program, "schema"], program: "/bin/sh", in: folder.path)
+        let ended = await program.end()
+        #expect(ended.code == 74)
+        #expect(ended.errors == "error: Standard output cannot be written: Bad file descriptor.\n")
+    }
+
     @Test func `a reader that stops reading delays only the lines written for it`() async throws {
         let rules = """
             rules:
