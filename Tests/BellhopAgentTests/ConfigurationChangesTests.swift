@@ -1,4 +1,6 @@
+import BellhopCore
 import BellhopEngine
+import BellhopTesting
 import Testing
 
 @testable import BellhopAgent
@@ -15,6 +17,20 @@ import Testing
         #expect(names(changes.take([4], problem: nil)) == ["configuration.changed"])
         #expect(names(changes.take([5], problem: "no kind")) == ["configuration.wrong"])
         #expect(names(changes.take([4], problem: nil)) == ["configuration.restored", "configuration.changed"])
+    }
+
+    @Test func `a changed configuration with mistakes needs a person, and no restart before they are repaired`() {
+        var changes = ConfigurationChanges(of: "bellhop.yaml", running: [1])
+        let facts = RuntimeFacts()
+        func needs(_ content: [UInt8], problem: String?) -> [String] {
+            _ = changes.take(content, problem: problem)
+            facts.record(needsRestart: changes.needsRestart, hasMistakes: changes.isWrong)
+            let status = StoreStatus(sources: [], rules: [], stops: [], deliveries: [:], events: 0, unrouted: 0)
+            return StatusNeeds.sentences(status, agent: facts.facts, at: TestClock().now)
+        }
+        #expect(needs([2], problem: nil) == [StatusNeeds.restartNeeded])
+        #expect(needs([3], problem: "no kind") == [StatusNeeds.wrongConfiguration])
+        #expect(needs([1], problem: nil) == [])
     }
 
     @Test func `a change that was undone needs no restart`() {

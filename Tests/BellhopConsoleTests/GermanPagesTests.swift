@@ -77,15 +77,17 @@ import Testing
             let source = StoreStatus.SourceStatus(
                 source: "incidents", scope: Scope(instance: "i", user: "u", kind: "k", query: "q"), hasBaseline: true, tasks: 0,
                 lastCommit: nil, health: health)
-            let status = StoreStatus(
+            var status = StoreStatus(
                 sources: [source], rules: [rule], stops: [.init(stop: stop, waiting: 1)],
                 deliveries: [.dead: count, .held: count], events: 0, unrouted: 0)
+            status.pauses = [Pause(.rule("tell"), since: now, why: "it has 3 keys of `once`", isByPerson: false)]
             let trouble: JSON = ["time": .string(now.rfc3339), "message": "The disk is full."]
             let agent: JSON.Object = [
                 "refused_rules": 1, "restart_needed": true, "store_trouble": trouble,
                 "unbound": ["snow": "the login is missing", "source inbox": "the secret is missing"],
             ]
-            return StatusNeeds.sentences(status, agent: agent, at: now) + StatusNeeds.sentences(status, agent: nil, at: now)
+            let agents: [JSON.Object?] = [agent, ["configuration_wrong": true], nil]
+            return agents.flatMap { StatusNeeds.sentences(status, agent: $0, at: now) }
         }
         let t = Words(language: .german)
         for sentence in sentences(1) + sentences(3) {

@@ -25,7 +25,7 @@ struct ConfigurationWatch {
                     for signal in changes.take(now, problem: await problem(of: now)) {
                         assembly.context.signals.emit(signal)
                     }
-                    assembly.runtimeFacts.record(needsRestart: changes.needsRestart)
+                    assembly.runtimeFacts.record(needsRestart: changes.needsRestart, hasMistakes: changes.isWrong)
                 }
                 await asked.wait(until: nil, on: assembly.context.clock)
                 await Reloader.waitForQuiet(asked)
@@ -54,7 +54,8 @@ struct ConfigurationChanges {
     private let file: String
     private let running: [UInt8]
     private var seen: [UInt8]
-    private var isWrong = false
+    /// Whether the latest content has a mistake.
+    private(set) var isWrong = false
     /// Whether the latest content without a mistake differs from the one in use.
     private(set) var needsRestart = false
 

@@ -3,13 +3,14 @@ import BellhopEngine
 import Synchronization
 
 /// Facts about the running agent that are not in its store: the last successful poll of each source (the store records only polls that
-/// found changes), whether bellhop.yaml differs from the one in use, and which connections do not use the changed keychain.
+/// found changes), whether bellhop.yaml differs from the one in use or has mistakes, and which connections do not use the changed keychain.
 ///
 /// A class over a mutex, because every loop writes to it and the control socket reads it.
 final class RuntimeFacts: Sendable {
     private struct State {
         var polled: [String: Timestamp] = [:]
         var needsRestart = false
+        var hasMistakes = false
         /// Why connections do not use the changed keychain, by their names.
         var unbound: [String: String] = [:]
     }
@@ -24,8 +25,10 @@ final class RuntimeFacts: Sendable {
         }
     }
 
-    /// Records whether bellhop.yaml differs from the one in use.
-    func record(needsRestart: Bool) { state.withLock { $0.needsRestart = needsRestart } }
+    /// Records whether bellhop.yaml differs from the one in use, and whether it has mistakes now.
+    func record(needsRestart: Bool, hasMistakes: Bool) {
+        state.withLock { ($0.needsRestart, $0.hasMistakes) = (needsRestart, hasMistakes) }
+    }
 
     /// The latest successful poll of each source since the start.
     var polled: [String: Timestamp] { state.withLock { $0.polled } }
@@ -34,7 +37,7 @@ final class RuntimeFacts: Sendable {
         state.withLock { state in
             [
                 "polled": .object(state.polled.reduce(into: [:]) { $0[$1.key] = .string($1.value.rfc3339) }),
-                "restart_needed": .bool(state.needsRestart),
+                "restart_needed": .bool(state.needsRestart), "configuration_wrong": .bool(state.hasMistakes),
                 "unbound": .object(state.unbound.reduce(into: [:]) { $0[$1.key] = .string($1.value) }),
             ]
         }

@@ -6,6 +6,8 @@ public enum StatusNeeds {
     /// The first sentence of a status if no agent runs.
     public static let noAgent = "No agent is running."
     public static let refusedRules = "The changed rules have errors, and the old ones are in force: `bellhop check` says which."
+    public static let wrongConfiguration =
+        "The changed configuration has mistakes, and the agent cannot start with it: `bellhop check` says which."
     public static let restartNeeded = "The configuration changed, and the agent must be restarted to use it."
 
     /// - Parameter agent: the running agent's part of the status; nil without an agent.
@@ -52,7 +54,11 @@ public enum StatusNeeds {
 
     private static func add(_ agent: JSON.Object, at now: Timestamp, _ sentences: inout [String]) {
         if let count = agent["refused_rules"]?.asInt, count > 0 { sentences.append(refusedRules) }
-        if agent["restart_needed"] == true { sentences.append(restartNeeded) }
+        if agent["configuration_wrong"] == true {
+            sentences.append(wrongConfiguration)
+        } else if agent["restart_needed"] == true {
+            sentences.append(restartNeeded)
+        }
         let unbound = agent["unbound"]?.asObject ?? [:]
         for connection in unbound.keys.sorted() {
             sentences.append(

@@ -46,6 +46,9 @@ extension Words {
             "Die geänderten Regeln haben Fehler, und die alten gelten: `bellhop check` nennt sie."),
         .init("The mode of this rule can only be changed by hand.", "Der Modus dieser Regel lässt sich nur von Hand ändern."),
         .init(
+            "The changed configuration has mistakes, and the agent cannot start with it: `bellhop check` says which.",
+            "Die geänderte Konfiguration hat Fehler, und der Agent kann mit ihr nicht starten: `bellhop check` nennt sie."),
+        .init(
             "The configuration changed, and the agent must be restarted to use it.",
             "Die Konfiguration wurde geändert; der Agent muss neu gestartet werden, um sie zu verwenden."),
         .init("The source % is failing: %", "Die Quelle % ist gestört: %"),
