@@ -75,6 +75,18 @@ import Testing
         #expect(terminal.hasLines && terminal.hasEcho)
     }
 
+    @Test func `a line typed at the prompt of eval is never drawn wider than the terminal`() async throws {
+        let folder = try TemporaryFolder()
+        let (terminal, screen) = (try PseudoTerminal(), try PseudoTerminal(columns: 20))
+        let program = try Program(["eval"], in: folder.path, terminal: terminal, screen: screen)
+        try await eventually("keys are read one by one") { !terminal.hasLines }
+        terminal.type("1" + String(repeating: " + 1", count: 9) + "\r")
+        try await eventually("the whole line is evaluated") { screen.shown.contains("10 : int") }
+        #expect(screen.shown.contains("eval> 1 + 1 + 1 + 1") && !screen.shown.contains("eval> 1 + 1 + 1 + 1 +"))
+        terminal.type("\u{04}")
+        #expect(await program.end().code == 0)
+    }
+
     @Test(arguments: ["exit", "quit", ":quit"])
     func `words such as exit and quit end the prompt of eval`(_ word: String) async throws {
         let folder = try TemporaryFolder()

@@ -10,9 +10,11 @@ public final class PseudoTerminal: Sendable {
     private let program: Int32
     private let screen = Mutex<[UInt8]>([])
 
-    public init() throws {
+    /// - Parameter columns: its width; 0 if it does not know its size.
+    public init(columns: UInt16 = 0) throws {
         var ends: (person: Int32, program: Int32) = (-1, -1)
-        guard openpty(&ends.person, &ends.program, nil, nil, nil) == 0 else {
+        var size = winsize(ws_row: columns == 0 ? 0 : 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+        guard openpty(&ends.person, &ends.program, nil, nil, &size) == 0 else {
             throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
         }
         (person, program) = ends

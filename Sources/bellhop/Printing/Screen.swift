@@ -3,10 +3,10 @@ import Glibc
 
 /// The size of the terminal, and the width of lines for people.
 enum Screen {
-    /// The width for standard output; nil for a pipe or a file, which have no limit.
-    static let dataWidth = width(of: STDOUT_FILENO)
-    /// The width for standard error.
-    static let noteWidth = width(of: STDERR_FILENO)
+    /// The present width for standard output; nil for a pipe or a file, which have no limit.
+    static var dataWidth: Int? { width(of: STDOUT_FILENO) }
+    /// The present width for standard error.
+    static var noteWidth: Int? { width(of: STDERR_FILENO) }
 
     static func width(of file: Int32) -> Int? {
         if let columns = size(of: file)?.columns, columns >= 40 { return columns }

@@ -74,5 +74,9 @@ struct LinePrompt {
         return rows.joined(separator: "\n")
     }
 
-    private static var width: Int { Screen.width(of: STDERR_FILENO) ?? 80 }
+    /// The terminal's own width, however narrow: a line that wraps cannot be redrawn.
+    private static var width: Int {
+        guard let size = Screen.size(of: STDERR_FILENO), size.columns > 0 else { return 80 }
+        return size.columns
+    }
 }
