@@ -54,7 +54,8 @@ struct Initialise: AsyncParsableCommand {
             Console.note("\nbellhop.yaml was not changed. \(hasNewRules ? needs : "Nothing was written.")")
         }
         Console.note("\nNext:")
-        for (index, step) in steps(isNew: isNew).enumerated() { Console.note("  \(index + 1). \(step)") }
+        let steps = (folder == "." ? [] : ["cd \(folder.quotedForShell)"]) + steps(isNew: isNew)
+        for (index, step) in steps.enumerated() { Console.note("  \(index + 1). \(step)") }
     }
 
     /// What the user does next. Only a new configuration is known.
@@ -104,5 +105,12 @@ struct Initialise: AsyncParsableCommand {
             every: 1m
 
         """
+    }
+}
+
+extension String {
+    /// As one word of a shell's command.
+    fileprivate var quotedForShell: String {
+        wholeMatch(of: /[A-Za-z0-9_.,:@%+\/-]+/) != nil ? self : "'" + replacing("'", with: "'\\''") + "'"
     }
 }
