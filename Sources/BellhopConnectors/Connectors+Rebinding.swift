@@ -27,9 +27,7 @@ extension Connectors {
         public var sources: [(name: String, kind: String, settings: Settings)]
 
         public init(kind: String, settings: Settings, sources: [(name: String, kind: String, settings: Settings)]) {
-            self.kind = kind
-            self.settings = settings
-            self.sources = sources
+            (self.kind, self.settings, self.sources) = (kind, settings, sources)
         }
     }
 

@@ -16,9 +16,7 @@ public struct Agent: Sendable {
     private let environment: [String: String]
 
     public init(_ assembly: Assembly, logger: Logger, environment: [String: String]) {
-        self.assembly = assembly
-        self.logger = logger
-        self.environment = environment
+        (self.assembly, self.logger, self.environment) = (assembly, logger, environment)
     }
 
     /// Runs until SIGTERM or SIGINT, then finishes what is in flight.

@@ -16,10 +16,7 @@ final class RuleInstallation: Sendable {
     private let latestRefusal = Mutex<Diagnostics?>(nil)
 
     init(_ configuration: Configuration, _ connectors: Connectors, _ shelf: RuleShelf, _ context: EngineContext) {
-        self.configuration = configuration
-        self.connectors = connectors
-        self.shelf = shelf
-        self.context = context
+        (self.configuration, self.connectors, self.shelf, self.context) = (configuration, connectors, shelf, context)
     }
 
     /// The errors of the last load; nil if its rules are in force.

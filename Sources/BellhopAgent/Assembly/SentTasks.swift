@@ -14,10 +14,7 @@ final class SentTasks: Source {
     private let delivered = Mutex(Listing())
     private let poller = Mutex<Poller?>(nil)
 
-    init(_ name: String, _ reading: ItemReading) {
-        self.name = name
-        self.reading = reading
-    }
+    init(_ name: String, _ reading: ItemReading) { (self.name, self.reading) = (name, reading) }
 
     /// The scope of the stored tasks.
     static func scope(_ name: String) -> Scope { Scope(instance: "inbound", user: "", kind: InboundReading.kind, query: name) }

@@ -11,9 +11,7 @@ public struct ConfigurationLoader: Sendable {
 
     /// - Parameter timeout: how long a command may take to print a secret.
     public init(environment: [String: String], keychain: Keychain, timeout: Duration = .seconds(30)) {
-        self.environment = environment
-        self.keychain = keychain
-        self.timeout = timeout
+        (self.environment, self.keychain, self.timeout) = (environment, keychain, timeout)
     }
 
     /// How much of the file must be valid.

@@ -35,11 +35,7 @@ public struct ConsoleConfiguration: Sendable {
         public var role: ConsoleRole
         public var token: String
 
-        public init(name: String, role: ConsoleRole, token: String) {
-            self.name = name
-            self.role = role
-            self.token = token
-        }
+        public init(name: String, role: ConsoleRole, token: String) { (self.name, self.role, self.token) = (name, role, token) }
     }
 
     /// A provider of accounts, and the roles of these accounts in the console.

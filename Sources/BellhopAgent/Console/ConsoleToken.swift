@@ -11,10 +11,7 @@ public struct ConsoleToken: Sendable, Hashable {
     public var created: Timestamp
 
     public init(name: String, role: ConsoleRole, hash: String, created: Timestamp) {
-        self.name = name
-        self.role = role
-        self.hash = hash
-        self.created = created
+        (self.name, self.role, self.hash, self.created) = (name, role, hash, created)
     }
 
     /// Why a user cannot have this name, as a sentence; nil if a user can. The audit must be able to show names unchanged.

@@ -16,10 +16,7 @@ public struct ControlServer: Service {
     /// The size of the pieces in which rows are written, in bytes.
     private static let pieceBytes = 1 << 16
 
-    public init(at place: ControlSocket.Place, inquirer: Inquirer) {
-        self.place = place
-        self.inquirer = inquirer
-    }
+    public init(at place: ControlSocket.Place, inquirer: Inquirer) { (self.place, self.inquirer) = (place, inquirer) }
 
     public func run() async throws {
         if let folder = place.privateFolder {

@@ -7,10 +7,7 @@ public struct FilteredEvents: Sendable {
     /// The other filters.
     public var query: EventQuery
 
-    public init(_ filter: EventFilter, _ query: EventQuery) {
-        self.filter = filter
-        self.query = query
-    }
+    public init(_ filter: EventFilter, _ query: EventQuery) { (self.filter, self.query) = (filter, query) }
 
     /// The newest events for which the condition is true, newest first.
     ///
@@ -71,10 +68,7 @@ public struct FilteredDeliveries: Sendable {
     /// The other filters.
     public var query: DeliveryQuery
 
-    public init(_ condition: DeliveryCondition, _ query: DeliveryQuery) {
-        self.condition = condition
-        self.query = query
-    }
+    public init(_ condition: DeliveryCondition, _ query: DeliveryQuery) { (self.condition, self.query) = (condition, query) }
 
     /// The newest deliveries for which the condition is true, newest first.
     ///

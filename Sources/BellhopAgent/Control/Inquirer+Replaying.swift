@@ -14,10 +14,7 @@ public struct ReplayRequest: Sendable, Hashable {
     public var isTrial: Bool
 
     public init(events: [String], rule: String? = nil, isForced: Bool = false, isTrial: Bool = false) {
-        self.events = events
-        self.rule = rule
-        self.isForced = isForced
-        self.isTrial = isTrial
+        (self.events, self.rule, self.isForced, self.isTrial) = (events, rule, isForced, isTrial)
     }
 }
 

@@ -61,9 +61,7 @@ public struct FormEdit: Sendable, Hashable {
     public var after: String
 
     public init(delivery: String, before: String, after: String) {
-        self.delivery = delivery
-        self.before = before
-        self.after = after
+        (self.delivery, self.before, self.after) = (delivery, before, after)
     }
 }
 
@@ -90,9 +88,7 @@ public struct InquiryError: Error, Sendable, Hashable {
     public var storeKind: StoreError.Kind?
 
     public init(_ kind: Kind, _ message: String, storeKind: StoreError.Kind? = nil) {
-        self.kind = kind
-        self.message = message
-        self.storeKind = storeKind
+        (self.kind, self.message, self.storeKind) = (kind, message, storeKind)
     }
 
     public init(_ error: StoreError) { self.init(.store, error.message, storeKind: error.kind) }

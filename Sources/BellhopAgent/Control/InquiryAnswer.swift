@@ -34,10 +34,7 @@ public struct InquiryAnswer: Sendable {
     /// The longest wait for an event; a client gives up after a longer silence.
     private static let timeout = Duration.seconds(20)
 
-    init(to inquiry: Inquiry, by inquirer: Inquirer) {
-        self.inquiry = inquiry
-        self.inquirer = inquirer
-    }
+    init(to inquiry: Inquiry, by inquirer: Inquirer) { (self.inquiry, self.inquirer) = (inquiry, inquirer) }
 
     /// The next piece; do not call after the end.
     public mutating func next() async throws(InquiryError) -> Piece {

@@ -6,10 +6,7 @@ public struct HistoryFile: Sendable {
 
     public typealias FileError = PrivateFile.FileError
 
-    public init(path: String, limit: Int = 500) {
-        self.path = path
-        self.limit = limit
-    }
+    public init(path: String, limit: Int = 500) { (self.path, self.limit) = (path, limit) }
 
     /// The path of a prompt's history (XDG Base Directory Specification: `$XDG_STATE_HOME`, else `~/.local/state`); nil without a
     /// home folder. The specification says to ignore a relative path in the variable.

@@ -73,9 +73,7 @@ public enum RedirectListener {
         private var head: HTTPRequestHead?
 
         init(path: String, interpret: @escaping @Sendable (String) -> Redirect, outcomes: AsyncStream<Outcome>.Continuation) {
-            self.path = path
-            self.interpret = interpret
-            self.outcomes = outcomes
+            (self.path, self.interpret, self.outcomes) = (path, interpret, outcomes)
         }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {

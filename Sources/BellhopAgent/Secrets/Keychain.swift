@@ -39,10 +39,7 @@ public struct Keychain: Sendable {
     /// The project whose entries are used; nil for only the shared entries.
     public let project: Project?
 
-    public init(path: String, project: Project? = nil) {
-        self.path = path
-        self.project = project
-    }
+    public init(path: String, project: Project? = nil) { (self.path, self.project) = (path, project) }
 
     /// The same keychain, for another project.
     public func of(_ project: Project?) -> Keychain { Keychain(path: path, project: project) }

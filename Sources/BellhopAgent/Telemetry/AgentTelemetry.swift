@@ -22,10 +22,7 @@ public final class AgentTelemetry: Sendable {
         _ registry: MetricsRegistry, at place: InboundServer.Address? = nil, clock: any AgentClock,
         read: @escaping @Sendable () async -> AgentReading
     ) {
-        self.place = place
-        self.registry = registry
-        self.clock = clock
-        self.read = read
+        (self.place, self.registry, self.clock, self.read) = (place, registry, clock, read)
     }
 
     /// Whether the agent lives and is ready, with the reasons.

@@ -47,10 +47,7 @@ public struct ConnectionNeeds: Sendable {
         public var schema: TaskSchema
 
         public init(name: String, kind: String, settings: Settings, schema: TaskSchema) {
-            self.name = name
-            self.kind = kind
-            self.settings = settings
-            self.schema = schema
+            (self.name, self.kind, self.settings, self.schema) = (name, kind, settings, schema)
         }
     }
 
@@ -63,18 +60,12 @@ public struct ConnectionNeeds: Sendable {
         public var constants: JSON.Object
 
         public init(rule: String, action: String, fields: [String] = [], constants: JSON.Object = [:]) {
-            self.rule = rule
-            self.action = action
-            self.fields = fields
-            self.constants = constants
+            (self.rule, self.action, self.fields, self.constants) = (rule, action, fields, constants)
         }
     }
 
     public var sources: [SourceNeed]
     public var actions: [ActionNeed]
 
-    public init(sources: [SourceNeed] = [], actions: [ActionNeed] = []) {
-        self.sources = sources
-        self.actions = actions
-    }
+    public init(sources: [SourceNeed] = [], actions: [ActionNeed] = []) { (self.sources, self.actions) = (sources, actions) }
 }

@@ -16,10 +16,7 @@ final class AnswerWatch: HTTPExchange {
     private let state = Mutex(Values())
 
     /// - Parameter origin: only its answers are recorded.
-    init(_ origin: HTTPAddress, _ exchange: any HTTPExchange) {
-        self.origin = origin
-        self.exchange = exchange
-    }
+    init(_ origin: HTTPAddress, _ exchange: any HTTPExchange) { (self.origin, self.exchange) = (origin, exchange) }
 
     var latest: Values { state.withLock { $0 } }
 
@@ -42,10 +39,7 @@ struct RateLimit: Sendable, Hashable {
     /// The remaining requests; nil if not reported.
     var left: Int?
 
-    init(_ limit: Int, left: Int? = nil) {
-        self.limit = limit
-        self.left = left
-    }
+    init(_ limit: Int, left: Int? = nil) { (self.limit, self.left) = (limit, left) }
 
     /// Reads the header fields in common use; nil if there are none.
     init?(_ headers: HeaderFields) {

@@ -10,9 +10,7 @@ public struct ConnectorError: Error, Sendable, Hashable {
     public var message: String
 
     public init(connection: String, setting: String? = nil, _ message: String) {
-        self.connection = connection
-        self.setting = setting
-        self.message = message
+        (self.connection, self.setting, self.message) = (connection, setting, message)
     }
 }
 

@@ -53,9 +53,7 @@ public struct HTTPResponse: Sendable, Hashable {
     public var body: [UInt8]
 
     public init(status: Int, headers: HeaderFields = [:], body: [UInt8] = []) {
-        self.status = status
-        self.headers = headers
-        self.body = body
+        (self.status, self.headers, self.body) = (status, headers, body)
     }
 
     public var isSuccess: Bool { 200..<300 ~= status }

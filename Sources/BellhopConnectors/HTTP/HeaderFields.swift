@@ -6,10 +6,7 @@ public struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         public var name: String
         public var value: String
 
-        public init(_ name: String, _ value: String) {
-            self.name = name
-            self.value = value
-        }
+        public init(_ name: String, _ value: String) { (self.name, self.value) = (name, value) }
     }
 
     public private(set) var fields: [Field]

@@ -8,10 +8,7 @@ struct RequestArguments: Sendable, Hashable {
         /// One sentence.
         var message: String
 
-        init(_ setting: String, _ message: String) {
-            self.setting = setting
-            self.message = message
-        }
+        init(_ setting: String, _ message: String) { (self.setting, self.message) = (setting, message) }
 
         var failure: Failure { Failure.badArguments(message) }
     }

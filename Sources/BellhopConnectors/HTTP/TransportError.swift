@@ -31,9 +31,7 @@ public struct TransportError: Error, Sendable, Hashable {
     public private(set) var isOfTrust = false
 
     public init(_ kind: Kind, mayHaveArrived: Bool, _ message: String) {
-        self.kind = kind
-        self.mayHaveArrived = mayHaveArrived
-        self.message = message
+        (self.kind, self.mayHaveArrived, self.message) = (kind, mayHaveArrived, message)
     }
 
     /// Converts to a failure: a write that may have arrived has an unknown outcome, most other requests may be retried.

@@ -21,9 +21,7 @@ final class LogFile: Sendable {
 
     /// - Parameter path: its real path; see ``LogPlaces/place(of:)``.
     init(path: String, rotation: LogRotation, places: LogPlaces) {
-        self.path = path
-        self.rotation = rotation
-        self.places = places
+        (self.path, self.rotation, self.places) = (path, rotation, places)
     }
 
     deinit {
@@ -146,9 +144,7 @@ final class LogFiles: Sendable {
     private let open = Mutex<[LogFile]>([])
 
     init(baseFolder: String, places: LogPlaces, rotation: LogRotation) {
-        self.baseFolder = baseFolder
-        self.places = places
-        self.rotation = rotation
+        (self.baseFolder, self.places, self.rotation) = (baseFolder, places, rotation)
     }
 
     /// Returns once the line is on disk in the file of that name, relative to the base folder.
@@ -187,10 +183,7 @@ public struct LogRotation: Sendable, Hashable {
     public var size: Int
     public var keep: Int
 
-    public init(size: Int = 10_000_000, keep: Int = 5) {
-        self.size = size
-        self.keep = keep
-    }
+    public init(size: Int = 10_000_000, keep: Int = 5) { (self.size, self.keep) = (size, keep) }
 
     /// Frees the path for a new file.
     func rotate(_ path: String) throws(Failure) {

@@ -20,10 +20,7 @@ public struct LogPlaces: Sendable, Hashable {
         case folder(String)
     }
 
-    public init(folders: [String], own: [Own] = []) {
-        self.folders = folders
-        self.own = own
-    }
+    public init(folders: [String], own: [Own] = []) { (self.folders, self.own) = (folders, own) }
 
     /// The real path, with links resolved. Throws if nothing may be written there; the reason is the end of a sentence.
     func place(of path: String) throws(Refusal) -> String {

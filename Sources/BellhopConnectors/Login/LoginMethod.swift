@@ -40,8 +40,5 @@ public struct LoginQuestion: Sendable, Hashable {
     public var setting: String
     public var choices: [Choice]
 
-    public init(_ setting: String, _ choices: [Choice]) {
-        self.setting = setting
-        self.choices = choices
-    }
+    public init(_ setting: String, _ choices: [Choice]) { (self.setting, self.choices) = (setting, choices) }
 }

@@ -74,10 +74,7 @@ struct MarkupMarks: Sendable, Hashable {
     var open: String
     var close: String
 
-    init(_ open: String = "", _ close: String = "") {
-        self.open = open
-        self.close = close
-    }
+    init(_ open: String = "", _ close: String = "") { (self.open, self.close) = (open, close) }
 }
 
 /// A markup whose limit counts the bytes of the text in a JSON document.

@@ -12,9 +12,7 @@ public struct OAuthToken: Sendable, Hashable, CustomStringConvertible, CustomDeb
     static let margin = Duration.seconds(60)
 
     public init(_ text: String, expires: Timestamp? = nil, renewal: Timestamp? = nil) {
-        self.text = text
-        self.expires = expires
-        self.renewal = renewal
+        (self.text, self.expires, self.renewal) = (text, expires, renewal)
     }
 
     /// A token that was issued now.

@@ -23,10 +23,7 @@ struct HTMLText: Sendable {
     private var line = ""
     private var wantsBlank = false
 
-    init(_ document: HTMLDocument, ignoring ignored: Set<Int> = []) {
-        self.document = document
-        self.ignored = ignored
-    }
+    init(_ document: HTMLDocument, ignoring ignored: Set<Int> = []) { (self.document, self.ignored) = (document, ignored) }
 
     /// The text of these nodes, each beginning a line.
     static func text(of places: [Int], in document: HTMLDocument, ignoring ignored: Set<Int> = []) -> String {

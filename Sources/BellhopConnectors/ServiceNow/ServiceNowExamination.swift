@@ -10,10 +10,7 @@ struct ServiceNowExamination {
     /// A task to test with: its table and sys_id.
     private(set) var sample: (table: String, id: String)?
 
-    init(_ connection: ServiceNowConnection, _ needs: ConnectionNeeds) {
-        self.connection = connection
-        self.needs = needs
-    }
+    init(_ connection: ServiceNowConnection, _ needs: ConnectionNeeds) { (self.connection, self.needs) = (connection, needs) }
 
     mutating func run() async -> [Finding] {
         let user: ServiceNowUser

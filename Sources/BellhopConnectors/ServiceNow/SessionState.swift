@@ -49,10 +49,7 @@ struct SessionState: Sendable {
     private var attempt: LoginAttempt?
     private var ending: Ending?
 
-    init(base: HTTPAddress, login: ServiceNowLogin) {
-        self.base = base
-        self.login = login
-    }
+    init(base: HTTPAddress, login: ServiceNowLogin) { (self.base, self.login) = (base, login) }
 
     // MARK: A request
 

@@ -7,10 +7,7 @@ struct WebExamination {
     private var reading: [Finding] = []
     private var login: Finding?
 
-    init(_ connection: WebConnection, _ needs: ConnectionNeeds) {
-        self.connection = connection
-        self.needs = needs
-    }
+    init(_ connection: WebConnection, _ needs: ConnectionNeeds) { (self.connection, self.needs) = (connection, needs) }
 
     mutating func run() async -> [Finding] {
         var findings: [Finding] = []

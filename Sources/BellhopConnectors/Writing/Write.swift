@@ -59,10 +59,7 @@ struct Proof: Sendable, Hashable {
     /// The other system's id of the entry, so that it proves no other delivery.
     var reference: String?
 
-    init(_ text: String, reference: String? = nil) {
-        self.text = text
-        self.reference = reference
-    }
+    init(_ text: String, reference: String? = nil) { (self.text, self.reference) = (text, reference) }
 
     func receipt(_ summary: String) -> Receipt {
         Receipt([summary, text].filter { !$0.isEmpty }.joined(separator: ", "), reference: reference)

@@ -20,10 +20,7 @@ public struct Dispatcher: Sendable {
         public init(
             inFlight: Int = 256, perReceiver: Int = 64, attempt: Duration = .seconds(240), lease: Duration = .seconds(300)
         ) {
-            self.inFlight = inFlight
-            self.perReceiver = perReceiver
-            self.attempt = attempt
-            self.lease = lease
+            (self.inFlight, self.perReceiver, self.attempt, self.lease) = (inFlight, perReceiver, attempt, lease)
         }
     }
 

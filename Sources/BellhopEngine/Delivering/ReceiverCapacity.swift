@@ -39,9 +39,7 @@ final class ReceiverCapacity: Sendable {
 
     /// - Parameter most: the most attempts in flight to one receiver.
     init(most: Int, receivers: Receivers, limits: @escaping @Sendable (String) -> ReceiverLimits) {
-        self.most = most
-        self.receivers = receivers
-        self.limits = limits
+        (self.most, self.receivers, self.limits) = (most, receivers, limits)
     }
 
     var total: Int { state.withLock { $0.total } }

@@ -97,10 +97,7 @@ struct PollMachine: Sendable {
     /// The signals that are not emitted yet, oldest first.
     private var signals: [Signal] = []
 
-    init(_ source: any Source, plan: PollPlan) {
-        self.source = source
-        self.plan = plan
-    }
+    init(_ source: any Source, plan: PollPlan) { (self.source, self.plan) = (source, plan) }
 
     /// Begins a poll; an unfinished one is dropped.
     mutating func begin(at moment: Moment) -> Step {

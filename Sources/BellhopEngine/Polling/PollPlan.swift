@@ -39,10 +39,7 @@ public struct RefreshPolicy: Sendable, Hashable {
     public var batch: Int
 
     public init(interval: Duration? = nil, small: Int = 200, large: Duration = .seconds(900), batch: Int = 1000) {
-        self.interval = interval
-        self.small = small
-        self.large = large
-        self.batch = batch
+        (self.interval, self.small, self.large, self.batch) = (interval, small, large, batch)
     }
 
     /// The age from which a task's details are stale; zero for every poll.

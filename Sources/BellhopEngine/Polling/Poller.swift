@@ -209,8 +209,5 @@ public struct SourceActivity: Sendable, Hashable {
     public var kind: Kind
     public var since: Timestamp
 
-    public init(kind: Kind, since: Timestamp) {
-        self.kind = kind
-        self.since = since
-    }
+    public init(kind: Kind, since: Timestamp) { (self.kind, self.since) = (kind, since) }
 }

@@ -13,10 +13,7 @@ public struct Router: Sendable {
     ///   - timers: fires the timers that come due before the events; nil if timers fire elsewhere.
     ///   - batch: the most events that one transaction routes.
     public init(_ context: EngineContext, shelf: RuleShelf, timers: TimerLoop? = nil, batch: Int = 1000) {
-        self.context = context
-        self.shelf = shelf
-        self.timers = timers
-        self.batch = batch
+        (self.context, self.shelf, self.timers, self.batch) = (context, shelf, timers, batch)
     }
 
     /// Routes until the bus is empty, then waits for the bell; returns when cancelled.

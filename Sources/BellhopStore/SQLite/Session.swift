@@ -6,10 +6,7 @@ struct Session {
     /// Makes statements fail, in tests; nil otherwise.
     let faults: StatementFaults?
 
-    init(_ database: Database, faults: StatementFaults? = nil) {
-        self.database = database
-        self.faults = faults
-    }
+    init(_ database: Database, faults: StatementFaults? = nil) { (self.database, self.faults) = (database, faults) }
 
     /// The cached statement with this text.
     func prepare(_ sql: String) throws -> Prepared { try Prepared(sql, in: self) }

@@ -97,9 +97,7 @@ public struct HealthFacts: Sendable, Hashable {
         public var failures: Int
 
         public init(name: String, wasPolled: Bool, failures: Int) {
-            self.name = name
-            self.wasPolled = wasPolled
-            self.failures = failures
+            (self.name, self.wasPolled, self.failures) = (name, wasPolled, failures)
         }
     }
 

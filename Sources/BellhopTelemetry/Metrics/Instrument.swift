@@ -33,10 +33,7 @@ public struct Instrument: Sendable, Hashable {
         /// of them.
         public var values: [String]?
 
-        public init(_ name: String, _ values: [String]? = nil) {
-            self.name = name
-            self.values = values
-        }
+        public init(_ name: String, _ values: [String]? = nil) { (self.name, self.values) = (name, values) }
     }
 
     /// How the values of series are combined when their label values are replaced by ``other``.

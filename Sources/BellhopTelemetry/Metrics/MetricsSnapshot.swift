@@ -33,10 +33,7 @@ public struct MetricsSnapshot: Sendable, Hashable {
         public var instrument: Instrument
         public var series: [Series]
 
-        init(_ instrument: Instrument, _ series: [Series]) {
-            self.instrument = instrument
-            self.series = series
-        }
+        init(_ instrument: Instrument, _ series: [Series]) { (self.instrument, self.series) = (instrument, series) }
 
         /// Combines the samples that have the same labels, and those beyond the limit of series.
         init(_ instrument: Instrument, _ samples: [Sample], most: Int) {
@@ -60,10 +57,7 @@ public struct MetricsSnapshot: Sendable, Hashable {
         public var labels: [String]
         public var value: Value
 
-        init(_ labels: [String], _ value: Value) {
-            self.labels = labels
-            self.value = value
-        }
+        init(_ labels: [String], _ value: Value) { (self.labels, self.value) = (labels, value) }
     }
 
     public enum Value: Sendable, Hashable {

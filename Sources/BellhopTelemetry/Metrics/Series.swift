@@ -93,9 +93,6 @@ public struct Exemplar: Sendable, Hashable {
     public var time: Timestamp
 
     public init(trace: TraceID, span: SpanID, value: Double, time: Timestamp) {
-        self.trace = trace
-        self.span = span
-        self.value = value
-        self.time = time
+        (self.trace, self.span, self.value, self.time) = (trace, span, value, time)
     }
 }

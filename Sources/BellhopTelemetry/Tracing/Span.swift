@@ -13,10 +13,7 @@ public struct Span: Sendable, Hashable {
         public var name: String
         public var time: Timestamp
 
-        public init(_ name: String, _ time: Timestamp) {
-            self.name = name
-            self.time = time
-        }
+        public init(_ name: String, _ time: Timestamp) { (self.name, self.time) = (name, time) }
     }
 
     public var trace: TraceID

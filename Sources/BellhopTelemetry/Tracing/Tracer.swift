@@ -16,10 +16,7 @@ public final class Tracer: Sendable {
     private let state = Mutex(State())
 
     /// - Parameter capacity: the most spans in the buffer.
-    public init(_ sampling: TraceSampling, capacity: Int = 8192) {
-        self.sampling = sampling
-        self.capacity = capacity
-    }
+    public init(_ sampling: TraceSampling, capacity: Int = 8192) { (self.sampling, self.capacity) = (sampling, capacity) }
 
     public func record(_ span: @autoclosure () -> Span) {
         let span = span()

@@ -11,9 +11,7 @@ public final class SimulatedETO: Sendable {
         public var isDisabled: Bool
 
         public init(_ id: Int, _ name: String, isDisabled: Bool = false) {
-            self.id = id
-            self.name = name
-            self.isDisabled = isDisabled
+            (self.id, self.name, self.isDisabled) = (id, name, isDisabled)
         }
     }
 
@@ -23,9 +21,7 @@ public final class SimulatedETO: Sendable {
         public var programs: [Program]
 
         public init(_ id: Int, _ name: String, programs: [Program] = []) {
-            self.id = id
-            self.name = name
-            self.programs = programs
+            (self.id, self.name, self.programs) = (id, name, programs)
         }
     }
 
@@ -34,11 +30,7 @@ public final class SimulatedETO: Sendable {
         public var name: String
         public var sites: [Site]
 
-        public init(_ guid: String, _ name: String, sites: [Site]) {
-            self.guid = guid
-            self.name = name
-            self.sites = sites
-        }
+        public init(_ guid: String, _ name: String, sites: [Site]) { (self.guid, self.name, self.sites) = (guid, name, sites) }
     }
 
     /// A form filled in for a subject.

@@ -9,10 +9,7 @@ public struct MailServer: Sendable {
         public var certificate: String
         public var key: String
 
-        public init(certificate: String, key: String) {
-            self.certificate = certificate
-            self.key = key
-        }
+        public init(certificate: String, key: String) { (self.certificate, self.key) = (certificate, key) }
     }
 
     /// Another program uses the port, or it is not permitted.
@@ -28,10 +25,7 @@ public struct MailServer: Sendable {
     ///   - identity: nil for a server without TLS.
     ///   - isTLSFromStart: whether connections begin with TLS, without STARTTLS.
     public init(_ mail: SimulatedMail, port: Int = 0, identity: Identity? = nil, isTLSFromStart: Bool = false) {
-        self.mail = mail
-        self.port = port
-        self.identity = identity
-        self.isTLSFromStart = isTLSFromStart
+        (self.mail, self.port, self.identity, self.isTLSFromStart) = (mail, port, identity, isTLSFromStart)
     }
 
     /// Runs the server during the body, which gets the port.

@@ -38,10 +38,7 @@ struct SMTPDialogue: Sendable {
     /// Without the CR LF (RFC 5321, section 4.5.3.1.6).
     private static let longestLine = 998
 
-    init(_ mail: SimulatedMail, offersTLS: Bool) {
-        self.mail = mail
-        self.offersTLS = offersTLS
-    }
+    init(_ mail: SimulatedMail, offersTLS: Bool) { (self.mail, self.offersTLS) = (mail, offersTLS) }
 
     private var settings: SimulatedMail.Settings { mail.settings }
 

@@ -26,9 +26,7 @@ public final class SimulatedMobileFoundation: Sendable {
         public var body: String
 
         public init(_ status: Int = 200, type: String = "application/json", body: String) {
-            self.status = status
-            self.type = type
-            self.body = body
+            (self.status, self.type, self.body) = (status, type, body)
         }
     }
 
@@ -39,9 +37,7 @@ public final class SimulatedMobileFoundation: Sendable {
         public var answer: @Sendable (Call) -> Answer
 
         public init(scopes: [String] = [], isJavaScript: Bool = false, answer: @escaping @Sendable (Call) -> Answer) {
-            self.scopes = scopes
-            self.isJavaScript = isJavaScript
-            self.answer = answer
+            (self.scopes, self.isJavaScript, self.answer) = (scopes, isJavaScript, answer)
         }
     }
 

@@ -34,10 +34,7 @@ public struct SimulatedClient: Sendable, Hashable {
     /// Whether a refresh token returns a new access token even if the old one is still valid.
     public var refreshIssuesNewToken = true
 
-    public init(id: String, secret: String?) {
-        self.id = id
-        self.secret = secret
-    }
+    public init(id: String, secret: String?) { (self.id, self.secret) = (id, secret) }
 }
 
 /// A key that acts as a user, and the paths for which a REST API Access Policy accepts it.

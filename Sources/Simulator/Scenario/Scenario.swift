@@ -7,10 +7,7 @@ public struct Scenario: Sendable {
         public var time: Int64
         public var event: ScenarioEvent
 
-        public init(at time: Int64, _ event: ScenarioEvent) {
-            self.time = time
-            self.event = event
-        }
+        public init(at time: Int64, _ event: ScenarioEvent) { (self.time, self.event) = (time, event) }
     }
 
     private var due: [Due]

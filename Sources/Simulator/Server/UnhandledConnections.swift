@@ -56,10 +56,7 @@ struct TrackedChannel<Base: ServerChildChannel>: ServerChildChannel {
     private let base: Base
     private let connections: UnhandledConnections
 
-    init(_ base: Base, in connections: UnhandledConnections) {
-        self.base = base
-        self.connections = connections
-    }
+    init(_ base: Base, in connections: UnhandledConnections) { (self.base, self.connections) = (base, connections) }
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
         guard connections.begin() else { return channel.eventLoop.makeFailedFuture(ServerEnded()) }

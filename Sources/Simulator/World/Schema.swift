@@ -165,11 +165,7 @@ struct Field: Sendable, Hashable {
     var kind: Kind
     var label: String
 
-    init(_ name: String, _ kind: Kind, _ label: String) {
-        self.name = name
-        self.kind = kind
-        self.label = label
-    }
+    init(_ name: String, _ kind: Kind, _ label: String) { (self.name, self.kind, self.label) = (name, kind, label) }
 
     /// The dictionary's `internal_type`.
     var internalType: String {

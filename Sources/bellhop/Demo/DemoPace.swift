@@ -22,10 +22,7 @@ final class DemoPace: Sendable {
 
     /// - Parameter maxRefusals: how often ``isReady`` may be false before the scenario continues without the agent. A broken agent then gets
     ///   a bad verdict, and the morning still ends.
-    init(sources: [String], maxRefusals: Int = 1200) {
-        self.sources = sources
-        self.maxRefusals = maxRefusals
-    }
+    init(sources: [String], maxRefusals: Int = 1200) { (self.sources, self.maxRefusals) = (sources, maxRefusals) }
 
     /// Whether the digest was delivered, and each source was polled twice since the last change: the second poll began after the change.
     var isReady: Bool {

@@ -51,10 +51,7 @@ struct CommandError: Error {
     /// Whether the reason is a certificate that this machine does not trust.
     var isUntrustedCertificate = false
 
-    init(_ code: Code, _ message: String) {
-        self.code = code
-        self.message = message
-    }
+    init(_ code: Code, _ message: String) { (self.code, self.message) = (code, message) }
 
     init(_ diagnostics: Diagnostics) {
         code = diagnostics.isTemporary ? .tryLater : .badConfiguration

@@ -33,9 +33,7 @@ final class LineWriter: Sendable {
     private let state = Mutex(State())
 
     init(_ file: Int32, called name: String, timeout: Duration = .seconds(5)) {
-        self.file = file
-        self.name = name
-        self.timeout = timeout
+        (self.file, self.name, self.timeout) = (file, name, timeout)
     }
 
     /// Returns once the line is written. Throws immediately while the reader is stalled.

@@ -10,9 +10,7 @@ struct Table {
         var isText: Bool
 
         init(_ heading: String, rank: Int = 0, isText: Bool = false) {
-            self.heading = heading
-            self.rank = rank
-            self.isText = isText
+            (self.heading, self.rank, self.isText) = (heading, rank, isText)
         }
     }
 

@@ -11,10 +11,7 @@ struct TopScreen {
     private var feed = EventFeed()
     private let began = ContinuousClock.now
 
-    init(_ link: StoreLink, every: Duration) {
-        self.link = link
-        self.every = every
-    }
+    init(_ link: StoreLink, every: Duration) { (self.link, self.every) = (link, every) }
 
     /// Returns when the person quits or the terminal was closed.
     /// - Throws: if standard input or output is not a terminal, or the first poll fails.

@@ -23,10 +23,7 @@ struct TopView {
         var lines: [String]
         fileprivate(set) var first = 0
 
-        init(_ title: String, _ lines: [String]) {
-            self.title = title
-            self.lines = lines
-        }
+        init(_ title: String, _ lines: [String]) { (self.title, self.lines) = (title, lines) }
     }
 
     private(set) var tab = Tab.sources

@@ -25,11 +25,7 @@ struct EncodedQuery: Sendable, Hashable {
         var how: Operator
         var value: String
 
-        init(_ field: String, _ how: Operator, _ value: String = "") {
-            self.field = field
-            self.how = how
-            self.value = value
-        }
+        init(_ field: String, _ how: Operator, _ value: String = "") { (self.field, self.how, self.value) = (field, how, value) }
 
         init(_ field: String, isOneOf values: [String]) { self.init(field, .isOneOf, values.joined(separator: ",")) }
     }

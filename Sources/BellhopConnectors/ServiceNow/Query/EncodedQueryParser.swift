@@ -211,8 +211,6 @@ struct EncodedQueryError: Error, Sendable, Hashable {
     var range: Range<Int>
 
     init(_ message: String, at range: Range<Int>, help: String? = nil) {
-        self.message = message
-        self.range = range
-        self.help = help
+        (self.message, self.range, self.help) = (message, range, help)
     }
 }
