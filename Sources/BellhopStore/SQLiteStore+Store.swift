@@ -101,9 +101,7 @@ extension SQLiteStore: Store {
         try await write { [person = Person.current] in try $0.register(rules, by: person, at: now) }
     }
 
-    func formerRules() async throws(StoreError) -> [String: [String: JSON]] {
-        try await read { try $0.formerRules() }
-    }
+    func formerRules() async throws(StoreError) -> [String: [String: JSON]] { try await read { try $0.formerRules() } }
 
     func nextTimer(after time: Timestamp) async throws(StoreError) -> Timestamp? {
         try await read(here: true) { try $0.nextTimer(after: time) }
@@ -161,9 +159,7 @@ extension SQLiteStore: Store {
 
     // Quiet times.
 
-    func nextRelease() async throws(StoreError) -> Timestamp? {
-        try await read(here: true) { try $0.nextRelease() }
-    }
+    func nextRelease() async throws(StoreError) -> Timestamp? { try await read(here: true) { try $0.nextRelease() } }
 
     func released(at now: Timestamp) async throws(StoreError) -> [HeldMessage] {
         try await read { try $0.released(at: now) }
@@ -207,9 +203,7 @@ extension SQLiteStore: Store {
         try await write { try $0.start(node, at: now) }
     }
 
-    func rescue(at now: Timestamp) async throws(StoreError) -> Int {
-        try await write { try $0.rescue(at: now) }
-    }
+    func rescue(at now: Timestamp) async throws(StoreError) -> Int { try await write { try $0.rescue(at: now) } }
 
     func wake(receiver: String, at now: Timestamp) async throws(StoreError) {
         try await write { try $0.wake(receiver: receiver, at: now) }
@@ -238,21 +232,15 @@ extension SQLiteStore: Store {
 
     // Queries.
 
-    func status(at now: Timestamp) async throws(StoreError) -> StoreStatus {
-        try await read { try $0.status(at: now) }
-    }
+    func status(at now: Timestamp) async throws(StoreError) -> StoreStatus { try await read { try $0.status(at: now) } }
 
     func events(at places: [Int64]) async throws(StoreError) -> [StoredEvent] {
         try await read { try $0.events(at: places) }
     }
 
-    func digest(_ query: DigestQuery) async throws(StoreError) -> Digest {
-        try await read { try $0.digest(query) }
-    }
+    func digest(_ query: DigestQuery) async throws(StoreError) -> Digest { try await read { try $0.digest(query) } }
 
-    func events(_ query: EventQuery) async throws(StoreError) -> EventPage {
-        try await read { try $0.events(query) }
-    }
+    func events(_ query: EventQuery) async throws(StoreError) -> EventPage { try await read { try $0.events(query) } }
 
     func decisions(_ query: DecisionQuery) async throws(StoreError) -> [DecisionRecord] {
         try await read { try $0.decisions(query) }
@@ -270,9 +258,7 @@ extension SQLiteStore: Store {
         try await read { try $0.activity(since: since) }
     }
 
-    func span(of query: EventQuery) async throws(StoreError) -> RowSpan? {
-        try await read { try $0.span(of: query) }
-    }
+    func span(of query: EventQuery) async throws(StoreError) -> RowSpan? { try await read { try $0.span(of: query) } }
 
     func span(of query: DeliveryQuery) async throws(StoreError) -> RowSpan? {
         try await read { try $0.span(of: query) }
@@ -299,9 +285,7 @@ extension SQLiteStore: Store {
 
     // Notes.
 
-    func note(_ key: String) async throws(StoreError) -> JSON? {
-        try await read(here: true) { try $0.note(key) }
-    }
+    func note(_ key: String) async throws(StoreError) -> JSON? { try await read(here: true) { try $0.note(key) } }
 
     func setNote(
         _ key: String, to value: JSON?, by act: AuditAct, _ facts: JSON.Object, at now: Timestamp

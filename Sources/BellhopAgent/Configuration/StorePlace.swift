@@ -71,9 +71,7 @@ extension ConfigurationLoader {
     }
 
     /// The value of a top-level key, even in a file with mistakes.
-    static func value(of key: String, in bytes: [UInt8]) -> String? {
-        root(of: bytes, having: key)?[key]?.scalarText
-    }
+    static func value(of key: String, in bytes: [UInt8]) -> String? { root(of: bytes, having: key)?[key]?.scalarText }
 
     /// The root of a file; if the file is not valid YAML, of only its line with a top-level key.
     private static func root(of bytes: [UInt8], having key: String) -> Node? {

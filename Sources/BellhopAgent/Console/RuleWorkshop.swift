@@ -110,9 +110,7 @@ public struct RuleWorkshop: Sendable {
             throw .refused(error)
         }
         if scope != .beside, book.rules.isEmpty { throw .noRules }
-        for name in request.rules where !book.contains(name) {
-            throw .unknownRule(name, among: book.rules.map(\.name))
-        }
+        for name in request.rules where !book.contains(name) { throw .unknownRule(name, among: book.rules.map(\.name)) }
         var counted = request.rules
         if counted.isEmpty {
             let paths = Set(request.files.map(\.path))

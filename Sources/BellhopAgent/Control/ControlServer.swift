@@ -39,9 +39,7 @@ public struct ControlServer: Service {
             try await cancelWhenGracefulShutdown {
                 try await server.executeThenClose { clients in
                     try await withThrowingDiscardingTaskGroup { group in
-                        for try await client in clients {
-                            group.addTask { await serve(client) }
-                        }
+                        for try await client in clients { group.addTask { await serve(client) } }
                     }
                 }
             }

@@ -64,9 +64,7 @@ extension Operations {
     static func calendar(_ call: Call, days: Int) async throws(Problem) -> RuleCalendar {
         guard let book = call.view.book() else { throw Problem(503, "The rules are not loaded yet: try again.", retryAfter: 1) }
         var next: [String: Timestamp] = [:]
-        for rule in try await RuleList(call).rules {
-            next[rule.summary.name] = rule.status["next"]?.asMoment
-        }
+        for rule in try await RuleList(call).rules { next[rule.summary.name] = rule.status["next"]?.asMoment }
         let now = call.view.clock.now
         return book.calendar(now..<now + .days(days), next: next)
     }

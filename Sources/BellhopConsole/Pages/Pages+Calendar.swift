@@ -18,9 +18,7 @@ extension Pages {
                 days.append((day, [(at, cells)]))
             }
         }
-        for due in calendar.due {
-            add(due.at, [context.clock(due.at), "\(t("Due"))", context.ruleLink(due.rule)])
-        }
+        for due in calendar.due { add(due.at, [context.clock(due.at), "\(t("Due"))", context.ruleLink(due.rule)]) }
         for quiet in calendar.quiet {
             let what = quiet.drops ? t("Quiet: messages are dropped") : t("Quiet: messages wait")
             let owner: HTML =

@@ -81,7 +81,5 @@ struct ConsoleAnswer: Sendable {
     }
 
     /// The entity tag of a body.
-    static func tag(_ bytes: [UInt8]) -> String {
-        "\"" + Hexadecimal.text(SHA256.hash(data: bytes).prefix(16)) + "\""
-    }
+    static func tag(_ bytes: [UInt8]) -> String { "\"" + Hexadecimal.text(SHA256.hash(data: bytes).prefix(16)) + "\"" }
 }

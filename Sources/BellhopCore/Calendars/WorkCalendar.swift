@@ -19,9 +19,7 @@ public struct WorkCalendar: Sendable, Hashable {
     public var fingerprint: Fingerprint {
         var text = "\(zone.name) \(zone.transitions.map(String.init).joined(separator: " ")) \(zone.typeAfter) "
         text += zone.types.map { String($0.offset) }.joined(separator: " ") + " \(zone.rule.map { String(describing: $0) } ?? "")"
-        for window in hours {
-            text += " \(window.start)-\(window.end) \(window.days.map(\.rawValue).sorted())"
-        }
+        for window in hours { text += " \(window.start)-\(window.end) \(window.days.map(\.rawValue).sorted())" }
         text += " \(holidays.days.map(\.daysSinceEpoch).sorted())"
         text += " \(holidays.times.map { "\($0.lowerBound.microseconds)-\($0.upperBound.microseconds)" })"
         return Fingerprint.of("calendar", text)

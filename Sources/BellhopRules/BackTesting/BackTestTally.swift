@@ -66,9 +66,7 @@ public struct BackTestTally: TrialObserver {
         for record in routing.decisions where isCounted(record.rule) && !record.verdict.isOfEarlier {
             last[record.rule, default: [:]][record.verdict] = Int(record.number)
         }
-        for (rule, verdicts) in last {
-            rules[rule, default: OfRule()].verdicts.merge(verdicts, uniquingKeysWith: +)
-        }
+        for (rule, verdicts) in last { rules[rule, default: OfRule()].verdicts.merge(verdicts, uniquingKeysWith: +) }
     }
 
     public mutating func observe(_ loss: KeyLoss, in moment: TrialMoment) {

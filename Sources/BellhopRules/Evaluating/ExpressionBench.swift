@@ -105,9 +105,7 @@ public struct ExpressionCompletion: Sendable, Hashable {
     /// The common prefix of all names, the stem included.
     public var common: String {
         guard var common = names.first else { return stem }
-        for name in names.dropFirst() {
-            common = String(zip(common, name).prefix { $0 == $1 }.map(\.0))
-        }
+        for name in names.dropFirst() { common = String(zip(common, name).prefix { $0 == $1 }.map(\.0)) }
         return common
     }
 }

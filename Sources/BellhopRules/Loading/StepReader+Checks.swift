@@ -181,9 +181,7 @@ extension StepReader {
         }
         let first = node.items?.first ?? node
         guard let program = first.scalarText else {
-            if node.items?.isEmpty == true {
-                report("wrong-type", "`\(argument)` names no program", at: node)
-            }
+            if node.items?.isEmpty == true { report("wrong-type", "`\(argument)` names no program", at: node) }
             return
         }
         if TemplateText.isTemplate(program) {

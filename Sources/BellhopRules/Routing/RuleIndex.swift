@@ -56,9 +56,7 @@ struct RuleIndex: Sendable {
             index.waiting = numbers.filter { rules[$0].watchesAllEvents && rules[$0].time.pattern == nil }
             types[type] = index
         }
-        for type in types.keys where type == .scheduleDue {
-            types[type] = Self.schedules(byType[type] ?? [], rules)
-        }
+        for type in types.keys where type == .scheduleDue { types[type] = Self.schedules(byType[type] ?? [], rules) }
     }
 
     /// A `schedule_due` event concerns only the rule that has the schedule.
@@ -115,9 +113,7 @@ struct RuleIndex: Sendable {
             return Choice(slot: equality.slot, reader: readers[equality.slot.id], values: equality.values)
         }
         let sources = rule.time.pattern?.sources ?? rule.sources
-        if !sources.isEmpty {
-            choices.append(Choice(slot: nil, reader: .source, values: sources.map(Value.string)))
-        }
+        if !sources.isEmpty { choices.append(Choice(slot: nil, reader: .source, values: sources.map(Value.string))) }
         return choices
     }
 }

@@ -104,9 +104,7 @@ public struct Trial<Observer: TrialObserver>: Sendable {
     }
 
     /// Emits no events for the beginnings of silences before a moment.
-    mutating func forgetBeginnings(before moment: Timestamp) {
-        silences.forgetBeginnings(before: moment)
-    }
+    mutating func forgetBeginnings(before moment: Timestamp) { silences.forgetBeginnings(before: moment) }
 
     mutating func silence(_ silence: Silence) { silences.add(silence, of: book) }
 

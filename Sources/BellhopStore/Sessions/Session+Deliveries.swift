@@ -79,16 +79,12 @@ extension Session {
                     attempt: statement.int(6)))
         }
         var chain: AuditChain?
-        for attempt in attempts {
-            try audit(attempt, outcome: .interrupted, detail: failure.message, at: now, &chain)
-        }
+        for attempt in attempts { try audit(attempt, outcome: .interrupted, detail: failure.message, at: now, &chain) }
         return attempts.count
     }
 
     func correctFutureTimes(at now: Timestamp) throws {
-        for sql in [SQL.Deliveries.advance, SQL.Deliveries.advanceStops] {
-            try run(sql, (":now", now))
-        }
+        for sql in [SQL.Deliveries.advance, SQL.Deliveries.advanceStops] { try run(sql, (":now", now)) }
     }
 
     func wake(receiver: String, at now: Timestamp) throws {

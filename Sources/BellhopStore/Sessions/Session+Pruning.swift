@@ -71,9 +71,7 @@ extension Session {
 
     /// Deletes the waits of the deleted deliveries in this range, and the waits for them.
     private func forgetWaits(after: Int64, through last: Int64) throws {
-        for sql in SQL.Pruning.removeWaits {
-            try run(sql, (":after", after), (":last", last))
-        }
+        for sql in SQL.Pruning.removeWaits { try run(sql, (":after", after), (":last", last)) }
     }
 
     /// Deletes tasks that were removed before the limit, and scopes that were not used since then.

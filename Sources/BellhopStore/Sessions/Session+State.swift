@@ -106,9 +106,7 @@ extension Session {
             (rule: row.text(0), kind: row.text(1), key: row.text(2))
         }
         for key in keys {
-            for text in SQL.Rules.dropKey {
-                try run(text, (":rule", key.rule), (":kind", key.kind), (":key", key.key))
-            }
+            for text in SQL.Rules.dropKey { try run(text, (":rule", key.rule), (":kind", key.kind), (":key", key.key)) }
             guard let kind = StateKey.Kind(rawValue: key.kind)?.timer else { continue }
             try change([.cancel(RuleTimer.ID(rule: rule, kind: kind, key: key.key))])
         }

@@ -39,9 +39,7 @@ final class Family: Sendable {
     }
 
     /// All series, sorted by their labels.
-    var all: [Series] {
-        known.withLock { Array($0.values) }.sorted { $0.labels.lexicographicallyPrecedes($1.labels) }
-    }
+    var all: [Series] { known.withLock { Array($0.values) }.sorted { $0.labels.lexicographicallyPrecedes($1.labels) } }
 
     private func series(_ values: [String]) -> Series {
         let declared = instrument.declared(values)
