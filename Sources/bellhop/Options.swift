@@ -19,14 +19,13 @@ struct ConfigOptions: ParsableArguments {
     /// Reads and checks the configuration.
     func load(focus: ConfigurationLoader.Focus = .everything) async throws(CommandError) -> Configuration {
         let loader = ConfigurationLoader(environment: environment, keychain: keychain)
-        let loaded = await Stopping.cancelledBySignals { [config] in
-            do throws(ConfigurationError) {
-                return Result<_, ConfigurationError>.success(try await loader.load(config, focus: focus))
-            } catch {
-                return .failure(error)
+        do throws(ConfigurationError) {
+            return try await Stopping.cancelledBySignals { [config] () async throws(ConfigurationError) -> Configuration in
+                try await loader.load(config, focus: focus)
             }
+        } catch {
+            throw CommandError(error)
         }
-        do throws(ConfigurationError) { return try loaded.get() } catch { throw CommandError(error) }
     }
 
     /// The link to the store. Finding it needs no secrets, and other parts of bellhop.yaml may have mistakes.
@@ -128,6 +127,15 @@ struct StoreLink {
         var rows: [JSON] = []
         _ = try await answer(inquiry) { rows.append($0) }
         return rows
+    }
+
+    /// - Throws: if the agent has no rule of one of these names.
+    func checkRules(_ names: [String]) async throws(CommandError) {
+        guard !names.isEmpty else { return }
+        let known = try await answer(.status)["rules"].elements.compactMap { $0["rule"]?.asString }
+        for name in names where !known.contains(name) {
+            throw CommandError(.usage, Suggestion.unknownRule(name, among: known))
+        }
     }
 
     /// The store, for reading beside a running agent.

@@ -28,7 +28,9 @@ enum Stopping {
     /// Runs work that must clean up before a signal ends this program: a signal first cancels the work. Child processes have their own
     /// process groups, so the terminal's Ctrl-C does not reach them; and a back-test on another machine would continue there.
     /// Afterwards, signals have their previous effect.
-    static func cancelledBySignals<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) async -> Value {
+    static func cancelledBySignals<Value: Sendable, Failure: Error>(
+        _ work: @escaping @Sendable () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
         let stopState = StopState()
         let (signals, continuation) = AsyncStream.makeStream(of: Void.self)
         let pipe = SignalPipe([SIGINT, SIGTERM, SIGHUP, SIGQUIT])
@@ -44,25 +46,27 @@ enum Stopping {
         // Close the descriptor only when Dispatch no longer uses it.
         source.setCancelHandler { close(pipe.output) }
         source.activate()
-        let value = await withTaskGroup(of: Value?.self) { group in
-            group.addTask { await work() }
+        let result = await withTaskGroup(of: Result<Value, Failure>?.self) { group in
+            group.addTask {
+                do throws(Failure) { return .success(try await work()) } catch { return .failure(error) }
+            }
             group.addTask {
                 for await _ in signals { break }
                 return nil
             }
-            var value: Value?
-            for await found in group {
-                value = found ?? value
+            var result: Result<Value, Failure>?
+            for await ended in group {
+                result = ended ?? result
                 group.cancelAll()
             }
-            return value
+            return result
         }
         let received = stopState.finish(pipe)
         pipe.restoreHandlers()
         source.cancel()
         if let received { end(by: received) }
-        guard let value else { preconditionFailure("the work has a value") }
-        return value
+        guard let result else { preconditionFailure("the work has ended") }
+        return try result.get()
     }
 
     /// Ends the program as the signal does by default.

@@ -52,6 +52,15 @@ struct Workspace {
             context: context, warnings: try missingForRunning(of: configuration))
     }
 
+    /// Compiles the condition of `--where`; nil without one.
+    static func condition<Condition>(
+        _ text: String?, _ config: ConfigOptions, _ compile: (String, RuleContext) throws(Diagnostics) -> Condition
+    ) async throws(CommandError) -> Condition? {
+        guard let text else { return nil }
+        let context = try await open(config, mayLackConfiguration: true, focus: .shape).context
+        do throws(Diagnostics) { return try compile(text, context) } catch { throw CommandError(error) }
+    }
+
     /// The rules of the present files.
     /// - Parameter toExplain: whether conditions explain the values of their parts.
     func book(toExplain: Bool = false) async throws(CommandError) -> RuleBook {

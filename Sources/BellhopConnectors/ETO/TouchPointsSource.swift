@@ -77,7 +77,7 @@ struct TouchPointsSource: Source {
                 throw ConnectorError(
                     connection: source, setting: "fields.\(name)",
                     "`\(name)` cannot be the name of an element's field: letters, digits and _, and none of "
-                        + standard.map { "`\($0.name)`" }.joined(separator: ", ") + ".")
+                        + standard.map(\.name).quotedList + ".")
             }
             let type = value["type"]?.asString.flatMap(FieldType.init(rawValue:)) ?? .text
             elements.append(Element(name: name, id: number, type: type))

@@ -128,10 +128,9 @@ extension ServiceNowExamination {
 
     private mutating func report(absent fields: [String], in table: String, _ need: ConnectionNeeds.ActionNeed) {
         guard !fields.isEmpty else { return }
-        let names = fields.map { "`\($0)`" }.joined(separator: ", ")
         findings.append(
             Finding(
-                "fields", .missing, "rule \(need.rule): the table \(table) shows no \(names)",
+                "fields", .missing, "rule \(need.rule): the table \(table) shows no \(fields.quotedList)",
                 remedy: "check the spelling, or let the account read it", reason: .badArguments))
     }
 

@@ -46,8 +46,13 @@ extension [String] {
     /// The names as choices: `` `a`, `b` or `c` ``.
     public var alternatives: String { quoted(before: "or") }
 
+    /// The names after a colon or a verb: `` `a`, `b`, `c` ``.
+    public var quotedList: String { inBackticks.joined(separator: ", ") }
+
+    private var inBackticks: [String] { map { "`\($0)`" } }
+
     private func quoted(before last: String) -> String {
-        let names = map { "`\($0)`" }
+        let names = inBackticks
         return names.count < 2 ? names.joined() : names.dropLast().joined(separator: ", ") + " \(last) " + names[names.count - 1]
     }
 }

@@ -6,8 +6,3 @@ extension String {
         hasSuffix(suffix) ? dropLast(suffix.count) + other : self
     }
 }
-
-extension [String] {
-    /// The names in backticks, separated by commas: `` `a`, `b`, `c` ``.
-    var quotedList: String { map { "`\($0)`" }.joined(separator: ", ") }
-}

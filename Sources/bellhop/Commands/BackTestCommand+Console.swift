@@ -19,28 +19,23 @@ extension BackTestCommand {
         if found.problems.hasErrors { throw CommandError(found.problems) }
         if !paths.isEmpty, found.rules.isEmpty { throw CommandError(.problem, "There are no rules in \(paths.listed).") }
         let body = body(names, found.rules, isOfFiles: Self.areFiles(paths))
-        let outcome = await Stopping.cancelledBySignals { [meter = ProgressMeter(title: "Reading events")] in
+        let json = try await Stopping.cancelledBySignals {
+            [meter = ProgressMeter(title: "Reading events")] () async throws(CommandError) -> JSON in
             let waiting = ProgressMeter(title: "Waiting for other back-tests there")
             var waits = false
             defer { meter.end() }
-            do throws(CommandError) {
-                let report = try await console.backTest(body) { progress in
-                    switch progress {
-                    case .waiting:
-                        waits = true
-                        waiting.show(0)
-                    case .running(let part):
-                        if waits { waiting.end() }
-                        waits = false
-                        meter.show(part)
-                    }
+            return try await console.backTest(body) { progress in
+                switch progress {
+                case .waiting:
+                    waits = true
+                    waiting.show(0)
+                case .running(let part):
+                    if waits { waiting.end() }
+                    waits = false
+                    meter.show(part)
                 }
-                return Result<JSON, CommandError>.success(report)
-            } catch {
-                return .failure(error)
             }
         }
-        let json = try outcome.get()
         guard let report = BackTestReport(json: json) else { throw ConsoleClient.notUnderstood }
         if output.json { Console.json(json) } else { BackTestPage(report, zone: link.zone, rules: names).print() }
         // The page shows all rules and few deliveries, so only the limit of rules matters to it.

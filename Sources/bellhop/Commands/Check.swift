@@ -74,7 +74,7 @@ struct Check: DataCommand {
         }
         warnings.print()
         guard !rules.isEmpty else {
-            let places = (paths.isEmpty ? rulePaths : paths).map { "`\($0.visible)`" }.joined(separator: ", ")
+            let places = (paths.isEmpty ? rulePaths : paths).map(\.visible).quotedList
             return Console.data("No rules were found in \(places): nothing will be done.")
         }
         Console.data("\(counted(rules.count, "rule")) in \(counted(loaded.found.rules.count, "file")): fine.")

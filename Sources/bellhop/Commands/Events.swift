@@ -50,7 +50,7 @@ struct Events: DataCommand {
         let link = try config.storeLink()
         try checkTypes(link)
         if let console = link.console, follow || condition != nil { return try await show(console, link) }
-        let filter = try await filter()
+        let filter = try await Workspace.condition(condition, config.files, EventFilter.init(_:context:))
         if let filter, !follow {
             let now = SystemClock().now
             let found = try await FilteredEvents(filter, query).rows(limit: limit, before: nil, at: now) {
@@ -111,17 +111,6 @@ struct Events: DataCommand {
     func report(_ found: SearchPage, in zone: TimeZoneTable) {
         for row in found.rows.reversed() { show(row, in: zone) }
         Console.note(found, limit: limit, "event", "events", narrowedBy: "--type, --source or --task")
-    }
-
-    /// Compiles the condition of `--where`.
-    private func filter() async throws(CommandError) -> EventFilter? {
-        guard let condition else { return nil }
-        let workspace = try await Workspace.open(config.files, mayLackConfiguration: true, focus: .shape)
-        do throws(Diagnostics) {
-            return try EventFilter(condition, context: workspace.context)
-        } catch {
-            throw CommandError(error)
-        }
     }
 
     /// - Throws: if a type is neither built in nor declared in bellhop.yaml.

@@ -100,7 +100,7 @@ enum TestMessage {
         let listing =
             receivers.isEmpty
             ? "\(configuration.file) has no connection that takes messages."
-            : "use " + receivers.map { "`\($0)`" }.joined(separator: ", ") + "."
+            : "use " + receivers.quotedList + "."
         if configuration.connection(connection) != nil {
             throw CommandError(.problem, "The connection `\(connection.visible)` takes no messages: \(listing)")
         }

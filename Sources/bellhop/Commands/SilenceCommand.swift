@@ -81,12 +81,7 @@ struct SilenceAdd: DataCommand {
         for name in receiver where link.console == nil && link.connections[name] == nil {
             throw CommandError(.usage, Suggestion.unknown("connection", name, among: link.connections.keys.sorted()))
         }
-        if !rule.isEmpty {
-            let known = try await link.answer(.status)["rules"].elements.compactMap { $0["rule"]?.asString }
-            for name in rule where !known.contains(name) {
-                throw CommandError(.usage, Suggestion.unknownRule(name, among: known))
-            }
-        }
+        try await link.checkRules(rule)
         // A console checks the condition against its agent's own rules.
         if let when, link.console == nil {
             let workspace = try await Workspace.open(config.files, mayLackConfiguration: false, focus: .shape)

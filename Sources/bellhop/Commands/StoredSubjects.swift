@@ -49,10 +49,10 @@ struct StoredSubjects: Sendable {
             let help = Suggestion.didYouMean(name, among: numbers).map { ": \($0)" } ?? "."
             throw CommandError(.problem, "No source shows a task \(name.visible) now" + help)
         }
-        let polled = try await statuses().first { $0["scope"]?.asString == scope.text }?["last_poll"]?.asString
+        let polled = try await statuses().first { $0["scope"]?.asString == scope.text }?["last_poll"]?.asMoment
         return PolledTask(
             snapshot: task.snapshot, source: sources.first { $0.scope == scope }?.name ?? task.source,
-            polled: polled.flatMap { Timestamp(rfc3339: $0) }, zone: try config.storeLink().zone)
+            polled: polled, zone: try config.storeLink().zone)
     }
 
     private func statuses() async throws(CommandError) -> [JSON] {

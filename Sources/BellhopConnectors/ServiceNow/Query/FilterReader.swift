@@ -167,8 +167,7 @@ struct FilterReader {
                     let words = FilterOperator.allCases.map(\.rawValue)
                     complain(
                         "unknown-operator", "there is no operator `\(word)`", at: path, isAboutKey: true,
-                        help: Suggestion.didYouMean(word, among: words) ?? "use "
-                            + words.map { "`\($0)`" }.joined(separator: ", "))
+                        help: Suggestion.didYouMean(word, among: words) ?? "use " + words.quotedList)
                     return nil
                 }
                 return condition(on: field, how, value, path)

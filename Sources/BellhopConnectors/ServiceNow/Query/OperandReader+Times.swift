@@ -45,7 +45,7 @@ extension OperandReader {
         guard let members = json.asObject, members.count == 1, let name = members.keys.first,
             let part = DatePart(rawValue: name), let written = members[name]
         else {
-            let names = DatePart.allCases.map { "`\($0.rawValue)`" }.joined(separator: ", ")
+            let names = DatePart.allCases.map(\.rawValue).quotedList
             return refuse("`date_part` takes one of \(names)", path, help: "as in `date_part: {weekday: monday}`")
         }
         let path = path + [.key(name)]
@@ -77,9 +77,7 @@ extension OperandReader {
         return Condition(field, operation, "@\(unit)@\(time.ago < 0 ? "ahead" : "ago")@\(abs(time.ago))")
     }
 
-    private static func listed(_ words: [String: String]) -> String {
-        words.keys.sorted().map { "`\($0)`" }.joined(separator: ", ")
-    }
+    private static func listed(_ words: [String: String]) -> String { words.keys.sorted().quotedList }
 }
 
 /// A part of the calendar or day, as compared by `DATEPART`.

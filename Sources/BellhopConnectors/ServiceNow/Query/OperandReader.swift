@@ -115,8 +115,7 @@ struct OperandReader {
             complaints.append(
                 SettingComplaint(
                     code: "unknown-key", "`\(key)` is not a way to write a value", at: path + [.key(key)], isAboutKey: true,
-                    help: Suggestion.didYouMean(key, among: known) ?? "use "
-                        + known.map { "`\($0)`" }.joined(separator: ", ")))
+                    help: Suggestion.didYouMean(key, among: known) ?? "use " + known.quotedList))
             return nil
         }
         guard case .int(let number) = count, let time = RelativeTime(key, number, boundary: boundary) else {

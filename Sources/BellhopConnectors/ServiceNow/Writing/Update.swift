@@ -42,9 +42,8 @@ struct Update: WriteOrder {
     func refusal(by record: TaskRecord) -> Failure? {
         let unknown = (writes.map(\.name) + expected.map(\.field)).filter { record[$0] == nil }
         if !unknown.isEmpty {
-            let names = unknown.map { "`\($0)`" }.joined(separator: ", ")
             return Failure.badArguments(
-                "The record of \(task.name) (table \(record.table)) shows no field \(names): there is none, or this account may not read it. Nothing was written."
+                "The record of \(task.name) (table \(record.table)) shows no field \(unknown.quotedList): there is none, or this account may not read it. Nothing was written."
             )
         }
         for (field, values) in expected {

@@ -44,20 +44,12 @@ struct DeliveryFilter: ParsableArguments {
 
     /// - Throws: if it selects nothing because the agent has no rule of that name.
     func explainNone(_ link: StoreLink) async throws(CommandError) {
-        guard let rule else { return }
-        let known = try await link.answer(.status)["rules"].elements.compactMap { $0["rule"]?.asString }
-        if !known.contains(rule) { throw CommandError(.usage, Suggestion.unknownRule(rule, among: known)) }
+        if let rule { try await link.checkRules([rule]) }
     }
 
     /// Compiles the condition of `--where`.
     func checkedCondition(_ config: AgentOptions) async throws(CommandError) -> DeliveryCondition? {
-        guard let condition else { return nil }
-        let workspace = try await Workspace.open(config.files, mayLackConfiguration: true, focus: .shape)
-        do throws(Diagnostics) {
-            return try DeliveryCondition(condition, context: workspace.context)
-        } catch {
-            throw CommandError(error)
-        }
+        try await Workspace.condition(condition, config.files, DeliveryCondition.init(_:context:))
     }
 
     /// The deliveries of a query that match `--where`, if a console evaluates the condition; nil if this command must do it.
