@@ -25,11 +25,7 @@ struct Composer {
 
     mutating func run(_ events: inout EventParser) {
         while !isStopped {
-            do {
-                take(try events.next(source, &marks))
-            } catch {
-                stop(unclosed(error))
-            }
+            do { take(try events.next(source, &marks)) } catch { stop(unclosed(error)) }
         }
     }
 

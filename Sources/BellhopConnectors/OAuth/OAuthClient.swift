@@ -129,11 +129,7 @@ public actor OAuthClient {
     // MARK: Requesting
 
     private func renew(_ stale: OAuthToken?, force: Bool) async -> Result<OAuthToken, Failure> {
-        do throws(Failure) {
-            return .success(try await renewed(stale, force: force))
-        } catch {
-            return .failure(error)
-        }
+        do throws(Failure) { return .success(try await renewed(stale, force: force)) } catch { return .failure(error) }
     }
 
     private func renewed(_ stale: OAuthToken?, force: Bool) async throws(Failure) -> OAuthToken {

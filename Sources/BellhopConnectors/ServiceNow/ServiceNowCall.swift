@@ -143,11 +143,7 @@ struct ServiceNowReply: Sendable {
     var list: [JSON] {
         get throws(Failure) {
             let json: JSON
-            do {
-                json = try JSON.parse(body)
-            } catch {
-                throw Failure.badAnswer("The answer is not JSON: \(error).")
-            }
+            do { json = try JSON.parse(body) } catch { throw Failure.badAnswer("The answer is not JSON: \(error).") }
             if let rows = json["result"]?.asArray { return rows }
             throw Failure.badAnswer("The answer has no list in 'result'.")
         }

@@ -85,11 +85,7 @@ struct ListingScanner {
             at = JSONLexer.skipBlanks(bytes, from: at)
             let begin = at
             finder.start()
-            do {
-                at = try walker.walk(bytes, from: begin, &finder)
-            } catch {
-                throw ListingError(error)
-            }
+            do { at = try walker.walk(bytes, from: begin, &finder) } catch { throw ListingError(error) }
             guard bytes[begin] == UInt8(ascii: "{") else { throw ListingError(.shape(expected: "an object"), at: begin) }
             if finder.isRepeated { throw ListingError(.duplicateName(shape.key.joined(separator: ".")), at: begin) }
             guard let key = finder.key(in: bytes) else { throw ListingError(.noKey(path: JSON.Path(keys: shape.key)), at: begin) }
@@ -138,11 +134,7 @@ struct ListingScanner {
         guard bytes[at] == (kind == .object ? UInt8(ascii: "{") : UInt8(ascii: "[")) else {
             var walker = walker
             var nothing = JSONSkipper()
-            do {
-                _ = try walker.walk(bytes, from: at, &nothing)
-            } catch {
-                throw ListingError(error)
-            }
+            do { _ = try walker.walk(bytes, from: at, &nothing) } catch { throw ListingError(error) }
             throw ListingError(.shape(expected: expected), at: at)
         }
         at = JSONLexer.skipBlanks(bytes, from: at + 1)
@@ -183,10 +175,6 @@ struct ListingScanner {
     /// Skips a value; returns the position after it.
     private mutating func skip(_ bytes: Span<UInt8>, from start: Int) throws(ListingError) -> Int {
         var nothing = JSONSkipper()
-        do {
-            return try walker.walk(bytes, from: start, &nothing)
-        } catch {
-            throw ListingError(error)
-        }
+        do { return try walker.walk(bytes, from: start, &nothing) } catch { throw ListingError(error) }
     }
 }

@@ -107,11 +107,7 @@ struct Renderer {
     }
 
     private func read(_ text: String, as type: SettingType) throws(RenderFailure) -> JSON {
-        do throws(SettingProblem) {
-            return try type.value(of: text)
-        } catch {
-            throw RenderFailure(error.message)
-        }
+        do throws(SettingProblem) { return try type.value(of: text) } catch { throw RenderFailure(error.message) }
     }
 
     /// A whole value as an argument of this type: unchanged if the argument takes any, else by its text.
