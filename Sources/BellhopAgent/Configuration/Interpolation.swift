@@ -72,11 +72,7 @@ enum Interpolation {
     /// Whether a name fits files and variables: letters, digits, `_`, `-` and inner dots.
     static func isName(_ name: String) -> Bool {
         !name.isEmpty && !name.hasPrefix(".") && !name.contains("..")
-            && name.utf8.allSatisfy {
-                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0)
-                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-")
-                    || $0 == UInt8(ascii: ".")
-            }
+            && name.utf8.allSatisfy { $0.isASCIIAlphanumeric || "_-.".utf8.contains($0) }
     }
 }
 

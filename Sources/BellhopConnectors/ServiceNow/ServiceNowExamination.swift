@@ -84,7 +84,7 @@ struct ServiceNowExamination {
             }
             if let first = listing.entries.first { sample = ("task", first.key.text) }
             let count = listing.entries.count
-            findings.append(Finding(subject, .ok, "\(count) active task\(count == 1 ? "" : "s")"))
+            findings.append(Finding(subject, .ok, counted(count, "active task")))
         } catch {
             var finding = Finding(subject, error)
             switch error.reason {

@@ -86,7 +86,7 @@ public enum DurationText {
         }
         let afterNumber = index
         mistakes.skipSpaces(bytes, &index)
-        let word = bytes[index...].prefix { ($0 | 0x20) &- UInt8(ascii: "a") < 26 || $0 > 0x7f }
+        let word = bytes[index...].prefix { $0.isASCIILetter || $0 > 0x7f }
         index = word.endIndex
         if word.isEmpty {
             index = afterNumber

@@ -72,7 +72,7 @@ final class StoreLock: Sendable {
         var bytes = [UInt8](repeating: 0, count: 20)
         let count = bytes.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
         guard count > 0 else { return nil }
-        let digits = bytes[..<count].prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        let digits = bytes[..<count].prefix { $0.isASCIIDigit }
         return digits.isEmpty ? nil : String(decoding: digits, as: UTF8.self)
     }
 }

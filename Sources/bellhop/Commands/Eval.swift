@@ -34,7 +34,7 @@ struct Eval: DataCommand {
             let text = arguments[index].utf8.dropFirst()
             guard arguments[index].hasPrefix("-"), let next = text.first else { return false }
             // `-c`, `-h` and `--json` are options, and so is anything of that form, even `--x`.
-            let isName = next == UInt8(ascii: "-") || ((next | 0x20) &- UInt8(ascii: "a") < 26 && text.count == 1)
+            let isName = next == UInt8(ascii: "-") || (next.isASCIILetter && text.count == 1)
             return !isName && !["-c", "--config", "--event", "--task"].contains(arguments[index - 1])
         }
         guard let place else { return arguments }

@@ -34,9 +34,7 @@ struct Initialise: AsyncParsableCommand {
         }
     }
 
-    private static func isHostByte(_ byte: UInt8) -> Bool {
-        (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10 || [0x2D, 0x2E, 0x3A].contains(byte)
-    }
+    private static func isHostByte(_ byte: UInt8) -> Bool { byte.isASCIIAlphanumeric || "-.:".utf8.contains(byte) }
 
     func run() async throws {
         if folder != "." { try Files.makeFolder(folder) }

@@ -96,9 +96,9 @@ struct Query: DataCommand {
     private func show(_ sample: SourceSample, _ columns: [String], in zone: TimeZoneTable) {
         let width = sample.question.map(\.name.shownWidth).max() ?? 0
         for (name, text) in sample.question { Console.data("\(Paint.dim(name.padded(to: width)))  \(text.singleLine)") }
-        let counted = sample.count.map { $0 == 1 ? "1 task" : "\($0) tasks" }
+        let all = sample.count.map { counted($0, "task") } ?? "tasks"
         let isPart = sample.rows.count < sample.count ?? .max
-        Console.data((counted ?? "tasks") + (sample.rows.isEmpty || !isPart ? "" : ", of which \(sample.rows.count):"))
+        Console.data(all + (sample.rows.isEmpty || !isPart ? "" : ", of which \(sample.rows.count):"))
         if sample.rows.isEmpty { return }
         Console.data("")
         let texts: Set<String> = ["title", "short_description"]

@@ -210,8 +210,8 @@ struct StatusPage {
         let lines = shown.map { stop in
             let waiting = stop["waiting"]?.asInt ?? 0
             let line =
-                "\(stop["receiver"].words(in: zone)) \(stopped(stop)), and \(waiting) "
-                + "deliver\(waiting == 1 ? "y waits" : "ies wait") for it"
+                "\(stop["receiver"].words(in: zone)) \(stopped(stop)), and "
+                + "\(counted(waiting, "delivery waits", "deliveries wait")) for it"
             guard let why = stop["why"]?.asString, !why.isEmpty else { return line + "." }
             return "\(line): \(why)"
         }

@@ -46,7 +46,7 @@ final class Story: Sendable {
         case .baseline(let source, let tasks):
             say(
                 "baseline", .blue,
-                "\(source): \(tasks) existing task\(tasks == 1 ? "" : "s") recorded; no events for \(tasks == 1 ? "it" : "them")")
+                "\(source): \(counted(tasks, "existing task")) recorded; no events for \(tasks == 1 ? "it" : "them")")
         case .event(let event):
             say("event", .cyan, "\(event.type.name)  \(event.source): \(Events.summary(event, in: zone))", id: event.shortID)
         case .eventDropped(let event):
@@ -125,8 +125,9 @@ final class Story: Sendable {
         case .rescued(let count):
             say(
                 "retrying", .yellow,
-                "\(count) interrupted deliver\(count == 1 ? "y" : "ies") of an earlier run \(count == 1 ? "is" : "are") continued"
-            )
+                counted(
+                    count, "interrupted delivery of an earlier run is continued",
+                    "interrupted deliveries of an earlier run are continued"))
         case .leaseLost(let delivery):
             say("retrying", .yellow, "\(Self.words(delivery)): \(signal.message)", id: delivery.shortID)
         case .pollSuperseded(let source): say("notice", .yellow, "\(source): \(signal.message)")

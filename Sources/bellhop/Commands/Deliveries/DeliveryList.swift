@@ -47,7 +47,7 @@ struct DeliveryList: DataCommand {
         table.end()
         if undecided > 0 {
             Console.sentence(
-                "\(undecided == 1 ? "1 delivery needs" : "\(undecided) deliveries need") a decision: `bellhop deliveries ID` says why; then retry or drop \(undecided == 1 ? "it" : "them")."
+                "\(counted(undecided, "delivery needs", "deliveries need")) a decision: `bellhop deliveries ID` says why; then retry or drop \(undecided == 1 ? "it" : "them")."
             )
         }
     }
