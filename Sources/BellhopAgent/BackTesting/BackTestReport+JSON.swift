@@ -24,11 +24,11 @@ extension BackTestReport {
     private static func json(of rule: BackTestTally.OfRule, name: String, sample: BackTestSample?) -> JSON {
         [
             "rule": .string(name), "runs": .int(Int64(rule.runs)), "errors": .int(Int64(rule.errors)),
-            "error": rule.lastError.map(JSON.string) ?? .null,
+            "error": .optional(rule.lastError),
             "verdicts": json(Dictionary(uniqueKeysWithValues: rule.verdicts.map { ($0.key.rawValue, $0.value) })),
             "deliveries": json(Dictionary(uniqueKeysWithValues: rule.deliveries.map { ($0.key.rawValue, $0.value) })),
             "dropped_keys": .int(Int64(rule.droppedKeys)),
-            "paused": rule.paused.map { .string($0.rfc3339) } ?? .null, "sample": sample?.json ?? .null,
+            "paused": .optional(rule.paused?.rfc3339), "sample": sample?.json ?? .null,
         ]
     }
 

@@ -26,7 +26,7 @@ public struct BackTestSample: Sendable, Hashable {
 
     var json: JSON {
         [
-            "action": .string(action), "receiver": .string(receiver), "task": task.map(JSON.string) ?? .null,
+            "action": .string(action), "receiver": .string(receiver), "task": .optional(task),
             "time": .string(time.rfc3339), "text": .string(text),
         ]
     }

@@ -6,11 +6,11 @@ extension Inquiry {
     public var json: JSON {
         switch self {
         case .status: ["inquiry": "status"]
-        case .tasks(let task): ["inquiry": "tasks", "task": task.map(JSON.string) ?? .null]
+        case .tasks(let task): ["inquiry": "tasks", "task": .optional(task)]
         case .apply(let command, let ids):
             ["inquiry": "apply", "command": .string(command.rawValue), "deliveries": .array(ids.map(JSON.string))]
-        case .pause(let target, let why): ["inquiry": "pause", target.kind: target.name, "why": .string(why)]
-        case .resume(let target): ["inquiry": "resume", target.kind: target.name]
+        case .pause(let target, let why): ["inquiry": "pause", target.member.name: target.member.value, "why": .string(why)]
+        case .resume(let target): ["inquiry": "resume", target.member.name: target.member.value]
         case .silences(let ended): ["inquiry": "silences", "ended": .bool(ended)]
         case .addSilence(let silence): ["inquiry": "add_silence", "silence": .object(silence.json)]
         case .endSilence(let id): ["inquiry": "end_silence", "id": .string(id)]
@@ -24,19 +24,17 @@ extension Inquiry {
         case .replay(let request):
             [
                 "inquiry": "replay", "events": .array(request.events.map(JSON.string)),
-                "rule": request.rule.map(JSON.string) ?? .null, "force": .bool(request.isForced), "trial": .bool(request.isTrial),
+                "rule": .optional(request.rule), "force": .bool(request.isForced), "trial": .bool(request.isTrial),
             ]
         case .audit(let query):
             [
-                "inquiry": "audit", "after": query.after.map(JSON.int) ?? .null,
-                "since": query.since.map { .int($0.microseconds) } ?? .null, "last": .bool(query.isLast),
-                "limit": .int(Int64(query.limit)),
+                "inquiry": "audit", "after": .optional(query.after), "since": .optional(query.since?.microseconds),
+                "last": .bool(query.isLast), "limit": .int(Int64(query.limit)),
             ]
         case .history(let query):
             [
-                "inquiry": "history", "task": query.task.map(JSON.string) ?? .null,
-                "event": query.event.map(JSON.string) ?? .null, "through": query.through.map(JSON.int) ?? .null,
-                "with_causes": .bool(query.withCauses), "limit": .int(Int64(query.limit)),
+                "inquiry": "history", "task": .optional(query.task), "event": .optional(query.event),
+                "through": .optional(query.through), "with_causes": .bool(query.withCauses), "limit": .int(Int64(query.limit)),
             ]
         case .activity: ["inquiry": "activity"]
         case .tokens: ["inquiry": "tokens"]
@@ -44,121 +42,104 @@ extension Inquiry {
         case .removeToken(let name): ["inquiry": "remove_token", "name": .string(name)]
         case .keepRefusal(let key, let value): ["inquiry": "refusal", "key": .string(key), "value": value ?? .null]
         case .keychainChanged(let change, let project):
-            ["inquiry": "keychain_changed", change.kind: .string(change.name), "project": project.map(JSON.string) ?? .null]
+            ["inquiry": "keychain_changed", change.member.name: change.member.value, "project": .optional(project)]
         case .events(let query, let waits):
             [
-                "inquiry": "events", "after": query.after.map(JSON.int) ?? .null,
-                "through": query.through.map(JSON.int) ?? .null,
-                "types": .array(query.types.map { .string($0.name) }),
-                "sources": .array(query.sources.map(JSON.string)), "task": query.task.map(JSON.string) ?? .null,
-                "id": query.id.map(JSON.string) ?? .null, "since": query.since.map { .int($0.microseconds) } ?? .null,
+                "inquiry": "events", "after": .optional(query.after), "through": .optional(query.through),
+                "types": .array(query.types.map { .string($0.name) }), "sources": .array(query.sources.map(JSON.string)),
+                "task": .optional(query.task), "id": .optional(query.id), "since": .optional(query.since?.microseconds),
                 "limit": .int(Int64(query.limit)), "waits": .bool(waits),
             ]
         case .deliveries(let query):
             [
-                "inquiry": "deliveries", "through": query.through.map(JSON.int) ?? .null,
-                "states": .array(query.states.map { .string($0.rawValue) }),
-                "rule": query.rule.map(JSON.string) ?? .null, "receiver": query.receiver.map(JSON.string) ?? .null,
-                "since": query.since.map { .int($0.microseconds) } ?? .null,
-                "reason": query.reason.map { .string($0.rawValue) } ?? .null, "id": query.id.map(JSON.string) ?? .null,
-                "event": query.event.map { .string($0.text) } ?? .null, "limit": .int(Int64(query.limit)),
+                "inquiry": "deliveries", "through": .optional(query.through),
+                "states": .array(query.states.map { .string($0.rawValue) }), "rule": .optional(query.rule),
+                "receiver": .optional(query.receiver), "since": .optional(query.since?.microseconds),
+                "reason": .optional(query.reason?.rawValue), "id": .optional(query.id), "event": .optional(query.event?.text),
+                "limit": .int(Int64(query.limit)),
             ]
         }
     }
 
     /// Reads what `json` wrote; nil for anything else.
     public init?(json: JSON) {
+        func text(_ name: String) -> String? { json[name]?.asString }
         let limit = json["limit"]?.asInt.map { Int($0) } ?? 50
         let since = json["since"]?.asInt.map(Timestamp.init(microseconds:))
-        switch json["inquiry"]?.asString {
-        case "status": self = .status
-        case "tasks": self = .tasks(json["task"]?.asString)
-        case "apply":
-            guard let command = json["command"]?.asString.flatMap(DeliveryCommand.init(rawValue:)) else { return nil }
-            self = .apply(command, deliveries: json["deliveries"].texts)
-        case "pause":
-            guard let target = PauseTarget(json: json) else { return nil }
-            self = .pause(target, why: json["why"]?.asString ?? "")
-        case "resume":
-            guard let target = PauseTarget(json: json) else { return nil }
-            self = .resume(target)
-        case "silences": self = .silences(ended: json["ended"] == true)
-        case "add_silence":
-            guard let silence = json["silence"].flatMap({ Silence(json: $0) }) else { return nil }
-            self = .addSilence(silence)
-        case "end_silence":
-            guard let id = json["id"]?.asString else { return nil }
-            self = .endSilence(id)
-        case "forget":
-            guard let task = json["task"]?.asString else { return nil }
-            self = .forget(task: task)
-        case "form":
-            guard let id = json["delivery"]?.asString else { return nil }
-            self = .form(id)
-        case "edit":
-            guard let id = json["delivery"]?.asString, let before = json["before"]?.asString,
-                let after = json["after"]?.asString
-            else { return nil }
-            self = .edit(FormEdit(delivery: id, before: before, after: after))
-        case "replay":
-            self = .replay(
-                ReplayRequest(
-                    events: json["events"].texts, rule: json["rule"]?.asString, isForced: json["force"] == true,
-                    isTrial: json["trial"] == true))
-        case "audit":
-            self = .audit(AuditQuery(after: json["after"]?.asInt, since: since, isLast: json["last"] == true, limit: limit))
-        case "history":
-            self = .history(
-                HistoryQuery(
-                    task: json["task"]?.asString, event: json["event"]?.asString, through: json["through"]?.asInt,
-                    withCauses: json["with_causes"] == true, limit: min(limit, HistoryQuery.maxEvents)))
-        case "activity": self = .activity
-        case "tokens": self = .tokens
-        case "add_token":
-            guard let name = json["name"]?.asString, let token = json["token"].flatMap({ ConsoleToken(name: name, json: $0) })
-            else { return nil }
-            self = .addToken(token)
-        case "remove_token":
-            guard let name = json["name"]?.asString else { return nil }
-            self = .removeToken(of: name)
-        case "refusal":
-            guard let key = json["key"]?.asString, RefusedLogins.isKey(key) else { return nil }
-            self = .keepRefusal(key, json["value"].flatMap { $0.isNull ? nil : $0 })
-        case "keychain_changed":
-            guard let change = KeychainChange(json: json) else { return nil }
-            self = .keychainChanged(change, project: json["project"]?.asString)
-        case "events":
-            self = .events(
-                EventQuery(
-                    after: json["after"]?.asInt, through: json["through"]?.asInt,
-                    types: json["types"].texts.map(EventType.init), sources: json["sources"].texts,
-                    task: json["task"]?.asString, id: json["id"]?.asString, since: since, limit: limit),
-                waits: json["waits"] == true)
-        case "deliveries":
-            self = .deliveries(
-                DeliveryQuery(
-                    through: json["through"]?.asInt, states: json["states"].texts.compactMap(DeliveryState.init(rawValue:)),
-                    rule: json["rule"]?.asString, receiver: json["receiver"]?.asString, since: since,
-                    reason: json["reason"]?.asString.flatMap(Failure.Reason.init), id: json["id"]?.asString,
-                    event: json["event"]?.asString.map(Event.ID.init), limit: limit))
-        default: return nil
-        }
+        let inquiry: Inquiry? =
+            switch text("inquiry") {
+            case "status": .status
+            case "tasks": .tasks(text("task"))
+            case "apply":
+                text("command").flatMap(DeliveryCommand.init(rawValue:)).map { .apply($0, deliveries: json["deliveries"].texts) }
+            case "pause": PauseTarget(json: json).map { .pause($0, why: text("why") ?? "") }
+            case "resume": PauseTarget(json: json).map { .resume($0) }
+            case "silences": .silences(ended: json["ended"] == true)
+            case "add_silence": json["silence"].flatMap { Silence(json: $0) }.map { .addSilence($0) }
+            case "end_silence": text("id").map { .endSilence($0) }
+            case "forget": text("task").map { .forget(task: $0) }
+            case "form": text("delivery").map { .form($0) }
+            case "edit":
+                if let id = text("delivery"), let before = text("before"), let after = text("after") {
+                    .edit(FormEdit(delivery: id, before: before, after: after))
+                } else {
+                    nil
+                }
+            case "replay":
+                .replay(
+                    ReplayRequest(
+                        events: json["events"].texts, rule: text("rule"), isForced: json["force"] == true,
+                        isTrial: json["trial"] == true))
+            case "audit":
+                .audit(AuditQuery(after: json["after"]?.asInt, since: since, isLast: json["last"] == true, limit: limit))
+            case "history":
+                .history(
+                    HistoryQuery(
+                        task: text("task"), event: text("event"), through: json["through"]?.asInt,
+                        withCauses: json["with_causes"] == true, limit: min(limit, HistoryQuery.maxEvents)))
+            case "activity": .activity
+            case "tokens": .tokens
+            case "add_token":
+                if let name = text("name"), let token = json["token"].flatMap({ ConsoleToken(name: name, json: $0) }) {
+                    .addToken(token)
+                } else {
+                    nil
+                }
+            case "remove_token": text("name").map { .removeToken(of: $0) }
+            case "refusal":
+                if let key = text("key"), RefusedLogins.isKey(key) {
+                    .keepRefusal(key, json["value"].flatMap { $0.isNull ? nil : $0 })
+                } else {
+                    nil
+                }
+            case "keychain_changed": KeychainChange(json: json).map { .keychainChanged($0, project: text("project")) }
+            case "events":
+                .events(
+                    EventQuery(
+                        after: json["after"]?.asInt, through: json["through"]?.asInt,
+                        types: json["types"].texts.map(EventType.init), sources: json["sources"].texts, task: text("task"),
+                        id: text("id"), since: since, limit: limit), waits: json["waits"] == true)
+            case "deliveries":
+                .deliveries(
+                    DeliveryQuery(
+                        through: json["through"]?.asInt, states: json["states"].texts.compactMap(DeliveryState.init(rawValue:)),
+                        rule: text("rule"), receiver: text("receiver"), since: since,
+                        reason: text("reason").flatMap(Failure.Reason.init), id: text("id"),
+                        event: text("event").map(Event.ID.init), limit: limit))
+            default: nil
+            }
+        guard let inquiry else { return nil }
+        self = inquiry
     }
 }
 
 extension PauseTarget {
-    fileprivate var kind: String {
+    /// The member that names it.
+    fileprivate var member: (name: String, value: JSON) {
         switch self {
-        case .receiver: "receiver"
-        case .rule: "rule"
-        case .writes: "writes"
-        }
-    }
-
-    fileprivate var name: JSON {
-        switch self {
-        case .receiver(let name), .rule(let name): .string(name)
-        case .writes: true
+        case .receiver(let name): ("receiver", .string(name))
+        case .rule(let name): ("rule", .string(name))
+        case .writes: ("writes", true)
         }
     }
 
@@ -176,16 +157,11 @@ extension PauseTarget {
 }
 
 extension KeychainChange {
-    fileprivate var kind: String {
+    /// The member that names it.
+    fileprivate var member: (name: String, value: JSON) {
         switch self {
-        case .secret: "secret"
-        case .login: "login"
-        }
-    }
-
-    fileprivate var name: String {
-        switch self {
-        case .secret(let name), .login(let name): name
+        case .secret(let name): ("secret", .string(name))
+        case .login(let name): ("login", .string(name))
         }
     }
 

@@ -110,7 +110,7 @@ public struct InquiryAnswer: Sendable {
 
     private var endOfEvents: Piece {
         let place = [lastPlace, seen].compactMap(\.self).max()
-        var end: JSON.Object = ["unreadable": .int(Int64(unreadable)), "end": place.map(JSON.int) ?? .null]
+        var end: JSON.Object = ["unreadable": .int(Int64(unreadable)), "end": .optional(place)]
         if isOtherBus { end["other_bus"] = true }
         return .end(.object(end))
     }

@@ -23,7 +23,7 @@ public struct SearchPage: Sendable, Hashable {
     ///
     /// - Parameter name: the member with the rows.
     public func json(_ name: String) -> JSON {
-        [name: .array(rows), "next": next.map(JSON.int) ?? .null, "seen": .int(Int64(seen)), "failed": failures.json]
+        [name: .array(rows), "next": .optional(next), "seen": .int(Int64(seen)), "failed": failures.json]
     }
 
     /// Reads ``json(_:)``; nil for anything else.

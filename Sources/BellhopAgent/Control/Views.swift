@@ -106,7 +106,7 @@ extension StoreStatus.SourceStatus {
             "baseline": .bool(hasBaseline), "tasks": .int(Int64(tasks)), "last_change": lastCommit.json,
             "last_poll": polled.map(JSON.string) ?? health.lastSuccess.json,
             "failures": .int(Int64(health.failures)), "failing_since": health.failingSince.json,
-            "error": health.lastError.map(JSON.string) ?? .null, "held": .bool(health.held != nil),
+            "error": .optional(health.lastError), "held": .bool(health.held != nil),
             "state": .string(state.rawValue), "since": since.json,
         ]
     }
@@ -144,7 +144,7 @@ extension StoreStatus.RuleStatus {
     var json: JSON {
         [
             "rule": .string(rule), "runs": .int(Int64(runs)), "errors": .int(Int64(errors)),
-            "error": lastError.map(JSON.string) ?? .null, "last_run": lastRun.json, "next": nextDue.json, "off": .bool(isOff),
+            "error": .optional(lastError), "last_run": lastRun.json, "next": nextDue.json, "off": .bool(isOff),
             "dropped_keys": .int(Int64(droppedKeys)),
         ]
     }
@@ -169,10 +169,10 @@ extension StoreStatus.WaitStatus {
 
 extension StoreStatus.UpcomingStatus {
     var json: JSON {
-        let name = subject.map(JSON.string) ?? .null
+        let name = JSON.optional(subject)
         return [
             "due": .string(timer.due.rfc3339), "rule": .string(timer.id.rule), "kind": .string(timer.id.kind.part),
-            "key": .string(timer.id.key), "subject": name, "number": number.map(JSON.string) ?? .null,
+            "key": .string(timer.id.key), "subject": name, "number": .optional(number),
             "gathered": gathered.map { .int(Int64($0)) } ?? .null,
         ]
     }
@@ -225,7 +225,7 @@ extension StoreStatus.UndecidedStatus {
     var json: JSON {
         [
             "state": .string(state.rawValue), "receiver": .string(receiver),
-            "reason": reason.map { .string($0.rawValue) } ?? .null, "count": .int(Int64(count)),
+            "reason": .optional(reason?.rawValue), "count": .int(Int64(count)),
         ]
     }
 }

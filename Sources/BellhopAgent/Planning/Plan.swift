@@ -107,7 +107,7 @@ public struct Plan: Sendable {
                 }),
             "sources": json(sources), "baselines": .array(baselines.map(JSON.string)), "receivers": json(connections),
             "secrets": json(secrets), "settings": .array(settings.map(JSON.string)),
-            "difference": report?.difference?.json ?? .null, "obstacle": obstacle.map(JSON.string) ?? .null,
+            "difference": report?.difference?.json ?? .null, "obstacle": .optional(obstacle),
         ]
     }
 }

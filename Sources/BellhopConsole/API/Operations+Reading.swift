@@ -35,7 +35,7 @@ extension Operations {
             content: .json(.object([("tasks", .list(.named("Task"))), ("next", .nullable(.text())), failed])), problems: [422]
         ) { call async throws(Problem) in
             let (rows, next, failures) = try await TaskSearch(call).rows(limit: Int(call.number("limit") ?? 100))
-            return .json(["tasks": .array(rows), "next": next.map(JSON.string) ?? .null, "failed": failures.json])
+            return .json(["tasks": .array(rows), "next": .optional(next), "failed": failures.json])
         },
         Operation(
             id: "task", method: .get, path: "/tasks/{task}",
@@ -141,7 +141,7 @@ extension Operations {
             let limit = call.number("limit") ?? 100
             let rows = try await auditRows(call, limit: limit, before: call.number("before")).rows
             let next = rows.count == limit ? rows.first?["number"]?.asInt : nil
-            return .json(["rows": .array(rows.reversed()), "next": next.map(JSON.int) ?? .null])
+            return .json(["rows": .array(rows.reversed()), "next": .optional(next)])
         },
     ]
 
@@ -189,7 +189,7 @@ extension Operations {
         return call.view.connections.map { name, kind in
             let mine = undecided.filter { $0["receiver"]?.asString == name }
             return [
-                "receiver": .string(name), "kind": .string(kind), "rate": call.view.rates[name].map(JSON.string) ?? .null,
+                "receiver": .string(name), "kind": .string(kind), "rate": .optional(call.view.rates[name]),
                 "stopped": stopped.first { $0["receiver"]?.asString == name } ?? .null,
                 "waiting": .int(waiting[name] ?? 0), "more_wait": .bool(open.count == maxRows),
                 "undecided": .int(mine.reduce(0) { $0 + ($1["count"]?.asInt ?? 0) }),

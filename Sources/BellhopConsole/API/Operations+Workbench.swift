@@ -51,7 +51,7 @@ extension Operations {
             }
             var json = coverage.file.json
             json["events"] = .int(Int64(coverage.events))
-            json["since"] = coverage.since.map { .string($0.rfc3339) } ?? .null
+            json["since"] = .optional(coverage.since?.rfc3339)
             return .json(.object(json))
         },
         Operation(

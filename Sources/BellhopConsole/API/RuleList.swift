@@ -21,9 +21,9 @@ struct RuleList: Sendable {
         var json: JSON {
             [
                 "rule": .string(summary.name), "file": .string(summary.file), "line": .int(Int64(summary.line)),
-                "description": summary.description.map(JSON.string) ?? .null,
+                "description": .optional(summary.description),
                 "types": .array(summary.types.map { .string($0.name) }), "sources": .array(summary.sources.map(JSON.string)),
-                "mode": .string(mode), "schedule": summary.schedule.map(JSON.string) ?? .null,
+                "mode": .string(mode), "schedule": .optional(summary.schedule),
                 "actions": .array(summary.actions.map(JSON.string)), "runs": status["runs"] ?? 0, "errors": status["errors"] ?? 0,
                 "error": status["error"] ?? .null, "last_run": status["last_run"] ?? .null, "next": status["next"] ?? .null,
                 "paused": .bool(isPaused),

@@ -216,7 +216,7 @@ extension BackTestJobs.Job {
         var json: JSON.Object = [
             "id": .string(id), "state": .string(state.rawValue), "progress": .double(progress), "about": .string(about),
             "since": .string(DurationText.format(span)), "by": .string(by), "asked": .string(asked.rfc3339),
-            "finished": finished.map { .string($0.rfc3339) } ?? .null, "problem": problem.map(JSON.string) ?? .null,
+            "finished": .optional(finished?.rfc3339), "problem": .optional(problem),
         ]
         if isWhole { json["report"] = report ?? .null }
         return .object(json)

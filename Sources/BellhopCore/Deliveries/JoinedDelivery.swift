@@ -28,7 +28,7 @@ public struct JoinedDelivery: Sendable, Hashable {
     }
 
     public var json: JSON {
-        var json: JSON.Object = ["delivery": .string(id), "state": state.map { .string($0.rawValue) } ?? .null]
+        var json: JSON.Object = ["delivery": .string(id), "state": .optional(state?.rawValue)]
         json["error"] = error.map(JSON.string)
         return .object(json)
     }

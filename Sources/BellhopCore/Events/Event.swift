@@ -138,7 +138,7 @@ extension EventContent {
                 .comment: .object(
                     JSON.Object([
                         .text: .string(text), .author: .string(author), .kind: .string(kind),
-                        .time: time.map { .string($0.rfc3339) } ?? .null, .own: .bool(own), .proved: .bool(proved),
+                        .time: .optional(time?.rfc3339), .own: .bool(own), .proved: .bool(proved),
                     ])),
             ])
     }

@@ -18,6 +18,12 @@ extension JSON {
     /// The boolean, if this is one.
     public var asBool: Bool? { if case .bool(let value) = self { value } else { nil } }
 
+    /// The text, or null.
+    public static func optional(_ text: String?) -> JSON { text.map(JSON.string) ?? .null }
+
+    /// The number, or null.
+    public static func optional(_ number: Int64?) -> JSON { number.map(JSON.int) ?? .null }
+
     /// The whole number, if this is one; also a double without a fraction, if it fits.
     public var asInt: Int64? {
         switch self {

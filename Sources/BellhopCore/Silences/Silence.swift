@@ -96,7 +96,7 @@ extension Silence {
     /// The members of `silence` in events, of the answers of commands, and of the store.
     public var json: JSON.Object {
         [
-            "id": .string(id), "when": when.map(JSON.string) ?? .null, "rules": .array(rules.map(JSON.string)),
+            "id": .string(id), "when": .optional(when), "rules": .array(rules.map(JSON.string)),
             "receivers": .array(receivers.map(JSON.string)), "starts": .string(starts.rfc3339), "ends": .string(ends.rfc3339),
             "reason": .string(reason), "by": .string(by), "writes": .bool(writes),
         ]

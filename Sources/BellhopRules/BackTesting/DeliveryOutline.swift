@@ -26,7 +26,7 @@ public struct DeliveryOutline: Sendable, Hashable {
     public var json: JSON {
         [
             "rule": .string(rule), "occasion": .string(occasion), "step": .string(step.text), "action": .string(action),
-            "receiver": .string(receiver), "state": .string(outcome.rawValue), "task": task.map(JSON.string) ?? .null,
+            "receiver": .string(receiver), "state": .string(outcome.rawValue), "task": .optional(task),
             "time": .string(time.rfc3339),
         ]
     }

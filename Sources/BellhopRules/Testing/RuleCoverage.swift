@@ -100,7 +100,7 @@ extension RuleCoverage.File {
                     [
                         "line": .int(Int64(point.place.line)), "column": .int(Int64(point.place.column)),
                         "kind": .string(point.kind.rawValue), "text": .string(point.text),
-                        "missing": point.missing.map { .string($0.rawValue) } ?? .null,
+                        "missing": .optional(point.missing?.rawValue),
                     ]
                 }),
         ]

@@ -1,7 +1,6 @@
 import BellhopCore
 
 extension JSON {
-    static func optional(_ text: String?) -> JSON { text.map(JSON.string) ?? .null }
     static func int(_ value: Int) -> JSON { .int(Int64(value)) }
 
     var asWhole: Int? { asInt.map { Int($0) } }

@@ -46,7 +46,7 @@ struct AuditVerify: DataCommand {
             Console.json([
                 "rows": .int(verifier.count), "first": .int(verifier.first),
                 "last": verifier.last.map { .string(AuditCheckpoint($0).text) } ?? .null,
-                "problem": problem.map { .string($0.message) } ?? .null,
+                "problem": .optional(problem?.message),
             ])
             if problem != nil { throw ExitCode(CommandError.Code.problem.rawValue) }
             return
