@@ -53,8 +53,6 @@ import Testing
         try #require(own.count > 2)
         let types = own.reduce(into: Set()) { $0.formUnion($1.outerTypes) }
             .subtracting(others.reduce(into: Set()) { $0.formUnion($1.types) })
-        for other in others {
-            #expect(other.words.intersection(types).sorted() == [], "\(other.path)")
-        }
+        for other in others { #expect(other.words.intersection(types).sorted() == [], "\(other.path)") }
     }
 }

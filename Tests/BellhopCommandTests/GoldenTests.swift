@@ -29,9 +29,7 @@ import Testing
             try await page.run(in: folder.path, replacing: [("INSTANCE", address)])
         }
         let printed = page.text(answers: answers)
-        if ProcessInfo.processInfo.environment["BELLHOP_RECORD"] != nil {
-            try Data(printed.utf8).write(to: file)
-        }
+        if ProcessInfo.processInfo.environment["BELLHOP_RECORD"] != nil { try Data(printed.utf8).write(to: file) }
         let difference = Self.difference(printed, written)
         #expect(difference == nil)
     }

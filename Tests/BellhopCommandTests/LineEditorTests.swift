@@ -27,9 +27,7 @@ import Testing
         ("abc\u{02}\u{15}", "|c"), ("abc\u{02}\u{04}", "ab|"), ("äöü\u{02}\u{7F}", "ä|ü"), ("e\u{301}x\u{7F}\u{7F}", "|"),
         ("a\u{1B}[15~b\u{1B}[200~c", "abc|"), ("日本\u{1B}[D", "日|本"), ("a\u{1B}\u{1B}[D", "|a"),
     ])
-    func `keys edit the line`(_ bytes: String, _ wanted: String) {
-        #expect(typed(bytes) == wanted)
-    }
+    func `keys edit the line`(_ bytes: String, _ wanted: String) { #expect(typed(bytes) == wanted) }
 
     @Test func `the arrow keys walk the history and return to the line being typed`() {
         #expect(typed("\u{1B}[A", history: ["one", "two"]) == "two|")

@@ -201,7 +201,5 @@ struct ShapeTests {
         String(repeating: "true ? 1 : ", count: 120) + "1", "[1]" + String(repeating: ".map(x, x)", count: 120),
         String(repeating: "cel.bind(x, 1, ", count: 120) + "1" + String(repeating: ")", count: 120),
     ])
-    func `an expression at the limit of nesting is evaluated`(_ text: String) throws {
-        _ = try evaluated(text)
-    }
+    func `an expression at the limit of nesting is evaluated`(_ text: String) throws { _ = try evaluated(text) }
 }

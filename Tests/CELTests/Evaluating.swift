@@ -18,10 +18,7 @@ struct Line: Sendable, CustomStringConvertible {
     let text: String
     let expected: String
 
-    init(_ text: String, _ expected: String) {
-        self.text = text
-        self.expected = expected
-    }
+    init(_ text: String, _ expected: String) { (self.text, self.expected) = (text, expected) }
 
     var description: String { text }
 }

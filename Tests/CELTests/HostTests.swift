@@ -17,10 +17,7 @@ struct HostTests {
     private final class Row: HostObject {
         let number: String
         let priority: Int64?
-        init(_ number: String, _ priority: Int64?) {
-            self.number = number
-            self.priority = priority
-        }
+        init(_ number: String, _ priority: Int64?) { (self.number, self.priority) = (number, priority) }
         var celType: CELType { .object(Sample.task) }
         var fieldNames: [String] { ["number", "priority"] }
         func value(named name: String) -> Value? {

@@ -106,9 +106,7 @@ import Testing
             return (try await client.get("/simulator/state"), try await client.get("/simulator/requests"))
         }
         #expect(try state.json()["counts"]?["logins"] == 1)
-        for text in [state.text, requests.text] {
-            #expect(!text.contains("secret") && !text.contains("Basic "))
-        }
+        for text in [state.text, requests.text] { #expect(!text.contains("secret") && !text.contains("Basic ")) }
         #expect(try requests.json().asArray?.count == 2)
     }
 

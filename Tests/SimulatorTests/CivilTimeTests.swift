@@ -14,9 +14,7 @@ import Testing
     }
 
     @Test(arguments: ["", "2026-02-30 00:00:00", "2026-01-05T09:00:00", "2026-1-5 9:0:0"])
-    func `an invalid time is refused`(_ text: String) {
-        #expect(CivilTime.read(text) == nil)
-    }
+    func `an invalid time is refused`(_ text: String) { #expect(CivilTime.read(text) == nil) }
 
     @Test func `dates have spaces in HTTP and dashes in cookies`() {
         #expect(CivilTime.http(784_111_777_000_000) == "Sun, 06 Nov 1994 08:49:37 GMT")

@@ -9,9 +9,7 @@ import YAML
         let corrected: String?
 
         init(_ text: String, _ code: YAMLError.Code, _ corrected: String?) {
-            self.text = text
-            self.code = code
-            self.corrected = corrected
+            (self.text, self.code, self.corrected) = (text, code, corrected)
         }
 
         var testDescription: String { text.debugDescription }

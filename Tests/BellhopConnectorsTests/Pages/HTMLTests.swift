@@ -18,9 +18,7 @@ import Testing
         ("<a href=\"x>y\">link</a>", "link"), ("</p></div>stray", "stray"), ("<p", ""), ("<", "<"), ("a<b", "a"),
         ("<script>unclosed", ""), ("&nbsp;a&nbsp;&nbsp;b&shy;c", "a bc"), ("", ""),
     ])
-    func `a page is read as its visible text`(_ html: String, _ words: String) {
-        #expect(text(html) == words)
-    }
+    func `a page is read as its visible text`(_ html: String, _ words: String) { #expect(text(html) == words) }
 
     @Test(arguments: [
         ("<b>x</b>", "<b>x</b>"), ("a &lt;b&gt; c", "a &lt;b&gt; c"), ("a&lt;\u{301}b", "a&lt;\u{301}b"),

@@ -21,9 +21,7 @@ import Testing
         private let kept = Mutex<[HTTPRequest]>([])
 
         init(_ base: InProcessExchange, _ clock: TestClock, _ delay: Duration) {
-            self.base = base
-            self.clock = clock
-            self.delay = delay
+            (self.base, self.clock, self.delay) = (base, clock, delay)
         }
 
         var requests: [HTTPRequest] { kept.withLock { $0 } }

@@ -38,9 +38,7 @@ struct ConnectProxy: Sendable {
         private var beyond: (any Channel)?
 
         init(heads: Recording<String>, credentials: String?, answer: String?) {
-            self.heads = heads
-            self.credentials = credentials
-            self.answer = answer
+            (self.heads, self.credentials, self.answer) = (heads, credentials, answer)
         }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {

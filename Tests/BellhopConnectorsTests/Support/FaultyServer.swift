@@ -61,10 +61,7 @@ struct FaultyServer {
         /// The megabytes that are still to be sent.
         private var left = 100
 
-        init(_ answer: Answer, _ bytes: [UInt8]) {
-            self.answer = answer
-            self.bytes = bytes
-        }
+        init(_ answer: Answer, _ bytes: [UInt8]) { (self.answer, self.bytes) = (answer, bytes) }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             guard !hasAnswered else { return }

@@ -38,10 +38,7 @@ struct ScriptedMailServer: Sendable {
         private var rest = ""
         private var isInMail = false
 
-        init(_ replies: [String: String], _ commands: Recording<String>) {
-            self.replies = replies
-            self.commands = commands
-        }
+        init(_ replies: [String: String], _ commands: Recording<String>) { (self.replies, self.commands) = (replies, commands) }
 
         func channelActive(context: ChannelHandlerContext) { say(replies[""] ?? "", context) }
 

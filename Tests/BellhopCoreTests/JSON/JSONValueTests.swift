@@ -72,9 +72,7 @@ struct JSONValueTests {
     ]
 
     @Test(arguments: written)
-    func `values are written as JSON`(_ value: JSON, _ text: String) {
-        #expect(value.text == text)
-    }
+    func `values are written as JSON`(_ value: JSON, _ text: String) { #expect(value.text == text) }
 
     @Test(arguments: [0, 7, -7, 10, 99, 100, -1000, .max, .min] as [Int64])
     func `whole numbers are written with all digits`(_ number: Int64) {

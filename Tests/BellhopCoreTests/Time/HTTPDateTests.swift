@@ -36,7 +36,5 @@ struct `HTTP dates` {
         "Sun, 06 Nov 1994 25:49:37 GMT",
         "Sun Nov  6 08:49:37 94 GMT",
     ])
-    func `invalid HTTP dates are refused`(_ text: String) {
-        #expect(Timestamp(httpDate: text) == nil)
-    }
+    func `invalid HTTP dates are refused`(_ text: String) { #expect(Timestamp(httpDate: text) == nil) }
 }

@@ -69,9 +69,7 @@ import Testing
         ("source", "\"my-work\" : string"), ("user", "\"john.doe\" : string"),
         ("event.data.task.number", "\"INC0010021\" : string"),
     ])
-    func `an expression has a value and a type`(_ text: String, _ wanted: String) {
-        #expect(answer(text) == wanted)
-    }
+    func `an expression has a value and a type`(_ text: String, _ wanted: String) { #expect(answer(text) == wanted) }
 
     @Test func `each part has its value, its failure, or a note that it was not evaluated`() throws {
         let evaluation = try evaluate(

@@ -28,7 +28,5 @@ extension SQLiteUnderTest {
     }
 
     /// Returns once this many callers wait for the transaction after this one.
-    func waitForWriters(_ count: Int) async {
-        while sqlite.writing.waiting < count { await Task.yield() }
-    }
+    func waitForWriters(_ count: Int) async { while sqlite.writing.waiting < count { await Task.yield() } }
 }

@@ -95,8 +95,7 @@ private final class Answer: ChannelInboundHandler, Sendable {
     private let note: @Sendable () -> Void
 
     init(_ behaviour: LocalReceiver.Behaviour, _ note: @escaping @Sendable () -> Void) {
-        self.behaviour = behaviour
-        self.note = note
+        (self.behaviour, self.note) = (behaviour, note)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
