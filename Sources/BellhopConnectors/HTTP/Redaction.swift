@@ -11,7 +11,10 @@ public enum Redaction {
         var text = text
         // Longer ones first, because they may contain shorter ones.
         for secret in Set(secrets).sorted(by: { $0.utf8.count > $1.utf8.count }) where secret.count >= 4 {
-            for form in forms(of: secret) { text = text.replacingScalars(of: form, with: mark) }
+            for form in forms(of: secret) {
+                // By characters, too: the same letters may have other code points.
+                text = text.replacingScalars(of: form, with: mark).replacing(form, with: mark)
+            }
         }
         return text
     }
