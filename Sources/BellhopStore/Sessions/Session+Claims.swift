@@ -39,7 +39,7 @@ extension Session {
         let now = request.now
         let all = try due(request, &claimed.waiting)
         claimed.mayHaveMore = all.count >= request.limit
-        let downtime = try all.isEmpty ? nil : self.downtime()
+        let downtimes = try all.isEmpty ? nil : self.downtimes()
         for due in all {
             claimed.lastRules[due.receiver] = due.rule
             guard var row = try claimable(due.id) else { continue }
@@ -54,7 +54,7 @@ extension Session {
                 let upcoming = try due.upcoming.compactMap { try subject(of: $0) }
                 claimed.claims.append(
                     try start(
-                        row, by: request.node, until: request.until + due.extraTime, at: now, after: downtime,
+                        row, by: request.node, until: request.until + due.extraTime, at: now, after: downtimes,
                         upcoming: upcoming))
             }
         }
@@ -211,7 +211,7 @@ extension Session {
     }
 
     private func start(
-        _ row: Row, by node: NodeID, until: Timestamp, at now: Timestamp, after downtime: Downtime?, upcoming: [String]
+        _ row: Row, by node: NodeID, until: Timestamp, at now: Timestamp, after downtimes: Downtimes?, upcoming: [String]
     ) throws -> Claim {
         let lease = Lease(token: row.lease + 1, node: node, until: until, row: row.id, name: row.name)
         var statement = try prepare(SQL.Deliveries.start)
@@ -225,7 +225,7 @@ extension Session {
         var attempt = Attempt(
             number: row.attempts + 1, now: now, firstStarted: row.firstStarted, lastUncertain: row.lastUncertain,
             othersReferences: try references(of: row),
-            mayRepeat: row.lastUncertain == nil ? downtime?.span(before: delivery.createdAt) : nil,
+            mayRepeat: row.lastUncertain == nil ? downtimes?.span(before: delivery.createdAt) : nil,
             firstMessage: try firstMessage(for: delivery, at: now))
         attempt.replayOf = try timeOfReplayedEvent(for: delivery)
         attempt.upcoming = upcoming

@@ -56,6 +56,20 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `restarts every half hour do not extend the period without end`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        var starts: [Timestamp] = []
+        for number in 1...5 {
+            starts.append(bench.now)
+            try await bench.store.route(Routing(deliveries: [Sample.delivery(number, at: bench.now)]))
+            // The downtimes that ended within the last hour count.
+            #expect(try await claimed(bench) == (number == 1 ? nil : starts[max(number - 3, 0)]..<bench.now))
+            await bench.clock.pass(2000)
+            try await start(bench)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `the retry of a possibly received delivery knows when its last attempt began`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1, at: bench.now)]))
