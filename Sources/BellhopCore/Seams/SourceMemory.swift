@@ -51,8 +51,10 @@ public struct SourceHealth: Sendable, Hashable {
         self.emptyBaseline = emptyBaseline
     }
 
-    /// Corrects times that are in the future because the clock was set back: a doubtful result waits for its confirmation from now on.
+    /// Corrects times that are in the future because the clock was set back: a doubtful result waits for its confirmation from now on, and
+    /// timers wait for a good poll of a failing source.
     public mutating func correctFutureTimes(to now: Timestamp) {
+        failingSince = failingSince.map { min($0, now) }
         if let since = held?.since { held?.since = min(since, now) }
         if let since = emptyBaseline?.since { emptyBaseline?.since = min(since, now) }
     }

@@ -119,6 +119,13 @@ import Testing
         #expect(late.suffix(2) == ["commit +0 -3 3 events", "end changed(events: 3)"])
     }
 
+    @Test func `a source that failed while the clock was ahead counts as failing since the clock is set back`() {
+        var machine = Self.baseline(Self.some)
+        _ = Self.steps(&machine, at: Self.start + .days(365), .failed(Self.failure), .stored)
+        #expect(Self.steps(&machine, .failed(Self.failure), .stored).last == "end failed")
+        #expect(machine.failingSince == Self.start)
+    }
+
     @Test func `the time of a success is stored again after the clock was set back`() {
         var machine = Self.baseline(Self.some)
         let now = Self.start - .days(1)
