@@ -46,6 +46,23 @@ import Testing
         #expect(try await list().listing.entries.isEmpty)
     }
 
+    @Test func `while the server ignores a condition, a poll does not read the table`() async throws {
+        practice.instance.addTask(title: "A lamp flickers", priority: 4)
+        practice.instance.changeUser("john.doe") { $0.omittedFields = ["priority"] }
+        try await practice.open { connection in
+            let source = try TableSource(
+                name: "incidents", settings: Settings(["table": "incident", "where": ["active": true, "priority": 1]]),
+                connection: connection)
+            let first = await failure { _ = try await source.list(from: LastPoll()) }
+            let requests = practice.simulation.requests.total
+            let second = await failure { _ = try await source.list(from: LastPoll()) }
+            #expect(first?.reason == .badArguments && second == first)
+            #expect(practice.simulation.requests.total == requests + 1)
+            practice.instance.changeUser("john.doe") { $0.omittedFields = [] }
+            #expect(try await source.list(from: LastPoll()).listing.entries.isEmpty)
+        }
+    }
+
     @Test func `a table source lists an incident without an owner`() async throws {
         let task = practice.instance.addTask(title: "Core switch down", priority: 1)
         practice.instance.addTask(title: "A lamp flickers", priority: 4)

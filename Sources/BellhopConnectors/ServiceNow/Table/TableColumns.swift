@@ -12,8 +12,8 @@ final class TableColumns: Sendable {
         var isRead = false
         /// True once all fields were found to exist.
         var isExamined = false
-        /// Fields that rows do not show, but whose conditions the server applies.
-        var hidden: Set<String> = []
+        /// Fields of conditions that rows do not show, each with whether the server applies the condition.
+        var hidden: [String: Bool] = [:]
         /// The query with labels and names replaced by values, once resolved.
         var query: EncodedQuery?
     }
@@ -79,6 +79,8 @@ final class TableColumns: Sendable {
     /// Checks that the fields of the query exist before the table is read: a server drops conditions on fields that it does not know,
     /// and returns all rows that meet the others.
     func examine() async throws(Failure) {
+        let ignored = state.withLock { $0.hidden.filter { !$0.value }.keys }
+        for path in ignored { try await checkCondition(on: path) }
         if state.withLock({ $0.isExamined }) { return }
         if let dictionary = try await readDictionaryOnce() {
             do { try await connection.notebook.setNote(key, to: dictionary.json) } catch {
@@ -99,14 +101,20 @@ final class TableColumns: Sendable {
         var query = settings.question.query
         query.order = []
         let hidden = state.withLock { $0.hidden }
-        for path in query.fields where exists(path) && row[path] == nil && !hidden.contains(path) {
-            guard try await columnExists(path) != false else {
-                throw Failure.badArguments(
-                    "The rows of the table \(settings.table) of \(connection.base.place) do not show the field `\(path)`, and the server ignores "
-                        + "the condition on it in `\(settings.selection)` of source \(source): let the account read this field, or take the "
-                        + "condition out. Until then each answer is discarded.")
-            }
-            state.withLock { _ = $0.hidden.insert(path) }
+        for path in query.fields where exists(path) && row[path] == nil && hidden[path] == nil {
+            try await checkCondition(on: path)
+        }
+    }
+
+    /// Fails if the server ignores the condition on a field. Later polls check this before they read the table.
+    private func checkCondition(on path: String) async throws(Failure) {
+        let isApplied = try await columnExists(path) != false
+        state.withLock { $0.hidden[path] = isApplied }
+        guard isApplied else {
+            throw Failure.badArguments(
+                "The rows of the table \(settings.table) of \(connection.base.place) do not show the field `\(path)`, and the server ignores "
+                    + "the condition on it in `\(settings.selection)` of source \(source): let the account read this field, or take the "
+                    + "condition out. Bellhop does not poll this source until you correct it.")
         }
     }
 
