@@ -44,12 +44,12 @@ import Testing
     }
 
     @Test func `a record whose key differs in case is another record`() async throws {
-        for (number, key) in ["host-a", "HOST-A", "host-a"].enumerated() {
+        for (number, key) in ["host-ä", "HOST-Ä", "host-ä"].enumerated() {
             var delivery = create([:], ["correlation": .string(key), "fields": ["short_description": .string(key)]])
             delivery.id.occasion = Occasion.ID("event/\(number)")
             _ = try await practice.perform(delivery, practice.attempt(1))
         }
-        #expect(made.map(\.title) == ["host-a", "HOST-A"])
+        #expect(made.map(\.title) == ["host-ä", "HOST-Ä"])
     }
 
     @Test func `two connections to one instance create one record for one key`() async throws {

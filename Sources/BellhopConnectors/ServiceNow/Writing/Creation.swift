@@ -115,7 +115,7 @@ struct CreationWrite: Write {
     private func finding(_ rows: [JSON], total: Int?) -> Lookup {
         let (table, key) = (creation.table, creation.key)
         // A server that does not know the field drops the condition and returns other rows.
-        guard rows.allSatisfy({ ASCII.equalIgnoringCase($0.raw(key.name) ?? "", key.value) }) else {
+        guard rows.allSatisfy({ $0.raw(key.name)?.lowercased() == key.value.lowercased() }) else {
             return .unprovable("the table \(table) has no field `\(key.name)`: name another with `correlation_field`")
         }
         // The server ignores case; keys do not.
