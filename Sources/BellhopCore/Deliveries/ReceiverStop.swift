@@ -116,7 +116,7 @@ public struct Pause: Sendable, Hashable {
 
     public var subject: Subject
     public var since: Timestamp
-    /// The reason, as the person gave it.
+    /// The reason, as the person gave it or as Bellhop found it.
     public var why: String
     /// False if Bellhop itself paused it: a rule with too many keys.
     public var isByPerson: Bool

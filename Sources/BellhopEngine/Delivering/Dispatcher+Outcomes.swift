@@ -26,7 +26,7 @@ extension Dispatcher {
     func conclude(_ batch: [AttemptRecord]) async {
         var (left, error): ([AttemptRecord], StoreError?) = (batch, nil)
         // An outcome that is never stored counts as unknown when the lease ends, and the attempt may be repeated. So retry until then; while
-        // nothing can be written, also longer, because until then nobody can take back the attempt either.
+        // nothing can be written, also longer: the attempt counts as in flight, so its delivery is not claimed again meanwhile.
         while true {
             (left, error) = await uncancelled { [left] in await keep(left) }
             let now = context.clock.now
