@@ -9,12 +9,13 @@ import Testing
     private let practice = Practice()
 
     private func list() async throws -> Answer {
-        try await practice.open { connection in
-            let source = try TableSource(
-                name: "incidents", settings: Settings(["table": "incident", "where": ["active": true, "priority": 1]]),
-                connection: connection)
-            return try await source.list(from: LastPoll())
-        }
+        try await practice.open { try await Self.incidents($0).list(from: LastPoll()) }
+    }
+
+    private static func incidents(_ connection: ServiceNowConnection) throws -> TableSource {
+        try TableSource(
+            name: "incidents", settings: Settings(["table": "incident", "where": ["active": true, "priority": 1]]),
+            connection: connection)
     }
 
     @Test func `an account without access to a table gets a message with the table and a remedy`() async throws {
@@ -50,9 +51,7 @@ import Testing
         practice.instance.addTask(title: "A lamp flickers", priority: 4)
         practice.instance.changeUser("john.doe") { $0.omittedFields = ["priority"] }
         try await practice.open { connection in
-            let source = try TableSource(
-                name: "incidents", settings: Settings(["table": "incident", "where": ["active": true, "priority": 1]]),
-                connection: connection)
+            let source = try Self.incidents(connection)
             let first = await failure { _ = try await source.list(from: LastPoll()) }
             let requests = practice.simulation.requests.total
             let second = await failure { _ = try await source.list(from: LastPoll()) }

@@ -78,12 +78,11 @@ struct Operation: Sendable, CustomTestStringConvertible {
                     .done(Receipt("201", reference: "x")), .dead(Sample.failure), .held(Sample.failure),
                     .retry(at: bench.after(5), Sample.failure), .paused(Sample.failure, until: bench.after(5)),
                 ]
-                _ = try await bench.store.finish(
+                let kept = try await bench.store.finish(
                     zip(1..., outcomes).map { number, next in
-                        Finish(
-                            bench.firstClaim(of: number), at: bench.now, next: next,
-                            events: [Sample.event(number)])
+                        Finish(bench.firstClaim(of: number), at: bench.now, next: next, events: [Sample.event(number)])
                     })
+                #expect(!kept.contains(false))
             }),
         Operation(
             testDescription: "rescue",
@@ -103,11 +102,11 @@ struct Operation: Sendable, CustomTestStringConvertible {
             },
             run: { bench in
                 let outcomes: [RetryPolicy.Next] = [.done(Sample.receipt), .dead(Sample.failure), .held(Sample.failure)]
-                _ = try await bench.store.finish(
+                let kept = try await bench.store.finish(
                     zip(1..., outcomes).map { number, next in
-                        Finish(
-                            bench.firstClaim(of: number), at: bench.now, next: next)
+                        Finish(bench.firstClaim(of: number), at: bench.now, next: next)
                     })
+                #expect(!kept.contains(false))
             }),
         Operation(
             testDescription: "apply before waiting",
