@@ -40,7 +40,7 @@ struct ReceiverAnswer: Sendable {
         case 300..<400:
             let target = response.headers["Location"].flatMap { try? HTTPAddress($0) }
             let place = target.map { " to \($0.place)" } ?? ""
-            // Behind another redirect the request may have been carried out.
+            // Other redirects may be temporary, or follow a request that was carried out.
             return Failure(
                 .refused, [301, 308].contains(status) ? lost : .giveUp,
                 "\(answered), a redirect\(place); redirects are not followed: configure the new address.")

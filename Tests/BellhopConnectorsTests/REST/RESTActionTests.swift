@@ -213,6 +213,7 @@ import Testing
         arguments: [
             (.tooManyRequests(.seconds(30)), .throttled, .rest(.seconds(30))), (.internalError, .serverError, .hold),
             (.forbidden, .forbidden, .giveUp), (.redirect(to: "/rest/v1/issues"), .refused, .giveUp),
+            (.status(301, body: ""), .refused, .giveUp), (.status(404, body: "{}"), .goneOrHidden, .giveUp),
         ] as [(Fault, Failure.Reason, Failure.Remedy)])
     func `a refused request fails with the reason and remedy of its status`(
         _ fault: Fault, _ reason: Failure.Reason, _ remedy: Failure.Remedy

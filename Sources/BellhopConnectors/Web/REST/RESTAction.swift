@@ -43,6 +43,8 @@ struct RESTAction: Action {
             var failure = error
             // The connection cannot be used until its credentials are accepted.
             if failure.reason == .unauthenticated { failure.remedy = .pauseConnection }
+            // Only this step's path is gone or has moved: the connection's other paths may be right.
+            if failure.remedy == .pauseReceiver { failure.remedy = .giveUp }
             throw failure
         }
     }
