@@ -211,7 +211,7 @@ struct ServerSentEvents: Sendable {
     /// The fields of the current event.
     private var (id, type, data): (String?, String, [Substring]) = (nil, "", [])
 
-    /// Reads a line. Returns the event that it ends, if any.
+    /// Reads a line. Returns the event that it ends, if any; one with an id and without data only tells the id.
     mutating func read(_ line: String) -> Message? {
         let line = line.hasSuffix("\r") ? line.dropLast() : line[...]
         guard line.isEmpty else {
@@ -228,6 +228,6 @@ struct ServerSentEvents: Sendable {
         }
         defer { (id, type, data) = (nil, "", []) }
         if let id { lastID = id }
-        return data.isEmpty ? nil : Message(type: type, data: data.joined(separator: "\n"), id: lastID)
+        return data.isEmpty && id == nil ? nil : Message(type: type, data: data.joined(separator: "\n"), id: lastID)
     }
 }

@@ -245,6 +245,17 @@ import Testing
         #expect(ids(found) == ["e50"] && notes(found).count == 1)
     }
 
+    @Test func `a stream continues after the place that the console tells, also without events`() {
+        var stream = FollowedStream(after: 3, failures: .init())
+        #expect(read("retry: 2000\nid: 3\n: watching\n\n" + Self.event(4) + "id: 9\n: still here\n\n", &stream).count == 1)
+        #expect(stream.place == 9)
+        // The end of a replaced store comes before the note about it.
+        #expect(notes(read("id: 7\n\nid: 7\nevent: bus.replaced\ndata: {\"end\":7}\n\n", &stream)).isEmpty)
+        stream.restart()
+        #expect(notes(read("id: 7\n\nid: 7\nevent: bus.replaced\ndata: {\"end\":7}\n\n", &stream)) == [Events.replaced])
+        #expect(stream.place == 7)
+    }
+
     @Test func `an event without an id is not shown`() {
         var stream = FollowedStream(after: 3, failures: .init())
         let event = Self.event(4).split(separator: "\n", maxSplits: 1)[1]

@@ -94,7 +94,7 @@ struct FollowedStream: Sendable {
     }
 
     private var events: ServerSentEvents
-    /// The place of the last event. A next stream begins after it.
+    /// The place up to which the stream was read. A next stream begins after it.
     private(set) var place: Int64
     private var failures: SearchFailures
     /// Whether the present stream has had an event.
@@ -115,6 +115,11 @@ struct FollowedStream: Sendable {
     /// Reads a line. Returns what it completes; nil if that is nothing, or was shown already.
     mutating func read(_ line: String) -> Found? {
         guard let message = events.read(line) else { return nil }
+        if message.data.isEmpty {
+            // All events up to this place were sent, or do not match the filter.
+            place = max(place, Int64(message.id) ?? 0)
+            return nil
+        }
         guard let json = try? JSON.parse(message.data), let id = Int64(message.id), id >= 0 else { return unreadable }
         switch StreamNote(rawValue: message.type) {
         case .failures:
