@@ -69,6 +69,13 @@ enum Stopping {
         return try result.get()
     }
 
+    /// Whether this program ignores the signal, such as SIGHUP if `nohup` started it.
+    static func isIgnored(_ number: Int32) -> Bool {
+        var present = sigaction()
+        sigaction(number, nil, &present)
+        return unsafeBitCast(present.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+    }
+
     /// Ends the program as the signal does by default.
     private static func end(by number: Int32) -> Never {
         signal(number, SIG_DFL)
@@ -123,12 +130,8 @@ private struct SignalPipe: @unchecked Sendable {
         }
         (output, signalPipe) = (ends[0], ends[1])
         before = numbers.compactMap { number in
-            var present = sigaction()
-            sigaction(number, nil, &present)
-            let isIgnored =
-                unsafeBitCast(present.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
-            if isIgnored { return nil }
-            var own = sigaction()
+            if Stopping.isIgnored(number) { return nil }
+            var (own, present) = (sigaction(), sigaction())
             own.__sigaction_handler.sa_handler = { number in
                 let error = errno
                 var byte = UInt8(truncatingIfNeeded: number)
@@ -136,7 +139,7 @@ private struct SignalPipe: @unchecked Sendable {
                 errno = error
             }
             own.sa_flags = SA_RESTART
-            sigaction(number, &own, nil)
+            sigaction(number, &own, &present)
             return (number, present)
         }
     }

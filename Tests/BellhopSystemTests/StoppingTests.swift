@@ -56,10 +56,9 @@ import Testing
             stage.instance.addTask(title: "One", assignedTo: Stage.user)
             let agent = try stage.start(["run"])
             try await eventually("the webhook is under way") { stage.simulation.requests.count("POST", path: "/webhook") > 0 }
-            for _ in 1...2 {
-                agent.send(SIGTERM)
-                try await Task.sleep(for: .milliseconds(10))
-            }
+            agent.send(SIGTERM)
+            usleep(10_000)  // a task that sleeps may wake much later
+            agent.send(SIGTERM)
             let ended = await agent.end()
             #expect(ended.code == 0, "\(ended.errors)")
             #expect(stage.simulation.receivers.received(by: "hook").count == 1)
@@ -135,6 +134,18 @@ import Testing
         #expect(ended.output.contains("Interrupted before the end of the demonstration, so there is no result."))
         #expect(!ended.output.contains("really received"))
         #expect(try Self.demoFolder(in: folder) == nil)
+    }
+
+    @Test func `a demonstration that ignores SIGHUP, as under nohup, goes on after its terminal is closed`() async throws {
+        let folder = try TemporaryFolder()
+        let script = "trap '' HUP; exec \"$@\""
+        let demo = try Self.demo(
+            in: folder, program: "/bin/sh", ["-c", script, "sh", Repository.program, "demo", "--speed", "120"])
+        try await eventually("it runs") { demo.outputSoFar.contains("baseline") }
+        demo.send(SIGHUP)
+        try await eventually("it goes on") { demo.outputSoFar.contains("task_changed") }
+        demo.send(SIGINT)
+        #expect(await demo.end().code == 130)
     }
 
     @Test func `a demonstration that is interrupted before it begins ends at once`() async throws {

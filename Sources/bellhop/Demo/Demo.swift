@@ -31,8 +31,9 @@ struct Demo: AsyncParsableCommand {
     /// Monday, 5 January 2026, 08:27 in Berlin: three minutes before the digest is due.
     static let start = Timestamp(seconds: 1_767_598_020)
 
-    /// The terminal sends SIGHUP when its window is closed.
-    private static let signals: [UnixSignal] = [.sigterm, .sigint, .sighup]
+    /// The terminal sends SIGHUP when its window is closed; a demonstration that `nohup` started then continues.
+    private static let signals: [UnixSignal] =
+        Stopping.isIgnored(SIGHUP) ? [.sigterm, .sigint] : [.sigterm, .sigint, .sighup]
 
     func validate() throws {
         if !(speed >= 16 && speed <= 120) { throw ValidationError("--speed must be from 16 to 120.") }
