@@ -9,7 +9,7 @@ import Testing
 
 @testable import BellhopConsole
 
-@Suite struct `The live stream` {
+@Suite(.timeLimit(.minutes(5))) struct `The live stream` {
     /// The sequences of the events and notes in a piece of the stream.
     private static func sequences(_ text: String) -> [Int64] {
         text.split(separator: "\n\n").filter { $0.contains("\ndata: ") }.compactMap { event in
