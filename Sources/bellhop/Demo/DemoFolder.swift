@@ -7,15 +7,15 @@ struct DemoFolder {
     let path: String
 
     /// The folder to remove when the program ends, also early: when its output cannot be written, or at a second signal.
-    private static let removed = Mutex<DemoFolder?>(nil)
+    private static let toRemove = Mutex<DemoFolder?>(nil)
 
     init(isKept: Bool) throws(CommandError) {
         let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         path = try Files.makeTemporaryFolder(in: base, prefix: "bellhop-demo")
         if isKept { return }
-        Self.removed.withLock { [self] in $0 = self }
+        Self.toRemove.withLock { [self] in $0 = self }
         atexit {
-            if let folder = DemoFolder.removed.withLock({ $0 }) { folder.remove() }
+            if let folder = DemoFolder.toRemove.withLock({ $0 }) { folder.remove() }
         }
     }
 
