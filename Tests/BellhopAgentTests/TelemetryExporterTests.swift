@@ -15,7 +15,7 @@ import Testing
     private let simulation: Simulation
     private let tracer = Tracer(TraceSampling(1), capacity: 2000)
     private let registry: MetricsRegistry
-    /// The names of the signals that were emitted.
+    /// The names of the signals that were emitted, with the data that they name.
     private let signals = Recording<String>()
 
     init() {
@@ -34,7 +34,14 @@ import Testing
         let telemetry = AgentTelemetry(registry, clock: clock) { [clock] in AgentReading(now: clock.now, started: clock.now) }
         return TelemetryExporter(
             receiver, over: try HTTPConnection(http, clock: clock), tracer: tracer, telemetry: telemetry, clock: clock,
-            signals: Signals([{ [signals] in signals.add($0.name) }]), instance: "test")
+            signals: Signals([{ [signals] in signals.add(Self.text($0)) }]), instance: "test")
+    }
+
+    private static func text(_ signal: Signal) -> String {
+        switch signal {
+        case .telemetryFailed(let data, _, _), .telemetryRecovered(let data): "\(signal.name) \(data)"
+        default: signal.name
+        }
     }
 
     private func happen(_ events: Int) {
@@ -84,7 +91,7 @@ import Testing
             await clock.advance(by: .seconds(7))
             try await until { simulation.telemetry.spans.count == 3 }
             try await until { counts == [3, 0, 0] }
-            try await until { signals.all == ["telemetry.failed", "telemetry.recovered"] }
+            try await until { signals.all == ["telemetry.failed traces", "telemetry.recovered traces"] }
             running.cancel()
             _ = await running.result
         }
@@ -96,7 +103,7 @@ import Testing
             simulation.faults.add(.status(400, body: "no"), path: "/otlp/v1/traces")
             happen(5)
             await exporter.flush()
-            #expect(counts == [0, 5, 0] && signals.all.first == "telemetry.failed")
+            #expect(counts == [0, 5, 0] && signals.all == ["telemetry.failed traces"])
             simulation.telemetry.refuse(2)
             happen(5)
             await exporter.flush()
@@ -109,6 +116,23 @@ import Testing
         }
     }
 
+    @Test func `traces and metrics that fail are reported by name, each on its own`() async throws {
+        try await SimulatorServer(simulation).serve { address in
+            let exporter = try exporter(address)
+            simulation.faults.add(.status(404, body: "no"), path: "/otlp/v1/traces", times: 2)
+            simulation.faults.add(.status(404, body: "no"), path: "/otlp/v1/metrics")
+            for _ in 0..<3 {
+                happen(1)
+                await exporter.flush()
+            }
+            #expect(
+                signals.all == [
+                    "telemetry.failed traces", "telemetry.failed metrics", "telemetry.recovered metrics",
+                    "telemetry.recovered traces",
+                ])
+        }
+    }
+
     @Test func `a receiver that takes metrics but no traces is reported once, and as working when it takes both`() async throws {
         try await SimulatorServer(simulation).serve { address in
             let exporter = try exporter(address)
@@ -117,10 +141,10 @@ import Testing
                 happen(1)
                 await exporter.flush()
             }
-            #expect(!simulation.telemetry.metrics.isEmpty && signals.all == ["telemetry.failed"])
+            #expect(!simulation.telemetry.metrics.isEmpty && signals.all == ["telemetry.failed traces"])
             happen(1)
             await exporter.flush()
-            #expect(signals.all == ["telemetry.failed", "telemetry.recovered"])
+            #expect(signals.all == ["telemetry.failed traces", "telemetry.recovered traces"])
         }
     }
 

@@ -17,7 +17,7 @@ public struct TelemetryExporter: Service {
     private let clock: any AgentClock
     private let signals: Signals
     private let otlp: OTLP
-    private let failing = FailingSignals()
+    private let failing = FailingData()
 
     /// How often spans are sent.
     static let spanPeriod = Duration.seconds(5)
@@ -106,7 +106,7 @@ public struct TelemetryExporter: Service {
             switch answer {
             case .taken(let response):
                 count(signal, "done")
-                if failing.end(signal) { signals.emit(.telemetryRecovered) }
+                if failing.end(signal) { signals.emit(.telemetryRecovered(data: signal.rawValue)) }
                 return (try? JSON.parse(response.body)).map { OTLP.rejected(in: $0, signal) } ?? 0
             case .failed(let why, let wait) where attempt < attempts && wait != nil:
                 report(why, signal)
@@ -146,7 +146,8 @@ public struct TelemetryExporter: Service {
 
     /// Reports the first failure in a row.
     private func report(_ why: String, _ signal: OTLP.Signal) {
-        if failing.begin(signal) { signals.emit(.telemetryFailed(receiver: address.place, error: why)) }
+        guard failing.begin(signal) else { return }
+        signals.emit(.telemetryFailed(data: signal.rawValue, receiver: address.place, error: why))
     }
 
     private func count(_ result: String, _ spans: Int) {
@@ -160,19 +161,12 @@ public struct TelemetryExporter: Service {
 
 /// The kinds of data whose latest request failed: a receiver may take metrics, but no traces. A class over a mutex, because both loops of
 /// an exporter write to it.
-private final class FailingSignals: Sendable {
-    private let signals = Mutex<Set<OTLP.Signal>>([])
+private final class FailingData: Sendable {
+    private let failing = Mutex<Set<OTLP.Signal>>([])
 
-    /// True if nothing failed before.
-    func begin(_ signal: OTLP.Signal) -> Bool {
-        signals.withLock { signals in
-            defer { signals.insert(signal) }
-            return signals.isEmpty
-        }
-    }
+    /// False if it failed before.
+    func begin(_ data: OTLP.Signal) -> Bool { failing.withLock { $0.insert(data).inserted } }
 
-    /// True if it failed before, and nothing fails now.
-    func end(_ signal: OTLP.Signal) -> Bool {
-        signals.withLock { $0.remove(signal) != nil && $0.isEmpty }
-    }
+    /// False if it did not fail before.
+    func end(_ data: OTLP.Signal) -> Bool { failing.withLock { $0.remove(data) != nil } }
 }

@@ -126,8 +126,8 @@ extension Signal {
             "The clock was set, or the machine slept: polls and schedules follow the new time; missed runs follow the rules' `missed`."
         case .rebound(_, nil): "The keychain's new contents are in use."
         case .rebound: "The connection does not use the changed keychain."
-        case .telemetryFailed: "The OpenTelemetry receiver accepts no traces; they are dropped until it does."
-        case .telemetryRecovered: "The OpenTelemetry receiver works again."
+        case .telemetryFailed: "The OpenTelemetry receiver accepts none of this data, which is dropped until it does."
+        case .telemetryRecovered: "The OpenTelemetry receiver accepts this data again."
         case .stopping: "Stopping; deliveries in progress are finished first."
         }
     }
@@ -195,8 +195,9 @@ extension Signal {
         case .rebound(let connection, let problem):
             (["connection": "\(connection)"] as Logger.Metadata).with(
                 problem.map { ["error": "\($0)"] as Logger.Metadata } ?? [:])
-        case .telemetryFailed(let receiver, let error): ["receiver": "\(receiver)", "error": "\(error)"]
-        case .telemetryRecovered: [:]
+        case .telemetryFailed(let data, let receiver, let error):
+            ["data": "\(data)", "receiver": "\(receiver)", "error": "\(error)"]
+        case .telemetryRecovered(let data): ["data": "\(data)"]
         case .stopping(let inFlight): ["in_flight": "\(inFlight)"]
         }
     }

@@ -64,8 +64,8 @@ public enum Signal: Sendable {
     case clockJumped(by: Duration)
     /// A connection was replaced because its secrets or its login changed; `problem` says why it is unusable, if it is.
     case rebound(connection: String, problem: String?)
-    /// The OpenTelemetry receiver accepts no traces. Only for the first of several failures in a row.
-    case telemetryFailed(receiver: String, error: String)
-    case telemetryRecovered
+    /// The OpenTelemetry receiver does not accept `data`: traces or metrics. Only for the first of several failures in a row.
+    case telemetryFailed(data: String, receiver: String, error: String)
+    case telemetryRecovered(data: String)
     case stopping(inFlight: Int)
 }

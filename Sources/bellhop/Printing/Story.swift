@@ -116,8 +116,8 @@ final class Story: Sendable {
         case .ruleRefused(let problem): show(problem.rendered(colour: isColoured))
         case .stopping(let inFlight):
             if inFlight > 0 { say("Finishing what is in flight…") }
-        case .telemetryFailed(let receiver, let error): say("retrying", .yellow, "telemetry to \(receiver): \(error)")
-        case .telemetryRecovered: say("notice", .green, "\(signal.message)")
+        case .telemetryFailed(let data, let receiver, let error): say("retrying", .yellow, "\(data) to \(receiver): \(error)")
+        case .telemetryRecovered(let data): say("notice", .green, "The OpenTelemetry receiver accepts \(data) again.")
         case .configurationWrong(_, let problem): say("notice", .red, "\(signal.message) \(problem)")
         case .configurationRestored(let file): say("notice", .green, "\(file) has no mistakes any more")
         case .configurationChanged(let file): say("notice", .yellow, "\(file) changed; restart to use it")
