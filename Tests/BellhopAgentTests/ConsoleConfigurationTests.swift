@@ -44,6 +44,22 @@ import Testing
         }
     }
 
+    @Test func `a proxy's address with a path, or none that browsers open, is refused`() async throws {
+        func problems(_ address: String) async throws -> [String] {
+            try await self.problems("{listen: \"127.0.0.1:1\", public_url: \"\(address)\"}")
+        }
+        for path in ["/bellhop", "/bellhop/", "/?console"] {
+            let found = try await problems("https://example.com" + path)
+            #expect(found.count == 1 && found.first?.contains("cannot have a path in `public_url`") == true, "\(found)")
+        }
+        for address in ["bellhop.example", "ftp://bellhop.example", "https://"] {
+            #expect(try await problems(address).count == 1, "\(address)")
+        }
+        for address in ["https://bellhop.example:8443", "https://bellhop.example/"] {
+            #expect(try await problems(address) == [], "\(address)")
+        }
+    }
+
     @Test func `invalid tokens, tokens and names shared by two users, and wrong roles are refused`() async throws {
         func users(_ users: String) async throws -> Int {
             try await problems("{listen: \"127.0.0.1:1\", users: [\(users)]}").count

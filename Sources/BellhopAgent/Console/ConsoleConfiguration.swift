@@ -21,7 +21,8 @@ public struct ConsoleConfiguration: Sendable {
     public var users: [User] = []
     /// Nil if it speaks plain HTTP.
     public var tls: Certificate?
-    /// The address under which browsers reach the console, without a `/` at the end; nil if it is the address at which it listens.
+    /// The origin under which browsers reach the console, such as `https://bellhop.example.com`; nil if it is the address at which it
+    /// listens.
     public var publicURL: String?
     /// Whether an admin may change rule files.
     public var mayEdit = false
@@ -79,7 +80,8 @@ extension ConfigurationManifest {
         Setting("tls", .record(consoleTLS), "A certificate, so that the console speaks HTTPS."),
         Setting(
             "public_url", .text,
-            "The address under which browsers reach the console through a proxy, such as `https://bellhop.example.com`."),
+            "The address under which browsers reach the console through a proxy, such as `https://bellhop.example.com`; without a path."
+        ),
         Setting("edit", .boolean, default: "false", "Whether an admin may change and make rule files in the workbench."),
     ]
 
@@ -132,13 +134,15 @@ struct ConsoleReading {
             console.tls = .init(certificate: path(certificate), key: path(key))
         }
         if let url = settings.text("public_url") {
-            let isWeb = url.hasPrefix("https://") || url.hasPrefix("http://")
-            if isWeb {
-                console.publicURL = url.hasSuffix("/") ? String(url.dropLast()) : url
-            } else {
+            let address = try? HTTPAddress(url)
+            console.publicURL = address?.origin
+            if address?.target != "/" {
                 reader.report(
-                    code: "wrong-value", "`public_url` is not the address of a web page", at: node["public_url"] ?? node,
-                    help: "write `public_url: https://bellhop.example.com`")
+                    code: "wrong-value",
+                    address == nil
+                        ? "`public_url` is not the address of a web page" : "the console cannot have a path in `public_url`",
+                    at: node["public_url"] ?? node,
+                    help: "let the proxy give the console a host of its own: `public_url: https://bellhop.example.com`")
             }
         }
         if !Loopback.contains(place.host.lowercased()), console.tls == nil, console.publicURL?.hasPrefix("https://") != true {

@@ -77,7 +77,7 @@ struct ConsoleHandler: Sendable {
         }
         if let origin = request.header("origin"), let host = request.header("host"), origin != "null" {
             let own = view.configuration.publicURL.map { [$0] } ?? ["http://\(host)", "https://\(host)"]
-            guard own.contains(where: { $0 == origin || $0.hasPrefix(origin + "/") }) else {
+            guard own.contains(origin) else {
                 throw Problem(403, "The request came from another site, \(origin).")
             }
         }
