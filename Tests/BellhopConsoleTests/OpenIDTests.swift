@@ -91,6 +91,35 @@ import Testing
         }
     }
 
+    @Test func `strangers who begin any number of logins push out no other login`() async throws {
+        try await with { fixture, _ in
+            var browser = Browser(fixture: fixture)
+            let back = try await browser.agree()
+            for _ in 0...1000 {
+                var stranger = Browser(fixture: fixture)
+                _ = await stranger.get("/login/openid")
+            }
+            #expect(await browser.get(back).status == 303)
+        }
+    }
+
+    @Test func `a login whose cookie was changed begins no session, and one with a long address ends at the first page`()
+        async throws
+    {
+        try await with { fixture, _ in
+            var browser = Browser(fixture: fixture)
+            let back = try await browser.agree()
+            let cookie = try #require(browser.cookies["bellhop_login"])
+            browser.cookies["bellhop_login"] = cookie + "x"
+            #expect(await browser.get(back).status == 403)
+            browser.cookies["bellhop_login"] = cookie
+            #expect(await browser.get(back).field("Location") == "/deliveries")
+            let long = try await browser.agree(next: "/events?where=" + String(repeating: "x", count: 5000))
+            #expect(browser.cookies["bellhop_login"].map { $0.utf8.count < 4000 } == true)
+            #expect(await browser.get(long).field("Location") == "/")
+        }
+    }
+
     @Test func `a provider's answer for another browser or login, or a repeated answer, begins no session`() async throws {
         try await with { fixture, _ in
             var browser = Browser(fixture: fixture)
@@ -100,12 +129,17 @@ import Testing
             _ = try await other.agree()
             #expect(await other.get(back).status == 403)
             #expect(await browser.get(back + "x").status == 403)
-            // The attempt used the login up.
-            #expect(await browser.get(back).status == 403)
             let again = try await browser.agree()
+            #expect(await browser.get(back).status == 403)
             await fixture.clock.advance(by: OpenIDLogin.span)
             #expect(await browser.get(again).status == 403)
             #expect(await browser.get("/").status == 303)
+            let last = try await browser.agree()
+            var copy = browser
+            #expect(await browser.get(last).status == 303)
+            #expect(await browser.get(last).status == 403)
+            // The provider takes a code only once.
+            #expect(await copy.get(last).status == 502)
         }
     }
 

@@ -1,4 +1,5 @@
 public import BellhopCore
+import Crypto
 import Synchronization
 
 /// A provider that identifies people (OpenID Connect Core 1.0, the authorization code flow with PKCE).
@@ -28,8 +29,6 @@ public final class OpenIDProvider: Sendable {
 
     /// A login that a person has begun.
     public struct Login: Sendable, Hashable {
-        /// The provider's page, where the browser goes.
-        public var page: String
         public var state: String
         var nonce: String
         var verifier: String
@@ -57,7 +56,8 @@ public final class OpenIDProvider: Sendable {
     private let settings: Settings
     private let exchange: any HTTPExchange
     private let clock: any AgentClock
-    private let random: @Sendable () -> UInt64
+    /// Makes the secrets of logins.
+    private let key = SymmetricKey(size: .bits256)
     private let known = Mutex<Addresses?>(nil)
 
     /// How long the provider's addresses are remembered.
@@ -66,29 +66,33 @@ public final class OpenIDProvider: Sendable {
     private static let skew: Int64 = 60
     private static let longestName = 200
 
-    public init(
-        _ settings: Settings, over exchange: any HTTPExchange, clock: any AgentClock,
-        random: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) }
-    ) {
+    public init(_ settings: Settings, over exchange: any HTTPExchange, clock: any AgentClock) {
         self.settings = settings
         self.exchange = exchange
         self.clock = clock
-        self.random = random
     }
 
-    /// Begins a login.
-    /// - Parameter redirect: where the provider sends the browser back to.
-    public func begin(redirect: String) async throws(Problem) -> Login {
-        let addresses = try await addresses()
-        let (state, nonce) = (AuthorizationRequest.secret(16, random), AuthorizationRequest.secret(16, random))
-        let verifier = AuthorizationRequest.secret(32, random)
+    /// The login of a browser. Its secrets are made from the browser's cookie and a key, so that no login need be remembered: only
+    /// who has this cookie can end it, and a changed cookie belongs to no login.
+    ///
+    /// - Parameters:
+    ///   - cookie: different for each login.
+    ///   - redirect: where the provider sends the browser back to.
+    public func login(_ cookie: String, redirect: String) -> Login {
+        func secret(_ name: String) -> String {
+            Base64URL.encode(Array(HMAC<SHA256>.authenticationCode(for: Array("\(name) \(cookie)".utf8), using: key)))
+        }
+        return Login(state: secret("state"), nonce: secret("nonce"), verifier: secret("verifier"), redirect: redirect)
+    }
+
+    /// The provider's page where a person logs in.
+    public func page(of login: Login) async throws(Problem) -> String {
         let query = [
-            ("response_type", "code"), ("client_id", settings.clientID), ("redirect_uri", redirect),
-            ("scope", settings.scope), ("state", state), ("nonce", nonce),
-            ("code_challenge", AuthorizationRequest.challenge(of: verifier)), ("code_challenge_method", "S256"),
+            ("response_type", "code"), ("client_id", settings.clientID), ("redirect_uri", login.redirect),
+            ("scope", settings.scope), ("state", login.state), ("nonce", login.nonce),
+            ("code_challenge", AuthorizationRequest.challenge(of: login.verifier)), ("code_challenge_method", "S256"),
         ]
-        let page = addresses.authorization.adding(query: PercentEncoding.query(query)).text
-        return Login(page: page, state: state, nonce: nonce, verifier: verifier, redirect: redirect)
+        return try await addresses().authorization.adding(query: PercentEncoding.query(query)).text
     }
 
     /// Exchanges a code for the identity of the person who logged in.

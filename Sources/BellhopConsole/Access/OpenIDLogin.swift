@@ -2,30 +2,21 @@ import BellhopAgent
 import BellhopConnectors
 import BellhopCore
 import BellhopInbound
-import Synchronization
 
-/// Logs people in with their accounts at an OpenID provider: redirects the browser there, and begins a session when it returns.
-///
-/// A class over a mutex, because a login takes two requests, which share its state.
-final class OpenIDLogin: Sendable {
-    /// A login that a browser has begun, and the page to open afterwards.
-    private struct Begun {
-        var login: OpenIDProvider.Login
-        var next: String
-        var time: Timestamp
-    }
-
+/// Logs people in with their accounts at an OpenID provider: redirects the browser there, and begins a session when it returns. Only the
+/// browser remembers the login, so that strangers cannot push out the logins of others.
+struct OpenIDLogin: Sendable {
     /// The path of this page, the redirect URI that must be registered with the provider.
     static let path = ["login", "openid"]
     private static let cookie = "bellhop_login"
     /// How long a login may take.
     static let span = Duration.seconds(600)
-    private static let most = 1000
+    /// The longest address of a page to open after the login, in bytes: browsers refuse cookies of more than 4 KB.
+    private static let longestNext = 3000
 
     private let view: AgentView
     private let provider: OpenIDProvider
     private let configuration: ConsoleConfiguration.OpenID
-    private let begun = Mutex<[String: Begun]>([:])
 
     /// Nil if bellhop.yaml names no provider.
     init?(_ view: AgentView) {
@@ -42,30 +33,28 @@ final class OpenIDLogin: Sendable {
     }
 
     private func begin(_ request: ConsoleRequest, _ authenticator: Authenticator) async throws(Problem) -> ConsoleAnswer {
-        let login: OpenIDProvider.Login
+        let next = request.value("next").flatMap { Pages.isPage($0) ? PercentEncoding.encode($0) : nil } ?? ""
+        let cookie = [
+            ConsoleToken.random(), String(view.clock.now.seconds), next.utf8.count > Self.longestNext ? "" : next,
+        ].joined(separator: ".")
+        let page: String
         do throws(OpenIDProvider.Problem) {
-            login = try await provider.begin(redirect: address)
+            page = try await provider.page(of: provider.login(cookie, redirect: address))
         } catch {
             throw Problem(502, error.message)
         }
-        let (id, now) = (ConsoleToken.random(), view.clock.now)
-        let next = request.value("next") ?? "/"
-        begun.withLock { begun in
-            begun = begun.filter { now - $0.value.time < Self.span }
-            if begun.count >= Self.most, let oldest = begun.min(by: { $0.value.time < $1.value.time }) { begun[oldest.key] = nil }
-            begun[ConsoleToken.hash(of: id)] = Begun(login: login, next: Pages.isPage(next) ? next : "/", time: now)
-        }
-        var answer = ConsoleAnswer.seeOther(login.page)
-        answer.fields += [authenticator.cookie(Self.cookie, id, for: Self.span), ("Cache-Control", "no-store")]
+        var answer = ConsoleAnswer.seeOther(page)
+        answer.fields += [authenticator.cookie(Self.cookie, cookie, for: Self.span), ("Cache-Control", "no-store")]
         return answer
     }
 
     private func end(_ request: ConsoleRequest, _ authenticator: Authenticator) async throws(Problem) -> ConsoleAnswer {
-        let now = view.clock.now
-        let begun = request.cookie(Self.cookie).flatMap { id in
-            self.begun.withLock { $0.removeValue(forKey: ConsoleToken.hash(of: id)) }
-        }
-        guard let begun, now - begun.time < Self.span, request.value("state") == begun.login.state else {
+        let cookie = request.cookie(Self.cookie) ?? ""
+        let login = provider.login(cookie, redirect: address)
+        let parts = cookie.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
+        guard request.value("state") == login.state, parts.count == 3, let begun = Int64(parts[1]),
+            view.clock.now - Timestamp(seconds: begun) < Self.span
+        else {
             throw Problem(403, "This login was begun in another browser, or too long ago. Log in again.")
         }
         guard let code = request.value("code"), !code.isEmpty else {
@@ -74,14 +63,14 @@ final class OpenIDLogin: Sendable {
         }
         let person: OpenIDProvider.Person
         do throws(OpenIDProvider.Problem) {
-            person = try await provider.person(code, of: begun.login)
+            person = try await provider.person(code, of: login)
         } catch {
             throw Problem(502, error.message)
         }
         guard let role = configuration.role(of: person.claims) else {
             throw Problem(403, "Your account, \(person.name), has no role in this console: `openid` in bellhop.yaml gives roles.")
         }
-        var answer = ConsoleAnswer.seeOther(begun.next)
+        var answer = ConsoleAnswer.seeOther(parts[2].isEmpty ? "/" : PercentEncoding.decode(parts[2]))
         answer.fields += [
             authenticator.cookie(for: authenticator.logIn(person.name, role)),
             authenticator.cookie(Self.cookie, "", for: Self.span), ("Cache-Control", "no-store"),
