@@ -45,6 +45,11 @@ extension Inquirer {
         return (page.events, [page.end, page.seen].compactMap(\.self).max())
     }
 
+    /// The tasks that the sources of these scopes show now. A scope that was never polled is missing.
+    public func tasks(in scopes: Set<Scope.ID>) async throws(StoreError) -> [Scope.ID: [Snapshot]] {
+        scopes.isEmpty ? [:] : try await store.tasks(in: Array(scopes))
+    }
+
     /// The newest events of a query, oldest first, read in pages. The count includes unreadable ones.
     public func newest(_ query: EventQuery) async throws(StoreError) -> (events: [StoredEvent], count: Int) {
         guard let span = try await store.span(of: query) else { return ([], 0) }

@@ -24,12 +24,13 @@ struct ExplanationSearch: Sendable {
         if facts.events.isEmpty {
             throw Problem(404, "No event is stored about \(task.map { "a task `\($0)`" } ?? "an event `\(event ?? "")`").")
         }
-        var tasks: [Scope.ID: [Snapshot]] = [:]
-        for row in try await call.ask(.tasks(nil)).rows {
-            guard let scope = row["scope"]?.asString, let snapshot = row["task"].flatMap({ Snapshot(json: $0) }) else { continue }
-            tasks[Scope.ID(text: scope), default: []].append(snapshot)
-        }
         let book = Self.book(call.view)
+        let tasks: [Scope.ID: [Snapshot]]
+        do throws(StoreError) {
+            tasks = try await call.view.inquirer.tasks(in: book?.scopesRead(toJudge: facts.events, by: rule) ?? [])
+        } catch {
+            throw Problem(InquiryError(error))
+        }
         explanation = Explanation(facts, by: book, rule: rule, tasks: tasks, at: call.view.clock.now)
         hasRules = book != nil
     }

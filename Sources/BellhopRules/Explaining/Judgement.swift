@@ -47,11 +47,22 @@ public struct Judgement: Sendable {
 }
 
 extension RuleBook {
+    /// The scopes whose tasks judging these events reads.
+    ///
+    /// - Parameter name: the only rule that judges; nil for all.
+    public func scopesRead(toJudge events: [StoredEvent], by name: String? = nil) -> Set<Scope.ID> {
+        let judging = compiled.filter { rule in
+            (name == nil || rule.name == name) && rule.time.each == nil
+                && events.contains { rule.objection(to: $0.event) == nil }
+        }
+        return Set(judging.flatMap(\.scopesRead))
+    }
+
     /// Judges an event by a rule; nil if there is no such rule. The parts of conditions are known only in a book that was loaded to
     /// explain. Pure.
     ///
     /// - Parameters:
-    ///   - tasks: the tasks of all sources, by scope.
+    ///   - tasks: the tasks of at least the scopes that it reads (``scopesRead(toJudge:by:)``).
     ///   - now: the time that `now` has in the condition: when the event was routed.
     public func judge(_ event: StoredEvent, by name: String, tasks: [Scope.ID: [Snapshot]], at now: Timestamp) -> Judgement? {
         guard let rule = rule(named: name) else { return nil }

@@ -285,6 +285,30 @@ import Testing
         #expect(try note(begun: 0, due: 7200)[0].hasPrefix("the next step of the escalation of event 0123456789ab waits"))
     }
 
+    @Test func `only the tasks that conditions for the event read are needed to explain it`() throws {
+        let book = try book(
+            """
+            rule: full
+            on: task_created
+            from: my-work
+            when: size(tasks) > 2
+            do: [{log: x}]
+            ---
+            rule: numbered
+            on: [task_created, task_removed]
+            when: task.number != ''
+            do: [{log: x}]
+            """)
+        func scopes(_ type: EventType, by rule: String? = nil) -> Set<Scope.ID> {
+            book.scopesRead(toJudge: [StoredEvent(sequence: 5, event: Fixture.event(type))], by: rule)
+        }
+        #expect(scopes(.taskCreated) == [Fixture.scope] && scopes(.taskCreated, by: "full") == [Fixture.scope])
+        #expect(scopes(.taskCreated, by: "numbered").isEmpty && scopes(.taskRemoved).isEmpty)
+        let facts = ExplanationFacts(events: [StoredEvent(sequence: 5, event: Fixture.event())])
+        let explanation = Explanation(facts, by: book, rule: "full", tasks: [Fixture.scope: []], at: Fixture.start)
+        #expect(explanation.events.first?.rules.first?.verdict == .conditionFalse)
+    }
+
     @Test func `a run without a step is noted, and does not hide other elements that still wait`() throws {
         let noStep = record(.noStep, ["left_out": ["`if` of step 0 (`log`) is false"]])
         let waiting = record(.waiting, ["part": "for", "key": "b", "until": .string((Fixture.start + .seconds(600)).rfc3339)])
