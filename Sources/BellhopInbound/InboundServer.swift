@@ -81,7 +81,7 @@ public struct InboundServer: Service {
     /// In bytes, of all header fields of a request.
     static let largestHead = 16 << 10
     /// How many bytes of a refused body are read, so that the sender gets the answer before the connection closes.
-    private static let maxDrained = 16 << 20
+    package static let maxDrained = 16 << 20
 
     /// - Parameters:
     ///   - maxConnections: the limit of open connections.

@@ -75,6 +75,38 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(1))) func `a large body is read only from senders with a valid token`() async throws {
+        let fixture = try await ConsoleFixture()
+        try await serve(fixture) { address, _ in
+            let token = ConsoleFixture.tokens[.operator] ?? ""
+            func status(_ size: Int, _ headers: [(String, String)] = []) async throws -> UInt {
+                var request = HTTPClientRequest(url: address + "/login")
+                request.method = .POST
+                request.headers.add(name: "Content-Type", value: "application/x-www-form-urlencoded")
+                for (name, value) in headers { request.headers.add(name: name, value: value) }
+                let form = "token=\(token)&next="
+                request.body = .bytes(ByteBuffer(string: form + String(repeating: "x", count: size - form.utf8.count)))
+                return try await HTTPClient.shared.execute(request, timeout: .seconds(20)).status.code
+            }
+            let (most, bearer) = (WebServer.largestUnknownBody, "Bearer ")
+            #expect(try await status(most) != 401)
+            #expect(try await status(most + 1) == 401)
+            #expect(try await status(most + 1, [("Authorization", bearer + "not-the-token-of-anyone")]) == 401)
+            #expect(try await status(WebServer.largestBody, [("Authorization", bearer + token)]) != 401)
+        }
+    }
+
+    @Test func `a large body is read in a session, and a wrong token before one counts as wrong`() async throws {
+        let fixture = try await ConsoleFixture()
+        let cookie = try await fixture.logIn(as: .viewer).cookie
+        #expect(await fixture.desk.refusal(ofLargeBody: ConsoleRequest("POST", "/login", headers: [("Cookie", cookie)])) == nil)
+        #expect(await fixture.desk.refusal(ofLargeBody: ConsoleRequest("POST", "/login")) == .needsToken)
+        let request = ConsoleRequest(
+            "POST", "/login", headers: [("Authorization", "Bearer not-the-token-of-anyone")], peer: "192.0.2.7")
+        for _ in 0..<Authenticator.maxFailures { #expect(await fixture.desk.refusal(ofLargeBody: request)?.status == 401) }
+        #expect(await fixture.desk.refusal(ofLargeBody: request)?.status == 429)
+    }
+
     @Test(.timeLimit(.minutes(1))) func `events arrive as they happen, and a server that stops ends the stream`() async throws {
         let fixture = try await ConsoleFixture()
         try await serve(fixture) { address, stop in

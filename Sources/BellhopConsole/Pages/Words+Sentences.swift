@@ -155,9 +155,8 @@ extension Words {
             "Es gibt schon eine Datei %: Wählen Sie einen anderen Namen. Nichts wurde gespeichert."),
         .init("The file of the rule, %, cannot be read now.", "Die Datei der Regel, %, ist gerade nicht lesbar."),
         .init("The text has more than % KB.", "Der Text hat mehr als % KB."),
-        .init(
-            "The body has more than % MB, or did not arrive completely.",
-            "Die Anfrage hat mehr als % MB oder kam nicht vollständig an."),
+        .init("The body has more than % MB.", "Die Anfrage hat mehr als % MB."),
+        .init("The body did not arrive completely.", "Die Anfrage kam nicht vollständig an."),
         .init(
             "`file` is the path of a rule file, such as rules/a.yaml.", "`file` ist der Pfad einer Regeldatei, etwa rules/a.yaml."
         ),

@@ -39,6 +39,15 @@ struct ConsoleHandler: Sendable {
         return answer
     }
 
+    /// Why a large body is not read, from the request without it: its sender is not known. Nil to read it.
+    func refusal(ofLargeBody request: ConsoleRequest) async -> Problem? {
+        do throws(Problem) {
+            return try await authenticator.visitor(of: request) == nil ? .needsToken : nil
+        } catch {
+            return error
+        }
+    }
+
     private func routed(_ request: ConsoleRequest) async throws(Problem) -> ConsoleAnswer {
         if let asset = Assets.answer(request) { return asset }
         if let telemetry, TelemetryHandler.serves(request) {

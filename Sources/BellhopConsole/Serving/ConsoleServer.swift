@@ -18,7 +18,7 @@ public struct ConsoleServer: Service {
         self.jobs = jobs
         server = WebServer(
             setting: "console", at: view.configuration.place, tls: view.configuration.tls, logger: logger,
-            isListening: isListening
+            isListening: isListening, refusal: { await handler.refusal(ofLargeBody: $0) }
         ) { await handler.answer($0) }
     }
 
@@ -45,7 +45,8 @@ public struct TelemetryServer: Service {
     /// - Parameter isListening: called with the port.
     public init(_ view: AgentView, logger: Logger, isListening: @escaping @Sendable (Int) -> Void = { _ in }) {
         server = WebServer(
-            setting: "telemetry", at: view.telemetry?.place, logger: logger, isListening: isListening
+            setting: "telemetry", at: view.telemetry?.place, logger: logger, isListening: isListening,
+            refusal: { _ in Problem(413, "No request here needs a body.") }
         ) { request in
             do throws(Problem) {
                 if let telemetry = view.telemetry, TelemetryHandler.serves(request) {

@@ -16,10 +16,14 @@ struct WebServer: Sendable {
     private let tls: ConsoleConfiguration.Certificate?
     private let logger: Logger
     private let isListening: @Sendable (Int) -> Void
+    private let refusal: @Sendable (ConsoleRequest) async -> Problem?
     private let answer: @Sendable (ConsoleRequest) async -> ConsoleAnswer
 
     /// The largest body of a request, in bytes.
     static let largestBody = 1 << 20
+    /// The largest body of a request whose sender need not be known, such as a login, in bytes: strangers can send bodies on all
+    /// connections at once.
+    static let largestUnknownBody = 64 << 10
     /// The largest size of a request's address and header fields, in bytes. The longest condition fits, even percent-encoded.
     private static let largestHead = 32 << 10
     /// The most open connections, including viewers of live events.
@@ -28,15 +32,18 @@ struct WebServer: Sendable {
     /// - Parameters:
     ///   - setting: the setting of bellhop.yaml that names its address.
     ///   - isListening: called with the port.
+    ///   - refusal: why a large body is not read, from the request without it; nil to read it.
     init(
         setting: String, at place: InboundServer.Address?, tls: ConsoleConfiguration.Certificate? = nil, logger: Logger,
-        isListening: @escaping @Sendable (Int) -> Void, answer: @escaping @Sendable (ConsoleRequest) async -> ConsoleAnswer
+        isListening: @escaping @Sendable (Int) -> Void, refusal: @escaping @Sendable (ConsoleRequest) async -> Problem?,
+        answer: @escaping @Sendable (ConsoleRequest) async -> ConsoleAnswer
     ) {
         self.setting = setting
         self.place = place
         self.tls = tls
         self.logger = ServerLog.logger(logger)
         self.isListening = isListening
+        self.refusal = refusal
         self.answer = answer
     }
 
@@ -59,8 +66,8 @@ struct WebServer: Sendable {
     private func run(at place: InboundServer.Address, on loop: MultiThreadedEventLoopGroup) async throws {
         let connections = InboundConnections(most: Self.maxConnections)
         let http = HTTP1Channel(
-            responder: { [answer] request, writer, channel in
-                try await Self.respond(request, writer, channel.remoteAddress?.ipAddress ?? "", answer)
+            responder: { [refusal, answer] request, writer, channel in
+                try await Self.respond(request, writer, channel.remoteAddress?.ipAddress ?? "", refusal, answer)
             },
             configuration: .init(
                 additionalChannelHandlers: [SlowSenderHandler(InboundServer.Timeouts(), connections)],
@@ -101,7 +108,7 @@ struct WebServer: Sendable {
     @concurrent
     private static func respond(
         _ request: Request, _ writer: consuming ResponseWriter, _ peer: String,
-        _ reply: @Sendable (ConsoleRequest) async -> ConsoleAnswer
+        _ refusal: @Sendable (ConsoleRequest) async -> Problem?, _ reply: @Sendable (ConsoleRequest) async -> ConsoleAnswer
     ) async throws {
         var answer: ConsoleAnswer
         // The library takes `Host` out of the fields (RFC 9110, 7.2).
@@ -109,14 +116,15 @@ struct WebServer: Sendable {
         var whole = ConsoleRequest(
             request.method.rawValue, request.head.path ?? "/",
             headers: host + request.headers.map { ($0.name.rawName, $0.value) }, peer: peer)
-        var isRead = true
-        do {
-            whole.body = Array(try await request.body.collect(upTo: largestBody).readableBytesView)
+        // A body has only one iterator: making a second one crashes the process.
+        var pieces = request.body.makeAsyncIterator()
+        var isRead = false
+        do throws(Problem) {
+            whole.body = try await body(of: &pieces, whole, refusal)
+            isRead = true
             answer = await reply(whole)
         } catch {
-            isRead = false
-            answer = ConsoleAnswer(
-                Problem(413, "The body has more than \(largestBody >> 20) MB, or did not arrive completely."))
+            answer = ConsoleAnswer(error)
         }
         var fields = HTTPFields()
         for (name, value) in answer.fields {
@@ -132,7 +140,10 @@ struct WebServer: Sendable {
             try await writer.write(
                 response: HTTPResponse(status: status, headerFields: fields),
                 body: isEmpty ? ResponseBody() : ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
-            if !isRead { throw CancellationError() }
+            if isRead { return }
+            var drained = 0
+            while drained <= InboundServer.maxDrained, let piece = try await pieces.next() { drained += piece.readableBytes }
+            throw CancellationError()
         case .stream(let stream):
             let head = HTTPResponse(status: status, headerFields: fields)
             if request.method == .head { return try await writer.writeResponse(head) }
@@ -144,5 +155,28 @@ struct WebServer: Sendable {
                     try await body.finish(nil)
                 })
         }
+    }
+
+    @concurrent
+    private static func body(
+        of pieces: inout RequestBody.AsyncIterator, _ head: ConsoleRequest,
+        _ refusal: @Sendable (ConsoleRequest) async -> Problem?
+    ) async throws(Problem) -> [UInt8] {
+        var bytes: [UInt8] = []
+        do {
+            while let piece = try await pieces.next() {
+                let size = bytes.count + piece.readableBytes
+                if size > largestBody { throw Problem(413, "The body has more than \(largestBody >> 20) MB.") }
+                if bytes.count <= largestUnknownBody, size > largestUnknownBody, let problem = await refusal(head) {
+                    throw problem
+                }
+                bytes += piece.readableBytesView
+            }
+        } catch let problem as Problem {
+            throw problem
+        } catch {
+            throw Problem(400, "The body did not arrive completely.")
+        }
+        return bytes
     }
 }
