@@ -64,6 +64,14 @@ import Testing
         }
     }
 
+    @Test func `the live stream of a page begins after the newest event that was stored when it opened`() async throws {
+        let fixture = try await ConsoleFixture()
+        try await fixture.happen("A printer burns", "Mail is down")
+        let browser = try await fixture.logIn(as: .viewer)
+        let page = await browser.get("/events?source=others").text
+        #expect(page.contains("data-stream=\"/api/v1/events/stream?source=others&amp;after=\" data-after=\"2\""))
+    }
+
     @Test func `no text of a ticket becomes markup on any page`() async throws {
         // The markup is the same as with a harmless text of the same kind: as many signs of markup, none of the text's.
         func signs(_ title: String) async throws -> [String: [Int]] {

@@ -424,6 +424,18 @@ class Checks:
         self.site.new_task("<b>Live</b>")
         wait_for("a live event", lambda: "<b>Live</b>" in driver.find_element(By.ID, "live-log").text)
         self.expect("a live event is text", not driver.find_elements(By.CSS_SELECTOR, "#live-log b"))
+        show = """Object.defineProperty(document, "hidden", {value: !arguments[0], configurable: true});
+            document.dispatchEvent(new Event("visibilitychange"));"""
+        driver.execute_script(show, False)
+        self.site.new_task("While hidden")
+        created = lambda: self.site.get("/events?type=task_created").get("events", [])
+        wait_for("the event", lambda: any(event["data"]["task"]["title"] == "While hidden" for event in created()))
+        time.sleep(1)
+        log = lambda: driver.find_element(By.ID, "live-log").text
+        self.expect("a hidden tab has no stream", "While hidden" not in log())
+        driver.execute_script(show, True)
+        wait_for("the event that was missed", lambda: "While hidden" in log())
+        self.expect("no live event comes twice", log().count("<b>Live</b>") == 1)
 
 
 def main():

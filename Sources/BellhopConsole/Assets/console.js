@@ -21,28 +21,36 @@
   const button = document.getElementById("live");
   if (button && window.EventSource) {
     button.hidden = false;
+    let watching = false;
     let stream = null;
+    let place = button.dataset.after;
     const log = document.getElementById("live-log");
-    const label = () => {
-      button.textContent = stream ? button.dataset.off : button.dataset.on;
-      button.setAttribute("aria-pressed", String(stream !== null));
+    const show = (message) => {
+      place = message.lastEventId;
+      add(log, JSON.parse(message.data));
     };
-    const stop = () => {
-      stream.close();
-      stream = null;
-      label();
-    };
-    button.addEventListener("click", () => {
-      if (stream) { stop(); return; }
-      stream = new EventSource(button.dataset.stream);
-      const show = (message) => add(log, JSON.parse(message.data));
+    const open = () => {
+      stream = new EventSource(button.dataset.stream + place);
       // Each type of event has a name of its own in the stream.
       stream.onmessage = show;
       for (const type of (button.dataset.types || "").split(" ")) if (type) stream.addEventListener(type, show);
       // The browser reconnects by itself, but not after a refusal: the session may be over.
-      stream.onerror = (error) => { if (error.target === stream && stream.readyState === EventSource.CLOSED) stop(); };
-      label();
-    });
+      stream.onerror = (error) => { if (error.target === stream && stream.readyState === EventSource.CLOSED) watch(false); };
+    };
+    // A browser opens about six connections to a host, so a hidden tab keeps none; shown again, it continues at its place.
+    const update = () => {
+      const wanted = watching && !document.hidden;
+      if (wanted && !stream) open();
+      if (!wanted && stream) { stream.close(); stream = null; }
+    };
+    const watch = (on) => {
+      watching = on;
+      update();
+      button.textContent = on ? button.dataset.off : button.dataset.on;
+      button.setAttribute("aria-pressed", String(on));
+    };
+    button.addEventListener("click", () => watch(!watching));
+    document.addEventListener("visibilitychange", update);
   }
 
   // Keys: / goes to the search.

@@ -10,6 +10,8 @@ extension Pages {
     static func events(_ context: PageContext) async throws(Problem) -> ConsoleAnswer {
         let (t, request) = (context.t, context.request)
         let query = context.filters("type", "source", "task", "where", "since")
+        // Read before the rows, so that the live stream lacks no event after them.
+        let end = try await context.call().ask(.events(EventQuery(limit: 1))).end["end"]?.asInt ?? 0
         var (rows, next, complaint): ([JSON], Int64?, HTML) = ([], nil, "")
         do throws(Problem) {
             let found = try await EventSearch(context.call(query)).rows(
@@ -29,8 +31,9 @@ extension Pages {
             <button>\(t("Search"))</button></form>
             """
         let types = context.view.book()?.eventTypes ?? EventCatalogue.builtIn.types.map(\.name)
+        let stream = PercentEncoding.query(query.filter { $0.name != "since" }.map { ($0.name, $0.value) } + [("after", "")])
         let live: HTML = """
-            <p><button type="button" id="live" hidden data-stream="/api/v1/events/stream?\(PercentEncoding.query(query.filter { $0.name != "since" }.map { ($0.name, $0.value) }))"
+            <p><button type="button" id="live" hidden data-stream="/api/v1/events/stream?\(stream)" data-after="\(String(end))"
             data-types="\(types.joined(separator: " "))" data-on="\(t("Watch live"))" data-off="\(t("Stop watching"))" aria-pressed="false">\(t("Watch live"))</button></p>
             <div id="live-log" role="log" aria-live="polite" aria-label="\(t("Watch live"))"></div>
             """
