@@ -35,17 +35,21 @@ extension EngineContext {
     private static let maxReads = 20
 
     /// Loads the facts that a batch needs, decides it, and stores the result (T2); decides it again if the state of its rules has
-    /// changed meanwhile. The result is not stored if the batch was routed already, or if its timer or its events have changed.
+    /// changed meanwhile. The result is not stored if the batch was routed already, or if its timer or its events have changed. Nothing is
+    /// decided if other rules were installed since the batch was matched.
     ///
     /// One batch at a time, of events or of timers: each sees the state that its predecessor left.
     /// - Parameters:
     ///   - earlier: the tasks that the rules must see in an earlier state.
     ///   - next: the batch of timers that probably follows: its facts are read while this one is stored.
     func route(
-        _ matches: Matches, by book: RuleBook, on shelf: RuleShelf, earlier: EarlierTasks = .none, next: Matches? = nil
+        _ matches: Matches, by active: RuleShelf.ActiveRules, on shelf: RuleShelf, earlier: EarlierTasks = .none,
+        next: Matches? = nil
     ) async throws(StoreError) -> (routing: Routing, isStored: Bool) {
         await routing.enterUncancelled()
         defer { routing.leave() }
+        guard shelf.isInForce(active) else { return (Routing(), false) }
+        let book = active.book
         let ahead = readAhead.take(for: matches, by: book)
         do throws(StoreError) {
             return try await decideAndStore(
@@ -54,7 +58,7 @@ extension EngineContext {
             // The store may have committed although it reported an error.
             held.forget()
             silences.forget()
-            shelf.forgetPauses()
+            shelf.installAgain()
             throw error
         }
     }

@@ -54,6 +54,8 @@ public struct Router: Sendable {
             // Timers have fired, and may have made events that come first.
             guard let next else { continue }
             let count = try await route(next, by: active)
+            // Other rules were installed meanwhile.
+            if count == 0 { continue }
             // After a batch that was too large for one transaction, read fewer events, so that fewer are matched twice.
             size = count < next.events.count ? count : min(size * 2, batch)
             routed += count
@@ -71,7 +73,7 @@ public struct Router: Sendable {
             let paused = Set(active.since.filter { $0.value == .max }.keys)
             for replay in replays {
                 let (routing, isStored) = try await context.route(
-                    active.book.match(replay, paused: paused), by: active.book, on: shelf)
+                    active.book.match(replay, paused: paused), by: active, on: shelf)
                 if isStored, !routing.timers.isEmpty { context.bells.timers.ring() }
                 routed += 1
             }
@@ -81,12 +83,12 @@ public struct Router: Sendable {
 
     private static let replaysAtOnce = 100
 
-    /// Routes these events, or only as many as fit into one transaction; returns their number.
+    /// Routes these events, or only as many as fit into one transaction; returns their number: 0 if other rules were installed meanwhile.
     func route(_ next: NextEvents, by active: RuleShelf.ActiveRules) async throws(StoreError) -> Int {
         let (began, started) = (context.clock.now, ContinuousClock.now)
         let events = next.events
         let (routing, isStored) = try await context.route(
-            active.book.match(events, since: active.since), by: active.book, on: shelf,
+            active.book.match(events, since: active.since), by: active, on: shelf,
             earlier: EarlierTasks(before: next.later, by: active.book))
         if isStored {
             if !routing.timers.isEmpty { context.bells.timers.ring() }

@@ -11,6 +11,8 @@ public final class RuleShelf: Sendable {
         var book: RuleBook
         /// The place on the bus after which each rule sees events; `Int64.max` for a paused rule, which sees none.
         var since: [String: Int64]
+        /// The number of their installation.
+        let installation: Int
 
         mutating func stop(_ rules: [String]) { for rule in rules where since[rule] != nil { since[rule] = .max } }
     }
@@ -18,10 +20,9 @@ public final class RuleShelf: Sendable {
     private struct State {
         var active: ActiveRules?
         var installations = 0
-        /// How many routings failed. Each of them may have paused rules in the store.
-        var failures = 0
-        /// How many routings had failed when the pauses were last read.
-        var failuresAtReading = 0
+        /// The rules to install before the next use, because the store may differ from the active ones: it failed while rules were
+        /// installed, or in a routing that may have paused some.
+        var uncertain: RuleBook?
     }
 
     private let state = Mutex(State())
@@ -30,17 +31,17 @@ public final class RuleShelf: Sendable {
 
     /// The rules in force, without those that the store has paused.
     func current(in context: EngineContext) async throws(StoreError) -> ActiveRules? {
-        let current = state.withLock { $0 }
-        guard current.failures > current.failuresAtReading else { return current.active }
-        let paused = try await Self.paused(in: context.store)
-        return state.withLock { state in
-            // Rules that were installed meanwhile have newer pauses.
-            if state.installations == current.installations {
-                state.active?.stop(paused)
-                state.failuresAtReading = max(state.failuresAtReading, current.failures)
-            }
-            return state.active
+        if state.withLock({ $0.uncertain != nil }) {
+            await context.routing.enterUncancelled()
+            defer { context.routing.leave() }
+            if let book = state.withLock({ $0.uncertain }) { try await register(book, in: context) }
         }
+        return state.withLock { $0.active }
+    }
+
+    /// Whether these rules are still in force, so that what they decide may be stored.
+    func isInForce(_ rules: ActiveRules) -> Bool {
+        state.withLock { $0.uncertain == nil && $0.installations == rules.installation }
     }
 
     /// The names of the paused rules.
@@ -51,23 +52,32 @@ public final class RuleShelf: Sendable {
     /// Stops events for these rules, because they were paused.
     func stop(_ rules: [String]) { state.withLock { $0.active?.stop(rules) } }
 
-    /// Makes the next use of the rules read the pauses from the store again.
-    func forgetPauses() { state.withLock { $0.failures += 1 } }
+    /// Makes the next use install the rules again, because a failed routing may have paused some in the store.
+    func installAgain() { state.withLock { $0.uncertain = $0.uncertain ?? $0.active?.book } }
 
     /// The book in force; nil before the first is installed.
     public var book: RuleBook? { state.withLock { $0.active?.book } }
 
-    /// Stores these rules, and then puts them in force.
+    /// Stores these rules and puts them in force, between two routings. If the store fails, they come into force with their next use.
     public func install(_ book: RuleBook, in context: EngineContext) async throws(StoreError) {
+        await context.routing.enterUncancelled()
+        defer { context.routing.leave() }
+        try await register(book, in: context)
+    }
+
+    /// Call this inside the gate of the routings: a routing by other rules must not be stored between the steps.
+    private func register(_ book: RuleBook, in context: EngineContext) async throws(StoreError) {
+        state.withLock { $0.uncertain = book }
         let now = context.clock.now
-        let failures = state.withLock(\.failures)
         let since = try await context.store.register(book.registrations(at: now), at: now)
-        var installed = ActiveRules(book: book.keeping(try await context.store.formerRules()), since: since)
-        installed.stop(try await Self.paused(in: context.store))
-        state.withLock { [installed] state in
-            state.active = installed
+        let kept = book.keeping(try await context.store.formerRules())
+        let paused = try await Self.paused(in: context.store)
+        state.withLock { state in
             state.installations += 1
-            state.failuresAtReading = max(state.failuresAtReading, failures)
+            var active = ActiveRules(book: kept, since: since, installation: state.installations)
+            active.stop(paused)
+            state.active = active
+            state.uncertain = nil
         }
         context.bells.router.ring()
         context.bells.timers.ring()

@@ -49,6 +49,9 @@ public struct TimerLoop: Sendable {
 
     /// Moves schedules forward that are due later than their rules say, because the clock was set back.
     private func correctFutureTimes() async throws(StoreError) {
+        // Not while other rules set their timers.
+        await context.routing.enterUncancelled()
+        defer { context.routing.leave() }
         guard let book = shelf.book else { return }
         var nexts: [RuleTimer.ID: Timestamp] = [:]
         for rule in book.registrations(at: context.clock.now) {
@@ -164,7 +167,7 @@ public struct TimerLoop: Sendable {
             // Facts cannot be read ahead while the rules must see tasks in an earlier state.
             let next = earlier.isEmpty ? firstBatch(of: Array(ready.dropFirst(batch.count)), before: [], by: active).timers : []
             let (routing, isStored) = try await context.route(
-                book.match(batch), by: book, on: shelf, earlier: earlier, next: next.isEmpty ? nil : book.match(next))
+                book.match(batch), by: active, on: shelf, earlier: earlier, next: next.isEmpty ? nil : book.match(next))
             guard isStored else { continue }
             for event in routing.events where event.type == .scheduleDue { context.report(event) }
             if !routing.timers.isEmpty { context.bells.timers.ring() }

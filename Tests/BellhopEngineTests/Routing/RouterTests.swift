@@ -119,14 +119,29 @@ import Testing
         #expect(try await bench.store.unrouted(limit: 9).count == 2)
     }
 
-    @Test func `rules that cannot be stored do not take effect`() async throws {
+    @Test func `rules installed between the reading and the routing of events route these events`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(logRule(on: "task_created", as: "one"))
-        bench.store.failOnce(.register)
-        await #expect(throws: StoreError.self) {
-            try await shelf.install(try RuleBook.test(logRule(on: "task_created", as: "two")), in: bench.context)
+        let (book, events) = (try RuleBook.test(two), created(0..<1))
+        bench.store.interrupt(.unrouted) {
+            try? await shelf.install(book, in: bench.context)
+            _ = try? await bench.store.append(events)
         }
+        #expect(try await Router(bench.context, shelf: shelf).routePending() == 1)
+        #expect(try await texts(bench) == expected(0..<1, "one", "two"))
+    }
+
+    @Test(arguments: [FaultyStore.Call.register, .formerRules, .pauses])
+    func `rules that were registered before the store failed route the next event`(_ call: FaultyStore.Call) async throws {
+        let bench = try Bench()
+        let shelf = try await bench.shelf(logRule(on: "task_created", as: "one"))
+        let book = try RuleBook.test(two)
+        bench.store.failOnce(call, .after)
+        await #expect(throws: StoreError.self) { try await shelf.install(book, in: bench.context) }
         #expect(shelf.book?.rules.map(\.name) == ["one"])
+        try await bench.store.append(created(0..<1))
+        try await Router(bench.context, shelf: shelf).routePending()
+        #expect(try await texts(bench) == expected(0..<1, "one", "two"))
     }
 
     @Test func `once, throttle and the budget of writes are remembered over restarts`() async throws {
