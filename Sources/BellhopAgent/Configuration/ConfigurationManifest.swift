@@ -60,7 +60,9 @@ public enum ConfigurationManifest {
     public static let retention: [Setting] = [
         Setting("events", .duration, default: "30d", least: "1h", "How long to keep events."),
         Setting("deliveries", .duration, default: "30d", least: "1h", "How long to keep deliveries that have ended."),
-        Setting("forgotten", .duration, default: "400d", least: "1h", "How long to remember a removed task."),
+        Setting(
+            "forgotten", .duration, default: "400d", least: "1h",
+            "How long to remember a removed task; longer while a rule waits for it."),
         Setting("audit", .duration, default: "400d", least: "1h", "How long to keep the audit."),
         Setting(
             "keys", .integer(1...10_000_000), default: "100000",

@@ -31,8 +31,12 @@ struct ICalendarTime {
         return CivilDate(year: number / 10_000, month: number / 100 % 100, day: number % 100)
     }
 
-    /// Its day in a zone; a whole day is the same everywhere.
-    func date(in zone: TimeZoneTable) -> CivilDate { isWholeDay ? date : zone.local(moment(on: date)).date }
+    /// Its day among the repetitions of an entry that starts so. For an entry of whole days, many programs write a day as its midnight
+    /// or its last second in UTC; other times are moments in the zone of the entry.
+    func date(in start: ICalendarTime) -> CivilDate {
+        if isWholeDay || start.isWholeDay && (secondOfDay == 0 || secondOfDay == 86_399) { return date }
+        return start.zone.local(moment(on: date)).date
+    }
 
     /// The same time on another day.
     func moment(on date: CivilDate) -> Timestamp {

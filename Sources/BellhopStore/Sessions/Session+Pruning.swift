@@ -158,7 +158,14 @@ extension SQL {
             """,
         ]
 
-        static let removeDeparted = "DELETE FROM departed WHERE removed < :before"
+        /// Keeps a task while a rule's state is about it: the state keeps an event, whose id must not be used again.
+        static let removeDeparted = """
+            DELETE FROM departed
+            WHERE removed < :before AND NOT EXISTS (
+                SELECT 1 FROM scope CROSS JOIN rule_state
+                    ON rule_state.subject = scope.instance || '/' || (departed.snapshot ->> '$.id')
+                WHERE scope.id = departed.scope)
+            """
 
         static let removeState = "DELETE FROM rule_state WHERE expires IS NOT NULL AND expires < :now"
 

@@ -61,6 +61,16 @@ import Testing
         #expect(found.times.count == count)
     }
 
+    @Test(arguments: [
+        ("America/New_York", "20260103T000000Z"), ("America/New_York", "20260103T050000Z"),
+        ("America/New_York", "20260104T045959Z"), ("Europe/Berlin", "20260102T230000Z"), ("Europe/Berlin", "20260103T235959Z"),
+    ])
+    func `times of an entry of whole days mean its days`(_ zone: String, _ end: String) throws {
+        let found = try holidays(
+            "DTSTART;TZID=\(zone);VALUE=DATE:20260101\nRRULE:FREQ=DAILY;UNTIL=\(end)\nEXDATE:20260102T000000Z")
+        #expect(days(found) == ["2026-01-01", "2026-01-03"])
+    }
+
     @Test func `exceptions, additional days and replaced occurrences change the holidays`() throws {
         let found = try holidays(
             "UID:a\nDTSTART;VALUE=DATE:20260101\nRRULE:FREQ=YEARLY;COUNT=4\nEXDATE;VALUE=DATE:20270101\nRDATE;VALUE=DATE:20260601",

@@ -111,4 +111,19 @@ import Testing
         #expect(try await bench.store.prune(retention, at: bench.after(1000)) == 0)
         #expect(try await bench.store.prune(retention, at: bench.after(1001)) == 1)
     }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a removed task is remembered as long as a rule waits for it`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
+        var poll = Sample.poll([])
+        poll.removed = [.init(key: Sample.key(1), snapshot: Sample.snapshot(1), generation: 2, reason: .gone)]
+        _ = try await bench.store.commit(poll)
+        let wait = StateKey(rule: "rule", kind: .hold, key: "a")
+        try await bench.store.route(
+            Routing(state: [StateWrite(wait, .set(["subject": .string(Sample.subject(1))], expires: nil))]))
+        #expect(try await bench.store.prune(retention, at: bench.after(1001)) == 0)
+        try await bench.store.route(Routing(state: [StateWrite(wait, .delete)]))
+        #expect(try await bench.store.prune(retention, at: bench.after(1001)) == 1)
+    }
 }
