@@ -42,6 +42,23 @@ public enum Descriptor {
         return try read(file, atMost: limit)
     }
 
+    /// The next byte; nil at the end. Waits for it, also if the file does not block: another program may have set that on a shared terminal or
+    /// pipe.
+    public static func readByte(_ file: Int32) -> UInt8? {
+        var byte: UInt8 = 0
+        while true {
+            let count = Glibc.read(file, &byte, 1)
+            if count == 1 { return byte }
+            guard count < 0, errno == EAGAIN || errno == EINTR else { return nil }
+            if errno == EAGAIN { wait(for: POLLIN, file) }
+        }
+    }
+
+    private static func wait(for event: Int32, _ file: Int32) {
+        var wanted = pollfd(fd: file, events: Int16(event), revents: 0)
+        poll(&wanted, 1, -1)
+    }
+
     /// Writes all bytes, sleeping while a slow reader leaves no room.
     public static func write(_ bytes: [UInt8], to file: Int32) throws(SystemError) {
         var written = 0
@@ -50,8 +67,7 @@ public enum Descriptor {
             if count > 0 {
                 written += count
             } else if count < 0, errno == EAGAIN {
-                var wanted = pollfd(fd: file, events: Int16(POLLOUT), revents: 0)
-                poll(&wanted, 1, -1)
+                wait(for: POLLOUT, file)
             } else if count == 0 || errno != EINTR {
                 throw count == 0 ? SystemError(EIO) : SystemError()
             }

@@ -72,6 +72,23 @@ import Testing
         }
     }
 
+    @Test func `reading from a nonblocking descriptor waits for the next byte, and ends when the writer has closed it`() throws {
+        var ends: [Int32] = [-1, -1]
+        #expect(pipe(&ends) == 0)
+        let (reader, writer) = (ends[0], ends[1])
+        defer { close(reader) }
+        #expect(fcntl(reader, F_SETFL, O_NONBLOCK) == 0)
+        Thread.detachNewThread {
+            for byte in "ab".utf8 {
+                usleep(20_000)
+                try? Descriptor.write([byte], to: writer)
+            }
+            close(writer)
+        }
+        let bytes = [Descriptor.readByte(reader), Descriptor.readByte(reader), Descriptor.readByte(reader)]
+        #expect(bytes == [UInt8(ascii: "a"), UInt8(ascii: "b"), nil])
+    }
+
     @Test func `a writer to a slow reader of a nonblocking descriptor uses no processor time while it waits`() async throws {
         var ends: [Int32] = [-1, -1]
         #expect(pipe(&ends) == 0)

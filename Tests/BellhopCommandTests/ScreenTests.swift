@@ -142,11 +142,11 @@ import Testing
     }
 
     @Test func `a delivery that waits for its receiver says whether this rests, keeps failing or is paused`() {
-        func next(_ cause: ReceiverStop.Cause, until: JSON, state: String = "available") -> String {
+        func next(_ cause: ReceiverStop.Cause, until: JSON, state: String = "available", why: String = "It says no.") -> String {
             var delivery = Self.delivery(state).asObject ?? [:]
             delivery["receiver"] = "chat"
             delivery["stopped"] = [
-                "cause": .string(cause.rawValue), "since": "2026-01-05T08:00:00Z", "until": until, "why": "It says no.",
+                "cause": .string(cause.rawValue), "since": "2026-01-05T08:00:00Z", "until": until, "why": .string(why),
             ]
             let lines = DeliveryPage(delivery: .object(delivery), zone: .utc).lines
             return lines.first { $0.hasPrefix("  next try ") } ?? ""
@@ -157,6 +157,7 @@ import Testing
         let paused = next(.refusal, until: .null)
         #expect(paused.contains("after `bellhop resume chat`; it has been paused since "))
         #expect(next(.refusal, until: .null, state: "joined") == paused)
+        #expect(!next(.person, until: .null, why: "").hasSuffix(":") && !next(.person, until: .null, why: "").hasSuffix(": "))
     }
 
     @Test func `all pages of a long table have the columns of the first, and no column is lost`() {
@@ -217,6 +218,7 @@ import Testing
         }
         let byPerson = event(.receiverPaused, by: .person, "maintenance")
         #expect(Events.summary(byPerson, in: .utc) == "a person paused ops: maintenance")
+        #expect(Events.summary(event(.receiverPaused, by: .person, ""), in: .utc) == "a person paused ops")
         let byBellhop = event(.receiverPaused, by: .refusal, "It says no.")
         #expect(Events.summary(byBellhop, in: .utc) == "ops is paused: It says no.")
         #expect(Events.summary(event(.receiverResumed, by: .person, ""), in: .utc) == "a person resumed ops")

@@ -62,7 +62,7 @@ struct Eval: DataCommand {
             await runSession(&session)
         } else {
             var worst: CommandError.Code?
-            while let line = readLine() {
+            while let line = Console.readLine() {
                 let code = await handle(line, &session)
                 worst = worst ?? code
             }

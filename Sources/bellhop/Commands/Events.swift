@@ -180,7 +180,7 @@ struct Events: DataCommand {
         case .loginEvent, .keychainLoginEvent:
             let isRefused = [Failure.Reason.unauthenticated, .mfaRequired, .loginRequired].map(\.rawValue).contains(text(.code))
             let outcome = event.isSuccessfulLogin ? "logged in" : isRefused ? "was refused" : "could not log in"
-            words = "\(text(.user)) \(outcome)\(text(.reason).isEmpty ? "" : ": \(text(.reason))")"
+            words = "\(text(.user)) \(outcome)\(text(.reason).afterColon)"
         case .scheduleDue:
             let missed = data[.missed]?.asInt ?? 0
             words = "due \(data[.due].words(in: zone))\(missed > 0 ? ", \(missed) missed before" : "")"
@@ -193,7 +193,8 @@ struct Events: DataCommand {
                 + "(rule \(delivery?[.rule]?.asString ?? "")) is dead: \(data[.error]?[.message]?.asString ?? "")"
         case .receiverPaused:
             let isByPerson = text(.by) == ReceiverStop.Cause.person.rawValue
-            words = (isByPerson ? "a person paused \(text(.receiver))" : "\(text(.receiver)) is paused") + ": \(text(.reason))"
+            words =
+                (isByPerson ? "a person paused \(text(.receiver))" : "\(text(.receiver)) is paused") + text(.reason).afterColon
         case .receiverResumed: words = "a person resumed \(text(.receiver))"
         case .silenceStarted, .silenceEnded:
             let silence = data[.silence] ?? .null

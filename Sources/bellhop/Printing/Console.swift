@@ -101,6 +101,21 @@ enum Console {
         return try checked(readLine())
     }
 
+    /// The next line of standard input, without its end; nil at the end of input.
+    ///
+    /// Swift's `readLine` would take input that has not come yet for the end of input if standard input does not block.
+    static func readLine() -> String? {
+        var line: [UInt8] = []
+        var byte = Descriptor.readByte(STDIN_FILENO)
+        if byte == nil { return nil }
+        while let next = byte, next != UInt8(ascii: "\n") {
+            line.append(next)
+            byte = Descriptor.readByte(STDIN_FILENO)
+        }
+        if byte != nil, line.last == UInt8(ascii: "\r") { line.removeLast() }
+        return String(decoding: line, as: UTF8.self)
+    }
+
     /// Whether standard input is a terminal, so that the user can be asked.
     static var isInteractive: Bool { isatty(STDIN_FILENO) == 1 }
 

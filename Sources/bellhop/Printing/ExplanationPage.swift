@@ -46,7 +46,7 @@ struct ExplanationPage {
         let ranAgain = account.ranWhenReplayed
         let sign = account.verdict == .ran || ranAgain ? Paint.green("✓") : "–"
         let replay = ranAgain ? "ran when replayed; without the replay: " : ""
-        let reason = account.reason.isEmpty ? "" : ": \(local(account.reason))"
+        let reason = local(account.reason).afterColon
         var lines = ["  \(sign) \(account.rule.visible): \(replay)\(words(account.verdict))\(reason)"]
         lines += account.parts.lines.map { "      " + $0.visible }
         lines += account.notes.map { "      note: \(local($0))" }

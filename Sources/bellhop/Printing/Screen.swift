@@ -48,6 +48,9 @@ extension String {
         return lines
     }
 
+    /// A colon and this reason; nothing without a reason.
+    var afterColon: String { isEmpty ? "" : ": " + self }
+
     /// Padded with blanks to a number of columns.
     func padded(to width: Int) -> String { self + String(repeating: " ", count: max(width - shownWidth, 0)) }
 

@@ -160,8 +160,7 @@ struct StatusPage {
     private var silences: [String] {
         wrapped(
             status["silences"].elements.prefix(Self.maxPauses).map { silence in
-                let why = silence["reason"]?.asString ?? ""
-                let reason = why.isEmpty ? "" : ": \(why)"
+                let reason = (silence["reason"]?.asString ?? "").afterColon
                 let kept = counted(silence["kept"]?.asInt ?? 0, "delivery", "deliveries")
                 return "Silence \(silence["id"]?.asString ?? "") until \(silence["ends"].words(in: zone)), by "
                     + "\(silence["by"]?.asString ?? ""), covers \(SilenceList.covered(silence)), and has kept back "
@@ -176,8 +175,8 @@ struct StatusPage {
             let line =
                 rule.map { "Rule \($0) has been paused since \(since), and sees no events" }
                 ?? "Writes to tasks have been paused since \(since), and wait"
-            let why = pause["why"]?.asString ?? ""
-            return (why.isEmpty ? line : "\(line): \(why)") + ". End it: `bellhop resume \(rule ?? "--writes")`."
+            let why = (pause["why"]?.asString ?? "").afterColon
+            return "\(line)\(why). End it: `bellhop resume \(rule ?? "--writes")`."
         }
         let more = pauses.count - shown.count
         return wrapped(

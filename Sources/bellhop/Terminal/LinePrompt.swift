@@ -19,7 +19,7 @@ struct LinePrompt {
     /// The next line; nil at the end of input.
     /// - Parameter complete: the completions of the unfinished name at the end of a text.
     mutating func line(complete: (String) -> ExpressionCompletion) -> String? {
-        guard let terminal = RawTerminal() else { return readLine() }
+        guard let terminal = RawTerminal() else { return Console.readLine() }
         defer { terminal.restore() }
         draw()
         while let byte = terminal.read() {

@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopFiles
 import Dispatch
 import Glibc
 
@@ -69,14 +70,7 @@ struct RawTerminal {
     func restore() { mode.restore() }
 
     /// The next byte; nil at the end.
-    func read() -> UInt8? {
-        var byte: UInt8 = 0
-        while true {
-            let count = Glibc.read(STDIN_FILENO, &byte, 1)
-            if count < 0, errno == EINTR { continue }
-            return count == 1 ? byte : nil
-        }
-    }
+    func read() -> UInt8? { Descriptor.readByte(STDIN_FILENO) }
 
     enum Input {
         case byte(UInt8)
