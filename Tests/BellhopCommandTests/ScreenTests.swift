@@ -59,6 +59,15 @@ import Testing
         #expect("印刷機が燃えています".cut(to: 8) == "印刷機…" && "🔥🔥".cut(to: 4) == "🔥🔥" && "abcd".cut(to: 3) == "ab…")
     }
 
+    @Test func `a text that is always shown is cut, too, if its table is wider than the screen`() {
+        var table = Table([.init("RULE"), .init("DELIVERIES", isText: true), .init("WAITED", rank: 1, isText: true)])
+        table.add(["acknowledge-new-incidents", "12 available, 3 dead, 40 silenced", "7 throttled, 3 waiting"])
+        #expect(
+            table.lines(width: 50) == [
+                "RULE                       DELIVERIES", "acknowledge-new-incidents  12 available, 3 dead,…",
+            ])
+    }
+
     @Test func `a text that is too long is cut after a word`() {
         #expect("No connection to host".cutBetweenWords(to: 16) == "No connection…")
         #expect("short".cutBetweenWords(to: 16) == "short")

@@ -62,13 +62,13 @@ struct Table {
         var widths = naturalWidths
         if let width {
             for column in shown where columns[column].isText { widths[column] = min(widths[column], Self.maxText) }
-            while let excess = excess(shown, widths, over: width),
-                let least = shown.max(by: { columns[$0].rank < columns[$1].rank }), columns[least].rank > 0
-            {
+            while let excess = excess(shown, widths, over: width) {
                 if let text = shown.last(where: { columns[$0].isText }), widths[text] - excess >= Self.minText {
                     widths[text] -= excess
-                } else {
+                } else if let least = shown.max(by: { columns[$0].rank < columns[$1].rank }), columns[least].rank > 0 {
                     shown.removeAll { $0 == least }
+                } else {
+                    break
                 }
             }
         }
