@@ -64,6 +64,12 @@ public struct Engine: Service {
         return true
     }
 
+    /// Lets refusals of attempts that began before now not pause a receiver, because later attempts use its new secrets.
+    public func ignoreEarlierRefusals(by receiver: String) async throws(StoreError) {
+        try await context.receivers.restore(from: context.store, at: context.clock.now)
+        context.receivers.willResume(receiver, at: context.clock.now)
+    }
+
     /// Applies the silences that a person added or ended. The caller has stored them.
     public func applySilences() async throws(StoreError) {
         context.silences.forget()

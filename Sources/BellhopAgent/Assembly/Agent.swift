@@ -123,7 +123,8 @@ public struct Agent: Sendable {
 
     private func inquirer(_ handler: InboundHandler?) -> Inquirer {
         let started = assembly.context.clock.now
-        let (assembly, environment) = (assembly, environment)
+        let assembly = assembly
+        let reloader = KeychainReloader(assembly, handler: handler, environment: environment)
         return Inquirer(
             store: assembly.context.store, clock: assembly.context.clock,
             connection: { assembly.configuration.connection($0) }, users: assembly.configuration.console.users.map(\.name),
@@ -145,10 +146,7 @@ public struct Agent: Sendable {
                 applySilences: { () async throws(StoreError) in try await assembly.engine.applySilences() },
                 applyPauses: { () async throws(StoreError) in try await assembly.rules.applyPauses() },
                 book: { assembly.shelf.book }, events: assembly.context.bells.router,
-                applyKeychainChange: { change, project in
-                    let reloader = KeychainReloader(assembly, handler: handler, environment: environment)
-                    return .array(await reloader.apply(change, project: project).map(\.json))
-                }))
+                applyKeychainChange: { change, project in .array(await reloader.apply(change, project: project).map(\.json)) }))
     }
 }
 

@@ -20,6 +20,8 @@ struct KeychainReloader {
     private let loader: ConfigurationLoader
     /// Nil if nothing listens.
     private let handler: InboundHandler?
+    /// Applies one change at a time, so that the secrets read last are in use.
+    private let gate = FIFOGate()
 
     init(_ assembly: Assembly, handler: InboundHandler?, environment: [String: String]) {
         self.assembly = assembly
@@ -29,6 +31,8 @@ struct KeychainReloader {
 
     /// - Parameter project: whose keychain entries were changed; nil for those that all projects share.
     func apply(_ change: KeychainChange, project: String?) async -> [Outcome] {
+        guard (try? await gate.enter()) != nil else { return [] }
+        defer { gate.leave() }
         var outcomes: [Outcome] = []
         let isLogin = if case .login = change { true } else { false }
         for connection in connections(using: change) {
@@ -123,6 +127,7 @@ struct KeychainReloader {
             assembly.engine.pollNow(source.name)
         }
         do throws(StoreError) {
+            try await assembly.engine.ignoreEarlierRefusals(by: connection)
             try await assembly.context.store.wake(receiver: connection, at: assembly.context.clock.now)
         } catch {
             assembly.context.signals.emit(.storeFailed(doing: "waking deliveries", error))

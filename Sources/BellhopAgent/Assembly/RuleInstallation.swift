@@ -47,11 +47,7 @@ final class RuleInstallation: Sendable {
     }
 
     /// Installs the rules in force again, after a person paused or resumed one.
-    func applyPauses() async throws(StoreError) {
-        await gate.enterUncancelled()
-        defer { gate.leave() }
-        if let book = shelf.book { try await shelf.install(book, in: context) }
-    }
+    func applyPauses() async throws(StoreError) { try await shelf.installAgain(in: context) }
 
     /// Loads the current rule files and puts them in force; if they have errors, the old rules stay.
     func install(isForFields: Bool = false) async throws(AssemblyError) -> RuleLoading.Loaded {

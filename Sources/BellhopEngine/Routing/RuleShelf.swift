@@ -52,8 +52,9 @@ public final class RuleShelf: Sendable {
     /// Stops events for these rules, because they were paused.
     func stop(_ rules: [String]) { state.withLock { $0.active?.stop(rules) } }
 
-    /// Makes the next use install the rules again, because a failed routing may have paused some in the store.
-    func installAgain() { state.withLock { $0.uncertain = $0.uncertain ?? $0.active?.book } }
+    /// Makes the next use install the rules again, because a failed routing may have paused some in the store. Call this inside the gate
+    /// of the routings.
+    func distrust() { state.withLock { $0.uncertain = $0.uncertain ?? $0.active?.book } }
 
     /// The book in force; nil before the first is installed.
     public var book: RuleBook? { state.withLock { $0.active?.book } }
@@ -63,6 +64,13 @@ public final class RuleShelf: Sendable {
         await context.routing.enterUncancelled()
         defer { context.routing.leave() }
         try await register(book, in: context)
+    }
+
+    /// Installs the rules in force again, after a person paused or resumed one.
+    public func installAgain(in context: EngineContext) async throws(StoreError) {
+        await context.routing.enterUncancelled()
+        defer { context.routing.leave() }
+        if let book = state.withLock({ $0.uncertain ?? $0.active?.book }) { try await register(book, in: context) }
     }
 
     /// Call this inside the gate of the routings: a routing by other rules must not be stored between the steps.

@@ -103,6 +103,27 @@ import Testing
         #expect(action.performed.allSatisfy { $0.attempt.number == 1 })
     }
 
+    @Test func `a refusal of an attempt that began before the receiver got new secrets does not pause it`() async throws {
+        let bench = try Bench()
+        let gate = Gate()
+        let changed = bench.now + .seconds(10)
+        let action = ScriptedAction { _, attempt throws(Failure) in
+            _ = await gate.pass()
+            if attempt.now < changed { throw Self.gone }
+            return Receipt("done")
+        }
+        try await bench.enqueue([TestDelivery("1", retry: Self.once)])
+        let engine = Engine(bench.context, shelf: RuleShelf(), sources: [], actions: { _ in action })
+        let loop = bench.dispatching(action)
+        try await waitUntil { action.count == 1 }
+        await bench.clock.advance(by: .seconds(10))
+        try await engine.ignoreEarlierRefusals(by: "chat")
+        gate.open()
+        try await waitUntil { try await bench.deliveries(.done).count == 1 }
+        await loop.stop()
+        #expect(try await bench.store.stops().isEmpty)
+    }
+
     @Test func `a resumption that cannot be stored leaves the receiver paused`() async throws {
         let bench = try Bench()
         let action = ScriptedAction()

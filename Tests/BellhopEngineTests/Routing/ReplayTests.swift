@@ -87,7 +87,7 @@ import Testing
         try await router.routePending()
         #expect(try await Self.replayed(bench) == ["throttled"])
         try await bench.store.pause(Pause(.rule("all"), since: bench.now, why: "x"))
-        if let book = shelf.book { try await shelf.install(book, in: bench.context) }
+        try await shelf.installAgain(in: bench.context)
         await bench.clock.advance(by: .seconds(1))
         try await bench.store.replay([event], rule: "all", isForced: true, at: bench.now)
         try await router.routePending()
