@@ -55,18 +55,21 @@ public struct BackTestRun {
         return run.report
     }
 
-    /// The earliest time among the store's first events. Their places alone do not tell it: the clock may have been ahead at first.
+    /// The earliest time among the store's first events, and among all if none is before the end. Their places alone do not tell it: the
+    /// clock may have been ahead at first.
     private static func beginning(
         of store: any Store, sources: [String] = [], until end: Timestamp
     ) async throws(StoreError) -> Timestamp? {
         var query = EventQuery(after: 0, sources: sources, limit: page)
+        var earliest: Timestamp?
         while !Task.isCancelled {
             let events = try await store.events(query)
-            if let first = events.map(\.event.time).min(), first <= end { return first }
+            earliest = (events.map(\.event.time) + [earliest].compactMap(\.self)).min()
+            if let earliest, earliest <= end { break }
             guard let last = events.end, events.seen == nil else { break }
             query.after = last
         }
-        return nil
+        return earliest
     }
 
     private mutating func read(_ store: any Store, _ progress: (Double) -> Void) async throws(StoreError) {
