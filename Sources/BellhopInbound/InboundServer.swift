@@ -100,99 +100,23 @@ public struct InboundServer: Service {
 
     public func run() async throws {
         let connections = InboundConnections(most: maxConnections)
-        let channel = HTTP1Channel(
-            responder: { [handler] request, writer, channel in
-                try await Self.respond(request, writer, handler) { connections.setKnown($0, channel) }
-            },
-            configuration: .init(
-                additionalChannelHandlers: [SlowSenderHandler(timeouts, connections)],
-                httpDecoderConfiguration: .init(
-                    maxHeaderFieldSize: Self.largestHead, maxHeaderListSize: Self.largestHead, maxHeaderFieldCount: 100)))
         // One thread for everything: switching threads would slow down each request.
         let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let executor = BorrowedThread { loop.execute($0) }
         let server = Server(
-            childChannelSetup: GuardedChannel(channel),
+            childChannelSetup: InboundChannel(
+                handler: handler, timeouts: timeouts, connections: connections, executor: executor),
             configuration: ServerConfiguration(address: .hostname(address.host, port: address.port)),
             onServerRunning: { [isListening, address] channel in isListening(channel.localAddress?.port ?? address.port) },
             eventLoopGroup: loop, logger: logger)
         do {
             try await withGracefulShutdownHandler {
-                try await withTaskExecutorPreference(BorrowedThread { loop.execute($0) }) { try await server.run() }
+                try await withTaskExecutorPreference(executor) { try await server.run() }
             } onGracefulShutdown: {
                 connections.stop()
             }
         } catch {
             throw ServerProblem(listeningAt: address, of: "inbound", error)
         }
-    }
-
-    /// Thrown to close a connection whose request was not read to its end.
-    private struct UnreadBody: Error {}
-
-    @concurrent
-    private static func respond(
-        _ request: Request, _ writer: consuming ResponseWriter, _ handler: InboundHandler, isKnown: (Bool) -> Void
-    ) async throws {
-        let path = String((request.head.path ?? "/").prefix { $0 != "?" })
-        // A body has only one iterator: making a second one crashes the process.
-        var pieces = request.body.makeAsyncIterator()
-        var answer: InboundAnswer
-        var isRead = false
-        // Until the request is answered.
-        var room = handler.bodies.share()
-        do throws(InboundAnswer) {
-            var whole = InboundRequest(headers: request.headers.map { (name: $0.name.rawName, value: $0.value) }, body: [])
-            let admission = try handler.admit(
-                method: request.method.rawValue, path: path, head: whole,
-                announced: request.headers[.contentLength].flatMap { Int($0) })
-            // Without this answer, the sender would wait before it sends the body (RFC 9110, 10.1.1).
-            if request.headers[.expect]?.lowercased() == "100-continue" {
-                try? await writer.writeInformationalHead(HTTPResponse(status: .continue))
-            }
-            whole.body = try await Self.body(of: &pieces, admission, &room, handler)
-            isRead = true
-            answer = await handler.answer(whole, to: path)
-        } catch {
-            answer = error
-        }
-        isKnown(answer.isToKnownSender)
-        let text = ByteBuffer(string: answer.text + "\n")
-        var fields: HTTPFields = [.contentType: "text/plain; charset=utf-8", .contentLength: String(text.readableBytes)]
-        if let seconds = answer.retryAfter { fields[.retryAfter] = String(seconds) }
-        if answer.status == 405 { fields[.allow] = "POST" }
-        if !isRead { fields[.connection] = "close" }
-        let status = HTTPResponse.Status(code: answer.status)
-        try await writer.write(
-            response: HTTPResponse(status: status, headerFields: fields),
-            body: request.method == .head ? ResponseBody() : ResponseBody(byteBuffer: text))
-        if isRead { return }
-        var drained = 0
-        while drained <= maxDrained, let piece = try await pieces.next() { drained += piece.readableBytes }
-        throw UnreadBody()
-    }
-
-    @concurrent
-    private static func body(
-        of pieces: inout RequestBody.AsyncIterator, _ admission: InboundHandler.Admission, _ room: inout BodyRoom.Share,
-        _ handler: InboundHandler
-    ) async throws(InboundAnswer) -> [UInt8] {
-        var bytes: [UInt8] = []
-        do {
-            while let piece = try await pieces.next() {
-                let size = bytes.count + piece.readableBytes
-                guard size <= admission.largestBody else { throw handler.tooLarge(admission) }
-                guard admission.isKnown || room.grow(to: size) else {
-                    throw InboundAnswer(503, "Too many large bodies arrive at the same time.", retryAfter: 10)
-                }
-                bytes += piece.readableBytesView
-            }
-        } catch let error as InboundAnswer {
-            throw error
-        } catch is SlowSenderHandler.TooSlow {
-            throw handler.refusal(InboundAnswer(408, "The request took too long to arrive."), admission)
-        } catch {
-            throw InboundAnswer(400, "The request was cut off.")
-        }
-        return bytes
     }
 }

@@ -22,6 +22,9 @@ private struct RawConnection: Sendable {
 
     func send(_ text: String) async throws { try await channel.writeAndFlush(ByteBuffer(string: text)) }
 
+    /// Ends the connection in this direction only.
+    func end() async throws { try await channel.close(mode: .output) }
+
     /// The next bytes that the server sends; nil if it ends the connection first.
     func piece() async -> String? { await pieces.first { _ in true } }
 
@@ -106,6 +109,44 @@ private final class Collector: ChannelInboundHandler, Sendable {
             #expect(answer.split(separator: "\r\n").first?.contains(" 202 ") == true, "\(answer)")
             #expect(!answer.contains("100 Continue"), "\(answer)")
         }
+    }
+
+    @Test func `requests that arrive together are answered one after the other, up to the last that the sender announces`()
+        async throws
+    {
+        let stranger = Self.request.replacing("Bearer token", with: "Bearer other").replacing("POST /in", with: "HEAD /in")
+        let last = Self.request.replacing("Content-Length", with: "Connection: close\r\nContent-Length")
+        let answer = try await exchange((Self.request + Self.request + last + Self.request, ""))
+        #expect(Self.statuses(answer.rest) == ["202", "202", "202"], "\(answer)")
+        #expect(recorder.events.count == 3)
+        let refused = try await exchange((Self.request + stranger + Self.request, ""))
+        #expect(Self.statuses(refused.rest) == ["202", "405"], "\(refused)")
+    }
+
+    @Test func `a sender that ends its direction after the request gets the answer, and within the request a refusal`()
+        async throws
+    {
+        for (text, status) in [(Self.request, 202), (Self.head, 400), ("", nil)] as [(String, Int?)] {
+            try await recorder.serve(.events(), timeouts: .init(head: .seconds(600), body: .seconds(600))) { port in
+                let answer = try await RawConnection.with(port) { peer in
+                    if !text.isEmpty { try await peer.send(text) }
+                    try await peer.end()
+                    return await peer.readToEnd()
+                }
+                #expect(answer.hasPrefix(status.map { "HTTP/1.1 \($0) " } ?? ""), "\(answer)")
+                #expect(answer.isEmpty == (status == nil), "\(answer)")
+            }
+        }
+        #expect(recorder.events.count == 1)
+    }
+
+    private static func statuses(_ answers: String) -> [String] {
+        answers.split(separator: "HTTP/1.1 ").map { String($0.prefix(3)) }
+    }
+
+    @Test func `bytes that are not a request are answered 400`() async throws {
+        let answer = try await exchange(("HELLO\r\n\r\n", ""))
+        #expect(answer.rest.hasPrefix("HTTP/1.1 400 ") && answer.rest.hasSuffix("This is not a request in HTTP.\n"), "\(answer)")
     }
 
     @Test func `the answer to HEAD has no body`() async throws {

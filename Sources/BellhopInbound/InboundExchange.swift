@@ -1,0 +1,214 @@
+import BellhopCore
+import HTTPTypes
+import HummingbirdCore
+import Logging
+import NIOCore
+import NIOHTTP1
+import NIOHTTPTypes
+import NIOHTTPTypesHTTP1
+
+/// The channel of one connection: its requests are read and answered by an ``InboundExchange``.
+struct InboundChannel: ServerChildChannel {
+    struct Connection: ServerChildChannelValue {
+        let channel: any Channel
+        /// Succeeds when the connection is closed and no request is being answered.
+        let end: EventLoopFuture<Void>
+    }
+
+    let handler: InboundHandler
+    let timeouts: InboundServer.Timeouts
+    let connections: InboundConnections
+    let executor: BorrowedThread
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Connection> {
+        channel.eventLoop.makeCompletedFuture {
+            var limits = NIOHTTPDecoderLimitConfiguration()
+            limits.maxHeaderFieldSize = InboundServer.largestHead
+            limits.maxHeaderListSize = InboundServer.largestHead
+            limits.maxHeaderFieldCount = 100
+            let end = channel.eventLoop.makePromise(of: Void.self)
+            let pipeline = channel.pipeline.syncOperations
+            // NIO's handler for pipelining holds back the next request until the answer is sent, and ends the connection at a shutdown.
+            try pipeline.configureHTTPServerPipeline(
+                withPipeliningAssistance: true, withErrorHandling: false, withOutboundHeaderValidation: false,
+                withEncoderConfiguration: .init(),
+                withDecoderLimitConfiguration: limits)
+            try pipeline.addHandlers([
+                OldVersionHandler(), HTTP1ToHTTPServerCodec(secure: false), SlowSenderHandler(timeouts, connections),
+                InboundExchange(handler, connections, executor, end: end),
+            ])
+            return Connection(channel: channel, end: end.futureResult)
+        }
+    }
+
+    func handle(value: Connection, logger: Logger) async {
+        await withTaskCancellationHandler {
+            // The promise never fails.
+            try? await value.end.get()
+        } onCancel: {
+            value.channel.close(promise: nil)
+        }
+    }
+}
+
+/// Reads the requests of a connection, one after the other, and sends their answers.
+///
+/// A channel handler, because an asynchronous channel takes a third of the time of a request (`inbound`). All its state belongs to the
+/// connection's thread.
+final class InboundExchange: ChannelInboundHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias OutboundOut = HTTPResponsePart
+
+    private enum State {
+        case waiting
+        case reading(InboundHandler.Admission)
+        case answering
+        /// The request is answered before its end. The rest is read and dropped, so that the sender gets the answer before the
+        /// connection closes.
+        case dropping(bytes: Int)
+    }
+
+    private let handler: InboundHandler
+    private let connections: InboundConnections
+    private let executor: BorrowedThread
+    private let end: EventLoopPromise<Void>
+    private var state = State.waiting
+    private var request = InboundRequest(headers: [], body: [])
+    private var path = ""
+    private var isHead = false
+    /// Whether the connection ends with the answer.
+    private var isLast = false
+    private var isOpen = true
+    private var room: BodyRoom.Share?
+
+    init(
+        _ handler: InboundHandler, _ connections: InboundConnections, _ executor: BorrowedThread, end: EventLoopPromise<Void>
+    ) {
+        (self.handler, self.connections, self.executor, self.end) = (handler, connections, executor, end)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head(let head): begin(head, context)
+        case .body(let piece): read(piece, context)
+        case .end: finish(context)
+        }
+    }
+
+    private func begin(_ head: HTTPRequest, _ context: ChannelHandlerContext) {
+        guard case .waiting = state else { return }
+        path = String((head.path ?? "/").prefix { $0 != "?" })
+        isHead = head.method == .head
+        isLast = head.headerFields[.connection]?.lowercased() == "close"
+        request = InboundRequest(headers: head.headerFields.map { (name: $0.name.rawName, value: $0.value) }, body: [])
+        do throws(InboundAnswer) {
+            state = .reading(
+                try handler.admit(
+                    method: head.method.rawValue, path: path, head: request,
+                    announced: head.headerFields[.contentLength].flatMap { Int($0) }))
+        } catch {
+            return refuse(error, context)
+        }
+        // Without this answer, the sender would wait before it sends the body (RFC 9110, 10.1.1).
+        if head.headerFields[.expect]?.lowercased() == "100-continue" {
+            context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
+        }
+    }
+
+    private func read(_ piece: ByteBuffer, _ context: ChannelHandlerContext) {
+        switch state {
+        case .reading(let admission):
+            let size = request.body.count + piece.readableBytes
+            if size > admission.largestBody { return refuse(handler.tooLarge(admission), context) }
+            if !admission.isKnown, !hasRoom(for: size) {
+                return refuse(
+                    InboundAnswer(503, "Too many large bodies arrive at the same time.", retryAfter: 10), context)
+            }
+            request.body += piece.readableBytesView
+        case .dropping(let bytes):
+            if bytes > InboundServer.maxDrained { return context.close(promise: nil) }
+            state = .dropping(bytes: bytes + piece.readableBytes)
+        case .waiting, .answering: break
+        }
+    }
+
+    private func hasRoom(for size: Int) -> Bool {
+        if room == nil { room = handler.bodies.share() }
+        return room?.grow(to: size) ?? false
+    }
+
+    private func finish(_ context: ChannelHandlerContext) {
+        switch state {
+        case .reading:
+            state = .answering
+            let (request, path) = (request, path)
+            self.request.body = []
+            let own = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+            Task(executorPreference: executor) { [handler] in
+                let answer = await handler.answer(request, to: path)
+                let (exchange, context) = own.value
+                exchange.answered(answer, context)
+            }
+        case .dropping: context.close(promise: nil)
+        case .waiting, .answering: break
+        }
+    }
+
+    private func answered(_ answer: InboundAnswer, _ context: ChannelHandlerContext) {
+        room = nil
+        let isLast = isLast
+        state = isLast ? .dropping(bytes: 0) : .waiting
+        guard isOpen else { return end.succeed() }
+        // With the end of the answer, the next request may arrive at once.
+        send(answer, context)
+        if isLast { context.close(mode: .output, promise: nil) }
+    }
+
+    /// Answers a request before its end.
+    private func refuse(_ answer: InboundAnswer, _ context: ChannelHandlerContext) {
+        state = .dropping(bytes: 0)
+        request.body = []
+        room = nil
+        send(answer, context, [.connection: "close"])
+    }
+
+    private func send(_ answer: InboundAnswer, _ context: ChannelHandlerContext, _ more: HTTPFields = [:]) {
+        connections.setKnown(answer.isToKnownSender, context.channel)
+        let text = ByteBuffer(string: answer.text + "\n")
+        var fields = more
+        fields[.contentType] = "text/plain; charset=utf-8"
+        fields[.contentLength] = String(text.readableBytes)
+        if let seconds = answer.retryAfter { fields[.retryAfter] = String(seconds) }
+        if answer.status == 405 { fields[.allow] = "POST" }
+        let head = HTTPResponse(status: HTTPResponse.Status(code: answer.status), headerFields: fields)
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        if !isHead { context.write(wrapOutboundOut(.body(text)), promise: nil) }
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        switch (state, error) {
+        case (.reading(let admission), is SlowSenderHandler.TooSlow):
+            refuse(handler.refusal(InboundAnswer(408, "The request took too long to arrive."), admission), context)
+        case (.reading, is HTTPParserError):
+            refuse(InboundAnswer(400, "The request was cut off."), context)
+            context.close(mode: .output, promise: nil)
+        case (.waiting, is HTTPParserError):
+            isHead = false
+            refuse(InboundAnswer(400, "This is not a request in HTTP."), context)
+            context.close(mode: .output, promise: nil)
+        default: context.close(promise: nil)
+        }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard event as? ChannelEvent == .inputClosed else { return context.fireUserInboundEventTriggered(event) }
+        if case .answering = state { isLast = true } else { context.close(promise: nil) }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        isOpen = false
+        if case .answering = state {} else { end.succeed() }
+        context.fireChannelInactive()
+    }
+}
