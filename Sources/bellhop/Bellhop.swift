@@ -2,6 +2,7 @@ import ArgumentParser
 import BellhopAgent
 import BellhopCore
 import FoundationEssentials
+import Glibc
 
 @main
 struct Bellhop: AsyncParsableCommand {
@@ -92,8 +93,9 @@ struct Bellhop: AsyncParsableCommand {
 
     /// Prints help, version or argument errors through ``Console``, because they may repeat what was typed.
     private static func leave(with error: any Error) -> Never {
-        // The width of all output: for its own, the parser traps if a terminal is very narrow.
-        let (code, text) = (exitCode(for: error), fullMessage(for: error, columns: Screen.dataWidth ?? 80))
+        // The width of all output: with its own, the parser traps on a very narrow terminal, even where it only finds the exit code.
+        setenv("COLUMNS", String(Screen.dataWidth ?? 80), 1)
+        let (code, text) = (exitCode(for: error), fullMessage(for: error))
         if !text.isEmpty {
             if asksForJSON, code == .validationFailure { CommandError(.usage, message(for: error)).printData() }
             if code == .success { Console.data(text) } else { Console.note(text) }
