@@ -34,7 +34,6 @@ let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioHTTPTypes = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
-let nioHTTPTypesHTTP1 = Target.Dependency.product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras")
 let nioHTTPCompression = Target.Dependency.product(name: "NIOHTTPCompression", package: "swift-nio-extras")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
@@ -96,8 +95,7 @@ let package = Package(
         .target(
             name: "BellhopInbound",
             dependencies: [
-                "BellhopCore", crypto, httpTypes, hummingbirdCore, logging, nioCore, nioHTTP1, nioHTTPTypes,
-                nioHTTPTypesHTTP1, nioPosix, serviceLifecycle,
+                "BellhopCore", crypto, hummingbirdCore, logging, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
             ],
             swiftSettings: house),
         .target(name: "BellhopRules", dependencies: ["BellhopCore", "CEL", "YAML", heap], swiftSettings: house),

@@ -3,17 +3,22 @@ package import Logging
 package import NIOCore
 import NIOHTTP1
 
-/// Hummingbird's channel for HTTP/1, with an ``OldVersionHandler`` behind the decoder.
+/// Hummingbird's channel for HTTP/1, with an ``OldVersionHandler`` and a ``SlowSenderHandler`` behind the decoder.
 package struct GuardedChannel: ServerChildChannel {
     private let http: HTTP1Channel
+    private let timeouts: InboundServer.Timeouts
+    private let connections: InboundConnections
 
-    package init(_ http: HTTP1Channel) { self.http = http }
+    package init(_ http: HTTP1Channel, _ timeouts: InboundServer.Timeouts, _ connections: InboundConnections) {
+        (self.http, self.timeouts, self.connections) = (http, timeouts, connections)
+    }
 
     package func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
-        http.setup(channel: channel, logger: logger).flatMapThrowing { value in
+        http.setup(channel: channel, logger: logger).flatMapThrowing { [timeouts, connections] value in
             let pipeline = channel.pipeline.syncOperations
             let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
-            try pipeline.addHandler(OldVersionHandler(), position: .after(decoder))
+            try pipeline.addHandlers(
+                [OldVersionHandler(), SlowSenderHandler(timeouts, connections)], position: .after(decoder))
             return value
         }
     }

@@ -1,7 +1,5 @@
-import HTTPTypes
 package import NIOCore
-import NIOHTTP1
-package import NIOHTTPTypes
+package import NIOHTTP1
 import Synchronization
 
 /// The open connections of a server. If there are too many, the one that has been idle longest is closed; those without a known
@@ -87,10 +85,10 @@ package final class InboundConnections: Sendable {
 ///
 /// A channel handler: all its state belongs to the connection's thread.
 package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHandler {
-    package typealias InboundIn = HTTPRequestPart
-    package typealias InboundOut = HTTPRequestPart
-    package typealias OutboundIn = HTTPResponsePart
-    package typealias OutboundOut = HTTPResponsePart
+    package typealias InboundIn = HTTPServerRequestPart
+    package typealias InboundOut = HTTPServerRequestPart
+    package typealias OutboundIn = HTTPServerResponsePart
+    package typealias OutboundOut = HTTPServerResponsePart
 
     /// Thrown to the reader of a body that did not arrive in time.
     struct TooSlow: Error {}
@@ -199,7 +197,7 @@ package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHan
         check = (time, task)
     }
 
-    /// Answers 431 to header fields that are too large. Hummingbird would send an empty 400 and keep the connection open.
+    /// Answers 431 to header fields that are too large. The other handlers would answer 400.
     ///
     /// Further bytes are read and dropped for a while, so that the sender gets the answer before the connection closes.
     package func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -210,12 +208,13 @@ package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHan
         }
         isRefused = true
         let text = ByteBuffer(string: "The header fields are larger than \(InboundServer.largestHead >> 10) KB.\n")
-        let fields: HTTPFields = [
-            .contentType: "text/plain; charset=utf-8", .contentLength: String(text.readableBytes), .connection: "close",
-        ]
-        let head = HTTPResponse(status: .requestHeaderFieldsTooLarge, headerFields: fields)
+        let head = HTTPResponseHead(
+            version: .http1_1, status: .requestHeaderFieldsTooLarge,
+            headers: [
+                "Content-Type": "text/plain; charset=utf-8", "Content-Length": String(text.readableBytes), "Connection": "close",
+            ])
         context.write(wrapOutboundOut(.head(head)), promise: nil)
-        context.write(wrapOutboundOut(.body(text)), promise: nil)
+        context.write(wrapOutboundOut(.body(.byteBuffer(text))), promise: nil)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
         context.close(mode: .output, promise: nil)
         arm(timeouts.body, context)

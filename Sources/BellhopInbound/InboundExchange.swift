@@ -1,11 +1,8 @@
 import BellhopCore
-import HTTPTypes
 import HummingbirdCore
 import Logging
 import NIOCore
 import NIOHTTP1
-import NIOHTTPTypes
-import NIOHTTPTypesHTTP1
 
 /// The channel of one connection: its requests are read and answered by an ``InboundExchange``.
 struct InboundChannel: ServerChildChannel {
@@ -34,7 +31,7 @@ struct InboundChannel: ServerChildChannel {
                 withEncoderConfiguration: .init(),
                 withDecoderLimitConfiguration: limits)
             try pipeline.addHandlers([
-                OldVersionHandler(), HTTP1ToHTTPServerCodec(secure: false), SlowSenderHandler(timeouts, connections),
+                OldVersionHandler(), SlowSenderHandler(timeouts, connections),
                 InboundExchange(handler, connections, executor, end: end),
             ])
             return Connection(channel: channel, end: end.futureResult)
@@ -53,11 +50,11 @@ struct InboundChannel: ServerChildChannel {
 
 /// Reads the requests of a connection, one after the other, and sends their answers.
 ///
-/// A channel handler, because an asynchronous channel takes a third of the time of a request (`inbound`). All its state belongs to the
-/// connection's thread.
+/// A channel handler for NIO's own types: an asynchronous channel, and the conversion of types before it, took a third of the server's time
+/// for a request (`inbound`). All its state belongs to the connection's thread.
 final class InboundExchange: ChannelInboundHandler {
-    typealias InboundIn = HTTPRequestPart
-    typealias OutboundOut = HTTPResponsePart
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
 
     private enum State {
         case waiting
@@ -95,23 +92,24 @@ final class InboundExchange: ChannelInboundHandler {
         }
     }
 
-    private func begin(_ head: HTTPRequest, _ context: ChannelHandlerContext) {
+    private func begin(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
         guard case .waiting = state else { return }
-        path = String((head.path ?? "/").prefix { $0 != "?" })
-        isHead = head.method == .head
-        isLast = head.headerFields[.connection]?.lowercased() == "close"
-        request = InboundRequest(headers: head.headerFields.map { (name: $0.name.rawName, value: $0.value) }, body: [])
+        path = String(head.uri.unicodeScalars.prefix { $0 != "?" })
+        isHead = head.method == .HEAD
+        isLast = !head.isKeepAlive
+        request = InboundRequest(headers: head.headers.map { (name: $0.name, value: $0.value) }, body: [])
         do throws(InboundAnswer) {
             state = .reading(
                 try handler.admit(
                     method: head.method.rawValue, path: path, head: request,
-                    announced: head.headerFields[.contentLength].flatMap { Int($0) }))
+                    announced: head.headers.first(name: "Content-Length").flatMap { Int($0) }))
         } catch {
             return refuse(error, context)
         }
         // Without this answer, the sender would wait before it sends the body (RFC 9110, 10.1.1).
-        if head.headerFields[.expect]?.lowercased() == "100-continue" {
-            context.writeAndFlush(wrapOutboundOut(.head(HTTPResponse(status: .continue))), promise: nil)
+        if head.headers.first(name: "Expect")?.lowercased() == "100-continue" {
+            context.writeAndFlush(
+                wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
         }
     }
 
@@ -160,7 +158,7 @@ final class InboundExchange: ChannelInboundHandler {
         state = isLast ? .dropping(bytes: 0) : .waiting
         guard isOpen else { return end.succeed() }
         // With the end of the answer, the next request may arrive at once.
-        send(answer, context)
+        send(answer, context, isLast: isLast)
         if isLast { context.close(mode: .output, promise: nil) }
     }
 
@@ -169,20 +167,22 @@ final class InboundExchange: ChannelInboundHandler {
         state = .dropping(bytes: 0)
         request.body = []
         room = nil
-        send(answer, context, [.connection: "close"])
+        send(answer, context, isLast: true)
     }
 
-    private func send(_ answer: InboundAnswer, _ context: ChannelHandlerContext, _ more: HTTPFields = [:]) {
+    private func send(_ answer: InboundAnswer, _ context: ChannelHandlerContext, isLast: Bool) {
         connections.setKnown(answer.isToKnownSender, context.channel)
         let text = ByteBuffer(string: answer.text + "\n")
-        var fields = more
-        fields[.contentType] = "text/plain; charset=utf-8"
-        fields[.contentLength] = String(text.readableBytes)
-        if let seconds = answer.retryAfter { fields[.retryAfter] = String(seconds) }
-        if answer.status == 405 { fields[.allow] = "POST" }
-        let head = HTTPResponse(status: HTTPResponse.Status(code: answer.status), headerFields: fields)
+        var headers: HTTPHeaders = [
+            "Content-Type": "text/plain; charset=utf-8", "Content-Length": String(text.readableBytes),
+        ]
+        if let seconds = answer.retryAfter { headers.add(name: "Retry-After", value: String(seconds)) }
+        if answer.status == 405 { headers.add(name: "Allow", value: "POST") }
+        if isLast { headers.add(name: "Connection", value: "close") }
+        let head = HTTPResponseHead(
+            version: .http1_1, status: HTTPResponseStatus(statusCode: answer.status), headers: headers)
         context.write(wrapOutboundOut(.head(head)), promise: nil)
-        if !isHead { context.write(wrapOutboundOut(.body(text)), promise: nil) }
+        if !isHead { context.write(wrapOutboundOut(.body(.byteBuffer(text))), promise: nil) }
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }
 

@@ -7,7 +7,8 @@ public struct InboundRequest: Sendable {
     /// several values, another program might use a different one.
     func value(_ name: String) -> String? {
         let name = name.lowercased()
-        let found = headers.filter { $0.name.lowercased() == name }
+        // Counting first saves making most names lower case.
+        let found = headers.filter { $0.name.utf8.count == name.utf8.count && $0.name.lowercased() == name }
         return found.count == 1 ? found[0].value : nil
     }
 

@@ -1,6 +1,5 @@
 import BellhopCore
 import Glibc
-import HTTPTypes
 import HummingbirdCore
 public import Logging
 import NIOCore

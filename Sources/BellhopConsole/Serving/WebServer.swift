@@ -70,10 +70,9 @@ struct WebServer: Sendable {
                 try await Self.respond(request, writer, channel.remoteAddress?.ipAddress ?? "", refusal, answer)
             },
             configuration: .init(
-                additionalChannelHandlers: [SlowSenderHandler(InboundServer.Timeouts(), connections)],
                 httpDecoderConfiguration: .init(
                     maxHeaderFieldSize: Self.largestHead, maxHeaderListSize: Self.largestHead, maxHeaderFieldCount: 100)))
-        let guarded = GuardedChannel(http)
+        let guarded = GuardedChannel(http, InboundServer.Timeouts(), connections)
         let address = ServerConfiguration(address: .hostname(place.host, port: place.port))
         let isListening = isListening
         let report: @Sendable (any Channel) async -> Void = { isListening($0.localAddress?.port ?? place.port) }
