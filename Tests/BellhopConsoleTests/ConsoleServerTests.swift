@@ -89,10 +89,12 @@ import Testing
                 return try await HTTPClient.shared.execute(request, timeout: .seconds(20)).status.code
             }
             let (most, bearer) = (WebServer.largestUnknownBody, "Bearer ")
-            #expect(try await status(most) != 401)
-            #expect(try await status(most + 1) == 401)
-            #expect(try await status(most + 1, [("Authorization", bearer + "not-the-token-of-anyone")]) == 401)
-            #expect(try await status(WebServer.largestBody, [("Authorization", bearer + token)]) != 401)
+            let refusals = [
+                try await status(most), try await status(most + 1),
+                try await status(most + 1, [("Authorization", bearer + "not-the-token-of-anyone")]),
+                try await status(WebServer.largestBody, [("Authorization", bearer + token)]),
+            ].map { $0 == 401 }
+            #expect(refusals == [false, true, true, false])
         }
     }
 
