@@ -4,6 +4,9 @@ import NIOPosix
 /// Posts the same bytes repeatedly, with as little work as possible, so that the server is measured. An answer is complete when it
 /// ends with `Accepted.` and a line feed.
 struct RawClient {
+    /// A thread of its own: on the shared ones, the server's thread would also do the work of half of the connections.
+    private static let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+
     private let host: String
     private let port: Int
     private let request: ByteBuffer
@@ -24,7 +27,7 @@ struct RawClient {
             for lane in 0..<connections {
                 let share = (count - lane + connections - 1) / connections
                 group.addTask {
-                    let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                    let channel = try await ClientBootstrap(group: Self.group)
                         .channelOption(.socketOption(.tcp_nodelay), value: 1)
                         .connect(host: host, port: port).get()
                     let done = channel.eventLoop.makePromise(of: Void.self)
