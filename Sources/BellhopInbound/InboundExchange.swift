@@ -23,24 +23,27 @@ struct InboundChannel: ServerChildChannel {
             limits.maxHeaderFieldSize = InboundServer.largestHead
             limits.maxHeaderListSize = InboundServer.largestHead
             limits.maxHeaderFieldCount = 100
-            let end = channel.eventLoop.makePromise(of: Void.self)
             let pipeline = channel.pipeline.syncOperations
             // NIO's handler for pipelining holds back the next request until the answer is sent, and ends the connection at a shutdown.
             try pipeline.configureHTTPServerPipeline(
                 withPipeliningAssistance: true, withErrorHandling: false, withOutboundHeaderValidation: false,
                 withEncoderConfiguration: .init(),
                 withDecoderLimitConfiguration: limits)
-            try pipeline.addHandlers([
-                OldVersionHandler(), SlowSenderHandler(timeouts, connections),
-                InboundExchange(handler, connections, executor, end: end),
-            ])
+            try pipeline.addHandlers([OldVersionHandler(), SlowSenderHandler(timeouts, connections)])
+            let end = channel.eventLoop.makePromise(of: Void.self)
+            do {
+                try pipeline.addHandler(InboundExchange(handler, connections, executor, end: end))
+            } catch {
+                end.fail(error)
+                throw error
+            }
             return Connection(channel: channel, end: end.futureResult)
         }
     }
 
     func handle(value: Connection, logger: Logger) async {
         await withTaskCancellationHandler {
-            // The promise never fails.
+            // A connection for which it fails has no exchange.
             try? await value.end.get()
         } onCancel: {
             value.channel.close(promise: nil)
@@ -206,9 +209,9 @@ final class InboundExchange: ChannelInboundHandler {
         if case .answering = state { isLast = true } else { context.close(promise: nil) }
     }
 
-    func channelInactive(context: ChannelHandlerContext) {
+    /// Also called for a connection that is closed before it is active.
+    func handlerRemoved(context: ChannelHandlerContext) {
         isOpen = false
         if case .answering = state {} else { end.succeed() }
-        context.fireChannelInactive()
     }
 }
