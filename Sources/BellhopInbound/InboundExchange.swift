@@ -150,7 +150,10 @@ final class InboundExchange: ChannelInboundHandler {
                 let (exchange, context) = own.value
                 exchange.answered(answer, context)
             }
-        case .dropping: context.close(promise: nil)
+        case .dropping:
+            // The answer may be written, but not flushed: a request that arrived with others ends as soon as the answer before it does.
+            context.flush()
+            context.close(promise: nil)
         case .waiting, .answering: break
         }
     }
