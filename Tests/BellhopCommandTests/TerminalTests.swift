@@ -83,6 +83,8 @@ import Testing
         terminal.type("1" + String(repeating: " + 1", count: 9) + "\r")
         try await eventually("the whole line is evaluated") { screen.shown.contains("10 : int") }
         #expect(screen.shown.contains("eval> 1 + 1 + 1 + 1") && !screen.shown.contains("eval> 1 + 1 + 1 + 1 +"))
+        // Until then, the terminal itself takes Control-D for the end of the input.
+        try await eventually("keys are read again") { !terminal.hasLines }
         terminal.type("\u{04}")
         #expect(await program.end().code == 0)
     }
