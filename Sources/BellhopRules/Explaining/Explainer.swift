@@ -57,11 +57,7 @@ struct Explainer {
         var account = Explanation.Account(
             rule: name, verdict: .ran, reason: "", notes: [], parts: [], deliveries: all,
             isRelevant: !all.isEmpty || !allRecords.isEmpty || judgement?.isRelevant ?? false)
-        let hasEnded = records.contains { $0.verdict == .ended && $0.isOfEscalation }
-        account.notes = records.filter { !$0.isOfRun || [.cancelled, .noStep].contains($0.verdict) && $0 != records.stop }.filter
-        {
-            !(hasEnded && $0.verdict == .escalating && facts.timer(of: $0) == nil)
-        }.map { clause($0) }
+        account.notes = besides(records)
         if let stop = records.stop, !isLater(deliveries, than: stop) {
             account.result = result(stop)
             if stop.verdict == .noStep { account.notes += stop.leftOut }
@@ -249,13 +245,24 @@ struct Explainer {
 
     // MARK: Runs
 
+    /// What is recorded beside the result of a run, such as the state of its escalation, as clauses.
+    private func besides(_ records: [DecisionRecord]) -> [String] {
+        let hasEnded = records.contains { $0.verdict == .ended && $0.isOfEscalation }
+        return records.filter { record in
+            guard !record.isOfRun || [.cancelled, .noStep].contains(record.verdict) && record != records.stop else {
+                return false
+            }
+            return !(hasEnded && record.verdict == .escalating && facts.timer(of: record) == nil)
+        }.map { clause($0) }
+    }
+
     /// The result of each replay that left a record, as clauses.
     private func replays(_ deliveries: [ExplainedDelivery], _ records: [DecisionRecord], _ rule: String) -> [String] {
         let runs = Dictionary(grouping: deliveries) { $0.occasion.replayed ?? .distantPast }
         let stops = Dictionary(grouping: records) { $0.occasion.replayed ?? .distantPast }
         return Set(runs.keys).union(stops.keys).sorted().filter { $0 > .distantPast }.compactMap { at in
             let said = "replayed at \(time(at, rule)): "
-            if runs[at] != nil { return said + "it ran" }
+            if runs[at] != nil { return ([said + "it ran"] + besides(stops[at] ?? [])).joined(separator: "; ") }
             return stops[at]?.stop.map { said + ($0.verdict == .noStep ? clause($0) : result($0).reason) }
         }
     }

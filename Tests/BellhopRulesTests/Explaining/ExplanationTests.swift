@@ -285,6 +285,22 @@ import Testing
         #expect(try note(begun: 0, due: 7200)[0].hasPrefix("the next step of the escalation of event 0123456789ab waits"))
     }
 
+    @Test func `the note about a replay names the next step of the escalation that the replay began`() throws {
+        let first = record(.escalating, ["key": "my-work/a1"])
+        var again = first
+        again.occasion = Occasion.replay(of: Event.ID("e1"), at: Fixture.start + .seconds(1800)).id
+        again.at = Fixture.start + .seconds(1800)
+        let payload: JSON.Object = ["begun": .int(again.at.microseconds), "run": .string(again.occasion.text)]
+        let found = try account("on: task_created\nescalate: [{after: 2h, do: [{log: late}]}]") { facts in
+            facts.deliveries = [delivery(.done), delivery(.done, again.occasion)]
+            facts.decisions = [first]
+            add(again, due: Fixture.start + .seconds(9000), payload: payload, to: &facts)
+        }
+        let replayed =
+            "replayed at 2026-01-05T09:30:00Z: it ran; the next step of the escalation waits until 2026-01-05T11:30:00Z"
+        #expect(found.notes.filter { $0.contains("escalation") } == ["the escalation is over", replayed])
+    }
+
     @Test func `only the tasks that conditions for the event read are needed to explain it`() throws {
         let book = try book(
             """
