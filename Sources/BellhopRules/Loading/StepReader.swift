@@ -64,7 +64,13 @@ struct StepReader: ProblemCollector {
         for pair in mapping where !keys.contains(pair.name) && !actions.contains(where: { $0.name == pair.name }) {
             let message =
                 actions.isEmpty ? "there is no action `\(pair.name)`" : "the key `\(pair.name)` is not allowed next to an action"
-            let help = Suggestion.didYouMean(pair.name, among: (actions.isEmpty ? kinds : []) + keys)
+            let isOfRule = RuleKeys.rule.contains { $0.name == pair.name && !$0.required }
+            let help: String? =
+                switch pair.name {
+                case "when": "write `if`"
+                case let name where isOfRule: "`\(name)` is a key of the rule: write it beside `do`"
+                default: Suggestion.didYouMean(pair.name, among: (actions.isEmpty ? kinds : []) + keys)
+                }
             report(actions.isEmpty ? "unknown-action" : "unknown-key", message, at: pair.key, help: help)
             if actions.isEmpty { return nil }
         }
