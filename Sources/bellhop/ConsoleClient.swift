@@ -191,7 +191,10 @@ struct ConsoleClient {
             trust.isUntrustedCertificate = true
             throw trust
         } catch let error as TransportError {
-            throw CommandError(.unreachable, "The console at \(address.place) cannot be asked: \(error.message)")
+            let help = " Check the address, and that the agent was started with `console` in bellhop.yaml."
+            throw CommandError(
+                .unreachable,
+                "The console at \(address.place) cannot be asked: \(error.message)\(error.kind == .unreachable ? help : "")")
         } catch {
             throw CommandError(.unreachable, "The console at \(address.place) cannot be asked: \(error)")
         }

@@ -105,6 +105,15 @@ import Testing
         }
     }
 
+    @Test func `without a server at the address, the error says what to check`() async throws {
+        let client = try Self.client("http://127.0.0.1:1")
+        let found = await error { () async throws(CommandError) in _ = try await client.ask(.status) { _ in } }
+        #expect(found?.code == .unreachable)
+        #expect(
+            found?.message?.hasSuffix(
+                "connection refused. Check the address, and that the agent was started with `console` in bellhop.yaml.") == true)
+    }
+
     @Test(arguments: ["{}", #"{"end": {}}"#, #"{"row": {}}"#, "", "null\n[]"])
     func `an answer with empty or unknown lines is an error, not an empty page`(_ body: String) async throws {
         try await CannedServer.serve({ _ in .init(type: "application/x-ndjson", body: body + "\n") }) { _, address in

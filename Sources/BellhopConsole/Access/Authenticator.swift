@@ -191,7 +191,7 @@ final class Authenticator: Sendable {
                 429, "Too many wrong tokens came from this address. Check the token, wait, then try again.",
                 retryAfter: max(1, Int(wait.components.seconds)))
         }
-        guard let owner else { throw Problem(401, "This token is not known. `bellhop console token` makes one.") }
+        guard let owner else { throw Problem(401, "This token is not known. `bellhop console token add NAME` makes one.") }
         return owner
     }
 

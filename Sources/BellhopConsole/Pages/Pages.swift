@@ -156,7 +156,7 @@ enum Pages {
         let body: HTML = """
             <main id="content" class="login"><h1>Bellhop</h1>
             \(complaint)\(account)
-            <p>\(t("Log in with a token. `bellhop console token` makes one."))</p>
+            <p>\(t("Log in with a token. `bellhop console token add NAME` makes one."))</p>
             <form method="post" action="/login"><input type="hidden" name="next" value="\(next)">
             <label for="token">\(t("Token"))</label>
             <input id="token" name="token" type="password" autocomplete="current-password" required>

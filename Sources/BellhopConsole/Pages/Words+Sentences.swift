@@ -195,8 +195,8 @@ extension Words {
             "Hier wird nichts gespeichert: `console.edit: true` in bellhop.yaml erlaubt es."),
         .init("Saving needs the role `admin`.", "Zum Speichern ist die Rolle `admin` nötig."),
         .init(
-            "This token is not known. `bellhop console token` makes one.",
-            "Dieses Token ist nicht bekannt. `bellhop console token` erzeugt eines."),
+            "This token is not known. `bellhop console token add NAME` makes one.",
+            "Dieses Token ist nicht bekannt. `bellhop console token add NAME` erzeugt eines."),
         .init(
             "Too many wrong tokens came from this address. Check the token, wait, then try again.",
             "Zu viele falsche Tokens kamen von dieser Adresse. Prüfen Sie das Token, warten Sie, und versuchen Sie es erneut."),

@@ -69,8 +69,8 @@ struct Words: Sendable {
         "sent": "gesendet", "empty": "leer", "released": "später gesendet",
         "silenced": "stumm", "quiet": "in Ruhezeit", "dropped": "verworfen", "joined": "zusammengefasst",
         "ran when replayed": "lief bei der Wiederholung", "gone": "nicht mehr aufbewahrt", "off": "aus", "canary": "Probelauf",
-        "Log in with a token. `bellhop console token` makes one.":
-            "Melden Sie sich mit einem Token an. `bellhop console token` erzeugt eines.",
+        "Log in with a token. `bellhop console token add NAME` makes one.":
+            "Melden Sie sich mit einem Token an. `bellhop console token add NAME` erzeugt eines.",
         "Schedule": "Zeitplan", "Description": "Beschreibung", "Problem": "Problem", "under way": "unterwegs",
         "not sent": "nicht gesendet",
         "Calendar": "Kalender", "What": "Was", "Often": "Häufig", "Last": "Zuletzt", "Next page": "Nächste Seite",
