@@ -175,12 +175,17 @@ struct StatusPage {
             let line =
                 rule.map { "Rule \($0) has been paused since \(since), and sees no events" }
                 ?? "Writes to tasks have been paused since \(since), and wait"
-            let why = (pause["why"]?.asString ?? "").afterColon
-            return "\(line)\(why). End it: `bellhop resume \(rule ?? "--writes")`."
+            return Self.paused(line, pause["why"]?.asString ?? "", resume: rule ?? "--writes")
         }
         let more = pauses.count - shown.count
         return wrapped(
             shown + (more > 0 ? ["and \(more) more rules are paused: `bellhop status --json` lists them."] : []))
+    }
+
+    /// The sentences about a pause that a person can end.
+    private static func paused(_ line: String, _ why: String, resume name: String) -> String {
+        let end = why.hasSuffix(".") ? "" : "."
+        return "\(line)\(why.afterColon)\(end) End it: `bellhop resume \(name)`."
     }
 
     /// A sentence for each receiver and end of messages that quiet times hold, truncated to one line in the short form.
@@ -211,8 +216,11 @@ struct StatusPage {
             let line =
                 "\(stop["receiver"].words(in: zone)) \(stopped(stop)), and "
                 + "\(counted(waiting, "delivery waits", "deliveries wait")) for it"
-            guard let why = stop["why"]?.asString, !why.isEmpty else { return line + "." }
-            return "\(line): \(why)"
+            let why = stop["why"]?.asString ?? ""
+            if stop["cause"]?.asString == ReceiverStop.Cause.person.rawValue {
+                return Self.paused(line, why, resume: stop["receiver"].words(in: zone))
+            }
+            return why.isEmpty ? line + "." : "\(line): \(why)"
         }
         if limit == .max { return wrapped(lines) }
         return lines.map { $0.singleLine.cutBetweenWords(to: width ?? .max) } + rest(more, "more wait")
