@@ -85,7 +85,7 @@ struct Initialise: AsyncParsableCommand {
         connections:
           snow:                           # the tracker
             kind: servicenow
-            instance: \(instance)                # its name (acme.service-now.com) or its whole address
+            \("instance: \(instance)".padded(to: 28))  # its name (acme.service-now.com) or its whole address
             auth: {keychain: true}        # `bellhop login snow` asks for the user name and password and keeps them
           ops:                            # where the rules send their messages: `to: ops`
         \(StarterReceiver(kind: chat).lines.map { "    " + $0 }.joined(separator: "\n"))

@@ -31,7 +31,7 @@ struct StarterReceiver {
         let own = settings.filter { $0.type != .secret }.map {
             "Write the `\($0.name)` of `ops` into bellhop.yaml: \(Self.sentence($0))."
         }
-        return own + secrets.map { "bellhop secret set ops_\($0.name)".padded(to: 29) + " " + Self.sentence($0) }
+        return own + secrets.map { "bellhop secret set ops_\($0.name)".padded(to: 28) + "  " + Self.sentence($0) }
     }
 
     /// The settings that the kind declares as `starter`; otherwise its required settings, or its first secret.
@@ -50,9 +50,10 @@ struct StarterReceiver {
         return "\(setting.name): \(value)"
     }
 
-    /// The setting's summary, in the form of a comment.
+    /// The first sentence of the setting's summary, in the form of a comment.
     private static func sentence(_ setting: Setting) -> String {
-        let text = setting.summary.hasSuffix(".") ? String(setting.summary.dropLast()) : setting.summary
+        let end = setting.summary.firstRange(of: /\.( |$)/)?.lowerBound ?? setting.summary.endIndex
+        let text = setting.summary[..<end]
         return text.prefix(1).lowercased() + text.dropFirst()
     }
 }
