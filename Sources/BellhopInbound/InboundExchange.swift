@@ -150,12 +150,16 @@ final class InboundExchange: ChannelInboundHandler {
                 let (exchange, context) = own.value
                 exchange.answered(answer, context)
             }
-        case .dropping:
-            // The answer may be written, but not flushed: a request that arrived with others ends as soon as the answer before it does.
-            context.flush()
-            context.close(promise: nil)
+        case .dropping: close(context)
         case .waiting, .answering: break
         }
+    }
+
+    /// Closes the connection after an answer. What arrived together with a request is read as soon as the answer's end is written, before
+    /// that is flushed.
+    private func close(_ context: ChannelHandlerContext) {
+        context.flush()
+        context.close(promise: nil)
     }
 
     private func answered(_ answer: InboundAnswer, _ context: ChannelHandlerContext) {
@@ -203,7 +207,7 @@ final class InboundExchange: ChannelInboundHandler {
             isHead = false
             refuse(InboundAnswer(400, "This is not a request in HTTP."), context)
             context.close(mode: .output, promise: nil)
-        default: context.close(promise: nil)
+        default: close(context)
         }
     }
 
