@@ -248,6 +248,12 @@ private final class Collector: ChannelInboundHandler, Sendable {
         }
     }
 
+    @Test func `stopping the server does not wait for a connection that was refused because there were too many`() async throws {
+        try await recorder.serve(.events(), maxConnections: 0) { port in
+            #expect(try await RawConnection.with(port) { peer in await peer.readToEnd() } == "")
+        }
+    }
+
     @Test func `an idle connection is closed some time after its answer`() async throws {
         try await recorder.serve(.events(), timeouts: .init(head: .milliseconds(200), body: .seconds(600))) { port in
             // On a busy machine the request itself may be late.
