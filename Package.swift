@@ -32,6 +32,7 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let heap = Target.Dependency.product(name: "HeapModule", package: "swift-collections")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 let nioHTTPTypes = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 let nioHTTPCompression = Target.Dependency.product(name: "NIOHTTPCompression", package: "swift-nio-extras")
@@ -187,8 +188,8 @@ let package = Package(
         .testTarget(
             name: "BellhopInboundTests",
             dependencies: [
-                "BellhopCore", "BellhopInbound", "BellhopTesting", asyncHTTPClient, crypto, logging, nioCore, nioHTTP1,
-                nioPosix, serviceLifecycle,
+                "BellhopCore", "BellhopInbound", "BellhopTesting", asyncHTTPClient, crypto, logging, nioCore, nioEmbedded,
+                nioHTTP1, nioPosix, serviceLifecycle,
             ],
             swiftSettings: house),
         .testTarget(

@@ -24,6 +24,8 @@ struct InboundChannel: ServerChildChannel {
             limits.maxHeaderListSize = InboundServer.largestHead
             limits.maxHeaderFieldCount = 100
             let pipeline = channel.pipeline.syncOperations
+            // Stops reading while the peer does not read its answers, which would otherwise fill the memory.
+            try pipeline.addHandler(BackPressureHandler())
             // NIO's handler for pipelining holds back the next request until the answer is sent, and ends the connection at a shutdown.
             try pipeline.configureHTTPServerPipeline(
                 withPipeliningAssistance: true, withErrorHandling: false, withOutboundHeaderValidation: false,

@@ -1,4 +1,7 @@
+import BellhopCore
+import Logging
 import NIOCore
+import NIOEmbedded
 import NIOPosix
 import Synchronization
 import Testing
@@ -57,6 +60,16 @@ private final class Collector: ChannelInboundHandler, Sendable {
 
     // A reset is an end too.
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+}
+
+private final class ReadCounter: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+    private(set) var count = 0
+
+    func read(context: ChannelHandlerContext) {
+        count += 1
+        context.read()
+    }
 }
 
 /// The server with unknown senders and slow peers.
@@ -152,6 +165,23 @@ private final class Collector: ChannelInboundHandler, Sendable {
     @Test func `the answer to HEAD has no body`() async throws {
         let answer = try await exchange(("HEAD /in/deploys HTTP/1.1\r\nHost: x\r\n\r\n", ""))
         #expect(answer.rest.hasPrefix("HTTP/1.1 405 ") && answer.rest.hasSuffix("\r\n\r\n"), "\(answer)")
+    }
+
+    @Test func `no more requests are read from a peer while it does not read its answers`() throws {
+        let (channel, reads) = (EmbeddedChannel(), ReadCounter())
+        try channel.pipeline.syncOperations.addHandler(reads)
+        _ = InboundChannel(
+            handler: recorder.handler(.events()), timeouts: .init(), connections: InboundConnections(most: 1),
+            executor: BorrowedThread { $0() }
+        ).setup(channel: channel, logger: Logger(label: "test"))
+        channel.isWritable = false
+        channel.pipeline.fireChannelWritabilityChanged()
+        channel.read()
+        #expect(reads.count == 0)
+        channel.isWritable = true
+        channel.pipeline.fireChannelWritabilityChanged()
+        #expect(reads.count == 1)
+        _ = try channel.finish()
     }
 
     @Test func `a connection without a request is closed`() async throws {
