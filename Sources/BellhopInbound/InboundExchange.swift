@@ -199,7 +199,12 @@ final class InboundExchange: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // The end of a connection within a request is an error too, but nobody reads its answer.
+        guard context.channel.isActive else { return }
         switch (state, error) {
+        // An error of HTTP comes after the answer. The bytes after it are dropped until the time limit, so that the sender gets the
+        // answers before the connection closes.
+        case (.answering, _), (_, is ByteToMessageDecoderError): break
         case (.reading(let admission), is SlowSenderHandler.TooSlow):
             refuse(handler.refusal(InboundAnswer(408, "The request took too long to arrive."), admission), context)
         case (.reading, is HTTPParserError):
@@ -215,7 +220,7 @@ final class InboundExchange: ChannelInboundHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         guard event as? ChannelEvent == .inputClosed else { return context.fireUserInboundEventTriggered(event) }
-        if case .answering = state { isLast = true } else { context.close(promise: nil) }
+        if case .answering = state { isLast = true } else { close(context) }
     }
 
     /// Also called for a connection that is closed before it is active.
