@@ -171,7 +171,13 @@ package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHan
         sent.futureResult.whenSuccess {
             let (handler, context) = own.value
             handler.unsent -= 1
-            if !handler.isReceiving, handler.unanswered == 0 { handler.arm(handler.timeouts.head, context) }
+            if handler.isReceiving { return }
+            // The next request may have arrived completely before this answer was sent.
+            if handler.unanswered > 0, handler.unsent == 0 {
+                handler.disarm()
+            } else {
+                handler.arm(handler.timeouts.head, context)
+            }
         }
         context.write(data, promise: sent)
     }
@@ -197,17 +203,17 @@ package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHan
         check = (time, task)
     }
 
-    /// Answers 431 to header fields that are too large. The other handlers would answer 400.
+    /// Answers 431 to header fields that are too large or too many. The other handlers would answer 400.
     ///
     /// Further bytes are read and dropped for a while, so that the sender gets the answer before the connection closes.
     package func errorCaught(context: ChannelHandlerContext, error: any Error) {
         // The bytes after such a head cause further errors.
         if isRefused { return }
-        guard let error = error as? HTTPParserError, error == .headerOverflow, !isReceiving, unanswered == 0, unsent == 0 else {
+        guard let error = error as? HTTPParserError, error == .headerOverflow, !isReceiving, unanswered == 0 else {
             return context.fireErrorCaught(error)
         }
         isRefused = true
-        let text = ByteBuffer(string: "The header fields are larger than \(InboundServer.largestHead >> 10) KB.\n")
+        let text = ByteBuffer(string: "The header fields are too large, or more than 100.\n")
         let head = HTTPResponseHead(
             version: .http1_1, status: .requestHeaderFieldsTooLarge,
             headers: [

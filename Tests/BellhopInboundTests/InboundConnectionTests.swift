@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopTesting
 import Logging
 import NIOCore
 import NIOEmbedded
@@ -157,6 +158,47 @@ private final class ReadCounter: ChannelOutboundHandler {
         answers.split(separator: "HTTP/1.1 ").map { String($0.prefix(3)) }
     }
 
+    @Test(arguments: ["HELLO\r\n\r\n", String(repeating: "@", count: 50_000)])
+    func `a request is answered although bytes follow that are not a request`(_ bytes: String) async throws {
+        try await recorder.serve(.events()) { port in
+            let answers = try await RawConnection.with(port) { peer in
+                try await peer.send(Self.request + bytes)
+                try? await peer.end()  // fails if the server has ended the connection
+                return await peer.readToEnd()
+            }
+            #expect(Self.statuses(answers) == ["202", "400"], "\(answers)")
+        }
+    }
+
+    @Test func `the time limit for sending a request does not apply to the answer of one that arrived with another`() async throws
+    {
+        let handler = InboundHandler(
+            [.events()], clock: TestClock(), storeEvents: { _ in _ = try? await Task.sleep(for: .milliseconds(600)) },
+            storeTasks: { _, _ in }, poll: { _ in }, unique: { "1" })
+        let last = Self.request.replacing("Content-Length", with: "Connection: close\r\nContent-Length")
+        try await recorder.serve(handler, timeouts: .init(head: .seconds(600), body: .milliseconds(200))) { port in
+            let answers = try await RawConnection.with(port) { peer in
+                try await peer.send(Self.request + last)
+                return await peer.readToEnd()
+            }
+            #expect(Self.statuses(answers) == ["202", "202"], "\(answers)")
+        }
+    }
+
+    @Test func `stopping the server ends a connection with part of a head, without an answer`() throws {
+        let channel = EmbeddedChannel()
+        _ = InboundChannel(
+            handler: recorder.handler(.events()), timeouts: .init(), connections: InboundConnections(most: 1),
+            executor: BorrowedThread { $0() }
+        ).setup(channel: channel, logger: Logger(label: "test"))
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 80)).wait()
+        try channel.writeInbound(ByteBuffer(string: "POST /in/deploys HTTP/1.1\r\nX-Long: "))
+        channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        channel.embeddedEventLoop.run()
+        let answer = try channel.readOutbound(as: ByteBuffer.self)
+        #expect(!channel.isActive && answer == nil)
+    }
+
     @Test func `bytes that are not a request are answered 400`() async throws {
         let answer = try await exchange(("HELLO\r\n\r\n", ""))
         #expect(answer.rest.hasPrefix("HTTP/1.1 400 ") && answer.rest.hasSuffix("This is not a request in HTTP.\n"), "\(answer)")
@@ -214,8 +256,14 @@ private final class ReadCounter: ChannelOutboundHandler {
             }
             #expect(answer.hasPrefix("HTTP/1.1 431 "), "\(answer)")
             #expect(answer.lowercased().contains("connection: close\r\n"), "\(answer)")
-            #expect(answer.hasSuffix("The header fields are larger than 16 KB.\n"), "\(answer)")
+            #expect(answer.hasSuffix("The header fields are too large, or more than 100.\n"), "\(answer)")
         }
+    }
+
+    @Test func `header fields that are too large are answered 431 also after another request`() async throws {
+        let large = "POST /in/deploys HTTP/1.1\r\nHost: x\r\nX-Long: \(String(repeating: "x", count: 100_000))"
+        let answer = try await exchange((Self.request + large, ""))
+        #expect(Self.statuses(answer.rest) == ["202", "431"], "\(answer)")
     }
 
     @Test func `a sender above its rate is answered 429 after its body is read, and keeps its connection`() async throws {
