@@ -59,7 +59,7 @@ struct DeliveryDecision: ParsableArguments {
         if ids.isEmpty {
             chosen = try await select(command, link)
             if chosen.isEmpty {
-                try await filter.explainNone(link)
+                try await filter.checkRule(link)
                 try await explainNone(command, link)
                 return report(command, changed: 0, [])
             }

@@ -42,8 +42,8 @@ struct DeliveryFilter: ParsableArguments {
         for name in given where !names.contains(name) { throw ValidationError(Suggestion.unknown(what, name, among: names)) }
     }
 
-    /// - Throws: if it selects nothing because the agent has no rule of that name.
-    func explainNone(_ link: StoreLink) async throws(CommandError) {
+    /// - Throws: if the agent has no rule of this name. Call this if nothing was selected: a removed rule may still have deliveries.
+    func checkRule(_ link: StoreLink) async throws(CommandError) {
         if let rule { try await link.checkRules([rule]) }
     }
 

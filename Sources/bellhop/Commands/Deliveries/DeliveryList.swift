@@ -31,7 +31,7 @@ struct DeliveryList: DataCommand {
                 count += 1
                 Console.json(delivery)
             }
-            if count == 0 { try await filter.explainNone(link) }
+            if count == 0 { try await filter.checkRule(link) }
             return
         }
         var table = PagedTable(Self.columns, width: Screen.dataWidth) { Console.data($0) }
@@ -43,7 +43,7 @@ struct DeliveryList: DataCommand {
             table.add(row.cells, paints: row.paints)
             if row.needsPerson { undecided += 1 }
         }
-        if count == 0 { try await filter.explainNone(link) }
+        if count == 0 { try await filter.checkRule(link) }
         table.end()
         if undecided > 0 {
             Console.sentence(
