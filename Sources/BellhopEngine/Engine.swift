@@ -54,7 +54,7 @@ public struct Engine: Service {
     /// ended the pauses. So a pause that the person has seen cannot come back.
     public func resume(_ receiver: String) async throws(StoreError) -> Bool {
         let now = context.clock.now
-        context.receivers.willResume(receiver, at: now)
+        context.receivers.ignoreEarlierRefusals(by: receiver, at: now)
         let isStored = try await context.store.resume(receiver: receiver, at: now)
         // The store lacks the pause if it failed when the receiver was paused.
         guard context.receivers.resume(receiver) || isStored else { return false }
@@ -64,10 +64,10 @@ public struct Engine: Service {
         return true
     }
 
-    /// Lets refusals of attempts that began before now not pause a receiver, because later attempts use its new secrets.
+    /// Lets refusals of attempts that began before now pause nothing, because later attempts use the receiver's new secrets.
     public func ignoreEarlierRefusals(by receiver: String) async throws(StoreError) {
         try await context.receivers.restore(from: context.store, at: context.clock.now)
-        context.receivers.willResume(receiver, at: context.clock.now)
+        context.receivers.ignoreEarlierRefusals(by: receiver, at: context.clock.now)
     }
 
     /// Applies the silences that a person added or ended. The caller has stored them.

@@ -45,9 +45,9 @@ final class Receivers: Sendable {
     /// Records that a person paused a receiver.
     func pause(_ stop: ReceiverStop) { withGates { $0[stop.receiver, default: ReceiverGate(stop.receiver)].pause(stop) } }
 
-    /// Records that a person asked to resume a receiver. It stays paused until ``resume(_:)``.
-    func willResume(_ receiver: String, at now: Timestamp) {
-        withGates { $0[receiver, default: ReceiverGate(receiver)].willResume(at: now) }
+    /// Lets refusals of attempts that began before this time pause nothing. A paused receiver stays paused until ``resume(_:)``.
+    func ignoreEarlierRefusals(by receiver: String, at now: Timestamp) {
+        withGates { $0[receiver, default: ReceiverGate(receiver)].ignoreEarlierRefusals(at: now) }
     }
 
     /// Ends the pauses of a receiver. False if it was not paused.

@@ -25,8 +25,8 @@ public struct ReceiverGate: Sendable, Hashable {
     private var stops: [ReceiverStop.Cause: ReceiverStop] = [:]
     /// The number of failures in a row for which the receiver is at fault.
     private var failures = 0
-    /// When a person last resumed the receiver. Attempts that began before this moment do not pause it again.
-    private var resumed = Timestamp.distantPast
+    /// Attempts that began before this moment do not pause the receiver: a person resumed it, or it got new secrets.
+    private var refusalsIgnoredBefore = Timestamp.distantPast
 
     /// The circuit breaker opens after this many failures in a row.
     public static let maxFailures = 5
@@ -84,8 +84,8 @@ public struct ReceiverGate: Sendable, Hashable {
         case .answer:
             failures = 0
             closeBreaker(&change)
-        case .otherHost:
-            // The trial is of the receiver's own host. If none comes, attempts at other hosts must not stay one at a time.
+        case .unrelated:
+            // Only an attempt at the receiver itself is a trial. If none comes, the others must not stay one at a time.
             if let until = stops[.failures]?.until, until + Self.open.cap <= now { closeBreaker(&change) }
         case .trouble(let why): countFailure(why, began: began, at: now, &change)
         case .nothing: break
@@ -101,7 +101,7 @@ public struct ReceiverGate: Sendable, Hashable {
             return change
         }
         pace.ended(wasAccepted: false, began: began, at: now)
-        guard failure.remedy == .pauseReceiver, began >= resumed else { return change }
+        guard failure.remedy == .pauseReceiver, began >= refusalsIgnoredBefore else { return change }
         change.isNew = stops[.refusal] == nil
         let stop =
             stops[.refusal]
@@ -151,21 +151,21 @@ public struct ReceiverGate: Sendable, Hashable {
 
     public mutating func pause(_ stop: ReceiverStop) { stops[stop.cause] = stop }
 
-    /// Records that a person resumes the receiver at this time. The pauses last until ``resume()``, to be called once the store has
-    /// ended them.
-    public mutating func willResume(at now: Timestamp) { resumed = now }
+    /// Lets refusals of attempts that began before this time pause nothing: a person resumes the receiver, or it has new secrets. Pauses
+    /// last until ``resume()``, to be called once the store has ended them.
+    public mutating func ignoreEarlierRefusals(at now: Timestamp) { refusalsIgnoredBefore = now }
 
-    /// Ends the pauses that began before the receiver was resumed; false if there was none.
+    /// Ends the pauses that began before ``ignoreEarlierRefusals(at:)``; false if there was none.
     @discardableResult
     public mutating func resume() -> Bool {
         let count = stops.count
-        stops = stops.filter { !$0.key.isPause || $0.value.since > resumed }
+        stops = stops.filter { !$0.key.isPause || $0.value.since > refusalsIgnoredBefore }
         return stops.count < count
     }
 
     /// Restores a stop of an earlier run, unless this run knows a later one.
     public mutating func restore(_ stop: ReceiverStop, at now: Timestamp) {
-        if stops[stop.cause] != nil || (stop.cause.isPause && stop.since < resumed) { return }
+        if stops[stop.cause] != nil || (stop.cause.isPause && stop.since < refusalsIgnoredBefore) { return }
         if stop.cause == .rest { pace.restore(stop, at: now) }
         // A breaker that an earlier run closed.
         if stop.cause == .failures, stop.until == stop.since { return }
@@ -175,7 +175,7 @@ public struct ReceiverGate: Sendable, Hashable {
     /// Corrects times that are in the future because the clock was set back.
     public mutating func correctFutureTimes(to now: Timestamp) {
         pace.correctFutureTimes(to: now)
-        resumed = min(resumed, now)
+        refusalsIgnoredBefore = min(refusalsIgnoredBefore, now)
         for (cause, stop) in stops { stops[cause] = stop.correctingFutureTimes(to: now) }
     }
 
@@ -192,8 +192,8 @@ extension Outcome {
         case answer
         /// The receiver could not be reached, or could not answer properly.
         case trouble(String)
-        /// The attempt was of another host, or of one program of `exec`, which says nothing about the receiver.
-        case otherHost
+        /// The attempt went to another host, or ended one program of `exec`: it says nothing about the receiver.
+        case unrelated
         case nothing
     }
 
@@ -202,9 +202,9 @@ extension Outcome {
     /// What the attempt shows about the receiver.
     fileprivate var evidence: Evidence {
         switch self {
-        case .delivered(let receipt): receipt.concernsReceiver ? .answer : .otherHost
+        case .delivered(let receipt): receipt.concernsReceiver ? .answer : .unrelated
         case .interrupted: .nothing
-        case .failed(let failure) where !failure.concernsReceiver: .otherHost
+        case .failed(let failure) where !failure.concernsReceiver: .unrelated
         case .failed(let failure):
             switch failure.reason {
             case .unreachable, .timeout, .tls, .cut, .hibernating, .gateway, .dropped, .serverError: .trouble(failure.message)

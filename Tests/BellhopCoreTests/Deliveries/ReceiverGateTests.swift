@@ -130,7 +130,7 @@ import Testing
         #expect(first.pause == second.pause && first.pause?.until == nil)
         let later = room(&gate, 1_000_000)
         #expect(later.attempts == 0 && later.next == nil)
-        gate.willResume(at: start + .seconds(2))
+        gate.ignoreEarlierRefusals(at: start + .seconds(2))
         let waiting = room(&gate, 3)
         #expect(waiting.attempts == 0)
         let resumed = [gate.resume(), gate.resume()]
@@ -143,7 +143,7 @@ import Testing
         var gate = ReceiverGate("ops")
         let refusal = Outcome.failed(Failure(.unauthenticated, .pauseReceiver, "401"))
         _ = gate.ended(refusal, began: start, at: start)
-        gate.willResume(at: start + .seconds(10))
+        gate.ignoreEarlierRefusals(at: start + .seconds(10))
         let between = gate.ended(refusal, began: start + .seconds(9), at: start + .seconds(10))
         gate.resume()
         let late = gate.ended(refusal, began: start + .seconds(9), at: start + .seconds(11))
@@ -201,7 +201,7 @@ private struct GateHistory {
                 stored[.person] = stop
                 isPaused = true
             } else {
-                gate.willResume(at: now)
+                gate.ignoreEarlierRefusals(at: now)
                 resumed = now
                 // Attempts end before the resumption is stored.
                 while Bool.random(using: &random), !inFlight.isEmpty { end() }
