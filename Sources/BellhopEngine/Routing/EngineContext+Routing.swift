@@ -58,7 +58,7 @@ extension EngineContext {
             // The store may have committed although it reported an error.
             held.forget()
             silences.forget()
-            shelf.distrust()
+            shelf.installAtNextUse()
             throw error
         }
     }

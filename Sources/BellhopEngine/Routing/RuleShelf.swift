@@ -20,9 +20,9 @@ public final class RuleShelf: Sendable {
     private struct State {
         var active: ActiveRules?
         var installations = 0
-        /// The rules to install before the next use, because the store may differ from the active ones: it failed while rules were
-        /// installed, or in a routing that may have paused some.
-        var uncertain: RuleBook?
+        /// The rules to install before the next use. The store may differ from the active ones: it failed during an installation, or
+        /// during a routing that may have paused some.
+        var toInstall: RuleBook?
     }
 
     private let state = Mutex(State())
@@ -31,17 +31,17 @@ public final class RuleShelf: Sendable {
 
     /// The rules in force, without those that the store has paused.
     func current(in context: EngineContext) async throws(StoreError) -> ActiveRules? {
-        if state.withLock({ $0.uncertain != nil }) {
+        if state.withLock({ $0.toInstall != nil }) {
             await context.routing.enterUncancelled()
             defer { context.routing.leave() }
-            if let book = state.withLock({ $0.uncertain }) { try await register(book, in: context) }
+            if let book = state.withLock({ $0.toInstall }) { try await installInGate(book, in: context) }
         }
         return state.withLock { $0.active }
     }
 
     /// Whether these rules are still in force, so that what they decide may be stored.
     func isInForce(_ rules: ActiveRules) -> Bool {
-        state.withLock { $0.uncertain == nil && $0.installations == rules.installation }
+        state.withLock { $0.toInstall == nil && $0.installations == rules.installation }
     }
 
     /// The names of the paused rules.
@@ -52,9 +52,9 @@ public final class RuleShelf: Sendable {
     /// Stops events for these rules, because they were paused.
     func stop(_ rules: [String]) { state.withLock { $0.active?.stop(rules) } }
 
-    /// Makes the next use install the rules again, because a failed routing may have paused some in the store. Call this inside the gate
-    /// of the routings.
-    func distrust() { state.withLock { $0.uncertain = $0.uncertain ?? $0.active?.book } }
+    /// Lets the next use of the rules install them again, because a failed routing may have paused some in the store. Call this inside
+    /// the gate of the routings.
+    func installAtNextUse() { state.withLock { $0.toInstall = $0.toInstall ?? $0.active?.book } }
 
     /// The book in force; nil before the first is installed.
     public var book: RuleBook? { state.withLock { $0.active?.book } }
@@ -63,19 +63,19 @@ public final class RuleShelf: Sendable {
     public func install(_ book: RuleBook, in context: EngineContext) async throws(StoreError) {
         await context.routing.enterUncancelled()
         defer { context.routing.leave() }
-        try await register(book, in: context)
+        try await installInGate(book, in: context)
     }
 
     /// Installs the rules in force again, after a person paused or resumed one.
     public func installAgain(in context: EngineContext) async throws(StoreError) {
         await context.routing.enterUncancelled()
         defer { context.routing.leave() }
-        if let book = state.withLock({ $0.uncertain ?? $0.active?.book }) { try await register(book, in: context) }
+        if let book = state.withLock({ $0.toInstall ?? $0.active?.book }) { try await installInGate(book, in: context) }
     }
 
-    /// Call this inside the gate of the routings: a routing by other rules must not be stored between the steps.
-    private func register(_ book: RuleBook, in context: EngineContext) async throws(StoreError) {
-        state.withLock { $0.uncertain = book }
+    /// The steps of an installation. Call this inside the gate of the routings: no routing by other rules may be stored between them.
+    private func installInGate(_ book: RuleBook, in context: EngineContext) async throws(StoreError) {
+        state.withLock { $0.toInstall = book }
         let now = context.clock.now
         let since = try await context.store.register(book.registrations(at: now), at: now)
         let kept = book.keeping(try await context.store.formerRules())
@@ -85,7 +85,7 @@ public final class RuleShelf: Sendable {
             var active = ActiveRules(book: kept, since: since, installation: state.installations)
             active.stop(paused)
             state.active = active
-            state.uncertain = nil
+            state.toInstall = nil
         }
         context.bells.router.ring()
         context.bells.timers.ring()
