@@ -68,7 +68,7 @@ public struct HolidayFile: Sendable {
             let start = try time(property)
             var dates = try repetitions(of: entry, from: start, work: &work)
             if entry.property("RECURRENCE-ID") == nil {
-                for time in replaced[entry.property("UID")?.value ?? ""] ?? [] { dates.remove(time.date(in: start)) }
+                for time in replaced[entry.property("UID")?.value ?? ""] ?? [] { dates.remove(time.date(inEntryFrom: start)) }
             }
             let length = try length(of: entry, from: start)
             for date in dates {
@@ -200,17 +200,17 @@ public struct HolidayFile: Sendable {
                 }
             case "RDATE":
                 for time in try list(property) {
-                    guard start.isWholeDay || time.moment(on: time.date) == start.moment(on: time.date(in: start)) else {
+                    guard start.isWholeDay || time.moment(on: time.date) == start.moment(on: time.date(inEntryFrom: start)) else {
                         throw property.problem("RDATE with another time than DTSTART is not supported")
                     }
-                    dates.insert(time.date(in: start))
+                    dates.insert(time.date(inEntryFrom: start))
                 }
             case "EXRULE": throw property.problem("EXRULE is not supported")
             default: break
             }
         }
         for property in entry.properties where property.name == "EXDATE" {
-            for time in try list(property) { dates.remove(time.date(in: start)) }
+            for time in try list(property) { dates.remove(time.date(inEntryFrom: start)) }
         }
         return dates
     }

@@ -31,9 +31,9 @@ struct ICalendarTime {
         return CivilDate(year: number / 10_000, month: number / 100 % 100, day: number % 100)
     }
 
-    /// Its day among the repetitions of an entry that starts so. For an entry of whole days, many programs write a day as its midnight
-    /// or its last second in UTC; other times are moments in the zone of the entry.
-    func date(in start: ICalendarTime) -> CivilDate {
+    /// The day that it means in an entry with this start. For an entry of whole days, many programs write a day as its midnight or its
+    /// last second in UTC; other times are moments in the zone of the entry.
+    func date(inEntryFrom start: ICalendarTime) -> CivilDate {
         if isWholeDay || start.isWholeDay && (secondOfDay == 0 || secondOfDay == 86_399) { return date }
         return start.zone.local(moment(on: date)).date
     }

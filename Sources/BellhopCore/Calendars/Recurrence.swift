@@ -42,7 +42,7 @@ struct Recurrence: Sendable, Hashable {
             case "COUNT": count = try Self.number(value, of: name, in: 1...100_000)
             case "UNTIL":
                 guard let end = ICalendarTime(value, zone: start.zone) else { throw Self.wrong(value, of: name) }
-                let day = end.date(in: start)
+                let day = end.date(inEntryFrom: start)
                 let endsBefore = !end.isWholeDay && !start.isWholeDay && start.moment(on: day) > end.moment(on: end.date)
                 until = endsBefore ? day.adding(days: -1) : day
             case "BYMONTH": months = Set(try Self.numbers(value, of: name, in: 1...12))
