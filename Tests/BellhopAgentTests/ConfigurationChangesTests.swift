@@ -24,7 +24,7 @@ import Testing
         let facts = RuntimeFacts()
         func needs(_ content: [UInt8], problem: String?) -> [String] {
             _ = changes.take(content, problem: problem)
-            facts.record(needsRestart: changes.needsRestart, hasMistakes: changes.isWrong)
+            facts.record(needsRestart: changes.needsRestart, hasMistakes: changes.hasMistakes)
             let status = StoreStatus(sources: [], rules: [], stops: [], deliveries: [:], events: 0, unrouted: 0)
             return StatusNeeds.sentences(status, agent: facts.facts, at: TestClock().now)
         }

@@ -25,7 +25,7 @@ struct ConfigurationWatch {
                     for signal in changes.take(now, problem: await problem(of: now)) {
                         assembly.context.signals.emit(signal)
                     }
-                    assembly.runtimeFacts.record(needsRestart: changes.needsRestart, hasMistakes: changes.isWrong)
+                    assembly.runtimeFacts.record(needsRestart: changes.needsRestart, hasMistakes: changes.hasMistakes)
                 }
                 await asked.wait(until: nil, on: assembly.context.clock)
                 await Reloader.waitForQuiet(asked)
@@ -55,7 +55,7 @@ struct ConfigurationChanges {
     private let running: [UInt8]
     private var seen: [UInt8]
     /// Whether the latest content has a mistake.
-    private(set) var isWrong = false
+    private(set) var hasMistakes = false
     /// Whether the latest content without a mistake differs from the one in use.
     private(set) var needsRestart = false
 
@@ -72,11 +72,11 @@ struct ConfigurationChanges {
     mutating func take(_ content: [UInt8], problem: String?) -> [Signal] {
         seen = content
         if let problem {
-            defer { isWrong = true }
-            return isWrong ? [] : [.configurationWrong(file: file, problem: problem)]
+            defer { hasMistakes = true }
+            return hasMistakes ? [] : [.configurationWrong(file: file, problem: problem)]
         }
-        var signals: [Signal] = isWrong ? [.configurationRestored(file: file)] : []
-        isWrong = false
+        var signals: [Signal] = hasMistakes ? [.configurationRestored(file: file)] : []
+        hasMistakes = false
         needsRestart = content != running
         if needsRestart { signals.append(.configurationChanged(file: file)) }
         return signals
