@@ -169,7 +169,7 @@ final class SecondSignal {
         self.first = first
         watches = signals.map { number in
             let watch = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            watch.setEventHandler { if first.isFollowed(at: .now) { end(number) } }
+            watch.setEventHandler { if first.record(at: .now) { end(number) } }
             watch.activate()
             return watch
         }
@@ -198,8 +198,8 @@ private final class FirstSignal: Sendable {
 
     var hasCome: Bool { time.withLock { $0 != nil } }
 
-    /// Whether a signal at this time is another request than the first.
-    func isFollowed(at now: ContinuousClock.Instant) -> Bool {
+    /// Records a signal at this time. True if it is another request than the first signal.
+    func record(at now: ContinuousClock.Instant) -> Bool {
         time.withLock { time in
             guard let first = time else {
                 time = now
