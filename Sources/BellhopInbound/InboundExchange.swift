@@ -45,7 +45,7 @@ struct InboundChannel: ServerChildChannel {
 
     func handle(value: Connection, logger: Logger) async {
         await withTaskCancellationHandler {
-            // A connection for which it fails has no exchange.
+            // Does not fail here: a connection to which no exchange could be added is not handled.
             try? await value.end.get()
         } onCancel: {
             value.channel.close(promise: nil)
@@ -55,8 +55,8 @@ struct InboundChannel: ServerChildChannel {
 
 /// Reads the requests of a connection, one after the other, and sends their answers.
 ///
-/// A channel handler for NIO's own types: an asynchronous channel, and the conversion of types before it, took a third of the server's time
-/// for a request (`inbound`). All its state belongs to the connection's thread.
+/// A channel handler for NIO's own types: an asynchronous channel, and the conversion of types before it, would take a third of the server's
+/// time for a request (benchmark `inbound`). All its state belongs to the connection's thread.
 final class InboundExchange: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -77,8 +77,9 @@ final class InboundExchange: ChannelInboundHandler {
     private var state = State.waiting
     private var request = InboundRequest(headers: [], body: [])
     private var path = ""
+    /// Whether the request is a HEAD, whose answer has no body.
     private var isHead = false
-    /// Whether the connection ends with the answer.
+    /// Whether the connection ends after this answer.
     private var isLast = false
     private var isOpen = true
     private var room: BodyRoom.Share?
@@ -157,8 +158,8 @@ final class InboundExchange: ChannelInboundHandler {
         }
     }
 
-    /// Closes the connection after an answer. What arrived together with a request is read as soon as the answer's end is written, before
-    /// that is flushed.
+    /// Closes the connection. Flushes first: writing the end of an answer lets NIO read the bytes that came after the request, so this may
+    /// be called before the answer is flushed.
     private func close(_ context: ChannelHandlerContext) {
         context.flush()
         context.close(promise: nil)

@@ -25,7 +25,8 @@ public struct SignatureCheck: Sendable {
             guard isSigned else { throw InboundAnswer(401, "The signature is wrong.") }
         }
 
-        /// Whether one of the codes is the right one, which was computed once for all: a stranger may send thousands with a large body.
+        /// Whether one of the codes is the right one. That is computed only once, because a stranger may send thousands of codes with a
+        /// large body.
         private static func isValid(_ codes: [[UInt8]], _ right: some MessageAuthenticationCode) -> Bool {
             codes.reduce(false) { right == $1 || $0 }
         }

@@ -93,7 +93,7 @@ struct Bellhop: AsyncParsableCommand {
 
     /// Prints help, version or argument errors through ``Console``, because they may repeat what was typed.
     private static func leave(with error: any Error) -> Never {
-        // The width of all output: with its own, the parser traps on a very narrow terminal, even where it only finds the exit code.
+        // With the width that it finds itself, the parser traps on a very narrow terminal, even when asked only for the exit code.
         setenv("COLUMNS", String(Screen.dataWidth ?? 80), 1)
         let (code, text) = (exitCode(for: error), fullMessage(for: error))
         if !text.isEmpty {

@@ -182,7 +182,7 @@ extension Suggestion {
 
 extension DurationText {
     /// - Throws: a `ValidationError` if the value of an option is not a duration. The option must be parsed `.unconditional`: otherwise
-    ///   `-1h` counts as an option.
+    ///   the parser takes `-1h` for an option.
     static func validate(_ text: String?, option: String) throws {
         guard let text else { return }
         do { _ = try parse(text) } catch { throw ValidationError("\(option): \(error)") }

@@ -10,7 +10,7 @@ public struct BackTestRun {
     private var other: BackTest?
     private var report: BackTestReport
     private var gaps = BackTestGaps()
-    /// How many of the latest events on the bus are later than the end.
+    /// How many events later than the end were read since the last one that is not.
     private var later = 0
 
     /// - Parameters:
@@ -55,8 +55,8 @@ public struct BackTestRun {
         return run.report
     }
 
-    /// The earliest time among the store's first events, and among all if none is before the end. Their places alone do not tell it: the
-    /// clock may have been ahead at first.
+    /// The earliest time of the first page of events. While all of them are later than the end, further pages are read: the clock may have
+    /// been ahead when the first events were stored.
     private static func beginning(
         of store: any Store, sources: [String] = [], until end: Timestamp
     ) async throws(StoreError) -> Timestamp? {

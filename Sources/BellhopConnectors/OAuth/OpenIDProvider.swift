@@ -72,8 +72,8 @@ public final class OpenIDProvider: Sendable {
         self.clock = clock
     }
 
-    /// The login of a browser. Its secrets are made from the browser's cookie and a key, so that no login need be remembered: only
-    /// who has this cookie can end it, and a changed cookie belongs to no login.
+    /// The login of a browser. Its secrets are made from the browser's cookie and a key, so that the agent need not remember it: only this
+    /// browser can complete the login, and a changed cookie belongs to no login.
     ///
     /// - Parameters:
     ///   - cookie: different for each login.

@@ -59,8 +59,8 @@ protocol HookReceiver: Sendable {
     /// The reference for answering or replacing the accepted message later; nil if that is impossible.
     func reference(in response: HTTPResponse) -> JSON?
 
-    /// The chat that the settings name, if references to messages say nothing outside of it: conversations of another one do not
-    /// continue in it. Nil if a reference is enough.
+    /// The chat that the settings name, if a reference to a message is valid only in its chat: a conversation of another chat then begins
+    /// anew in this one. Nil if references are valid everywhere.
     var chat: JSON? { get }
 
     /// Texts that error messages must not contain, besides the address.
@@ -257,7 +257,7 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
             throw Failure(.throttled, .rest(wait), "\(hook.label) takes no more messages for now: its rate limit is used up.")
         }
         let body = Receiver.render(message, from: MessageOrigin(delivery))
-        // The settings may name another chat than when the conversation began. Older references do not say which.
+        // The settings may name another chat than when the conversation began. A reference that names no chat is used as it is.
         var first = attempt.firstMessage
         if let chat = first?["chat"], chat != receiver.chat { first = nil }
         let place = MessagePlace(message, firstMessage: first, abilities)

@@ -29,11 +29,12 @@ struct OpenIDLogin: Sendable {
     func answer(_ request: ConsoleRequest, _ authenticator: Authenticator) async throws(Problem) -> ConsoleAnswer {
         guard request.method == "GET" else { throw Problem(405, "Only GET is possible here.", allow: "GET") }
         if request.value("state") == nil { return try await begin(request, authenticator) }
-        return try await end(request, authenticator)
+        return try await complete(request, authenticator)
     }
 
     private func begin(_ request: ConsoleRequest, _ authenticator: Authenticator) async throws(Problem) -> ConsoleAnswer {
         let next = request.value("next").flatMap { Pages.isPage($0) ? PercentEncoding.encode($0) : nil } ?? ""
+        // A secret, when the login began, and the page to open afterwards.
         let cookie = [
             ConsoleToken.random(), String(view.clock.now.seconds), next.utf8.count > Self.longestNext ? "" : next,
         ].joined(separator: ".")
@@ -48,7 +49,7 @@ struct OpenIDLogin: Sendable {
         return answer
     }
 
-    private func end(_ request: ConsoleRequest, _ authenticator: Authenticator) async throws(Problem) -> ConsoleAnswer {
+    private func complete(_ request: ConsoleRequest, _ authenticator: Authenticator) async throws(Problem) -> ConsoleAnswer {
         let cookie = request.cookie(Self.cookie) ?? ""
         let login = provider.login(cookie, redirect: address)
         let parts = cookie.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)

@@ -51,8 +51,8 @@ public struct SourceHealth: Sendable, Hashable {
         self.emptyBaseline = emptyBaseline
     }
 
-    /// Corrects times that are in the future because the clock was set back: a doubtful result waits for its confirmation from now on, and
-    /// timers wait for a good poll of a failing source.
+    /// Corrects times that are in the future because the clock was set back. Otherwise, until the clock has caught up, no doubtful result
+    /// could be confirmed, and timers would wait for a failing source.
     public mutating func correctFutureTimes(to now: Timestamp) {
         failingSince = failingSince.map { min($0, now) }
         if let since = held?.since { held?.since = min(since, now) }

@@ -80,7 +80,7 @@ public struct Explanation: Sendable {
         /// Whether the rule is for events like this one, or the event had any effect on it.
         public var isRelevant: Bool
 
-        /// Whether only a replay of the event did or sends something.
+        /// Whether a replay of the event did something or will do it, but the event itself did not.
         public var ranWhenReplayed: Bool {
             verdict != .ran
                 && deliveries.contains {

@@ -47,7 +47,7 @@ public struct Judgement: Sendable {
 }
 
 extension RuleBook {
-    /// The scopes whose tasks judging these events reads.
+    /// The scopes whose tasks are read to judge these events.
     ///
     /// - Parameter name: the only rule that judges; nil for all.
     public func scopesRead(toJudge events: [StoredEvent], by name: String? = nil) -> Set<Scope.ID> {

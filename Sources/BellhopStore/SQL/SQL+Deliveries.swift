@@ -121,7 +121,7 @@ extension SQL {
 
         static let endConversation = "DELETE FROM conversation WHERE receiver = :receiver AND conversation = :conversation"
 
-        /// True for the delivery of a lease while that lease holds. By then, another delivery may have got its row.
+        /// True for the delivery of a lease while the lease holds. The name is compared because another delivery may have got the row.
         private static let isLeased = "id = :id AND state = 'running' AND lease = :lease AND name = :name"
 
         static let done = """

@@ -60,7 +60,7 @@ extension Session {
             chain = nil
         }
         for stop in finish.stops { try keep(stop) }
-        // The update itself finds out whether the lease holds: reading the row first took 7 % of the time of `store.deliveries`.
+        // The update itself finds out whether the lease holds: reading the row first would take 7 % of the time of `store.deliveries`.
         guard try end(finish) else { return false }
         let (delivery, lease, now) = (finish.claim.delivery, finish.claim.lease, finish.at)
         let (outcome, detail) = finish.next.audited

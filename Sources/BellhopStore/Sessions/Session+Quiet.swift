@@ -44,6 +44,7 @@ extension Session {
             case .sent: try send(id, message.delivery.lane, at: release.at)
             case .joined:
                 guard let receipt else { throw ReleaseConflict() }
+                // It expires later by as much as the release is late, like a message that is sent by itself.
                 try run(SQL.Quiet.send, (":now", release.at), (":id", id))
                 try join(id, receipt, at: release.at)
                 try forgetWaits(of: id)

@@ -54,7 +54,7 @@ struct ExplanationPage {
         return lines
     }
 
-    /// A clause of the explanation, whose times are in the rule's zone.
+    /// A clause of the explanation. Its times, which are in the rule's zone, are converted to the zone of this page.
     private func local(_ clause: String) -> String { clause.singleLine.withLocalTimes(in: zone, ofAnyOffset: true).visible }
 
     private func words(_ verdict: Explanation.Verdict) -> String {

@@ -41,7 +41,7 @@ struct Creation: WriteOrder {
         self.key = key
     }
 
-    /// Requests records that have the key.
+    /// Requests records that have the key, or a key that differs only in case.
     var lookup: ServiceNowCall {
         .rows(
             table, "\(key.name)=\(EncodedQuery.escaped(key.value))^ORDERBYsys_created_on", ["sys_id", "number", key.name],
