@@ -65,7 +65,9 @@ import Testing
         ("America/New_York", "20260103T000000Z"), ("America/New_York", "20260103T050000Z"),
         ("America/New_York", "20260104T045959Z"), ("Europe/Berlin", "20260102T230000Z"), ("Europe/Berlin", "20260103T235959Z"),
     ])
-    func `times of an entry of whole days mean its days`(_ zone: String, _ end: String) throws {
+    func `midnight or the last second of a day in UTC means that day in an entry of whole days`(_ zone: String, _ end: String)
+        throws
+    {
         let found = try holidays(
             "DTSTART;TZID=\(zone);VALUE=DATE:20260101\nRRULE:FREQ=DAILY;UNTIL=\(end)\nEXDATE:20260102T000000Z")
         #expect(days(found) == ["2026-01-01", "2026-01-03"])

@@ -35,7 +35,7 @@ import Testing
                 == ["`notify` happened but was not expected"])
     }
 
-    @Test func `a held message happens at the end of the quiet time, and as kept back when it was made`() {
+    @Test func `for a test, a held message is kept back when it is made, and sent at the end of the quiet time`() {
         let given = "      - wait: 1s\n" + Self.event("a") + "      - wait: 24h\n    expect:\n"
         let sent = "      - after: 9h1s\n      - notify: {title: a}\n"
         #expect(problems(given + sent) == [])

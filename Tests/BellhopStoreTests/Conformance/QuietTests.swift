@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a kept back message that expires before the one that has it is sent is left out of it, and the others keep their notes`(
+    func `a held message that expires before the one message is sent is left out of it, and the others keep their notes`(
         _ kind: StoreUnderTest
     ) async throws {
         let bench = try kind.make()
