@@ -129,10 +129,15 @@ struct StoreLink {
         return rows
     }
 
-    /// - Throws: if the agent has no rule of one of these names.
+    /// - Throws: if there is no rule of one of these names in ``book``, or at the agent if that is nil.
     func checkRules(_ names: [String]) async throws(CommandError) {
         guard !names.isEmpty else { return }
-        let known = try await answer(.status)["rules"].elements.compactMap { $0["rule"]?.asString }
+        let known: [String]
+        if let book {
+            known = book.rules.map(\.name)
+        } else {
+            known = try await answer(.status)["rules"].elements.compactMap { $0["rule"]?.asString }
+        }
         for name in names where !known.contains(name) {
             throw CommandError(.usage, Suggestion.unknownRule(name, among: known))
         }

@@ -100,7 +100,7 @@ public struct ExecAction: Action {
     private static func cutOff(
         _ reason: Failure.Reason, _ what: String, _ output: String, _ repetition: Repetition
     ) -> Failure {
-        // The advice of the failure follows.
+        // The failure's advice follows, as a sentence of its own.
         let stop = ".!?…".contains(output.last ?? ".") ? "" : "."
         let wrote = output.isEmpty ? "It wrote nothing." : "It wrote: \(output)\(stop)"
         var failure = repetition.uncertain(reason, "\(what) \(wrote)")

@@ -140,8 +140,10 @@ struct WebServer: Sendable {
                 response: HTTPResponse(status: status, headerFields: fields),
                 body: isEmpty ? ResponseBody() : ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
             if isRead { return }
+            // The rest is read and dropped, so that the sender gets the answer before the connection closes.
             var drained = 0
             while drained <= InboundServer.maxDrained, let piece = try await pieces.next() { drained += piece.readableBytes }
+            // Closes the connection.
             throw CancellationError()
         case .stream(let stream):
             let head = HTTPResponse(status: status, headerFields: fields)

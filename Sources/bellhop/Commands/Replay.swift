@@ -1,7 +1,6 @@
 import ArgumentParser
 import BellhopAgent
 import BellhopCore
-import BellhopRules
 
 struct ReplayCommand: DataCommand {
     static let configuration = CommandConfiguration(
@@ -35,12 +34,10 @@ struct ReplayCommand: DataCommand {
 
     func run() async throws {
         var link = try config.storeLink()
-        let status = try await link.answer(.status)
-        if status["agent"]?.isNull ?? true {
+        if try await link.answer(.status)["agent"]?.isNull ?? true {
             link.book = try await Workspace.open(config.localFiles(), mayLackConfiguration: false, focus: .shape).book()
         }
-        let known = link.book?.rules.map(\.name) ?? status["rules"].elements.compactMap { $0["rule"]?.asString }
-        if let rule, !known.contains(rule) { throw CommandError(.usage, Suggestion.unknownRule(rule, among: known)) }
+        if let rule { try await link.checkRules([rule]) }
         var request = ReplayRequest(events: events, rule: rule, isForced: force, isTrial: true)
         let trial = try await link.answer(.replay(request))
         let shown = trial["events"].elements
