@@ -42,8 +42,8 @@ public enum Descriptor {
         return try read(file, atMost: limit)
     }
 
-    /// The next byte; nil at the end. Waits for it, also if the file does not block: another program may have set that on a shared terminal or
-    /// pipe.
+    /// The next byte; nil at the end. Waits for it, even if the file is nonblocking: another program may have made a shared terminal or pipe
+    /// so.
     public static func readByte(_ file: Int32) -> UInt8? {
         var byte: UInt8 = 0
         while true {

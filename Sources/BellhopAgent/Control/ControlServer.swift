@@ -65,7 +65,7 @@ public struct ControlServer: Service {
 
     /// A socket with this name, in place of a socket that an ended agent left.
     ///
-    /// If NIO bound it, NIO would also remove its first name when it closes: another agent may have a socket there by then.
+    /// NIO does not bind it, because NIO would remove this name when it closes the socket: another agent may have a socket there by then.
     private static func bind(to path: String) throws(ControlSocketError) -> CInt {
         try requireSocket(path)
         unlink(path)

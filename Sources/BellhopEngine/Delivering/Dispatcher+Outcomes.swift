@@ -25,8 +25,8 @@ extension Dispatcher {
     /// Stores how attempts ended, even if the task is cancelled.
     func conclude(_ batch: [AttemptRecord]) async {
         var (left, error): ([AttemptRecord], StoreError?) = (batch, nil)
-        // An outcome that is never stored counts as unknown when the lease ends, and the attempt may be repeated. So retry until then; while
-        // nothing can be written, also longer: the attempt counts as in flight, so its delivery is not claimed again meanwhile.
+        // An outcome that is never stored counts as unknown when the lease ends, and the attempt may be repeated. So retry until then. While
+        // the store is full or busy, retry longer: the attempt stays in flight, so its delivery is not claimed again.
         while true {
             (left, error) = await uncancelled { [left] in await keep(left) }
             let now = context.clock.now

@@ -49,7 +49,7 @@ public struct TimerLoop: Sendable {
 
     /// Moves schedules forward that are due later than their rules say, because the clock was set back.
     private func correctFutureTimes() async throws(StoreError) {
-        // Not while other rules set their timers.
+        // No installation of other rules may set timers meanwhile.
         await context.routing.enterUncancelled()
         defer { context.routing.leave() }
         guard let book = shelf.book else { return }

@@ -302,7 +302,8 @@ struct BatchDecider {
         return present
     }
 
-    /// The failure of a run whose task is of a source that bellhop.yaml no longer has, because its present state is not known; else nil.
+    /// The failure of a wait or an escalation for a task of a source that bellhop.yaml does not have, because the state of the task is not
+    /// known; nil for any other.
     func removedSource(of began: Gathered, _ verdict: DecisionRecord.Verdict, _ what: String) -> Stop? {
         guard began.task != nil, !book.facts.isConfigured(began.source) else { return nil }
         // Only events about tasks come from the source of their task.

@@ -103,7 +103,7 @@ enum Console {
 
     /// The next line of standard input, without its end; nil at the end of input.
     ///
-    /// Swift's `readLine` would take input that has not come yet for the end of input if standard input does not block.
+    /// If standard input is nonblocking, Swift's `readLine` would take input that has not come yet for the end of input.
     static func readLine() -> String? {
         var line: [UInt8] = []
         var byte = Descriptor.readByte(STDIN_FILENO)
