@@ -85,39 +85,40 @@ extension Session {
     private func end(_ finish: Finish) throws -> Bool {
         switch finish.next {
         case .done(let receipt):
-            try end(SQL.Deliveries.done, finish) { statement in
+            try update(SQL.Deliveries.done, finish) { statement in
                 try statement.bind(":at", finish.at)
                 try statement.bind(":receipt", receipt.summary)
                 try statement.bind(":reference", receipt.reference)
             }
         case .retry(let time, let failure):
-            try end(SQL.Deliveries.retry, finish, failure) { try $0.bind(":run_at", time) }
-        case .postponed(let failure): try end(SQL.Deliveries.postpone, finish, failure) { _ in }
+            try update(SQL.Deliveries.retry, finish, failure) { try $0.bind(":run_at", time) }
+        case .postponed(let failure): try update(SQL.Deliveries.postpone, finish, failure) { _ in }
         case .paused(let failure, let time):
-            try end(SQL.Deliveries.pause, finish, failure) { try $0.bind(":run_at", time) }
+            try update(SQL.Deliveries.pause, finish, failure) { try $0.bind(":run_at", time) }
         case .dead(let failure): try end(finish, failure, as: .dead)
         case .held(let failure): try end(finish, failure, as: .held)
         }
     }
 
     private func end(_ finish: Finish, _ failure: Failure, as state: DeliveryState) throws -> Bool {
-        try end(SQL.Deliveries.end, finish, failure) { statement in
+        try update(SQL.Deliveries.end, finish, failure) { statement in
             try statement.bind(":state", state.rawValue)
             try statement.bind(":at", finish.at)
         }
     }
 
-    private func end(
+    private func update(
         _ sql: String, _ finish: Finish, _ failure: Failure, _ bind: (inout Prepared) throws -> Void
     ) throws -> Bool {
-        try end(sql, finish) { statement in
+        try update(sql, finish) { statement in
             try bind(&statement)
             try statement.bind(":failure", text: failure.stored.encoded())
             try statement.bind(":uncertain", finish.uncertain)
         }
     }
 
-    private func end(_ sql: String, _ finish: Finish, _ bind: (inout Prepared) throws -> Void) throws -> Bool {
+    /// Updates the delivery's row; false if the lease was lost.
+    private func update(_ sql: String, _ finish: Finish, _ bind: (inout Prepared) throws -> Void) throws -> Bool {
         let lease = finish.claim.lease
         let changed = try run(sql) { statement in
             try bind(&statement)
