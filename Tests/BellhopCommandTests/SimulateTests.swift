@@ -38,14 +38,10 @@ import Testing
         let program = try Program(
             ["simulate", "--still", "--port", "0", "--latency", "5", "--fault", #"[{"fault":"hangs"},{"fault":"rate_limit"}]"#],
             in: folder.path)
-        for _ in 0..<2400 where !program.outputSoFar.hasSuffix("\n") && program.isRunning {
-            try await Task.sleep(for: .milliseconds(25))
-        }
+        try await eventually("the address is printed") { program.outputSoFar.hasSuffix("\n") }
         #expect(program.outputSoFar.hasPrefix("http://127.0.0.1:"))
         let address = program.outputSoFar.prefix { $0 != "\n" }
-        for _ in 0..<2400 where !program.errorsSoFar.contains("/webhook/NAME") && program.isRunning {
-            try await Task.sleep(for: .milliseconds(25))
-        }
+        try await eventually("the last address is printed") { program.errorsSoFar.contains("/webhook/NAME") }
         #expect(program.errorsSoFar.contains("  bellhop init practice --instance \(address) && cd practice\n"))
         #expect(program.errorsSoFar.contains("\(address)/hooks/ops"))
         program.send(15)

@@ -257,9 +257,8 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
             throw Failure(.throttled, .rest(wait), "\(hook.label) takes no more messages for now: its rate limit is used up.")
         }
         let body = Receiver.render(message, from: MessageOrigin(delivery))
-        // The settings may name another chat than when the conversation began. A reference that names no chat is used as it is.
-        var first = attempt.firstMessage
-        if let chat = first?["chat"], chat != receiver.chat { first = nil }
+        // The settings may name another chat than when the conversation began.
+        let first = attempt.firstMessage.flatMap { $0["chat"] == receiver.chat ? $0 : nil }
         let place = MessagePlace(message, firstMessage: first, abilities)
         var call = MessageCall(message: message, delivery: delivery, place: place, address: hook.address, now: attempt.now)
         var response = try await hook.answer(to: try request(body, call))

@@ -159,16 +159,6 @@ import Testing
         }
     }
 
-    @Test(arguments: [Chat.telegram, .slack])
-    func `a conversation that was stored without its chat continues`(_ chat: Chat) async throws {
-        try await open(chat) { sender in
-            try await sender.send(Self.message("one", thread: "INC1"))
-            sender.firstMessages["INC1"]?["chat"] = nil
-            try await sender.send(Self.message("two", thread: "INC1"))
-            #expect(sender.chats.messages.map { $0.thread == nil } == [true, false])
-        }
-    }
-
     @Test func `an edit without a change succeeds`() async throws {
         try await open(.telegram) { sender in
             try await sender.send(Self.message("one", thread: "INC1"))

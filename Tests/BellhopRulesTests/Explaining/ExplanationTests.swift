@@ -10,7 +10,7 @@ import Testing
     }
 
     /// The explanation of a rule for one event that it has seen.
-    private func account(
+    func account(
         _ rule: String, _ event: Event = Fixture.event(), _ change: (inout ExplanationFacts) -> Void = { _ in }
     ) throws -> Explanation.Account {
         let book = try book("rule: r\n\(rule)\ndo: [{log: x, if: task.number != ''}]")
@@ -20,20 +20,20 @@ import Testing
         return try #require(Explanation(facts, by: book, rule: "r", at: Fixture.start + .seconds(3600)).events.first?.rules.first)
     }
 
-    private func record(_ verdict: DecisionRecord.Verdict, _ detail: JSON.Object = [:]) -> DecisionRecord {
+    func record(_ verdict: DecisionRecord.Verdict, _ detail: JSON.Object = [:]) -> DecisionRecord {
         DecisionRecord(
             rule: "r", verdict: verdict, occasion: Occasion.event(Event.ID("e1")).id, at: Fixture.start, detail: detail)
     }
 
     /// Adds a record together with the timer that it is about.
-    private func add(
+    func add(
         _ record: DecisionRecord, due: BellhopCore.Timestamp, payload: JSON.Object = [:], to facts: inout ExplanationFacts
     ) {
         facts.decisions.append(record)
         if let id = record.timer { facts.timers[id] = RuleTimer(id, due: due, payload: payload) }
     }
 
-    private func delivery(_ state: DeliveryState, _ occasion: Occasion.ID = Occasion.event(Event.ID("e1")).id)
+    func delivery(_ state: DeliveryState, _ occasion: Occasion.ID = Occasion.event(Event.ID("e1")).id)
         -> ExplainedDelivery
     {
         ExplainedDelivery(
@@ -170,17 +170,6 @@ import Testing
         #expect(try account("on: task_created\nmode: {canary: 10%}") { $0.deliveries = [delivery(.shadow)] }.verdict == .canary)
     }
 
-    @Test func `a replay counts as a run if it did something that the event itself did not`() throws {
-        let replay = Occasion.replay(of: Event.ID("e1"), at: Fixture.start + .seconds(60)).id
-        for (first, again, counts) in [
-            (DeliveryState.silenced, DeliveryState.done, true), (.quiet, .available, true), (.silenced, .silenced, false),
-            (.done, .done, false),
-        ] {
-            let account = try account("on: task_created") { $0.deliveries = [delivery(first), delivery(again, replay)] }
-            #expect(account.ranWhenReplayed == counts, "\(first), then \(again)")
-        }
-    }
-
     @Test func `an event that the rule did not see is explained as unrouted or unseen`() throws {
         #expect(try account("on: task_created") { $0.unrouted = [5] }.verdict == .unrouted)
         #expect(try account("on: task_created") { $0.rules[0].since = 5 }.verdict == .unseen)
@@ -261,44 +250,6 @@ import Testing
         #expect(try account { _ in }.verdict == .waiting)
         #expect(try account { $0.unrouted = [5] }.verdict == .unrouted)
         #expect(try account { $0.turns = [.init(of: "r", isPause: false, at: Fixture.start + .seconds(60))] }.verdict == .unseen)
-    }
-
-    @Test func `the note about an escalation names its next step only while it runs, and says if it has ended`() throws {
-        let rule = "on: task_created\nescalate: [{after: 10m, do: [{log: late}]}]"
-        var record = record(.escalating, ["key": "my-work/a1", "until": "2026-01-05T23:00:00Z"])
-        func note(begun: Int64, due: Int64, _ others: DecisionRecord...) throws -> [String] {
-            try account(rule) { facts in
-                facts.deliveries = [delivery(.done)]
-                let payload: JSON.Object = ["begun": .int((Fixture.start + .seconds(begun)).microseconds)]
-                add(record, due: Fixture.start + .seconds(due), payload: payload, to: &facts)
-                facts.decisions += others
-            }.notes.filter { $0.contains("escalation") }
-        }
-        #expect(try note(begun: 0, due: 7200) == ["the next step of the escalation waits until 2026-01-05T11:00:00Z"])
-        let overdue = "the next step of the escalation was due at 2026-01-05T09:10:00Z, and comes with the agent's next poll"
-        #expect(try note(begun: 0, due: 600) == [overdue])
-        #expect(try note(begun: 1, due: 7200) == ["the escalation is over"])
-        var ended = self.record(.ended, ["key": "my-work/a1", "reason": "the task has left"])
-        ended.occasion = Occasion.escalation(of: ended.occasion, step: 0, repetition: 0).id
-        #expect(try note(begun: 1, due: 7200, ended) == ["the escalation has ended: the task has left"])
-        record.detail["by"] = "event/0123456789abcdef"
-        #expect(try note(begun: 0, due: 7200)[0].hasPrefix("the next step of the escalation of event 0123456789ab waits"))
-    }
-
-    @Test func `the note about a replay names the next step of the escalation that the replay began`() throws {
-        let first = record(.escalating, ["key": "my-work/a1"])
-        var again = first
-        again.occasion = Occasion.replay(of: Event.ID("e1"), at: Fixture.start + .seconds(1800)).id
-        again.at = Fixture.start + .seconds(1800)
-        let payload: JSON.Object = ["begun": .int(again.at.microseconds), "run": .string(again.occasion.text)]
-        let found = try account("on: task_created\nescalate: [{after: 2h, do: [{log: late}]}]") { facts in
-            facts.deliveries = [delivery(.done), delivery(.done, again.occasion)]
-            facts.decisions = [first]
-            add(again, due: Fixture.start + .seconds(9000), payload: payload, to: &facts)
-        }
-        let replayed =
-            "replayed at 2026-01-05T09:30:00Z: it ran; the next step of the escalation waits until 2026-01-05T11:30:00Z"
-        #expect(found.notes.filter { $0.contains("escalation") } == ["the escalation is over", replayed])
     }
 
     @Test func `only the tasks that conditions for the event read are needed to explain it`() throws {
