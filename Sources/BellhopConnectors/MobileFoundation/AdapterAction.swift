@@ -30,9 +30,9 @@ struct AdapterAction: Action {
         do throws(Failure) {
             let found = try expected.check(reply.response, from: reply.place, hiding: reply.secrets, repetition)
             let receipt = Receipt("\(reply.response.status) from \(reply.place)" + (found.map { ": \($0)" } ?? ""))
-            return reply.isOwn ? receipt : receipt.ofAnotherHost
+            return receipt.from(ownHost: reply.isOwn)
         } catch {
-            throw reply.isOwn ? error : error.ofAnotherHost
+            throw error.from(ownHost: reply.isOwn)
         }
     }
 }

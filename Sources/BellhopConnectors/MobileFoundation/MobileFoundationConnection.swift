@@ -163,10 +163,9 @@ struct MobileFoundationConnection: Connection {
                 let hidden = secrets + shown + (await tokens.texts)
                 let reply = AdapterReply(response: response, place: "\(name) (\(address.place))", secrets: hidden, isOwn: isOwn)
                 guard var failure = reply.failure(expecting: expected, repetition, at: clock.now) else { return reply }
-                guard isOwn else { throw failure.ofAnotherHost }
                 // A refusal by the runtime concerns the whole connection.
-                if failure.reason == .unauthenticated { failure.remedy = .pauseConnection }
-                throw failure
+                if isOwn, failure.reason == .unauthenticated { failure.remedy = .pauseConnection }
+                throw failure.from(ownHost: isOwn)
             }
         }
     }
@@ -182,8 +181,7 @@ struct MobileFoundationConnection: Connection {
         do throws(TransportError) {
             return try await watch.send(asked)
         } catch {
-            let failure = repetition.failure(of: error)
-            throw address.hasOrigin(of: base) ? failure : failure.ofAnotherHost
+            throw repetition.failure(of: error).from(ownHost: address.hasOrigin(of: base))
         }
     }
 }

@@ -66,9 +66,9 @@ public struct WebhookAction: Action {
         do throws(Failure) {
             let response = try await hook.send(call.request, expecting: call.expected, at: attempt.now)
             let receipt = Receipt("\(response.status) from \(hook.label)")
-            return isOwn ? receipt : receipt.ofAnotherHost
+            return receipt.from(ownHost: isOwn)
         } catch {
-            throw isOwn ? error : error.ofAnotherHost
+            throw error.from(ownHost: isOwn)
         }
     }
 

@@ -24,8 +24,9 @@ public struct Failure: Error, Sendable, Hashable {
         return rest.map { .some($0) }
     }
 
-    /// The failure of another host than the receiver's: neither rests, pauses nor breaks its circuit.
-    public var ofAnotherHost: Failure {
+    /// The failure of the receiver's own host, or of another: that one neither rests, pauses nor breaks the receiver's circuit.
+    public func from(ownHost isOwn: Bool) -> Failure {
+        if isOwn { return self }
         var failure = self
         if case .rest(let wait) = remedy { failure.remedy = .retry(after: wait) }
         failure.rest = nil

@@ -21,10 +21,10 @@ public struct Receipt: Sendable, Hashable {
         (self.summary, self.reference, self.conversation) = (summary, reference, conversation)
     }
 
-    /// The receipt of another host than the receiver's: it does not close the receiver's circuit breaker.
-    public var ofAnotherHost: Receipt {
+    /// The receipt of the receiver's own host, or of another: that one does not close the receiver's circuit breaker.
+    public func from(ownHost isOwn: Bool) -> Receipt {
         var receipt = self
-        receipt.concernsReceiver = false
+        receipt.concernsReceiver = isOwn
         return receipt
     }
 }

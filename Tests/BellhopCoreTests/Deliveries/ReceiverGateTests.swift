@@ -92,8 +92,8 @@ import Testing
         var gate = ReceiverGate("ops")
         for second in 0..<20 {
             let began = start + .seconds(second)
-            let wait = Failure(.throttled, .rest(.seconds(86_400)), "429").ofAnotherHost
-            let failure = second % 2 == 0 ? Failure(.unreachable, .retry(after: nil), "No such host.").ofAnotherHost : wait
+            let wait = Failure(.throttled, .rest(.seconds(86_400)), "429").from(ownHost: false)
+            let failure = second % 2 == 0 ? Failure(.unreachable, .retry(after: nil), "No such host.").from(ownHost: false) : wait
             gate.began(at: began)
             let change = gate.ended(.failed(failure), began: began, at: began)
             #expect(change.stops.isEmpty && change.opened == nil && change.pause == nil)
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test func `an answer of another host does not close the breaker, and does not interrupt the count of failures`() {
-        let other = Outcome.delivered(Receipt("200").ofAnotherHost)
+        let other = Outcome.delivered(Receipt("200").from(ownHost: false))
         var open = failing(5)
         open.began(at: start + .seconds(10))
         let change = open.ended(other, began: start + .seconds(10), at: start + .seconds(10))
@@ -117,7 +117,7 @@ import Testing
         var gate = failing(5)
         let moment = start + .seconds(200)
         gate.began(at: moment)
-        let change = gate.ended(.delivered(Receipt("200").ofAnotherHost), began: moment, at: moment)
+        let change = gate.ended(.delivered(Receipt("200").from(ownHost: false)), began: moment, at: moment)
         #expect(change.closed != nil && !gate.isOnTrial(at: moment))
     }
 
