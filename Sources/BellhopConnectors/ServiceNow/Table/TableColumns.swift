@@ -12,8 +12,10 @@ final class TableColumns: Sendable {
         var isRead = false
         /// True once all fields were found to exist.
         var isExamined = false
-        /// Fields of conditions that rows do not show, each with whether the server applies the condition.
-        var hidden: [String: Bool] = [:]
+        /// The fields that rows do not show and whose conditions the server applies.
+        var applied: Set<String> = []
+        /// The field that rows do not show and whose condition the server ignores; nil if none was found.
+        var ignored: String?
         /// The query with labels and names replaced by values, once resolved.
         var query: EncodedQuery?
     }
@@ -79,8 +81,7 @@ final class TableColumns: Sendable {
     /// Checks that the fields of the query exist before the table is read: a server drops conditions on fields that it does not know,
     /// and returns all rows that meet the others.
     func examine() async throws(Failure) {
-        let ignored = state.withLock { $0.hidden.filter { !$0.value }.keys }
-        for path in ignored { try await checkCondition(on: path) }
+        if let ignored = state.withLock({ $0.ignored }) { try await checkCondition(on: ignored) }
         if state.withLock({ $0.isExamined }) { return }
         if let dictionary = try await readDictionaryOnce() {
             do { try await connection.notebook.setNote(key, to: dictionary.json) } catch {
@@ -100,8 +101,8 @@ final class TableColumns: Sendable {
         let row = listing.record(of: first)
         var query = settings.question.query
         query.order = []
-        let hidden = state.withLock { $0.hidden }
-        for path in query.fields where exists(path) && row[path] == nil && hidden[path] == nil {
+        let applied = state.withLock { $0.applied }
+        for path in query.fields where exists(path) && row[path] == nil && !applied.contains(path) {
             try await checkCondition(on: path)
         }
     }
@@ -109,7 +110,10 @@ final class TableColumns: Sendable {
     /// Fails if the server ignores the condition on a field. Later polls check this before they read the table.
     private func checkCondition(on path: String) async throws(Failure) {
         let isApplied = try await columnExists(path) != false
-        state.withLock { $0.hidden[path] = isApplied }
+        state.withLock { state in
+            state.ignored = isApplied ? nil : path
+            if isApplied { state.applied.insert(path) }
+        }
         guard isApplied else {
             throw Failure.badArguments(
                 "The rows of the table \(settings.table) of \(connection.base.place) do not show the field `\(path)`, and the server ignores "
