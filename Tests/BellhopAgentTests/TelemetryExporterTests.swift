@@ -39,7 +39,7 @@ import Testing
 
     private static func text(_ signal: Signal) -> String {
         switch signal {
-        case .telemetryFailed(let data, _, _), .telemetryRecovered(let data): "\(signal.name) \(data)"
+        case .telemetryFailed(let data, _, _), .telemetryRecovered(let data): "\(signal.name) \(data.rawValue)"
         default: signal.name
         }
     }

@@ -106,7 +106,7 @@ public struct TelemetryExporter: Service {
             switch answer {
             case .taken(let response):
                 count(signal, "done")
-                if failing.end(signal) { signals.emit(.telemetryRecovered(data: signal.rawValue)) }
+                if failing.end(signal) { signals.emit(.telemetryRecovered(signal)) }
                 return (try? JSON.parse(response.body)).map { OTLP.rejected(in: $0, signal) } ?? 0
             case .failed(let why, let wait) where attempt < attempts && wait != nil:
                 report(why, signal)
@@ -147,7 +147,7 @@ public struct TelemetryExporter: Service {
     /// Reports the first failure in a row.
     private func report(_ why: String, _ signal: OTLP.Signal) {
         guard failing.begin(signal) else { return }
-        signals.emit(.telemetryFailed(data: signal.rawValue, receiver: address.place, error: why))
+        signals.emit(.telemetryFailed(signal, receiver: address.place, error: why))
     }
 
     private func count(_ result: String, _ spans: Int) {

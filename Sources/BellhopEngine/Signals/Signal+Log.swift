@@ -1,4 +1,5 @@
 public import BellhopCore
+import BellhopTelemetry
 public import Logging
 
 extension Signal {
@@ -196,8 +197,8 @@ extension Signal {
             (["connection": "\(connection)"] as Logger.Metadata).with(
                 problem.map { ["error": "\($0)"] as Logger.Metadata } ?? [:])
         case .telemetryFailed(let data, let receiver, let error):
-            ["data": "\(data)", "receiver": "\(receiver)", "error": "\(error)"]
-        case .telemetryRecovered(let data): ["data": "\(data)"]
+            ["data": "\(data.rawValue)", "receiver": "\(receiver)", "error": "\(error)"]
+        case .telemetryRecovered(let data): ["data": "\(data.rawValue)"]
         case .stopping(let inFlight): ["in_flight": "\(inFlight)"]
         }
     }

@@ -1,4 +1,5 @@
 public import BellhopCore
+public import BellhopTelemetry
 
 /// Everything the engine reports about itself: each case is one named log line and its metrics. The list is the catalogue.
 public enum Signal: Sendable {
@@ -64,8 +65,8 @@ public enum Signal: Sendable {
     case clockJumped(by: Duration)
     /// A connection was replaced because its secrets or its login changed; `problem` says why it is unusable, if it is.
     case rebound(connection: String, problem: String?)
-    /// The OpenTelemetry receiver does not accept `data`: traces or metrics. Only for the first of several failures in a row.
-    case telemetryFailed(data: String, receiver: String, error: String)
-    case telemetryRecovered(data: String)
+    /// The OpenTelemetry receiver does not accept this data. Only for the first of several failures in a row.
+    case telemetryFailed(OTLP.Signal, receiver: String, error: String)
+    case telemetryRecovered(OTLP.Signal)
     case stopping(inFlight: Int)
 }

@@ -86,8 +86,8 @@ enum SignalText {
         case .storeFailed: .pruned(rows: 0)
         case .pruned: .clockJumped(by: .zero)
         case .clockJumped: .rebound(connection: "", problem: nil)
-        case .rebound: .telemetryFailed(data: "", receiver: "", error: "")
-        case .telemetryFailed: .telemetryRecovered(data: "")
+        case .rebound: .telemetryFailed(.traces, receiver: "", error: "")
+        case .telemetryFailed: .telemetryRecovered(.traces)
         case .telemetryRecovered: .stopping(inFlight: 0)
         case .stopping: nil
         }
