@@ -8,6 +8,8 @@ public struct ConnectorEnvironment: Sendable {
     public var notebook: any Notebook
     /// A connection's login in the keychain; nil if there is none. Read at each login, to notice a changed password.
     public var login: @Sendable (_ connection: String) async throws -> (username: String, password: String)?
+    /// Whether ``login`` is only tried before it is stored.
+    public var isTrial: Bool
     /// Changes each time a connection's login is stored, even with the same password; nil if unsupported.
     public var loginMark: @Sendable (_ connection: String) async throws -> String?
     /// The origin of the addresses that a connection's login was stored for; nil if unknown.
@@ -36,6 +38,7 @@ public struct ConnectorEnvironment: Sendable {
     public init(
         clock: any AgentClock, events: any EventSink, notebook: any Notebook,
         login: @escaping @Sendable (_ connection: String) async throws -> (username: String, password: String)?,
+        isTrial: Bool = false,
         loginMark: @escaping @Sendable (_ connection: String) async throws -> String? = { _ in nil },
         loginPlace: @escaping @Sendable (_ connection: String) async throws -> String? = { _ in nil },
         tokens: any TokenStorage = NoTokenStorage(), baseFolder: String, output: @escaping LogSink,
@@ -47,6 +50,7 @@ public struct ConnectorEnvironment: Sendable {
         self.events = events
         self.notebook = notebook
         self.login = login
+        self.isTrial = isTrial
         self.loginMark = loginMark
         self.loginPlace = loginPlace
         self.tokens = tokens

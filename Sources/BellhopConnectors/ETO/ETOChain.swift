@@ -40,8 +40,8 @@ struct ETOChain: Sendable {
             let number = code.map { $0 == 0 ? "" : " (status \($0))" } ?? ""
             throw Failure(
                 .unauthenticated, .pauseConnection,
-                "\(place) refuses the password of \(credentials.username)\(number). "
-                    + RefusedLogins.advice(connection: connection))
+                "\(place) refuses the password of \(credentials.username)\(number)."
+                    + credentials.advice(connection: connection))
         }
         return Ticket(token: token, password: credentials.password)
     }

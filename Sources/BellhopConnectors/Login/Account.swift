@@ -47,7 +47,8 @@ extension ConnectorEnvironment {
                     "The keychain no longer holds a login for \(connection): run `bellhop login \(connection)`.")
             }
             return Credentials(
-                username: login.username, password: login.password, mark: try await self.loginMark(connection) ?? "")
+                username: login.username, password: login.password, mark: try await self.loginMark(connection) ?? "",
+                isTrial: self.isTrial)
         }
     }
 }
@@ -67,6 +68,8 @@ public struct Credentials: Sendable, Hashable, CustomStringConvertible, CustomDe
     public var password: String
     /// Changes each time a login is stored, so that a password is retried after it was stored again. Empty without a stored login.
     public var mark = ""
+    /// Whether they are only tried, and neither in bellhop.yaml nor in the keychain.
+    var isTrial = false
 
     public var description: String { "Credentials(\(username))" }
     public var debugDescription: String { description }
@@ -74,6 +77,11 @@ public struct Credentials: Sendable, Hashable, CustomStringConvertible, CustomDe
 
     /// The texts that must never be shown.
     var secrets: [String] { [password, authorization, String(authorization.dropFirst("Basic ".count))] }
+
+    /// Says when they are tried again, after a sentence about their refusal. Empty for a trial, which is not repeated.
+    func advice(connection: String) -> String {
+        isTrial ? "" : " Bellhop will not retry it until you change it or run `bellhop login \(connection)`."
+    }
 
     var authorization: String { Base64.basic(username: username, password: password) }
 }

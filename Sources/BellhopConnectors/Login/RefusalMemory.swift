@@ -6,11 +6,6 @@ import Synchronization
 public enum RefusedLogins {
     static let prefix = "refused-login/"
 
-    /// Says when a login in bellhop.yaml or the keychain is tried again. It is a part of the message of a refusal.
-    public static func advice(connection: String) -> String {
-        "Bellhop will not retry it until you change it or run `bellhop login \(connection)`."
-    }
-
     /// Whether a note with this name records a refused login.
     public static func isKey(_ key: String) -> Bool { key.hasPrefix(prefix) }
 }

@@ -135,8 +135,8 @@ actor ClientTokens {
         case (400, "invalid_client"), (401, _):
             return Failure(
                 .unauthenticated, .pauseConnection,
-                "\(address.place) refuses the client \(client) or its secret (\(response.status)). "
-                    + RefusedLogins.advice(connection: events.connection))
+                "\(address.place) refuses the client \(client) or its secret (\(response.status))."
+                    + credentials.advice(connection: events.connection))
         case (400, "invalid_scope"), (403, _):
             return Failure(
                 .forbidden, .giveUp,

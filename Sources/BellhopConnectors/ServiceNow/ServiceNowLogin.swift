@@ -136,25 +136,25 @@ extension ServiceNowLogin {
 
 extension ServiceNowLogin {
     /// The failure if the instance answers 401 to the credentials.
-    func refusal(at place: String) -> Failure {
-        let again = RefusedLogins.advice(connection: connection)
+    func refusal(of credentials: Credentials, at place: String) -> Failure {
+        let again = credentials.advice(connection: connection)
         let message =
             switch way {
             case .password:
-                "\(place) refuses the password of \(identity.text) (401). \(again) If the password is right, the instance may not allow Basic "
+                "\(place) refuses the password of \(identity.text) (401).\(again) If the password is right, the instance may not allow Basic "
                     + "authentication for this account (role snc_basic_auth_api_access), or require a second factor."
             case .oauth(let client):
                 "\(place) refuses a token that \(client.settings.tokenAddress.place) has just given connection \(connection) (401): "
                     + "the token is of another instance, its scope does not cover the REST API, or its user may not log in."
             case .bearer:
-                "\(place) refuses the bearer token of connection \(connection) (401): it has expired or was revoked. \(again) "
+                "\(place) refuses the bearer token of connection \(connection) (401): it has expired or was revoked.\(again) "
                     + "Bellhop can only renew tokens obtained by `oauth`."
             case .apiKey:
                 "\(place) refuses the API key of connection \(connection) (401): it has expired, or the instance has no inbound "
-                    + "authentication profile and REST API Access Policy that accept it for the Table API (sys_user). \(again)"
+                    + "authentication profile and REST API Access Policy that accept it for the Table API (sys_user).\(again)"
             case .certificate:
                 "\(place) does not know the certificate of connection \(connection) (401): it must be registered there for a user, "
-                    + "and mutual authentication be switched on. \(again)"
+                    + "and mutual authentication be switched on.\(again)"
             }
         return Failure(.unauthenticated, .pauseConnection, message)
     }

@@ -192,7 +192,7 @@ struct SessionState: Sendable {
             if let token = attempt.authorization.token, token.text == attempt.refused?.text {
                 return loginFailed(login.sameToken(at: base.place, token, at: now))
             }
-            return loginFailed(login.refusal(at: base.place))
+            return loginFailed(login.refusal(of: attempt.authorization.credentials, at: base.place))
         case .mfaRequired: return loginFailed(login.secondFactor(at: base.place))
         default: return loginFailed(failure(of: meaning, at: base.place, changesSomething: false))
         }

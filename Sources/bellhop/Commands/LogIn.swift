@@ -71,9 +71,7 @@ struct LogIn: AsyncParsableCommand {
             attempted = try await attempt((user, password), configuration, &choices, notebook: NoOpSink())
         } catch {
             guard error.code == .loginRefused, let message = error.message else { throw error }
-            // The login is neither in bellhop.yaml nor in the keychain.
-            let refusal = message.replacing(" " + RefusedLogins.advice(connection: connection), with: "")
-            throw CommandError(.loginRefused, "\(refusal) Nothing was stored.")
+            throw CommandError(.loginRefused, "\(message) Nothing was stored.")
         }
         let (trial, place) = attempted
         let nonce = Hexadecimal.random()
@@ -185,8 +183,8 @@ struct LogIn: AsyncParsableCommand {
         tokens: any TokenStorage
     ) async throws(CommandError) -> Connectors {
         let environment = ConnectorEnvironment(
-            clock: SystemClock(), events: NoOpSink(), notebook: notebook, login: { _ in login }, tokens: tokens,
-            baseFolder: configuration.folder, output: { _ in })
+            clock: SystemClock(), events: NoOpSink(), notebook: notebook, login: { _ in login }, isTrial: login != nil,
+            tokens: tokens, baseFolder: configuration.folder, output: { _ in })
         do throws(ConnectorErrors) {
             return try await Connectors(
                 connections: configuration.connections.filter { $0.name == connection }.map { ($0.name, $0.kind, $0.settings) },
