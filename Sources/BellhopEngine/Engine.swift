@@ -183,7 +183,8 @@ public struct Engine: Service {
         await withDiscardingTaskGroup { group in
             for (source, _) in sources { group.addTask { await prepare(source) } }
         }
-        for (source, plan) in sources {
+        for (source, var plan) in sources {
+            plan.isRepeated = false
             var poller = Poller(source, plan: plan, in: context)
             let outcome = try await poller.pollOnce()
             if !outcome.isGood { initialPolls.wait(for: source.scope.id, since: poller.failingSince ?? context.clock.now) }

@@ -16,7 +16,7 @@ extension PollMachine {
         }
         let next = nextPoll(after: failure, failures: health.failures, at: moment)
         retryAt = next
-        report(.pollFailed(source: source.name, failure: failure, failures: health.failures, next: next))
+        report(.pollFailed(source: source.name, failure: failure, failures: health.failures, next: plan.isRepeated ? next : nil))
         var rest: RequestedRest?
         if case .rest(let wait) = failure.remedy { rest = RequestedRest(wait: wait, why: failure.message) }
         return go(to: .storing(health, .failed(failure), events.map(Signal.event)), .store(health, events, rest: rest))

@@ -14,6 +14,8 @@ public struct PollPlan: Sendable {
     public var failureCap: Duration
     /// Decides which results are held.
     public var storms: StormGuard
+    /// Whether this program polls again, so that a failure names the time of the next poll.
+    var isRepeated = true
 
     public init(
         cadence: Cadence, spacing: Duration = .seconds(5), refresh: RefreshPolicy = RefreshPolicy(), emitsInitial: Bool = false,

@@ -35,8 +35,7 @@ struct Run: AsyncParsableCommand {
         let clock = SystemClock.ofThisRun(environment: config.environment)
         let story = log.story(clock: clock, zone: configuration.timeZone)
         let logger = log.logger(clock: clock, zone: configuration.timeZone)
-        let report: SignalListener = if let story { { story.report($0) } } else { Signals.log(logger) }
-        let listener: SignalListener = if once { { report($0.withoutNextPoll) } } else { report }
+        let listener: SignalListener = if let story { { story.report($0) } } else { Signals.log(logger) }
         let options = Assembly.Options(
             clock: clock, listeners: [listener],
             output: { [zone = configuration.timeZone] in try await Console.agentData($0, in: zone) },
@@ -93,14 +92,6 @@ struct Run: AsyncParsableCommand {
         await assembly.shutdown()
         if let refused { throw CommandError(refused) }
         if let trouble = pass.trouble(before: before, after: after, ended: ended) { throw trouble }
-    }
-}
-
-extension Signal {
-    /// The signal of a pass after which the program ends, so that no source is polled again.
-    fileprivate var withoutNextPoll: Signal {
-        guard case .pollFailed(let source, let failure, let failures, _) = self else { return self }
-        return .pollFailed(source: source, failure: failure, failures: failures, next: nil)
     }
 }
 
