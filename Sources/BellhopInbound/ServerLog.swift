@@ -2,8 +2,8 @@ package import Logging
 
 /// The log of an HTTP server: only errors, because its lines about starting and stopping do not help the user.
 ///
-/// Leaves out two lines that the library logs as errors if its task is cancelled, because another part of the agent failed. Why a server
-/// itself cannot listen is thrown.
+/// Leaves out two lines that the library logs as errors if its task is cancelled, because another part of the agent failed. Only their
+/// texts distinguish these lines from real errors: they have the same level, and no metadata. Why a server itself cannot listen is thrown.
 package struct ServerLog: LogHandler {
     private static let afterCancellation = [
         "Waiting on child channel: CancellationError()", "Server shutdown error: Already closed",
