@@ -76,9 +76,6 @@ final class InboundExchange: ChannelInboundHandler {
     private let end: EventLoopPromise<Void>
     private var state = State.waiting
     private var request = InboundRequest(headers: [], body: [])
-    private var path = ""
-    /// Whether the request is a HEAD, whose answer has no body.
-    private var isHead = false
     /// Whether the connection ends after this answer.
     private var isLast = false
     private var isOpen = true
@@ -100,17 +97,15 @@ final class InboundExchange: ChannelInboundHandler {
 
     private func begin(_ head: HTTPRequestHead, _ context: ChannelHandlerContext) {
         guard case .waiting = state else { return }
-        path = String(head.uri.unicodeScalars.prefix { $0 != "?" })
-        isHead = head.method == .HEAD
         isLast = !head.isKeepAlive
         request = InboundRequest(headers: head.headers.map { (name: $0.name, value: $0.value) }, body: [])
         do throws(InboundAnswer) {
             state = .reading(
                 try handler.admit(
-                    method: head.method.rawValue, path: path, head: request,
+                    method: head.method.rawValue, path: String(head.uri.unicodeScalars.prefix { $0 != "?" }), head: request,
                     announced: head.headers.first(name: "Content-Length").flatMap { Int($0) }))
         } catch {
-            return refuse(error, context)
+            return refuse(error, context, isHead: head.method == .HEAD)
         }
         // Without this answer, the sender would wait before it sends the body (RFC 9110, 10.1.1).
         if head.headers.first(name: "Expect")?.lowercased() == "100-continue" {
@@ -143,13 +138,13 @@ final class InboundExchange: ChannelInboundHandler {
 
     private func finish(_ context: ChannelHandlerContext) {
         switch state {
-        case .reading:
+        case .reading(let admission):
             state = .answering
-            let (request, path) = (request, path)
+            let request = request
             self.request.body = []
             let own = NIOLoopBound((self, context), eventLoop: context.eventLoop)
             Task(executorPreference: executor) { [handler] in
-                let answer = await handler.answer(request, to: path)
+                let answer = await handler.answer(request, to: admission.path)
                 let (exchange, context) = own.value
                 exchange.answered(answer, context)
             }
@@ -176,14 +171,16 @@ final class InboundExchange: ChannelInboundHandler {
     }
 
     /// Answers a request before its end.
-    private func refuse(_ answer: InboundAnswer, _ context: ChannelHandlerContext) {
+    ///
+    /// - Parameter isHead: whether the request is a HEAD, whose answer has no body. It is always refused.
+    private func refuse(_ answer: InboundAnswer, _ context: ChannelHandlerContext, isHead: Bool = false) {
         state = .dropping(bytes: 0)
         request.body = []
         room = nil
-        send(answer, context, isLast: true)
+        send(answer, context, isLast: true, isHead: isHead)
     }
 
-    private func send(_ answer: InboundAnswer, _ context: ChannelHandlerContext, isLast: Bool) {
+    private func send(_ answer: InboundAnswer, _ context: ChannelHandlerContext, isLast: Bool, isHead: Bool = false) {
         connections.setKnown(answer.isToKnownSender, context.channel)
         let text = ByteBuffer(string: answer.text + "\n")
         var headers: HTTPHeaders = [
@@ -212,7 +209,6 @@ final class InboundExchange: ChannelInboundHandler {
             refuse(InboundAnswer(400, "The request was cut off."), context)
             context.close(mode: .output, promise: nil)
         case (.waiting, is HTTPParserError):
-            isHead = false
             refuse(InboundAnswer(400, "This is not a request in HTTP."), context)
             context.close(mode: .output, promise: nil)
         default: close(context)

@@ -47,6 +47,7 @@ public struct InboundHandler: Sendable {
 
     /// A request whose body is to be read.
     struct Admission: Sendable, Hashable {
+        var path: String
         /// The largest body, in bytes.
         var largestBody: Int
         /// Whether the head proves that the sender has the secret. Otherwise only the body can show it.
@@ -64,7 +65,7 @@ public struct InboundHandler: Sendable {
         let key = try key(of: path)
         let isKnown: Bool
         do throws(InboundAnswer) { isKnown = try key.checkHead(head, at: clock.now) } catch { throw refusal(error) }
-        let admission = Admission(largestBody: endpoint.largestBody, isKnown: isKnown)
+        let admission = Admission(path: path, largestBody: endpoint.largestBody, isKnown: isKnown)
         if let announced, announced > endpoint.largestBody { throw tooLarge(admission) }
         return admission
     }
