@@ -16,34 +16,14 @@ struct KeyIndex: Sendable {
 
     /// The position for which `matches` is true, among those with this hash.
     @inline(__always)
-    func find(_ hash: UInt64, where matches: (Int) -> Bool) -> Int? {
-        let mask = slots.count &- 1
-        let tag = hash >> 32
-        var slot = Int(truncatingIfNeeded: tag) & mask
-        while slots[slot] != 0 {
-            if slots[slot] >> 32 == tag {
-                let place = Self.place(slots[slot])
-                if matches(place) { return place }
-            }
-            slot = (slot &+ 1) & mask
-        }
-        return nil
-    }
+    func find(_ hash: UInt64, where matches: (Int) -> Bool) -> Int? { search(hash, where: matches).place }
 
     /// Records a key with this hash at `place`, unless `matches` is true for an earlier position, which is then returned.
     @inline(__always)
     mutating func insert(_ hash: UInt64, at place: Int, unless matches: (Int) -> Bool) -> Int? {
         if (count &+ 1) &* 4 > slots.count &* 3 { reserveCapacity(count * 2) }
-        let mask = slots.count &- 1
-        let tag = hash >> 32
-        var slot = Int(truncatingIfNeeded: tag) & mask
-        while slots[slot] != 0 {
-            if slots[slot] >> 32 == tag {
-                let other = Self.place(slots[slot])
-                if matches(other) { return other }
-            }
-            slot = (slot &+ 1) & mask
-        }
+        let (slot, earlier) = search(hash, where: matches)
+        if let earlier { return earlier }
         slots[slot] = Self.entry(hash, place)
         count &+= 1
         return nil
@@ -88,15 +68,25 @@ struct KeyIndex: Sendable {
         }
     }
 
-    private func slot(_ hash: UInt64, _ place: Int) -> Int? {
-        let mask = slots.count - 1
-        let entry = Self.entry(hash, place)
-        var slot = Int(truncatingIfNeeded: hash >> 32) & mask
+    /// The slot at which the search for a key with this hash ends, and the key's position; nil if the slot is free.
+    @inline(__always)
+    private func search(_ hash: UInt64, where matches: (Int) -> Bool) -> (slot: Int, place: Int?) {
+        let mask = slots.count &- 1
+        let tag = hash >> 32
+        var slot = Int(truncatingIfNeeded: tag) & mask
         while slots[slot] != 0 {
-            if slots[slot] == entry { return slot }
-            slot = (slot + 1) & mask
+            if slots[slot] >> 32 == tag {
+                let place = Self.place(slots[slot])
+                if matches(place) { return (slot, place) }
+            }
+            slot = (slot &+ 1) & mask
         }
-        return nil
+        return (slot, nil)
+    }
+
+    private func slot(_ hash: UInt64, _ place: Int) -> Int? {
+        let found = search(hash) { $0 == place }
+        return found.place == nil ? nil : found.slot
     }
 
     @inline(__always)
