@@ -41,14 +41,7 @@ public enum InboundSettings {
         ),
         Setting(
             "fields",
-            .map(
-                .either([
-                    .text,
-                    .record([
-                        Setting("path", .text, "The path to the value; by default the field's name."),
-                        Setting("type", .oneOf(FieldType.allCases.map(\.rawValue)), default: "text", "The type of the value."),
-                    ]),
-                ])),
+            .map(.fieldPath),
             "The paths of the event's members, if a path differs from the member's name. For `event: task`: the task's fields, as `name: path` or `name: {path, type}`."
         ),
         Setting("number", .text, "For `event: task`: the path to the task number that people use; by default the id."),

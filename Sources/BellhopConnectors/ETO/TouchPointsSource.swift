@@ -230,8 +230,7 @@ extension TouchPointsSource {
                         .integer(1...Int(Int32.max)),
                         .record([
                             Setting("element", .integer(1...Int(Int32.max)), required: true, "The element's number."),
-                            Setting(
-                                "type", .oneOf(FieldType.allCases.map(\.rawValue)), default: "text", "The type of the value."),
+                            .fieldType,
                         ]),
                     ])),
                 "Fields, each with its element number: `name: 1006`, or `name: {element, type}`."),

@@ -26,19 +26,7 @@ extension ItemReading {
         ),
         Setting(
             "fields",
-            .list(
-                .either([
-                    .text,
-                    .map(
-                        .either([
-                            .text,
-                            .record([
-                                Setting("path", .text, "The path to the value; by default the field's name."),
-                                Setting(
-                                    "type", .oneOf(FieldType.allCases.map(\.rawValue)), default: "text", "The type of the value."),
-                            ]),
-                        ])),
-                ])),
+            .list(.either([.text, .map(.fieldPath)])),
             "The fields of an item: a name, `name: path`, or `name: {path, type}`."),
         .initial(of: "item"),
     ]

@@ -33,6 +33,19 @@ public struct Setting: Sendable, Hashable {
     }
 }
 
+extension Setting {
+    /// The type of a field that a source declares.
+    public static let fieldType = Setting(
+        "type", .oneOf(FieldType.allCases.map(\.rawValue)), default: "text", "The type of the value.")
+}
+
+extension SettingType {
+    /// Where a field of an item is: `path`, or `{path, type}`.
+    public static let fieldPath = SettingType.either([
+        .text, .record([Setting("path", .text, "The path to the value; by default the field's name."), .fieldType]),
+    ])
+}
+
 /// The type of a setting's value.
 public indirect enum SettingType: Sendable, Hashable {
     /// A text; a plain number or boolean is taken as text.
