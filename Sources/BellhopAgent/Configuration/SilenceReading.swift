@@ -11,14 +11,8 @@ struct SilenceReading {
 
     /// - Parameter connections: the names of the connections without mistakes.
     func entries(_ node: Node?, connections: [String], _ reader: inout SettingsReader<Never>) -> [SilenceEntry] {
-        guard let node else { return [] }
-        // A single silence may be written without a list. Mistakes in its settings were reported with the file's settings.
-        return (node.items ?? [node]).compactMap { item in
-            guard item.mapping != nil else { return nil }
-            var silent = SettingsReader<Never>(file: file)
-            let values = silent.settings(item, as: ConfigurationManifest.silence, of: "a silence")
-            if silent.diagnostics.hasErrors { return nil }
-            return entry(values, item, connections, &reader)
+        SettingsReader<Never>.items(of: node, as: ConfigurationManifest.silence, of: "a silence", file: file).compactMap {
+            entry($0.values, $0.node, connections, &reader)
         }
     }
 

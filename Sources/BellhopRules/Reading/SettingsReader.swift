@@ -255,6 +255,20 @@ extension SettingsReader where Deferred == Never {
     ) -> Settings {
         Settings(read(node, as: settings, of: subject, besides: others).json?.asObject ?? [:])
     }
+
+    /// Reads each mapping of a list, or the only one. Leaves out those with mistakes, without a report: the list's own setting is checked
+    /// with the settings around it.
+    public static func items(
+        of node: Node?, as settings: [Setting], of subject: String, file: String
+    ) -> [(values: Settings, node: Node)] {
+        guard let node else { return [] }
+        return (node.items ?? [node]).compactMap { item in
+            guard item.mapping != nil else { return nil }
+            var reader = Self(file: file)
+            let values = reader.settings(item, as: settings, of: subject)
+            return reader.diagnostics.hasErrors ? nil : (values: values, node: item)
+        }
+    }
 }
 
 extension Setting {

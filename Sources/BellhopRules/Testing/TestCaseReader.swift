@@ -202,12 +202,7 @@ extension Rule {
 extension TestCaseReader {
     /// The silences of the test. Mistakes in their settings are reported with those of the test.
     mutating func silences(_ node: Node?) -> [Silence] {
-        guard let node else { return [] }
-        return (node.items ?? [node]).compactMap { item in
-            guard item.mapping != nil else { return nil }
-            var silent = SettingsReader<Never>(file: file)
-            let values = silent.settings(item, as: TestKeys.silence, of: "a silence")
-            if silent.diagnostics.hasErrors { return nil }
+        SettingsReader<Never>.items(of: node, as: TestKeys.silence, of: "a silence", file: file).compactMap { values, item in
             guard let starts = moment(values.text("starts") ?? "", item["starts"] ?? item),
                 let ends = moment(values.text("ends") ?? "", item["ends"] ?? item)
             else { return nil }
