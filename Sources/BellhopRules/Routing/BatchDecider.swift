@@ -39,14 +39,7 @@ struct BatchDecider {
     /// The errors of rules, in the order in which they came.
     private(set) var errors: [String] = []
     private var tallies: [Int: RuleTally] = [:]
-    private var decisions: [DecisionRecord] = []
-    /// How many records this batch has made of each rule and verdict, including those that are not kept.
-    private var stops: [StopKind: Int64] = [:]
-
-    private struct StopKind: Hashable {
-        var rule: String
-        var verdict: DecisionRecord.Verdict
-    }
+    var decisions = BatchDecisions()
 
     init(
         _ book: RuleBook, _ matches: Matches, _ facts: RoutingFacts, silences: SilenceBook = .empty,
@@ -111,7 +104,7 @@ struct BatchDecider {
             routed: matches.replay == nil ? matches.events.prefix(end).map(\.sequence) : [],
             fired: Array(matches.timers.prefix(end)),
             deliveries: deliveries, state: memory.changes, timers: lastTimers, events: events,
-            tallies: tallies.sorted { $0.key < $1.key }.map(\.value), decisions: latestDecisions, at: now)
+            tallies: tallies.sorted { $0.key < $1.key }.map(\.value), decisions: decisions.latest, at: now)
         routing.replayed = matches.replay?.id
         return .routing(routing)
     }
@@ -236,62 +229,6 @@ struct BatchDecider {
         guard rule.mayCauseEvents, frame.hop >= Event.lastHop else { return nil }
         let writes = "\(Event.lastHop) writes or events of rules led to this event, each causing the next"
         return .failed(.loop, "stopped: \(writes); rules trigger each other")
-    }
-
-    /// - Parameter occasion: the occasion of an earlier run, if the record is about that run.
-    mutating func record(_ stop: Stop, of number: Int, for occasion: Occasion.ID? = nil) {
-        let rule = book.compiled[number].name
-        let count = stops[StopKind(rule: rule, verdict: stop.verdict), default: 0] + 1
-        stops[StopKind(rule: rule, verdict: stop.verdict)] = count
-        let record = DecisionRecord(
-            rule: rule, verdict: stop.verdict, occasion: occasion ?? frame.occasion.id, at: now, number: count,
-            detail: stop.detail)
-        decisions.append(record)
-        bytes += Self.recordBytes
-        if let error = record.error { self.count(error: error, of: number) }
-    }
-
-    mutating func record(_ verdict: DecisionRecord.Verdict, _ detail: JSON.Object, of number: Int) {
-        record(Stop(verdict: verdict, detail: detail), of: number)
-    }
-
-    /// Records that a replay found a wait under way. Other events get no such record, because there may be many: the record of
-    /// the wait's beginning explains them.
-    mutating func recordUnderWay(_ wait: Wait, of part: String, key: String, rule number: Int) {
-        guard matches.replay != nil else { return }
-        var detail: JSON.Object = ["part": .string(part), "key": .string(key), "by": .string(wait.began.name)]
-        if !wait.hasRun { detail["until"] = .string(wait.due.rfc3339) }
-        record(.waiting, detail, of: number)
-    }
-
-    /// Records the result of an earlier run that waited, was counted or was gathered, and the run that caused this result.
-    /// - Parameter place: the place of the other run's event.
-    mutating func record(
-        _ verdict: DecisionRecord.Verdict, _ earlier: Gathered, of part: String, key: String, by name: String,
-        at place: Int64? = nil, rule number: Int
-    ) {
-        // Only events are explained.
-        guard earlier.event != nil else { return }
-        var detail: JSON.Object = ["part": .string(part), "key": .string(key), "by": .string(name)]
-        // The name of a timer's run does not have the event that began it.
-        if Occasion.ID(name).event == nil, let place, let event = event(at: place).value {
-            detail["event"] = .string(event.event.id.text)
-        }
-        if verdict == .endedEarly { detail["end"] = frame.sequence.map(JSON.int) }
-        record(Stop(verdict: verdict, detail: detail), of: number, for: Occasion.ID(earlier.name))
-    }
-
-    /// Records that the frame's run made none of these steps, and why.
-    mutating func recordNoStep(_ steps: [Step], of number: Int) {
-        let reasons = steps.compactMap { $0.objection(activation) }
-        record(.noStep, ["left_out": .array(reasons.map(JSON.string))], of: number)
-    }
-
-    /// The records that are kept.
-    private var latestDecisions: [DecisionRecord] {
-        decisions.filter { record in
-            record.number > stops[StopKind(rule: record.rule, verdict: record.verdict), default: 0] - Int64(DecisionRecord.most)
-        }
     }
 
     /// The task of a run as it is now; nil for a run without a task. Notes a task that must be read first.
