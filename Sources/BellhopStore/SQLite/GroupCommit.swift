@@ -109,8 +109,14 @@ final class GroupCommit: Sendable {
 
     private func drain(_ session: Session) {
         while let group = takeGroup() {
-            if group.count == 1 || !(commitTogether(group, session) || commitWithSavepoints(group, session)) {
-                for job in group { commitAlone(job, session) }
+            if let error = commitTogether(group, session) {
+                if group.count == 1 {
+                    fail(group[0], error)
+                } else if !commitWithSavepoints(group, session) {
+                    for job in group {
+                        if let error = commitTogether([job], session) { fail(job, error) }
+                    }
+                }
             }
             log?.checkpoint(session.database)
         }
@@ -153,8 +159,8 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// Runs all jobs in one transaction. False if a job failed; then no caller has its result yet.
-    private func commitTogether(_ group: [Job], _ session: Session) -> Bool {
+    /// Runs all jobs in one transaction. Returns the error if it failed; then no caller has its result yet.
+    private func commitTogether(_ group: [Job], _ session: Session) -> (any Error)? {
         var done: [DoneJob] = []
         done.reserveCapacity(group.count)
         do {
@@ -163,10 +169,10 @@ final class GroupCommit: Sendable {
             try commit(session)
         } catch {
             rollback(session)
-            return false
+            return error
         }
         settle(done)
-        return true
+        return nil
     }
 
     /// Runs all jobs in one transaction with a savepoint for each, so that a failing job does not stop the others. False if the whole
@@ -197,18 +203,6 @@ final class GroupCommit: Sendable {
         settle(done)
         for (job, error) in failed { fail(job, error) }
         return true
-    }
-
-    private func commitAlone(_ job: Job, _ session: Session) {
-        do {
-            try session.run(SQL.begin)
-            let done = DoneJob(job: job, settle: try job.perform(session))
-            try commit(session)
-            settle([done])
-        } catch {
-            rollback(session)
-            fail(job, error)
-        }
     }
 
     /// Answers the callers whose changes are committed. The file may have been lost since it was checked before the commit.
