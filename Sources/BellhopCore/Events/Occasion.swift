@@ -45,6 +45,8 @@ public enum Occasion: Sendable, Hashable {
         public var text: String
         public init(_ text: String) { self.text = text }
 
+        public static func == (left: ID, right: ID) -> Bool { left.text.hasBytes(of: right.text) }
+
         /// Whether the run is of an event that a person replayed.
         public var isReplay: Bool { text.hasPrefix("replay/") }
 

@@ -95,10 +95,8 @@ public struct RuleState: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     /// The keys of waits of `for`.
     public var waits: Set<StateKey> { Set(values.keys.lazy.filter { $0.kind == .hold }) }
 
-    /// The pieces of a window by their elements.
-    public func window(_ key: StateKey) -> [String: JSON] {
-        Dictionary((windows[key] ?? [:]).map { ($0.element, $1) }, uniquingKeysWith: { first, _ in first })
-    }
+    /// The pieces of a window.
+    public func window(_ key: StateKey) -> [StateKey: JSON] { windows[key] ?? [:] }
 
     /// The values and windows of these keys.
     public func values(for keys: Set<StateKey>) -> RuleState {

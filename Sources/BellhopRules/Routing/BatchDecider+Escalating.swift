@@ -176,7 +176,7 @@ extension BatchDecider {
         if underWay.hasMore {
             let events = Self.events(of: key, rule)
             guard memory.isKnown(events) else { return false }
-            let others = memory.window(events).compactMap { Gathered(name: $0, json: $1) }
+            let others = memory.window(events).compactMap { Gathered(name: $0.element, json: $1) }
             candidate.gathered.insert(contentsOf: others.sorted(by: Gathered.isBefore), at: 0)
         }
         return move(to: candidate)
@@ -189,8 +189,8 @@ extension BatchDecider {
     mutating func answer(at place: Int) {
         let event = matches.events[place].event
         guard let key = book.escalations(endedBy: event), memory.isKnown(key) else { return }
-        for (name, json) in memory.window(key).sorted(by: { $0.key < $1.key }) {
-            guard let number = book.byName[name], let underWay = ActiveEscalation(json),
+        for (piece, json) in memory.window(key).sorted(by: { $0.key.element < $1.key.element }) {
+            guard let number = book.byName[piece.element], let underWay = ActiveEscalation(json),
                 underWay.closes.map({ event.time < $0 }) ?? true
             else { continue }
             if event.type == .taskRemoved {
@@ -249,7 +249,7 @@ extension BatchDecider {
         guard underWay.hasMore else { return true }
         let events = Self.events(of: key, rule)
         guard memory.isKnown(events) else { return false }
-        for name in memory.window(events).keys { memory.delete(events.at(name)) }
+        for event in memory.window(events).keys { memory.delete(event) }
         return true
     }
 

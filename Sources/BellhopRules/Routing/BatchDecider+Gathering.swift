@@ -133,8 +133,8 @@ extension BatchDecider {
         }
         // A timer's flush is a run for the oldest of its events.
         let own = isOfTimer ? gathered[0].name : occasion.id.text
-        let place = gathered.first { $0.name == own }?.event
-        for one in gathered where one.name != own {
+        let place = gathered.first { $0.name.hasBytes(of: own) }?.event
+        for one in gathered where !one.name.hasBytes(of: own) {
             record(.usedUp, one, of: "group", key: candidate.key ?? "", by: own, at: place, rule: number)
         }
         finish(candidate, rule)

@@ -42,7 +42,7 @@ extension BatchDecider {
             record(.failed(.keyFailed, pattern.within.neverEnds), of: candidate.rule)
             return nil
         }
-        var waiting = memory.window(stateKey).compactMap { Gathered(name: $0, json: $1) }.sorted(by: Gathered.isBefore)
+        var waiting = memory.window(stateKey).compactMap { Gathered(name: $0.element, json: $1) }.sorted(by: Gathered.isBefore)
         var (events, expires): ([Gathered], Timestamp)
         switch pattern.kind {
         case .all:

@@ -84,14 +84,14 @@ extension BatchDecider {
             guard move(to: own) else { continue }
             let condition = rule.judge(activation)
             if let hold = rule.time.hold {
-                if let id = rule.holdID(hold, frame, activation) { waits[id] = nil }
+                if let id = rule.holdID(hold, frame, activation) { waits[rule.holdKey(id)] = nil }
                 wait(hold, own, rule, condition, fits: true)
             } else {
                 proceed(own, rule, condition)
             }
         }
         guard !waits.isEmpty, move(to: candidate) else { return }
-        for id in waits.keys.sorted() { end(rule.stateKey(.hold, "").at(id), id, candidate.rule) }
+        for wait in waits.keys.sorted(by: { $0.element < $1.element }) { end(wait, wait.element, candidate.rule) }
     }
 
     /// The first elements of the list, as many as one run may have; nil, with the reason recorded, if the expression fails.
@@ -102,9 +102,9 @@ extension BatchDecider {
                 count(
                     error: "`each` has \(list.count) tasks; the rule runs for the first \(Self.maxElements) of them", of: number)
             }
-            var known: Set<String> = []
+            var known: Set<TaskObject.ID> = []
             return (0..<min(list.count, Self.maxElements)).compactMap { place in
-                guard case .object(let object) = list[place], let task = object as? TaskObject, known.insert(task.name).inserted
+                guard case .object(let object) = list[place], let task = object as? TaskObject, known.insert(task.id).inserted
                 else { return nil }
                 return task
             }
@@ -118,6 +118,13 @@ extension BatchDecider {
 }
 
 extension TaskObject {
+    struct ID: Hashable {
+        var source: String
+        var key: TaskKey
+    }
+
+    var id: ID { ID(source: source, key: snapshot.key) }
+
     /// Its name among the elements of lists.
     var name: String { "\(source)/\(snapshot.key.text)" }
 }

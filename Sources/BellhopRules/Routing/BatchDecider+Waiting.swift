@@ -90,7 +90,7 @@ extension BatchDecider {
     /// The keys of the waits or absences that a task began.
     mutating func begun(by task: TaskKey, of source: String, _ rule: Rule) -> [String] {
         let key = rule.begunKey(source: source, task)
-        return memory.isKnown(key) ? memory.window(key).keys.sorted() : []
+        return memory.isKnown(key) ? memory.window(key).keys.map(\.element).sorted() : []
     }
 
     /// Remembers which wait or absence a task began, so that it is found when the task leaves.
@@ -122,14 +122,16 @@ extension BatchDecider {
         if rule.time.hold?.needsBegun == true, let wait = memory.wait(key) {
             forget(wait.began, as: id, rule)
         }
-        if rule.time.pattern != nil { for name in memory.window(key).keys { memory.delete(key.at(name)) } }
+        if rule.time.pattern != nil { for piece in memory.window(key).keys { memory.delete(piece) } }
         memory.delete(key)
     }
 
     /// The events that led to a wait, in the order of `on`, and the place of the one that began it.
     private mutating func events(of wait: Wait, _ key: StateKey, _ rule: Rule) -> (events: [Gathered], own: Int) {
         guard rule.time.pattern != nil else { return ([wait.began], 0) }
-        let parts = memory.window(key).compactMap { Gathered(name: $0, json: $1) }.sorted { ($0.entry ?? 0) < ($1.entry ?? 0) }
+        let parts = memory.window(key).compactMap { Gathered(name: $0.element, json: $1) }.sorted {
+            ($0.entry ?? 0) < ($1.entry ?? 0)
+        }
         let own = parts.firstIndex { ($0.entry ?? 0) > (wait.began.entry ?? 0) } ?? parts.endIndex
         var events = parts
         events.insert(wait.began, at: own)
@@ -202,9 +204,9 @@ extension BatchDecider {
         if rule.holdID(hold, frame, activation) != timer.id.key { condition = .doesNotHold }
         if let each = rule.time.each, case .holds = condition, let task = wait.began.task {
             // The tasks are the same for the whole batch.
-            let names = listed[number] ?? Set(elements(each, number)?.map(\.name) ?? [])
-            listed[number] = names
-            if !names.contains("\(candidate.source)/\(task.text)") { condition = .doesNotHold }
+            let tasks = listed[number] ?? Set(elements(each, number)?.map(\.id) ?? [])
+            listed[number] = tasks
+            if !tasks.contains(TaskObject.ID(source: candidate.source, key: task)) { condition = .doesNotHold }
         }
         if let stop = removedSource(of: wait.began, .conditionFailed, "the wait of `for`") { condition = .failed(stop) }
         switch condition {

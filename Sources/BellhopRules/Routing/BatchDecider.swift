@@ -19,7 +19,7 @@ struct BatchDecider {
     /// The rules that have received a digest in this batch.
     var digested: Set<Int> = []
     /// The elements of the lists of rules whose waits this batch ends, by the place of the rule.
-    var listed: [Int: Set<String>] = [:]
+    var listed: [Int: Set<TaskObject.ID>] = [:]
     /// The rules that may wait for a key, by their places; nil if no event of the batch may end a wait.
     private var waits: [String: Set<Int>]?
     /// The facts that turned out to be needed, apart from state.

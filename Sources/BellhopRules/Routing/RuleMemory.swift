@@ -8,12 +8,12 @@ struct RuleMemory {
     private var writes: [StateKey: (number: Int, write: StateWrite)] = [:]
     private var count = 0
     /// The pieces of windows among the writes, by the key without the element.
-    private var written: [StateKey: Set<String>] = [:]
+    private var written: [StateKey: Set<StateKey>] = [:]
     /// The requested keys that were not read yet.
     private(set) var missing: Set<StateKey> = []
     private var budgets: [StateKey: Spent] = [:]
     /// The windows of gathered events, each read from its rows once for the whole batch.
-    private var gathered: [StateKey: [String: Gathered]] = [:]
+    private var gathered: [StateKey: [StateKey: Gathered]] = [:]
 
     /// The writes to a task within the time of its budget.
     private struct Spent {
@@ -44,20 +44,20 @@ struct RuleMemory {
 
     mutating func wait(_ key: StateKey) -> Wait? { value(key).flatMap(Wait.init) }
 
-    /// The pieces of a window by their elements.
-    mutating func window(_ key: StateKey) -> [String: JSON] {
+    /// The pieces of a window.
+    mutating func window(_ key: StateKey) -> [StateKey: JSON] {
         var window = isKnown(key) ? facts.state.window(key) : [:]
-        for element in written[key] ?? [] { window[element] = value(key.at(element)) }
+        for piece in written[key] ?? [] { window[piece] = value(piece) }
         return window
     }
 
-    /// The events of a window by their elements; one that cannot be read is deleted.
-    mutating func gathered(_ key: StateKey) -> [String: Gathered] {
+    /// The events of a window; one that cannot be read is deleted.
+    mutating func gathered(_ key: StateKey) -> [StateKey: Gathered] {
         if let known = gathered[key] { return known }
-        var events: [String: Gathered] = [:]
-        for (element, json) in window(key) {
-            events[element] = Gathered(name: element, json: json)
-            if events[element] == nil { delete(key.at(element)) }
+        var events: [StateKey: Gathered] = [:]
+        for (piece, json) in window(key) {
+            events[piece] = Gathered(name: piece.element, json: json)
+            if events[piece] == nil { delete(piece) }
         }
         if isKnown(key) { gathered[key] = events }
         return events
@@ -66,21 +66,21 @@ struct RuleMemory {
     /// Sets an event of a window, as ``gathered(_:)`` reads it.
     mutating func set(_ event: Gathered, in key: StateKey, expires: Timestamp? = nil) {
         write(key.at(event.name), .set(event.json, expires: expires))
-        gathered[key]?[event.name] = event
+        gathered[key]?[key.at(event.name)] = event
     }
 
     /// Sets a value that must still be stored as it was read.
     mutating func set(_ key: StateKey, to value: JSON, expires: Timestamp? = nil) {
-        if !key.element.isEmpty { gathered[key.at("")]?[key.element] = Gathered(name: key.element, json: value) }
+        if !key.element.isEmpty { gathered[key.at("")]?[key] = Gathered(name: key.element, json: value) }
         write(key, .set(value, expires: expires))
     }
 
     /// Deletes a value that must still be stored as it was read.
     mutating func delete(_ key: StateKey) {
-        if !key.element.isEmpty { gathered[key.at("")]?[key.element] = nil }
+        if !key.element.isEmpty { gathered[key.at("")]?[key] = nil }
         if facts.state[key] == nil {
             writes[key] = nil
-            if !key.element.isEmpty { written[key.at("")]?.remove(key.element) }
+            if !key.element.isEmpty { written[key.at("")]?.remove(key) }
         } else {
             write(key, .delete)
         }
@@ -90,7 +90,7 @@ struct RuleMemory {
         guard isKnown(key) else { return }
         let expected = facts.state[key].map { StateWrite.Expectation.value($0) } ?? .absent
         add(StateWrite(key, change, expecting: expected))
-        if !key.element.isEmpty { written[key.at(""), default: []].insert(key.element) }
+        if !key.element.isEmpty { written[key.at(""), default: []].insert(key) }
     }
 
     private mutating func add(_ write: StateWrite) {
@@ -149,12 +149,12 @@ struct RuleMemory {
     private mutating func recall(_ key: StateKey, since start: Timestamp) -> Spent {
         var spent = Spent()
         guard isKnown(key) else { return spent }
-        for (element, time) in facts.state.window(key) {
-            spent.latest = max(spent.latest, Int(element) ?? 0)
+        for (piece, time) in facts.state.window(key) {
+            spent.latest = max(spent.latest, Int(piece.element) ?? 0)
             if let time = time.asInt, time > start.microseconds, time <= now.microseconds {
                 spent.count += 1
             } else {
-                add(StateWrite(key.at(element), .delete))
+                add(StateWrite(piece, .delete))
             }
         }
         return spent

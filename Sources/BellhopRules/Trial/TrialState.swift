@@ -7,7 +7,7 @@ struct TrialState: Sendable {
     /// The expiry times of the pieces of state that have one.
     private var expiries: [StateKey: Timestamp] = [:]
     /// When the pieces of the keys that may be dropped were last used, by rule and key.
-    private var uses: [String: [StateKey: [String: Timestamp]]] = [:]
+    private var uses: [String: [StateKey: [StateKey: Timestamp]]] = [:]
     /// How many keys of `once` each rule has.
     private var once: [String: Int] = [:]
     /// The escalations that each rule has under way.
@@ -71,14 +71,14 @@ struct TrialState: Sendable {
             if let value = values[key], let source = value["source"]?.asString, let task = value["task"]?.asString {
                 remove(StateKey(rule: key.rule, kind: .begun, key: source + "/" + task, element: key.key))
             }
-            for element in (uses[rule]?[key] ?? [:]).keys { remove(key.at(element)) }
+            for piece in (uses[rule]?[key] ?? [:]).keys { remove(piece) }
         }
         return oldest
     }
 
     private mutating func set(_ key: StateKey, to value: JSON, expires: Timestamp?, at now: Timestamp) {
         if key.kind == .once, values[key] == nil { once[key.ruleName, default: 0] += 1 }
-        if key.kind.isDropped { uses[key.ruleName, default: [:]][key.at(""), default: [:]][key.element] = now }
+        if key.kind.isDropped { uses[key.ruleName, default: [:]][key.at(""), default: [:]][key] = now }
         if key.kind == .escalation {
             escalations[key.ruleName, default: []].remove(key)
             if expires == nil { escalations[key.ruleName, default: []].insert(key) }
@@ -94,7 +94,7 @@ struct TrialState: Sendable {
         if key.kind == .once { once[key.ruleName, default: 0] -= 1 }
         if key.kind == .escalation { escalations[key.ruleName]?.remove(key) }
         guard key.kind.isDropped else { return }
-        uses[key.ruleName]?[key.at("")]?[key.element] = nil
+        uses[key.ruleName]?[key.at("")]?[key] = nil
         if uses[key.ruleName]?[key.at("")]?.isEmpty ?? false { uses[key.ruleName]?[key.at("")] = nil }
     }
 }

@@ -238,7 +238,7 @@ extension RuleBook {
             var read: RuleState = [:]
             for key in needs.state {
                 read[key] = state[key]
-                for (element, value) in state.window(key) { read[key.at(element)] = value }
+                for (piece, value) in state.window(key) { read[piece] = value }
             }
             facts.add(needs, state: read, tasks: tasks.filter { needs.scopes.contains($0.key) }, events: [], present: [:])
             switch decide(matches, facts, at: now) {

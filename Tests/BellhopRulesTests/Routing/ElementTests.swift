@@ -31,4 +31,17 @@ import Testing
         let found = try problems(rule, given: "[{tasks: [\(list)]}, {wait: 5m}]", expect: "[{log: t9999}]")
         #expect(found == ["rule `r` failed: `each` has 10001 tasks; the rule runs for the first 10000 of them"])
     }
+
+    @Test func `each task of a list has its own wait, also if their ids look the same`() throws {
+        let tasks = "{tasks: [{id: \u{e9}, number: N1}, {id: e\u{301}, number: N2}]}"
+        for number in ["N1", "N2"] {
+            let rule = Self.rule(
+                "each: tasks\nfor: 10m\ndo: [{log: \"${{ task.number }}\", if: \"task.number == '\(number)'\"}]")
+            #expect(try problems(rule, given: "[\(tasks), {wait: 20m}]", expect: "[{log: \(number)}]") == [])
+        }
+        // A task that leaves the list ends its own wait, and no other.
+        let rule = Self.rule("each: tasks\nfor: 10m\ndo: [{log: \"${{ task.number }}\"}]")
+        let fewer = "{tasks: [{id: \u{e9}, number: N1}]}"
+        #expect(try problems(rule, given: "[\(tasks), {wait: 6m}, \(fewer), {wait: 14m}]", expect: "[{log: N1}]") == [])
+    }
 }
