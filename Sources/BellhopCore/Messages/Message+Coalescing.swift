@@ -97,14 +97,19 @@ extension Delivery {
 
     public static func coalesces(_ arguments: Arguments, action: String, step: StepPath) -> Bool {
         guard action == "notify", case .message(let message) = arguments else { return false }
-        return message.thread == nil && message.mentions.isEmpty && !step.text.hasSuffix(".\(coalesced)")
+        return message.thread == nil && message.mentions.isEmpty && !step.isCoalesced
     }
 
     /// Why its message replaces several; nil if it does not.
     public var coalescing: Message.Coalescing? {
-        id.step.text.hasSuffix(".\(Self.coalesced)") ? Message.Coalescing.allCases.first { $0.step == name } : nil
+        id.step.isCoalesced ? Message.Coalescing.allCases.first { $0.step == name } : nil
     }
 
     /// The last part of the step path of a delivery of coalesced messages.
     public static let coalesced = "coalesced"
+}
+
+extension StepPath {
+    /// Whether it belongs to a delivery of coalesced messages.
+    public var isCoalesced: Bool { text.hasSuffix(".\(Delivery.coalesced)") }
 }

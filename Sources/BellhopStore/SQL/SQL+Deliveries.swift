@@ -207,7 +207,8 @@ extension SQL {
 
         /// Ends the delivery as `dead` without an attempt.
         static let endUnattempted = """
-            UPDATE delivery SET state = 'dead', head = 0, finished = :now, receipt = NULL, reference = NULL, failure = :failure
+            UPDATE delivery SET
+                state = 'dead', head = 0, bars = 0, finished = :now, receipt = NULL, reference = NULL, failure = :failure
             WHERE id = :id
             """
 

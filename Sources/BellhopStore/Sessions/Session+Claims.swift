@@ -48,6 +48,7 @@ extension Session {
                 try endUnattempted(due.id, failure, at: now)
                 try report(Claimed.Dead(row.delivery.delivery, failure), in: &claimed, at: now)
                 try promote(row.delivery.delivery.lane)
+                try release(behind: row.delivery.delivery.id)
                 try settleFollowers(of: due.id, at: now)
             } else {
                 row.delivery.delivery = try withoutExpired(row.delivery.delivery, due.id, &claimed, at: now)

@@ -11,7 +11,7 @@ extension Session {
     private static let maxSkipped = 200
 
     /// Replaces the due messages of a receiver by one if there are more than `above`: they become `joined`, and the new delivery waits in
-    /// their place. Returns how many it replaced.
+    /// their place. Later deliveries of their rules and lanes wait for it. Returns how many it replaced.
     func coalesce(receiver: String, above: Int, at now: Timestamp) throws -> Int {
         guard try hasMessages(for: receiver, moreThan: above, at: now) else { return 0 }
         let replaced = try combinable(of: receiver, at: now)
@@ -27,6 +27,7 @@ extension Session {
             last.hop = max(last.hop, delivery.hop)
             try join(id, receipt, at: now)
         }
+        try run(SQL.Coalescing.bar, (":carrier", receipt.reference))
         for lane in Set(replaced.map(\.delivery.lane)) { try promote(lane) }
         try insert([
             .coalescing(
@@ -62,6 +63,8 @@ extension Session {
         guard let first = messages.first else { return carrier }
         for (id, delivery, failure) in expired {
             try endUnattempted(id, failure, at: now)
+            try reorder(delivery.lane)
+            claimed.mayHaveMore = true
             try report(Claimed.Dead(delivery, failure), in: &claimed, at: now)
         }
         var carrier = carrier
@@ -71,6 +74,13 @@ extension Session {
             SQL.Deliveries.edit, (":body", DeliveryBody(carrier).stored.encoded()), (":coalesces", carrier.coalesces), (":id", id)
         )
         return carrier
+    }
+
+    /// Lets the deliveries go on that waited for a coalesced message, once that is sent or given up, or waits for a person.
+    func release(behind id: Delivery.ID) throws {
+        guard id.step.isCoalesced else { return }
+        let lanes = try rows(SQL.Coalescing.release, (":carrier", id.text)) { row in row.text(0) }
+        for lane in Set(lanes) { try reorder(lane) }
     }
 
     /// Whether more messages than this wait for a receiver, first in their lanes or behind others.
@@ -191,6 +201,10 @@ extension SQL {
 
         /// A manual retry sends all messages, as it sends a single one that has expired.
         static let keepJoined = "UPDATE delivery SET expires = NULL WHERE \(isJoined)"
+
+        static let bar = "UPDATE delivery SET bars = 1 WHERE \(isJoined)"
+
+        static let release = "UPDATE delivery SET bars = 0 WHERE \(isJoined) AND +bars = 1 RETURNING lane"
 
         private static let isJoined = "state = 'joined' AND reference = :carrier"
 

@@ -25,6 +25,7 @@ extension Session {
             case .drop:
                 try change(SQL.Deliveries.drop, row.id, at: now)
                 if row.state == .waiting || row.state == .quiet { try forgetWaits(of: row.id) }
+                try release(behind: id)
             }
             try reorder(row.lane)
             try settleFollowers(of: row.id, at: now)
@@ -74,6 +75,7 @@ extension Session {
         switch finish.next {
         case .done, .dead, .held:
             try promote(delivery.lane)
+            try release(behind: delivery.id)
             try settleFollowers(of: lease.row, at: now)
         case .retry, .postponed, .paused: break
         }

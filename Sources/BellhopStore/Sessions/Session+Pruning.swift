@@ -137,10 +137,10 @@ extension SQL {
             FROM (SELECT id, created FROM delivery WHERE id > :after ORDER BY id LIMIT 1000)
             """
 
-        /// A held delivery waits for a person, however long that takes.
+        /// A held delivery waits for a person, however long that takes. A joined one stays while others wait behind its message.
         static let removeDeliveries = """
             DELETE FROM delivery
-            WHERE id > :after AND id <= :last AND finished < :before
+            WHERE id > :after AND id <= :last AND finished < :before AND bars = 0
                 AND state IN ('done', 'joined', 'dead', 'dropped', 'shadow', 'silenced')
             """
 

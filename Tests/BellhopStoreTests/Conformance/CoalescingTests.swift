@@ -199,6 +199,51 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `later messages of a rule and lane wait until the message that has the earlier ones has ended`(_ kind: StoreUnderTest)
+        async throws
+    {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: [Self.message(1, lane: "a"), Self.message(9, lane: "b")]))
+        #expect(try await bench.store.coalesce(receiver: "chat", above: 1, at: bench.now) == 2)
+        let later = [Self.message(11, lane: "a"), Self.message(19, lane: "b"), Self.message(20, lane: "c")]
+        try await bench.store.route(Routing(deliveries: later))
+        let claims = try await bench.claim()
+        let one = try #require(claims.first)
+        #expect(claims.map(\.delivery.id) == [one.delivery.id, later[2].id] && one.delivery.id.step.isCoalesced)
+        try await bench.finish(one, .retry(at: bench.after(200), Sample.failure))
+        await bench.clock.pass(150)
+        #expect(try await bench.claim().isEmpty)
+        await bench.clock.pass(50)
+        // Task 1 has expired by now and is left out, so that its lane goes on.
+        let again = try #require(try await bench.claim().first)
+        #expect(again.delivery.id == one.delivery.id)
+        #expect(try await bench.claim().map(\.delivery.id) == [later[0].id])
+        try await bench.finish(again, .done(Sample.receipt))
+        #expect(try await bench.claim().map(\.delivery.id) == [later[1].id])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a coalesced message that is dropped, dead or held lets the later ones go on`(_ kind: StoreUnderTest) async throws {
+        for end: RetryPolicy.Next? in [.dead(Sample.failure), .held(Sample.failure), nil] {
+            let bench = try kind.make()
+            try await bench.store.route(Routing(deliveries: (1...2).map { Self.message($0, lane: "a") }))
+            #expect(try await bench.store.coalesce(receiver: "chat", above: 1, at: bench.now) == 2)
+            try await bench.store.route(Routing(deliveries: [Self.message(3, lane: "a")]))
+            // However old the joined messages are.
+            _ = try await bench.store.prune(Retention(deliveries: .seconds(1)), at: bench.after(100))
+            if let end {
+                let claims = try await bench.claim()
+                try #require(claims.count == 1)
+                try await bench.finish(claims[0], end)
+            } else {
+                let one = Delivery.coalescing(Self.message(1, lane: "a"))
+                #expect(try await bench.store.apply(.drop, to: [one], at: bench.now) == 1)
+            }
+            #expect(try await bench.claim().map(\.delivery.id) == [Self.message(3, lane: "a").id])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `messages are coalesced behind thousands of messages with a thread from another rule`(_ kind: StoreUnderTest)
         async throws
     {

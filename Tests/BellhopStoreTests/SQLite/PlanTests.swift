@@ -22,6 +22,8 @@ import Testing
         ("expired joined messages", SQL.Coalescing.anyExpired, "delivery_joined (reference=?"),
         ("joined messages", SQL.Coalescing.joined, "delivery_joined (reference=?"),
         ("joined messages of a retry", SQL.Coalescing.keepJoined, "delivery_joined (reference=?"),
+        ("the messages that others wait behind", SQL.Coalescing.bar, "delivery_joined (reference=?"),
+        ("the messages that others no longer wait behind", SQL.Coalescing.release, "delivery_joined (reference=?"),
         ("first lease end", SQL.Deliveries.firstLeaseEnd, "delivery_open"),
         ("followers", SQL.Predecessors.followers, "PRIMARY KEY (after=?)"),
         ("readiness", SQL.Predecessors.readiness, "delivery_wait_delivery"),
