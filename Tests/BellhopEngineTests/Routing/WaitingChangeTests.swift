@@ -42,6 +42,11 @@ import Testing
         let cases: [(String, [String], DecisionRecord.Verdict)] = [
             (rule("when: task.priority == 1\nfor: 10m"), [], .conditionFailed), (absence, [], .conditionFailed),
             (rule(escalation), ["x a"], .stepFailed),
+            // Nobody knows whether the alert is still needed, so it stays open.
+            (
+                "rule: r\non: task_created\ndo: [{notify: {to: pager, title: \"${{ task.id }}\"}}]\n" + escalation, ["pager: a"],
+                .stepFailed
+            ),
         ]
         for (text, made, verdict) in cases {
             let agent = try await TestAgent(text)
