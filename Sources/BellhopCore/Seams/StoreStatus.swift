@@ -137,7 +137,7 @@ public struct StoreStatus: Sendable, Hashable {
     public var rules: [RuleStatus]
     /// The stops of the receivers, including those that are over.
     public var stops: [StopStatus]
-    /// The pauses, except those of receivers.
+    /// The pauses, except those of receivers, and those by Bellhop of rules that no longer exist.
     public var pauses: [Pause] = []
     /// The waits, counts and groups of rules, by rule.
     public var waits: [WaitStatus] = []

@@ -14,7 +14,9 @@ extension Session {
             undecided: try undecided(), events: Int(try int(SQL.Queries.eventCount)),
             unrouted: Int(try int(SQL.Queries.unroutedCount)), damaged: try damagedEvents())
         for case (let state?, let count) in joined { status.joined[try Self.state(state)] = count }
-        status.pauses = try pauses()
+        status.pauses = try pauses().filter { pause in
+            pause.isByPerson || status.rules.contains { pause.subject == .rule($0.rule) }
+        }
         status.waits = try waits(at: now)
         status.counts = try counts(among: status.waits, at: now)
         (status.upcoming, status.laterWaits) = try upcoming()

@@ -36,6 +36,23 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `a pause by Bellhop of a rule that is gone is no problem of the status, and holds if the rule comes back`(
+        _ kind: StoreUnderTest
+    ) async throws {
+        let bench = try kind.make()
+        _ = try await register(bench)
+        let own = Pause(.rule("a"), since: bench.now, why: "too many keys", isByPerson: false)
+        let byPerson = Pause(.rule("b"), since: bench.now, why: "noisy")
+        for pause in [own, byPerson] { try await bench.store.pause(pause) }
+        #expect(try await bench.store.status().pauses == [own, byPerson])
+        _ = try await bench.store.register([], at: bench.now)
+        #expect(try await bench.store.status().pauses == [byPerson])
+        _ = try await register(bench)
+        #expect(try await bench.store.status().pauses == [own, byPerson])
+        #expect(try await bench.store.pauses() == [own, byPerson])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `paused writes are neither claimed nor due, and messages go on`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let deliveries = [
