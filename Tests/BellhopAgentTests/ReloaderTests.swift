@@ -17,7 +17,7 @@ import Testing
         let clock = TestClock()
         let (failures, failed) = AsyncStream<String>.makeStream()
         let listener: SignalListener = { signal in
-            if case .storeFailed(let doing, _) = signal { failed.yield(doing) }
+            if case .storeFailed(let doing, _, _) = signal { failed.yield(doing) }
         }
         let configuration = try await ConfigurationLoader(environment: [:], keychain: keychain).load(file)
         let assembly = try await Assembly(

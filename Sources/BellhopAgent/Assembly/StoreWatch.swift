@@ -42,10 +42,10 @@ public final class StoreWatch: Service {
     }
 
     func record(_ signal: Signal) {
-        guard case .storeFailed(let doing, let error) = signal else { return }
+        guard case .storeFailed(let doing, let error, let times) = signal else { return }
         let now = clock.now
         problem.withLock { problem in
-            problem = Problem(doing: doing, error: error, time: now, times: (problem?.times ?? 0) + 1)
+            problem = Problem(doing: doing, error: error, time: now, times: (problem?.times ?? 0) + times)
         }
         if error.kind == .lost { lost.ring() }
     }

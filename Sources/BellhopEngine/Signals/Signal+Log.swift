@@ -190,7 +190,8 @@ extension Signal {
         case .rulesUnwatched: [:]
         case .configurationChanged(let file), .configurationRestored(let file): ["file": "\(file)"]
         case .configurationWrong(let file, let problem): ["file": "\(file)", "problem": "\(problem)"]
-        case .storeFailed(let doing, let error): ["doing": "\(doing)", "error": "\(error.message)"]
+        case .storeFailed(let doing, let error, let times):
+            ["doing": "\(doing)", "error": "\(error.message)", "times": "\(times)"]
         case .pruned(let rows): ["rows": "\(rows)"]
         case .clockJumped(let by): ["by": "\(by.components.seconds) s"]
         case .rebound(let connection, let problem):

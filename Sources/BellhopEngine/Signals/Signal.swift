@@ -59,7 +59,7 @@ public enum Signal: Sendable {
     case configurationWrong(file: String, problem: String)
     /// The configuration has no mistakes any more.
     case configurationRestored(file: String)
-    case storeFailed(doing: String, StoreError)
+    case storeFailed(doing: String, StoreError, times: Int = 1)
     case pruned(rows: Int)
     /// The clock advanced by this much more than the elapsed time; negative if it was set back.
     case clockJumped(by: Duration)

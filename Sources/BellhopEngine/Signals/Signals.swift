@@ -1,7 +1,8 @@
-import BellhopCore
+public import BellhopCore
 import BellhopTelemetry
 public import Logging
 public import Metrics
+import Synchronization
 
 /// Receives every signal. Runs where the signal is emitted, so it must be quick.
 public typealias SignalListener = @Sendable (Signal) -> Void
@@ -26,8 +27,48 @@ public struct Signals: Sendable {
         }
     }
 
+    /// A listener for people: of failures of the store that repeat, such as one with each request while the disk is full, it hears the
+    /// first, and then at most one a minute with their number.
+    public static func sparing(_ listener: @escaping SignalListener, clock: any AgentClock) -> SignalListener {
+        let failures = StoreFailures()
+        return { signal in
+            guard case .storeFailed(let doing, let error, let times) = signal else { return listener(signal) }
+            if let all = failures.take(times, doing, error.kind, at: clock.now) {
+                listener(.storeFailed(doing: doing, error, times: all))
+            }
+        }
+    }
+
     /// Counts signals through swift-metrics, as ``Instrument`` declares.
     public static func metrics(in factory: any MetricsFactory) -> SignalListener { { $0.count(in: factory) } }
+}
+
+/// The failures of the store since the last that was reported. A class over a mutex, because every loop reports them.
+private final class StoreFailures: Sendable {
+    private struct Kind: Hashable {
+        var doing: String
+        var kind: StoreError.Kind
+    }
+
+    private static let pause = Duration.zero..<Duration.seconds(60)
+
+    private let state = Mutex<[Kind: (reported: Timestamp, waiting: Int)]>([:])
+
+    /// How many failures to report now; nil if that was done less than a minute ago.
+    func take(_ times: Int, _ doing: String, _ kind: StoreError.Kind, at now: Timestamp) -> Int? {
+        state.withLock { state in
+            let key = Kind(doing: doing, kind: kind)
+            let known = state[key]
+            let all = (known?.waiting ?? 0) + times
+            // A time ahead is from before the clock was set back.
+            if let known, Self.pause.contains(now - known.reported) {
+                state[key] = (known.reported, all)
+                return nil
+            }
+            state[key] = (now, 0)
+            return all
+        }
+    }
 }
 
 extension Signal {
@@ -69,7 +110,7 @@ extension Signal {
         case .breakerClosed: Instrument.breaker.counter("closed", in: factory).increment()
         case .receiverPaused(let stop): Instrument.receiverPauses.counter(stop.cause.rawValue, in: factory).increment()
         case .eventDropped: Instrument.eventsDropped.counter(in: factory).increment()
-        case .storeFailed: Instrument.storeErrors.counter(in: factory).increment()
+        case .storeFailed(_, _, let times): Instrument.storeErrors.counter(in: factory).increment(by: times)
         case .baseline, .recovered, .rebound, .pollSuperseded, .notice, .event, .shadowed, .silenceRefused, .leaseLost, .rescued,
             .rulesLoaded, .receiverResumed, .rulesRefused, .ruleRefused, .rulesUnwatched, .configurationChanged,
             .configurationWrong, .configurationRestored, .pruned, .clockJumped, .telemetryFailed, .telemetryRecovered, .stopping:

@@ -35,7 +35,8 @@ struct Run: AsyncParsableCommand {
         let clock = SystemClock.ofThisRun(environment: config.environment)
         let story = log.story(clock: clock, zone: configuration.timeZone)
         let logger = log.logger(clock: clock, zone: configuration.timeZone)
-        let listener: SignalListener = if let story { { story.report($0) } } else { Signals.log(logger) }
+        let tell: SignalListener = if let story { { story.report($0) } } else { Signals.log(logger) }
+        let listener = Signals.sparing(tell, clock: clock)
         let options = Assembly.Options(
             clock: clock, listeners: [listener],
             output: { [zone = configuration.timeZone] in try await Console.agentData($0, in: zone) },

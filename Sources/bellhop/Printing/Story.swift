@@ -101,7 +101,8 @@ final class Story: Sendable {
                 problem == nil ? "notice" : "failing", problem == nil ? .green : .red,
                 "\(connection): \(problem ?? "the changed keychain is in use")")
         case .notice(let source, let text): say("notice", .yellow, "\(source): \(text)")
-        case .storeFailed(let doing, let error): say("retrying", .red, "\(doing): \(error.message)")
+        case .storeFailed(let doing, let error, let times):
+            say("retrying", .red, "\(doing)\(times == 1 ? "" : ", \(times) times"): \(error.message)")
         case .ruleFailed(let rule, let error, _): say("failed", .red, "\(rule): \(error)")
         case .keysLost(let loss):
             let what = loss.isStopped ? "was paused" : "dropped \(loss.dropped) keys"

@@ -50,6 +50,23 @@ import Testing
         #expect(bench.recorder.names == ["store.failed", "event", "event"])
     }
 
+    @Test func `a failure of the store that repeats is reported at once, and then once a minute with a count`() async throws {
+        let bench = try Bench()
+        let reported = Recorder()
+        let listener = Signals.sparing({ reported.signals.emit($0) }, clock: bench.clock)
+        func fail(_ doing: String, _ kind: StoreError.Kind = .full) { listener(.storeFailed(doing: doing, StoreError(kind, ""))) }
+        for _ in 1...3 { fail("storing") }
+        fail("claiming")
+        fail("storing", .damaged)
+        #expect(reported.failures == ["storing: 1", "claiming: 1", "storing: 1"])
+        await bench.clock.advance(by: .seconds(59))
+        fail("storing")
+        #expect(reported.failures.count == 3)
+        await bench.clock.advance(by: .seconds(1))
+        for _ in 1...2 { fail("storing") }
+        #expect(reported.failures.dropFirst(3) == ["storing: 4"])
+    }
+
     @Test func `an event that could not be stored is stored once the store works again`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf("rule: tell\non: login_event\ndo: [{log: hello}]")

@@ -14,5 +14,10 @@ final class Recorder: Sendable {
     /// The keys that rules lost.
     var losses: [KeyLoss] { heard.withLock { $0.compactMap { if case .keysLost(let loss) = $0 { loss } else { nil } } } }
 
+    /// What the store failed at, and how often.
+    var failures: [String] {
+        all.compactMap { if case .storeFailed(let doing, _, let times) = $0 { "\(doing): \(times)" } else { nil } }
+    }
+
     var signals: Signals { Signals([{ signal in self.heard.withLock { $0.append(signal) } }]) }
 }
