@@ -29,7 +29,10 @@ struct EmailConnection: MessageReceiver, Connection {
             "url", .text, required: true,
             "The mail server: smtp://host:587 (with STARTTLS), or smtps://host for TLS from the first byte.",
             example: "url: smtp://smtp.example.com:587"),
-        Setting("username", .text, "The account's user name, if the server asks for one.", example: "username: bellhop"),
+        Setting(
+            "username", .text,
+            "The account's user name, if the server asks for one; if not, delete `username` and `password`.",
+            example: "username: bellhop"),
         Setting("password", .secret, "The account's password."),
         Setting(
             "from", .text, required: true, "The sender: bellhop@example.com or Bellhop <bellhop@example.com>.",
