@@ -139,6 +139,16 @@ import Testing
             ])
     }
 
+    @Test func `rules that were added before the first event were not changed for the back-test`() throws {
+        var gaps = BackTestGaps()
+        gaps.begin = start + .seconds(6)
+        for seconds in [5, 7] { gaps.note(row("reload", ["added": [seconds == 5 ? "a" : "b"]], after: seconds)) }
+        let book = try book("rule: a\non: task_created\ndo: [{log: x}]\n---\nrule: b\non: task_created\ndo: [{log: x}]\n")
+        let found = gaps.sentences(of: book, report())
+        #expect(found.filter { $0.contains("added or changed") }.count == 1)
+        #expect(found.contains { $0.hasSuffix(": b (\(time(7))).") })
+    }
+
     @Test func `many failures of a source are shown as ten lines and a count`() throws {
         let events = (0..<25).flatMap {
             [event(.sourceFailing, "s", after: .seconds(20 * $0)), event(.sourceRecovered, "s", after: .seconds(20 * $0 + 9))]

@@ -52,6 +52,16 @@ import Testing
                 "The store has no events before \(start.rfc3339), so no earlier times of schedules are counted."))
     }
 
+    @Test func `without events nothing is due, and the report says only that there are none`() async throws {
+        let book = try RuleBook.load("rule: digest\non: {schedule: \"0 * * * *\"}\ndo: [{log: hourly}]")
+        let store = try Stores.inMemory()
+        _ = try await store.register(book.registrations(at: start), at: start)
+        let report = try await BackTestRun.report(store, book, from: start - .days(1), to: start + .seconds(2 * 3600))
+        #expect(report.tally.rules["digest"]?.runs == 0)
+        #expect(
+            report.gaps == ["The store has no events yet, so the rules have nothing to do: `bellhop run` stores events."])
+    }
+
     @Test func `a clock that was ahead at the store's first event does not empty the back-test, and the report says so`()
         async throws
     {

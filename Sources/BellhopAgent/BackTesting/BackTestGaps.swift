@@ -39,6 +39,8 @@ struct BackTestGaps {
 
     /// The sources whose silence rules wait for, and which have no stored event.
     var unseen: [String] = []
+    /// When the rules see their first event: changes of rules before it do not matter.
+    var begin = Timestamp.distantPast
     private var failing = Spans()
     private var pausedReceivers = Spans()
     private var pausedRules = Spans()
@@ -70,7 +72,7 @@ struct BackTestGaps {
         case "resume":
             if entry["writes"] == true { pausedWrites.end("", at: row.at) }
             if let rule = entry["rule"]?.asString { pausedRules.end(rule, at: row.at) }
-        case "reload":
+        case "reload" where row.at > begin:
             for rule in entry["added"].texts + entry["changed"].texts {
                 changes[rule] = (row.at, (changes[rule]?.count ?? 0) + 1)
             }
@@ -91,6 +93,9 @@ struct BackTestGaps {
 
     /// - Parameter other: the tally of the rules that these are compared with.
     func sentences(of book: RuleBook, _ report: BackTestReport, other: BackTestTally? = nil) -> [String] {
+        if report.first == nil, !report.hasEarlier {
+            return ["The store has no events yet, so the rules have nothing to do: `bellhop run` stores events."]
+        }
         var found: [String] = []
         let span = report.until - report.since
         let isCounted = report.tally.isCounted

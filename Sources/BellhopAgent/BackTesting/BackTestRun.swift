@@ -45,10 +45,11 @@ public struct BackTestRun {
             known[source] = try await beginning(of: store, sources: [source], until: until)
         }
         // Before the store's first event no schedule is due, because nothing is known of that time.
-        let first = try await beginning(of: store, until: until) ?? since
+        let begin = max(since, try await beginning(of: store, until: until) ?? until)
         var run = BackTestRun(
-            book, against: against, counting: rules, BackTestReport(since: since, until: until), from: max(since, first),
+            book, against: against, counting: rules, BackTestReport(since: since, until: until), from: begin,
             known: known, silences: silences, coverage: coverage)
+        run.gaps.begin = begin
         let isCounted = run.test.tally.isCounted
         run.gaps.unseen = book.watchedSources(isCounted).filter { known[$0] == nil }.sorted()
         try await run.read(store, progress)
@@ -74,6 +75,7 @@ public struct BackTestRun {
 
     private mutating func read(_ store: any Store, _ progress: (Double) -> Void) async throws(StoreError) {
         let first = try await store.span(of: EventQuery(limit: .max))
+        report.hasEarlier = first != nil
         if let span = try await store.span(of: EventQuery(since: report.since, limit: .max)) {
             report.hasEarlier = first.map { $0.after < span.after } ?? false
             var place = span.after

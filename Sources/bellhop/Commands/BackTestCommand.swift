@@ -96,12 +96,19 @@ struct BackTestCommand: DataCommand {
     /// The rules to compare with.
     private func other(_ workspace: Workspace, _ store: any Store) async throws(CommandError) -> RuleBook? {
         guard let against else { return nil }
-        guard against == "in-force" else { return try await workspace.book(of: [against]) }
+        guard against == "in-force" else {
+            let book = try await workspace.book(of: [against])
+            if book.rules.isEmpty { throw CommandError(.problem, "There are no rules to compare with in \(against.visible).") }
+            return book
+        }
         let inForce: RulesInForce?
         do throws(StoreError) { inForce = try await RulesInForce(in: store) } catch { throw CommandError(error) }
         guard let inForce else {
             throw CommandError(
                 .problem, "The store does not say which rules are in force: no agent of this version has run here.")
+        }
+        if inForce.files.isEmpty {
+            throw CommandError(.problem, "There are no rules to compare with: the agent that ran here last had none.")
         }
         do throws(Diagnostics) {
             return try RuleBook.load(inForce.files, context: workspace.context)

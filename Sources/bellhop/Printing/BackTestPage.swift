@@ -73,6 +73,9 @@ struct BackTestPage {
 
     private func print(_ difference: DeliveryDifference) {
         Console.data("")
+        if difference.isEmpty, difference.same == 0 {
+            return Console.data("There is nothing to compare: neither these rules nor the others make a delivery.")
+        }
         if difference.isEmpty {
             return Console.data("No difference from the other rules. Deliveries that are the same: \(difference.same).")
         }
