@@ -71,9 +71,7 @@ extension DecisionRecord {
             return ("`if`", leftOut.isEmpty ? what : "\(what): \(leftOut.joined(separator: "; "))")
         case .escalating: return ("`escalate`", "the next step of \(escalation) waits\(until)")
         case .answered: return ("`escalate`", "it answered the task, which ended the escalation")
-        case .ended:
-            let reason = ending.map { "\($0.words) at \(at.formatted(in: zone))" } ?? detail["reason"]?.asString ?? ""
-            return ("`escalate`", "the escalation has ended: \(reason)")
+        case .ended: return ("`escalate`", "the escalation has ended: \(reasonOfEnd(in: zone))")
         case .budget: return ("`limit`", "the budget of writes to a task stopped step \(detail["step"]?.asString ?? "")")
         case .quiet:
             let what = "a message of step \(detail["step"]?.asString ?? "")"
@@ -85,6 +83,15 @@ extension DecisionRecord {
 
     /// A clause which says that a wait had begun before.
     var begun: String { "`\(part ?? "for")` had begun before\(otherEvent.isEmpty ? "" : ", with \(otherEvent)")" }
+
+    /// Why the escalation that the record is about has ended, as a clause.
+    func reasonOfEnd(in zone: TimeZoneTable) -> String {
+        let time = at.formatted(in: zone)
+        if verdict == .answered {
+            return "\(occasion.event.map { "event \($0.text.prefix(12))" } ?? "a person") answered the task at \(time)"
+        }
+        return ending.map { "\($0.words) at \(time)" } ?? detail["reason"]?.asString ?? ""
+    }
 
     /// Its escalation, as a phrase.
     var escalation: String { otherEvent.isEmpty ? "the escalation" : "the escalation of \(otherEvent)" }

@@ -4,12 +4,13 @@ import BellhopCore
 extension Explainer {
     /// What is recorded beside the result of a run, such as the state of its escalation, as clauses.
     func besides(_ records: [DecisionRecord]) -> [String] {
-        let hasEnded = records.contains { $0.verdict == .ended && $0.isOfEscalation }
-        return records.filter { record in
+        records.filter { record in
             guard !record.isOfRun || [.cancelled, .noStep].contains(record.verdict) && record != records.stop else {
                 return false
             }
-            return !(hasEnded && record.verdict == .escalating && facts.timer(of: record) == nil)
+            // The record of the end is shown itself.
+            guard record.verdict == .escalating, facts.timer(of: record) == nil else { return true }
+            return !(end(ofEscalation: record).map(records.contains) ?? false)
         }.map { clause($0) }
     }
 
@@ -115,8 +116,7 @@ extension Explainer {
         let rule = book?.rule(named: record.rule)
         let timer = facts.timer(of: record)
         if record.verdict == .escalating {
-            let escalation = record.escalation
-            return timer.map { "the next step of \(escalation) \(predicate($0))" } ?? "\(escalation) is over"
+            return timer.map { "the next step of \(record.escalation) \(predicate($0))" } ?? overEscalation(record)
         }
         if record.isUnderWay, record.detail["until"] != nil {
             return "\(record.begun), and \(timer.map(predicate) ?? "has ended since")"

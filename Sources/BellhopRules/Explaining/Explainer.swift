@@ -15,6 +15,8 @@ struct Explainer {
     private let fired: [[String]: (at: Timestamp, due: Timestamp?, isRun: Bool)]
     /// The ends of waits before their time, by rule and the run that began the wait.
     private let ends: [[String]: [DecisionRecord]]
+    /// The beginnings and the ends of escalations, by rule and task, the oldest first.
+    let escalations: [[String]: [DecisionRecord]]
     /// The places of the events on the bus.
     private let places: [Event.ID: Int64]
 
@@ -34,6 +36,9 @@ struct Explainer {
             }, uniquingKeysWith: { $0.at <= $1.at ? $0 : $1 })
         ends = Dictionary(grouping: facts.decisions.filter { $0.verdict == .endedEarly }) { [$0.rule, $0.occasion.text] }
         waits = Dictionary(grouping: facts.decisions.filter { $0.verdict == .waiting && !$0.isUnderWay }) {
+            [$0.rule, $0.detail["key"]?.asString ?? ""]
+        }
+        escalations = Dictionary(grouping: facts.decisions.filter { [.escalating, .answered, .ended].contains($0.verdict) }) {
             [$0.rule, $0.detail["key"]?.asString ?? ""]
         }
         places = Dictionary(facts.events.map { ($0.event.id, $0.sequence) }) { first, _ in first }

@@ -109,8 +109,9 @@ extension Session {
         // The waits under these events' keys that began before the last event: a replay of an older event may have begun one.
         var waits = try prepare(SQL.History.waits)
         try waits.bind(":until", events.map(\.event.time).max() ?? .distantPast)
-        let keys = events.reduce(into: Set<String>()) { Self.collectKeys(of: $1.event, into: &$0) }
-        try waits.bind(":keys", text: Self.json(keys.sorted().map(JSON.string)))
+        let names = events.reduce(into: Set<String>()) { Self.collectKeys(of: $1.event, into: &$0) }
+        let keys = Self.json(names.sorted().map(JSON.string))
+        try waits.bind(":keys", text: keys)
         while try waits.next() { try take(waits) }
         // With these waits, also their ends, early or at their timers.
         let occasions = Set(records.values.map(\.occasion)).union(events.map { Occasion.event($0.event.id).id })
@@ -125,6 +126,11 @@ extension Session {
         try others.bind(":ids", text: ids)
         try others.bind(":places", text: Self.json(places.sorted().map(JSON.int)))
         while try others.next() { try take(others) }
+        // An escalation that these events began may have been ended by a later event.
+        var escalations = try prepare(SQL.History.escalations)
+        try escalations.bind(":since", events.map(\.event.time).min() ?? .distantPast)
+        try escalations.bind(":keys", text: keys)
+        while try escalations.next() { try take(escalations) }
         return records.sorted { $0.key < $1.key }.map(\.value)
     }
 
@@ -227,6 +233,13 @@ extension SQL {
         static let waits = """
             \(decisionRows)
             WHERE verdict = 'waiting' AND at <= :until AND detail ->> '$.key' IN (SELECT value FROM json_each(:keys))
+            """
+
+        /// The beginnings and the ends of the escalations of these tasks from a time on, by the index of verdicts.
+        static let escalations = """
+            \(decisionRows)
+            WHERE verdict IN ('escalating', 'answered', 'ended') AND at >= :since
+                AND detail ->> '$.key' IN (SELECT value FROM json_each(:keys))
             """
 
         /// The attempts of these deliveries, and the changes and pauses of rules.

@@ -38,6 +38,34 @@ extension ExplanationTests {
         #expect(try note(begun: 0, due: 7200)[0].hasPrefix("the next step of the escalation of event 0123456789ab waits"))
     }
 
+    @Test func `the note about an escalation that is over says what ended it`() throws {
+        let began = record(.escalating, ["key": "my-work/a1"])
+        func notes(_ later: DecisionRecord..., steps: [ExplainedDelivery] = []) throws -> [String] {
+            try account("on: task_created\nescalate: [{after: 10m, do: [{log: late}]}]") { facts in
+                facts.deliveries = [delivery(.done)] + steps
+                facts.decisions = [began] + later
+            }.notes.filter { $0.contains("escalation") }
+        }
+        func later(_ verdict: DecisionRecord.Verdict, _ key: String = "my-work/a1", facts: JSON.Object = [:]) -> DecisionRecord {
+            var detail = facts
+            detail["key"] = .string(key)
+            return DecisionRecord(
+                rule: "r", verdict: verdict, occasion: Occasion.event(Event.ID("0123456789abcdef")).id,
+                at: Fixture.start + .seconds(60), detail: detail)
+        }
+        let answered = ["the escalation is over: event 0123456789ab answered the task at 2026-01-05T09:01:00Z"]
+        #expect(try notes(later(.answered)) == answered)
+        #expect(try notes(later(.escalating, facts: ["by": "event/e1"]), later(.answered)) == answered)
+        let left = try notes(later(.ended, facts: ["reason": "the task has left"]))
+        #expect(left == ["the escalation is over: the task has left"])
+        // The end of another escalation: of another task, or begun by a later run.
+        #expect(try notes(later(.answered, "my-work/a2")) == ["the escalation is over"])
+        let step = delivery(.done, Occasion.escalation(of: began.occasion, step: 0, repetition: 0).id)
+        #expect(
+            try notes(later(.escalating), later(.answered), steps: [step])
+                == ["the escalation is over: its last step came at 2026-01-05T09:00:00Z"])
+    }
+
     @Test func `the note about a replay names the next step of the escalation that the replay began`() throws {
         let first = record(.escalating, ["key": "my-work/a1"])
         var again = first

@@ -27,6 +27,24 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `the history of an event has the end of its task's escalation, which a later event caused`(_ kind: StoreUnderTest)
+        async throws
+    {
+        let bench = try kind.make()
+        let events = (1...3).map { Sample.event($0) }
+        try await bench.store.append(events)
+        let key = "\(events[0].source)/\(events[0].task?.key.text ?? "")"
+        let records = [("other", events[1]), (key, events[2])].enumerated().map { number, end in
+            DecisionRecord(
+                rule: "a", verdict: .answered, occasion: Occasion.event(end.1.id).id, at: bench.now, number: Int64(number + 1),
+                detail: ["key": .string(end.0)])
+        }
+        try await bench.store.route(Routing(decisions: records))
+        let history = try await bench.store.history(HistoryQuery(event: events[0].id.text))
+        #expect(history.decisions == [records[1]])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `a history has the newest events up to its limit, and a flag if there are more`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.append((1...5).map { Sample.event(1, generation: $0) } + [Sample.event(2)])
