@@ -64,7 +64,7 @@ extension BatchDecider {
     }
 
     /// The run for an event of the batch.
-    private func gathered(_ task: TaskKey, at time: Timestamp, _ number: Int) -> Gathered {
+    func gathered(_ task: TaskKey, at time: Timestamp, _ number: Int) -> Gathered {
         let run = Candidate(rule: number, occasion: frame.occasion, time: time, source: frame.source, subject: frame.subject)
         return Gathered(run, event: frame.sequence, task: task)
     }
@@ -254,7 +254,7 @@ extension BatchDecider {
     }
 
     /// Closes what the escalation opened at pagers.
-    private mutating func close(_ underWay: ActiveEscalation, _ rule: Rule) {
+    mutating func close(_ underWay: ActiveEscalation, _ rule: Rule) {
         let task = frame.reference
         let isShadow = underWay.isShadow || rule.isShadow(for: underWay.began.task?.text)
         for (number, alert) in underWay.alerts.enumerated() {

@@ -1,7 +1,8 @@
 public import BellhopCore
 import CEL
 
-/// The deliveries that the steps of a rule would make for one event, task or due schedule, without regard to `when`, `once`, silences and so on.
+/// The deliveries that the steps of a rule and of its escalation would make for one event, task or due schedule, without regard to `when`,
+/// `once`, silences and so on.
 public struct RenderedRun: Sendable {
     /// Those of a step that cannot be rendered are dead, or messages with the error.
     public var deliveries: [Delivery]
@@ -53,6 +54,7 @@ extension RuleBook {
         decider.activation.begin(decider.frame)
         let objections = objections(of: rule, to: event.event, isMadeUp: isMadeUp, decider.frame, decider.activation)
         decider.perform(rule.steps, of: rule, number, isShadow: false)
+        if let escalation = rule.escalation { decider.perform(escalation, of: rule, number) }
         return RenderedRun(deliveries: decider.deliveries, objections: objections, errors: decider.errors)
     }
 
@@ -86,5 +88,23 @@ extension RuleBook {
         }
         if rule.time.isEmpty, let error = RunKeys(rule, frame, activation).stop?.detail["error"]?.asString { found.append(error) }
         return found
+    }
+}
+
+extension BatchDecider {
+    /// Makes the deliveries of a whole escalation of the frame's run at once: each step of the list without its repetitions, and the messages
+    /// that close what was opened.
+    fileprivate mutating func perform(_ escalation: Escalation, of rule: Rule, _ number: Int) {
+        guard let task = frame.reference else { return }
+        var underWay = ActiveEscalation(
+            began: gathered(task.key, at: now, number), run: frame.occasion.id, version: escalation.version, turns: [],
+            isShadow: false)
+        underWay.note(opened: opened, closed: closed)
+        for step in escalation.steps {
+            activation.workLeft = RuleBook.workPerRun
+            perform(step.actions, of: rule, number, isShadow: false)
+            underWay.note(opened: opened, closed: closed)
+        }
+        close(underWay, rule)
     }
 }

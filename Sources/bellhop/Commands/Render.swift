@@ -7,8 +7,8 @@ struct Render: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "render", abstract: "Show what a rule sends for an event or a task, to each receiver.",
         discussion: """
-            Renders the steps with the agent's own code, and sends nothing. It uses the present rule files. A rule with a schedule needs \
-            no event and no task, unless it runs for `each` task of a list. If the rule would not run, \
+            Renders the steps, also those of `escalate`, with the agent's own code, and sends nothing. It uses the present rule files. \
+            A rule with a schedule needs no event and no task, unless it runs for `each` task of a list. If the rule would not run, \
             the command says why and still renders the steps; `once`, `throttle`, silences and the like are ignored. With --json, \
             each delivery has the exact body of its request, without secrets.
             """)

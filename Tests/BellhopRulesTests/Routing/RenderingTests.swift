@@ -285,4 +285,21 @@ import Testing
             try book(more).render("r", for: .task(task, source: "my-work"), tasks: [Fixture.scope: []], at: Fixture.start))
         #expect(ofTask.deliveries.map(\.arguments) == delivered.map(\.arguments))
     }
+    @Test func `the steps of an escalation are rendered too, and the messages that close what it opened`() throws {
+        // Without a configuration, each receiver may be a pager.
+        let book = try Fixture.book(
+            """
+            rule: r
+            on: task_created
+            do: [{notify: {to: pager, title: "New: ${{ task.number }}"}}]
+            escalate:
+              - {after: 15m, do: [{log: "${{ task.number }} waits"}]}
+              - {after: 1h, repeat: {every: 30m, times: 3}, do: [{log: "${{ task.number }} is late"}]}
+
+            """, isOpen: true)
+        let stored = StoredEvent(sequence: 1, event: Fixture.event(.taskCreated, Fixture.task()))
+        let run = try #require(book.render("r", for: .event(stored), tasks: [:], at: Fixture.start))
+        #expect(run.deliveries.map(\.id.step.text) == ["0", "escalate.0.0", "escalate.1.0", "escalate.end.0"])
+        #expect(run.errors == [])
+    }
 }
