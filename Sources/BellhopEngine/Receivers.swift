@@ -36,9 +36,9 @@ final class Receivers: Sendable {
     func rest(of receiver: String, at now: Timestamp) -> ReceiverStop? { withGates { $0[receiver]?.rest(at: now) } }
 
     /// Records the rest that the answer to a poll asked for, and returns it to be stored.
-    func recordPoll(_ wait: Duration?, of receiver: String, why: String, at now: Timestamp) -> ReceiverStop {
+    func recordPoll(_ wait: Duration?, of receiver: String, reason: String, at now: Timestamp) -> ReceiverStop {
         withGates { gates in
-            gates[receiver, default: ReceiverGate(receiver)].recordPollRest(wait ?? Self.defaultRest, why: why, at: now)
+            gates[receiver, default: ReceiverGate(receiver)].recordPollRest(wait ?? Self.defaultRest, reason: reason, at: now)
         }
     }
 

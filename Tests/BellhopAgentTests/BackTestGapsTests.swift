@@ -91,7 +91,7 @@ import Testing
     @Test func `pauses of writes and of tested rules are read from the audit, and those of other rules are left out`() throws {
         let found = try sentences(
             [
-                row("resume", ["rule": "a"], after: 5), row("pause", ["rule": "a", "why": "noisy"], after: 10),
+                row("resume", ["rule": "a"], after: 5), row("pause", ["rule": "a", "reason": "noisy"], after: 10),
                 row("pause", ["rule": "gone"], after: 11), row("pause", ["writes": true], after: 20),
                 row("resume", ["rule": "a"], after: 30), row("retry", ["deliveries": 1], after: 31),
             ])
@@ -107,8 +107,8 @@ import Testing
         let before = start + .seconds(-60)
         let found = try sentences(
             [row("pause", ["writes": true], after: 20)],
-            pauses: [Pause(.rule("a"), since: before, why: ""), Pause(.writes, since: start + .seconds(20), why: "")],
-            stops: [ReceiverStop(receiver: "ops", cause: .person, since: before, until: nil, interval: .zero, why: "")])
+            pauses: [Pause(.rule("a"), since: before, reason: ""), Pause(.writes, since: start + .seconds(20), reason: "")],
+            stops: [ReceiverStop(receiver: "ops", cause: .person, since: before, until: nil, interval: .zero, reason: "")])
         #expect(
             found == [
                 "The rule a was paused from \(before.rfc3339) until the end and saw no events; here it sees them.",

@@ -73,9 +73,9 @@ extension Inquirer {
             return delivery
         }
         try await store.route(Routing(deliveries: deliveries))
-        let pause = ReceiverStop(receiver: "ops", cause: .person, since: clock.now, until: nil, why: "The channel moves.")
+        let pause = ReceiverStop(receiver: "ops", cause: .person, since: clock.now, until: nil, reason: "The channel moves.")
         try await store.pause(ReceiverPause(pause))
-        try await store.pause(Pause(.writes, since: clock.now, why: "upgrade"))
+        try await store.pause(Pause(.writes, since: clock.now, reason: "upgrade"))
         let rows = try await Inquirer(store: store, clock: clock).rows(.history(HistoryQuery(event: "e1")))
         let shown = ExplanationFacts(rows: rows, end: [:]).deliveries
         let causes = Dictionary(uniqueKeysWithValues: shown.map { ($0.receiver, $0.stop?["cause"]?.asString ?? "") })
@@ -101,7 +101,7 @@ extension Inquirer {
             return rows.compactMap { row in name.map { row[$0] } ?? row }.map { $0["stopped"]?["cause"] ?? .null }
         }
         #expect(try await stops(.deliveries(DeliveryQuery()), nil) == [.null, .null, .null])
-        let pause = ReceiverStop(receiver: "ops", cause: .person, since: clock.now, until: nil, why: "The channel moves.")
+        let pause = ReceiverStop(receiver: "ops", cause: .person, since: clock.now, until: nil, reason: "The channel moves.")
         try await store.pause(ReceiverPause(pause))
         #expect(try await stops(.deliveries(DeliveryQuery()), nil) == ["person", "person", "person"])
         #expect(try await stops(.history(HistoryQuery(event: "e1")), "delivery") == ["person", "person", "person"])

@@ -92,7 +92,7 @@ import Testing
         let claim = try #require(claimed.claims.first)
         let rest = ReceiverStop(
             receiver: "chat", cause: .rest, since: clock.now, until: clock.now + .seconds(90), interval: .seconds(1),
-            why: "chat answers 429.")
+            reason: "chat answers 429.")
         let failure = Failure(.throttled, .rest(.seconds(90)), "chat answers 429.")
         _ = try await store.finish([
             Finish(claim, at: clock.now, next: .postponed(failure), stops: [rest])
@@ -102,7 +102,7 @@ import Testing
             try await inquirer.status()["stopped"] == [
                 [
                     "receiver": "chat", "cause": "rest", "since": .string(rest.since.rfc3339),
-                    "until": .string((rest.since + .seconds(90)).rfc3339), "waiting": 2, "why": "chat answers 429.",
+                    "until": .string((rest.since + .seconds(90)).rfc3339), "waiting": 2, "reason": "chat answers 429.",
                 ]
             ])
         await clock.advance(by: .seconds(90))
@@ -111,9 +111,9 @@ import Testing
 
     @Test func `a receiver's long answer is quoted in full once, and shortened in the list for people`() {
         let now = TestClock().now
-        let why =
+        let reason =
             "chat answered 404: there is nothing at this address (any more): " + String(repeating: "no such page ", count: 40)
-        let stop = ReceiverStop(receiver: "chat", cause: .refusal, since: now, until: nil, why: why)
+        let stop = ReceiverStop(receiver: "chat", cause: .refusal, since: now, until: nil, reason: reason)
         let status = StoreStatus(
             sources: [], rules: [], stops: [.init(stop: stop, waiting: 1)], deliveries: [:], events: 0, unrouted: 0)
         let needs = StatusNeeds.sentences(status, agent: [:], at: now)
@@ -131,7 +131,7 @@ import Testing
         _ = try await store.register(rules, at: clock.now)
         let keys = ["a", "b"].map { StateWrite(StateKey(rule: "full", kind: .once, key: $0), .set(1, expires: nil)) }
         try await store.route(Routing(state: keys, at: clock.now))
-        try await store.pause(Pause(.rule("loud"), since: clock.now, why: "too loud"))
+        try await store.pause(Pause(.rule("loud"), since: clock.now, reason: "too loud"))
         let agent = Inquirer.Agent(facts: { [:] }, wake: {}, applyKeychainChange: { _, _ in [] })
         let status = try await Inquirer(store: store, clock: clock, agent: agent).status()
         #expect(

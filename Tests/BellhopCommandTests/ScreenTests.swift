@@ -151,11 +151,12 @@ import Testing
     }
 
     @Test func `a delivery that waits for its receiver says whether this rests, keeps failing or is paused`() {
-        func next(_ cause: ReceiverStop.Cause, until: JSON, state: String = "available", why: String = "It says no.") -> String {
+        func next(_ cause: ReceiverStop.Cause, until: JSON, state: String = "available", reason: String = "It says no.") -> String
+        {
             var delivery = Self.delivery(state).asObject ?? [:]
             delivery["receiver"] = "chat"
             delivery["stopped"] = [
-                "cause": .string(cause.rawValue), "since": "2026-01-05T08:00:00Z", "until": until, "why": .string(why),
+                "cause": .string(cause.rawValue), "since": "2026-01-05T08:00:00Z", "until": until, "reason": .string(reason),
             ]
             let lines = DeliveryPage(delivery: .object(delivery), zone: .utc).lines
             return lines.first { $0.hasPrefix("  next try ") } ?? ""
@@ -166,7 +167,8 @@ import Testing
         let paused = next(.refusal, until: .null)
         #expect(paused.contains("after `bellhop resume chat`; it has been paused since "))
         #expect(next(.refusal, until: .null, state: "joined") == paused)
-        #expect(!next(.person, until: .null, why: "").hasSuffix(":") && !next(.person, until: .null, why: "").hasSuffix(": "))
+        #expect(
+            !next(.person, until: .null, reason: "").hasSuffix(":") && !next(.person, until: .null, reason: "").hasSuffix(": "))
     }
 
     @Test func `all pages of a long table have the columns of the first, and no column is lost`() {
@@ -219,8 +221,8 @@ import Testing
     }
 
     @Test func `the pause of a receiver is told in words, with who paused it and why`() {
-        func event(_ type: EventType, by cause: ReceiverStop.Cause, _ why: String) -> Event {
-            let data: JSON.Object = ["receiver": "ops", "reason": .string(why), "by": .string(cause.rawValue)]
+        func event(_ type: EventType, by cause: ReceiverStop.Cause, _ reason: String) -> Event {
+            let data: JSON.Object = ["receiver": "ops", "reason": .string(reason), "by": .string(cause.rawValue)]
             return Event(
                 id: Event.ID("e"), type: type, source: "bellhop", subject: "receiver/ops", time: Timestamp(seconds: 0), data: data
             )

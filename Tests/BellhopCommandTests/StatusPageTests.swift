@@ -42,7 +42,7 @@ import Testing
 
     @Test func `an overdue wait is said to end with the next poll, or once its rule is resumed`() {
         var status: JSON.Object = Self.status(sources: 1, failing: 0, rules: 1).asObject ?? [:]
-        status["paused"] = [["rule": "up", "since": "2026-01-05T09:00:00Z", "why": "x"]]
+        status["paused"] = [["rule": "up", "since": "2026-01-05T09:00:00Z", "reason": "x"]]
         status["waits"] = [
             ["rule": "late", "part": "for", "count": 2, "gathered": 0, "next": "2026-01-05T09:10:00Z", "overdue": true],
             ["rule": "up", "part": "escalate", "count": 1, "gathered": 0, "next": "2026-01-05T09:15:00Z", "overdue": true],
@@ -112,7 +112,7 @@ import Testing
                 .object([
                     "receiver": .string("chat-\(number)"), "cause": "rest", "until": "2026-01-05T08:30:05Z",
                     "waiting": .int(Int64(number)),
-                    "why": "chat answers 429 Too Many Requests: slow down, and come back when a minute is over.",
+                    "reason": "chat answers 429 Too Many Requests: slow down, and come back when a minute is over.",
                 ])
             })
         let page = StatusPage(status: .object(status), zone: .utc, width: 80)
@@ -131,7 +131,7 @@ import Testing
         func failing() -> [String] { StatusPage(status: .object(status), zone: .utc, width: nil).failing }
         #expect(failing().last == "Nothing needs a person.")
         status["stopped"] = [
-            ["receiver": "chat", "cause": "person", "since": "2026-01-05T08:30:05Z", "waiting": 1, "why": "paused by hand"]
+            ["receiver": "chat", "cause": "person", "since": "2026-01-05T08:30:05Z", "waiting": 1, "reason": "paused by hand"]
         ]
         let paused = "chat has been paused since 2026-01-05 08:30:05, and 1 delivery waits for it: paused by hand."
         #expect(failing().last == paused + " End it: `bellhop resume chat`.")
@@ -141,14 +141,14 @@ import Testing
         let stops: [JSON] = ["person", "rest"].map { cause in
             [
                 "receiver": .string(cause), "cause": .string(cause), "since": "2026-01-05T08:30:05Z", "waiting": 1,
-                "why": "It moves.",
+                "reason": "It moves.",
             ]
         }
         let status: JSON = [
             "agent": ["pid": 7], "needs": [], "stopped": .array(stops),
             "paused": [
-                ["rule": "full", "since": "2026-01-05T08:30:05Z", "why": "too many keys", "by_person": false],
-                ["rule": "tell", "since": "2026-01-05T08:30:05Z", "why": "too loud", "by_person": true],
+                ["rule": "full", "since": "2026-01-05T08:30:05Z", "reason": "too many keys", "by_person": false],
+                ["rule": "tell", "since": "2026-01-05T08:30:05Z", "reason": "too loud", "by_person": true],
             ],
         ]
         let page = StatusPage(status: status, zone: .utc, width: nil)

@@ -26,7 +26,7 @@ import Testing
             "undecided": deliveries.isEmpty ? [] : [["state": "dead", "receiver": "ops", "count": 1200]],
             "stopped": [
                 [
-                    "receiver": "page", "cause": "person", "since": "2026-01-05T09:00:00Z", "until": .null, "why": "by hand",
+                    "receiver": "page", "cause": "person", "since": "2026-01-05T09:00:00Z", "until": .null, "reason": "by hand",
                     "waiting": 3,
                 ]
             ],

@@ -138,7 +138,7 @@ import Testing
         let tag = try #require(first.field("ETag"))
         let second = await fixture.api("GET", "/rules", headers: [("If-None-Match", tag)]).answer
         #expect(second.status == 304 && second.bytes.isEmpty)
-        _ = try await fixture.view.ask(.pause(.rule("acknowledge"), why: ""))
+        _ = try await fixture.view.ask(.pause(.rule("acknowledge"), reason: ""))
         #expect(await fixture.api("GET", "/rules", headers: [("If-None-Match", tag)]).status == 200)
     }
 

@@ -30,7 +30,7 @@ import Testing
         for act in Pages.acts where act.role != .viewer {
             #expect(await viewer.post(act.path).status == 403, "\(act.path)")
         }
-        let pausing: JSON = ["inquiry": "pause", "receiver": "ops", "why": ""]
+        let pausing: JSON = ["inquiry": "pause", "receiver": "ops", "reason": ""]
         #expect(await fixture.api("POST", "/inquiries", as: .viewer, body: pausing).status == 403)
         #expect(await fixture.api("POST", "/inquiries", as: .operator, body: ["inquiry": "tokens"]).status == 403)
         #expect(try await fixture.store.stops().isEmpty)
@@ -48,7 +48,7 @@ import Testing
 
     @Test func `a receiver that does not exist cannot be paused`() async throws {
         let fixture = try await ConsoleFixture()
-        let pausing = Inquiry.pause(.receiver("nosuch"), why: "").json
+        let pausing = Inquiry.pause(.receiver("nosuch"), reason: "").json
         #expect(await fixture.api("POST", "/inquiries", as: .operator, body: pausing).status == 404)
         #expect(await fixture.api("POST", "/inquiries", as: .viewer, body: pausing).status == 403)
         #expect(try await fixture.store.stops().isEmpty)
@@ -249,7 +249,7 @@ import Testing
     @Test func `the audit records each act with the person's name`() async throws {
         let fixture = try await ConsoleFixture()
         let browser = try await fixture.logIn(as: .operator)
-        #expect(await browser.post("/rules/acknowledge/pause", [("why", "too loud")]).status == 303)
+        #expect(await browser.post("/rules/acknowledge/pause", [("reason", "too loud")]).status == 303)
         #expect(await browser.post("/writes/pause").status == 303)
         #expect(await browser.post("/silences", [("for", "2h"), ("reason", "switch update")]).status == 303)
         _ = try await fixture.view.ask(.removeToken(of: "nobody"))

@@ -62,7 +62,7 @@ import Testing
             let style = try await client.execute(HTTPClientRequest(url: address + "/assets/console.css"), timeout: .seconds(20))
             #expect(style.status == .ok && style.headers.first(name: "Content-Type") == "text/css; charset=utf-8")
             let paused = try await client.execute(
-                self.request(address + "/api/v1/receivers/ops/pause", "POST", body: #"{"why":"x"}"#), timeout: .seconds(20))
+                self.request(address + "/api/v1/receivers/ops/pause", "POST", body: #"{"reason":"x"}"#), timeout: .seconds(20))
             #expect(paused.status == .ok)
             let head = try await client.execute(self.request(address + "/api/v1/status", "HEAD"), timeout: .seconds(20))
             #expect(head.status == .ok)

@@ -22,8 +22,9 @@ import Testing
     @Test func `each fact of the audit has a German word`() {
         let facts = [
             "Action", "Added", "After", "Anew", "Attempt", "Before", "Changed", "Delivery", "Detail", "Event", "File", "Force",
-            "Hash", "Name", "Number", "Outcome", "Receiver", "Removed", "Role", "Routed", "Rule", "Silence", "Step", "Task",
-            "Through", "To", "Type", "Why", "Writes",
+            "Hash", "Name", "Number", "Outcome", "Reason", "Receiver", "Removed", "Role", "Routed", "Rule", "Silence", "Step",
+            "Task",
+            "Through", "To", "Type", "Writes",
         ]
         #expect(facts.filter { Words.german[$0] == nil } == [])
     }
@@ -39,7 +40,7 @@ import Testing
         let event = try await fixture.happen("A printer burns", "Another").first
         let browser = try await fixture.logIn(as: .operator)
         // Acts for the audit.
-        _ = try await fixture.view.ask(.pause(.rule("acknowledge"), why: "loud"))
+        _ = try await fixture.view.ask(.pause(.rule("acknowledge"), reason: "loud"))
         _ = try await fixture.view.ask(.resume(.rule("acknowledge")))
         _ = await fixture.api("POST", "/silences", as: .operator, body: ["for": "2h"])
         let delivery = await fixture.deliveryID()
@@ -67,7 +68,7 @@ import Testing
 
     @Test func `German sentences about what needs a person keep names and errors unchanged`() async throws {
         let now = Timestamp(seconds: 1_800_000_000)
-        let stop = ReceiverStop(receiver: "chat", cause: .refusal, since: now, until: nil, why: "chat answers 404.")
+        let stop = ReceiverStop(receiver: "chat", cause: .refusal, since: now, until: nil, reason: "chat answers 404.")
         func sentences(_ count: Int) -> [String] {
             var health = SourceHealth()
             health.announced = true
@@ -80,7 +81,7 @@ import Testing
             var status = StoreStatus(
                 sources: [source], rules: [rule], stops: [.init(stop: stop, waiting: 1)],
                 deliveries: [.dead: count, .held: count], events: 0, unrouted: 0)
-            status.pauses = [Pause(.rule("tell"), since: now, why: "it has 3 keys of `once`", isByPerson: false)]
+            status.pauses = [Pause(.rule("tell"), since: now, reason: "it has 3 keys of `once`", isByPerson: false)]
             let trouble: JSON = ["time": .string(now.rfc3339), "message": "The disk is full."]
             let agent: JSON.Object = [
                 "refused_rules": 1, "restart_needed": true, "store_trouble": trouble,

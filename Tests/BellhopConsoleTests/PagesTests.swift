@@ -183,7 +183,7 @@ import Testing
         #expect(await browser.get("/receivers").text.contains("data-label=\"Backlog\">3</td>"))
         let rest = ReceiverStop(
             receiver: "ops", cause: .rest, since: fixture.clock.now, until: fixture.clock.now + .seconds(90),
-            interval: .seconds(1), why: "ops answers 429.")
+            interval: .seconds(1), reason: "ops answers 429.")
         let failure = Failure(.throttled, .rest(.seconds(90)), "ops answers 429.")
         try await fixture.finishNext(.postponed(failure), stops: [rest])
         let resting = await browser.get("/receivers").text

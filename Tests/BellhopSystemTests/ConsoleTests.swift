@@ -133,7 +133,7 @@ import Testing
             let drop = ["deliveries", "drop", "--yes", "--where", "delivery.rule == 'other'"]
             #expect(try await remote(drop).output.contains("0 deliveries dropped"))
             #expect(try await remote(["silence", "add", "--for", "1h", "--when", "task.title == 'x'"]).code == 0)
-            #expect(try await remote(["pause", "greet", "--rule", "--why", "too loud"]).code == 0)
+            #expect(try await remote(["pause", "greet", "--rule", "--reason", "too loud"]).code == 0)
             #expect(try await stage.bellhop("status").output.contains("too loud"))
             let audit = try await stage.bellhop("audit", "export").output
             #expect(audit.contains("\"user\":\"ada\"") && audit.contains("\"command\":\"pause\""))

@@ -50,7 +50,7 @@ import Testing
         try await Stage.set(rules: Self.rules) { stage in
             let first = try stage.start(["run"])
             try await eventually("it polls") { first.errorsSoFar.contains("The source was polled") }
-            try await run(stage, "pause", "--writes", "--why", "instance is upgraded")
+            try await run(stage, "pause", "--writes", "--reason", "instance is upgraded")
             let task = stage.instance.addTask(title: "One", assignedTo: Stage.user)
             try await eventually("the message is sent") { messages(stage) == 1 }
             await first.kill()

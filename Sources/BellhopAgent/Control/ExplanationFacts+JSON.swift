@@ -99,7 +99,7 @@ extension ExplanationFacts {
         }
         pauses = end["paused"].elements.compactMap { json in
             guard let rule = json["rule"]?.asString, let at = json["time"]?.asMoment else { return nil }
-            return Pause(.rule(rule), since: at, why: "")
+            return Pause(.rule(rule), since: at, reason: "")
         }
         rules = end["rules"].elements.compactMap { json in
             guard let name = json["rule"]?.asString, let since = json["since"]?.asInt else { return nil }

@@ -53,18 +53,18 @@ extension Inquirer {
 
 extension Inquirer {
     /// Does nothing if a person has paused it already.
-    func pause(_ target: PauseTarget, why: String) async throws(StoreError) -> JSON {
+    func pause(_ target: PauseTarget, reason: String) async throws(StoreError) -> JSON {
         switch target {
         case .receiver(let name):
-            let stop = ReceiverStop(receiver: name, cause: .person, since: clock.now, until: nil, why: why)
+            let stop = ReceiverStop(receiver: name, cause: .person, since: clock.now, until: nil, reason: reason)
             let isNew = try await store.pause(ReceiverPause(stop))
             if isNew { agent?.pause(stop) }
             return ["changed": .bool(isNew)]
         case .rule(let name):
             let known = try await store.status(at: clock.now).rules.map(\.rule)
             guard known.contains(name) else { throw Self.noRule(name, among: known) }
-            return try await pause(Pause(.rule(name), since: clock.now, why: why))
-        case .writes: return try await pause(Pause(.writes, since: clock.now, why: why))
+            return try await pause(Pause(.rule(name), since: clock.now, reason: reason))
+        case .writes: return try await pause(Pause(.writes, since: clock.now, reason: reason))
         }
     }
 
@@ -100,7 +100,7 @@ extension Inquirer {
 extension Pause {
     /// Why a delivery waits, in the same form as a receiver's stop.
     var json: JSON {
-        var json: JSON.Object = ["cause": "writes", "since": .string(since.rfc3339), "until": .null, "why": .string(why)]
+        var json: JSON.Object = ["cause": "writes", "since": .string(since.rfc3339), "until": .null, "reason": .string(reason)]
         json["by_person"] = .bool(isByPerson)
         if case .rule(let name) = subject { (json["cause"], json["rule"]) = ("rule", .string(name)) }
         return .object(json)

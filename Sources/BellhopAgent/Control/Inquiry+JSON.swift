@@ -9,7 +9,8 @@ extension Inquiry {
         case .tasks(let task): ["inquiry": "tasks", "task": .optional(task)]
         case .apply(let command, let ids):
             ["inquiry": "apply", "command": .string(command.rawValue), "deliveries": .array(ids.map(JSON.string))]
-        case .pause(let target, let why): ["inquiry": "pause", target.member.name: target.member.value, "why": .string(why)]
+        case .pause(let target, let reason):
+            ["inquiry": "pause", target.member.name: target.member.value, "reason": .string(reason)]
         case .resume(let target): ["inquiry": "resume", target.member.name: target.member.value]
         case .silences(let ended): ["inquiry": "silences", "ended": .bool(ended)]
         case .addSilence(let silence): ["inquiry": "add_silence", "silence": .object(silence.json)]
@@ -72,7 +73,7 @@ extension Inquiry {
             case "tasks": .tasks(text("task"))
             case "apply":
                 text("command").flatMap(DeliveryCommand.init(rawValue:)).map { .apply($0, deliveries: json["deliveries"].texts) }
-            case "pause": PauseTarget(json: json).map { .pause($0, why: text("why") ?? "") }
+            case "pause": PauseTarget(json: json).map { .pause($0, reason: text("reason") ?? "") }
             case "resume": PauseTarget(json: json).map { .resume($0) }
             case "silences": .silences(ended: json["ended"] == true)
             case "add_silence": json["silence"].flatMap { Silence(json: $0) }.map { .addSilence($0) }

@@ -11,7 +11,7 @@ public enum Inquiry: Sendable, Hashable {
     /// A person's command for deliveries, by their ids or the starts of ids; empty for all dead and held ones.
     case apply(DeliveryCommand, deliveries: [String])
     /// A person pauses something until a person resumes it.
-    case pause(PauseTarget, why: String)
+    case pause(PauseTarget, reason: String)
     case resume(PauseTarget)
     /// The active and the future silences; with `ended` also those that ended recently.
     case silences(ended: Bool)

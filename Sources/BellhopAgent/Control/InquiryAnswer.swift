@@ -42,7 +42,7 @@ public struct InquiryAnswer: Sendable {
             switch inquiry {
             case .status: return .end(try await inquirer.status())
             case .apply(let command, let ids): return .end(try await inquirer.apply(command, to: ids))
-            case .pause(let target, let why): return .end(try await inquirer.pause(target, why: why))
+            case .pause(let target, let reason): return .end(try await inquirer.pause(target, reason: reason))
             case .resume(let target): return .end(try await inquirer.resume(target))
             case .silences(let ended): return .end(try await inquirer.silences(ended: ended))
             case .addSilence(let silence): return .end(try await inquirer.add(silence))

@@ -24,7 +24,7 @@ public enum StatusNeeds {
         }
         for pause in status.pauses where !pause.isByPerson {
             guard case .rule(let rule) = pause.subject else { continue }
-            sentences.append("The rule \(rule) is paused: \(ended(pause.why)) Repair it, then `bellhop resume \(rule)`.")
+            sentences.append("The rule \(rule) is paused: \(ended(pause.reason)) Repair it, then `bellhop resume \(rule)`.")
         }
         for rule in status.rules where rule.lastError != nil {
             sentences.append("The rule \(rule.rule) failed when it last ran: " + ended(rule.lastError))

@@ -213,7 +213,7 @@ extension ReceiverStop {
 
     /// The stop without its receiver.
     var json: JSON {
-        ["cause": .string(cause.rawValue), "since": .string(since.rfc3339), "until": until.json, "why": .string(why)]
+        ["cause": .string(cause.rawValue), "since": .string(since.rfc3339), "until": until.json, "reason": .string(reason)]
     }
 }
 

@@ -81,8 +81,8 @@ extension Operations {
             },
             Operation(
                 id: "pauseWrites", method: .post, path: "/writes/pause", summary: "Pauses all writes to tasks.", role: .operator,
-                body: why, content: .json(.named("Changed"))
-            ) { call async throws(Problem) in .json(try await call.ask(.pause(.writes, why: call.why)).end) },
+                body: reason, content: .json(.named("Changed"))
+            ) { call async throws(Problem) in .json(try await call.ask(.pause(.writes, reason: call.reason)).end) },
             Operation(
                 id: "resumeWrites", method: .post, path: "/writes/resume", summary: "Ends the pause of all writes to tasks.",
                 role: .operator, content: .json(.named("Changed"))
@@ -102,7 +102,8 @@ extension Operations {
         ("writes", .boolean("Whether it also keeps back what writes to a task.")),
     ]
 
-    private static let why: Schema = .object([("why", .text("The reason, for others."))], optional: ["why"], isOpen: false)
+    private static let reason: Schema = .object(
+        [("reason", .text("The reason, for others."))], optional: ["reason"], isOpen: false)
 
     /// Retries or drops one delivery.
     private static let decisions = [DeliveryCommand.retry, .drop].map { command in
@@ -123,18 +124,18 @@ extension Operations {
             Operation(
                 id: "\(verb)Rule", method: .post, path: "/rules/{rule}/\(verb)",
                 summary: pauses ? "Pauses a rule: it does not run until it is resumed." : "Ends a rule's pause.", role: .operator,
-                body: pauses ? why : nil, content: .json(.named("Changed"))
+                body: pauses ? reason : nil, content: .json(.named("Changed"))
             ) { call async throws(Problem) in
                 let name = try await RuleList(call).rule(call.path["rule"] ?? "").summary.name
-                return .json(try await call.ask(pauses ? .pause(.rule(name), why: call.why) : .resume(.rule(name))).end)
+                return .json(try await call.ask(pauses ? .pause(.rule(name), reason: call.reason) : .resume(.rule(name))).end)
             },
             Operation(
                 id: "\(verb)Receiver", method: .post, path: "/receivers/{receiver}/\(verb)",
                 summary: pauses ? "Pauses a receiver: it gets no deliveries until it is resumed." : "Ends a receiver's pause.",
-                role: .operator, body: pauses ? why : nil, content: .json(.named("Changed"))
+                role: .operator, body: pauses ? reason : nil, content: .json(.named("Changed"))
             ) { call async throws(Problem) in
                 let target = PauseTarget.receiver(try receiver(call.path["receiver"] ?? "", call.view))
-                return .json(try await call.ask(pauses ? .pause(target, why: call.why) : .resume(target)).end)
+                return .json(try await call.ask(pauses ? .pause(target, reason: call.reason) : .resume(target)).end)
             },
         ]
     }
@@ -166,7 +167,7 @@ extension Call {
     }
 
     /// The reason of a pause.
-    fileprivate var why: String { body["why"]?.asString ?? "" }
+    fileprivate var reason: String { body["reason"]?.asString ?? "" }
 }
 
 /// Reads a silence from a request.

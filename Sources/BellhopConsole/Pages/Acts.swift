@@ -26,7 +26,7 @@ extension Pages {
         },
         Page("/rules/{rule}/pause", .post, role: .operator) { context, name throws(Problem) in
             let rule = try await RuleList(context.call()).rule(name).summary.name
-            _ = try await context.call().ask(.pause(.rule(rule), why: why(context)))
+            _ = try await context.call().ask(.pause(.rule(rule), reason: reason(context)))
             return .seeOther("/rules/" + PercentEncoding.encode(rule))
         },
         Page("/rules/{rule}/resume", .post, role: .operator) { context, name throws(Problem) in
@@ -44,7 +44,7 @@ extension Pages {
         },
         Page("/receivers/{receiver}/pause", .post, role: .operator) { context, name throws(Problem) in
             let receiver = try Operations.receiver(name, context.view)
-            _ = try await context.call().ask(.pause(.receiver(receiver), why: why(context)))
+            _ = try await context.call().ask(.pause(.receiver(receiver), reason: reason(context)))
             return .seeOther("/receivers")
         },
         Page("/receivers/{receiver}/resume", .post, role: .operator) { context, name throws(Problem) in
@@ -53,7 +53,7 @@ extension Pages {
             return .seeOther("/receivers")
         },
         Page("/writes/pause", .post, role: .operator) { context, _ throws(Problem) in
-            _ = try await context.call().ask(.pause(.writes, why: why(context)))
+            _ = try await context.call().ask(.pause(.writes, reason: reason(context)))
             return .seeOther("/receivers")
         },
         Page("/writes/resume", .post, role: .operator) { context, _ throws(Problem) in
@@ -86,7 +86,7 @@ extension Pages {
         },
     ]
 
-    private static func why(_ context: PageContext) -> String { context.request.field("why") ?? "" }
+    private static func reason(_ context: PageContext) -> String { context.request.field("reason") ?? "" }
 
     private static func decide(_ command: DeliveryCommand) -> Page {
         Page("/deliveries/{delivery}/\(command.rawValue)", .post, role: .operator) { context, name throws(Problem) in

@@ -87,7 +87,7 @@ public struct ReceiverGate: Sendable, Hashable {
         case .unrelated:
             // Only an attempt at the receiver itself is a trial. If none comes, the others must not stay one at a time.
             if let until = stops[.failures]?.until, until + Self.open.cap <= now { closeBreaker(&change) }
-        case .trouble(let why): countFailure(why, began: began, at: now, &change)
+        case .trouble(let reason): countFailure(reason, began: began, at: now, &change)
         case .nothing: break
         }
         guard case .failed(let failure) = outcome else {
@@ -97,7 +97,7 @@ public struct ReceiverGate: Sendable, Hashable {
         if let wait = failure.requestedRest {
             let (rest, isNew) = pace.refused(began: began, wait: wait, at: now)
             change.isNew = isNew
-            change.stops.append(rested(until: now + rest, interval: pace.interval, why: failure.message, at: now))
+            change.stops.append(rested(until: now + rest, interval: pace.interval, reason: failure.message, at: now))
             return change
         }
         pace.ended(wasAccepted: false, began: began, at: now)
@@ -105,7 +105,7 @@ public struct ReceiverGate: Sendable, Hashable {
         change.isNew = stops[.refusal] == nil
         let stop =
             stops[.refusal]
-            ?? ReceiverStop(receiver: receiver, cause: .refusal, since: now, until: nil, why: failure.message)
+            ?? ReceiverStop(receiver: receiver, cause: .refusal, since: now, until: nil, reason: failure.message)
         stops[.refusal] = stop
         change.pause = stop
         return change
@@ -119,7 +119,7 @@ public struct ReceiverGate: Sendable, Hashable {
         change.stops.append(stop)
     }
 
-    private mutating func countFailure(_ why: String, began: Timestamp, at now: Timestamp, _ change: inout Change) {
+    private mutating func countFailure(_ reason: String, began: Timestamp, at now: Timestamp, _ change: inout Change) {
         failures += 1
         let before = stops[.failures]
         // An attempt that began before the breaker opened belongs to the same burst of failures.
@@ -127,7 +127,7 @@ public struct ReceiverGate: Sendable, Hashable {
         guard before != nil || failures >= Self.maxFailures else { return }
         let latest = before.flatMap { stop in stop.until.map { $0 - stop.since } }
         let wait = latest.map { min(max($0, Self.open.base) * Self.open.factor, Self.open.cap) } ?? Self.open.base
-        let stop = ReceiverStop(receiver: receiver, cause: .failures, since: now, until: now + wait, why: why)
+        let stop = ReceiverStop(receiver: receiver, cause: .failures, since: now, until: now + wait, reason: reason)
         stops[.failures] = stop
         change.stops.append(stop)
         change.opened = stop
@@ -136,15 +136,15 @@ public struct ReceiverGate: Sendable, Hashable {
     // MARK: Stops
 
     /// Records the rest that the service asked for during a poll. It does not change the pace of the deliveries after the rest.
-    public mutating func recordPollRest(_ wait: Duration, why: String, at now: Timestamp) -> ReceiverStop {
-        rested(until: now + max(wait, .zero), interval: stops[.rest]?.interval ?? .zero, why: why, at: now)
+    public mutating func recordPollRest(_ wait: Duration, reason: String, at now: Timestamp) -> ReceiverStop {
+        rested(until: now + max(wait, .zero), interval: stops[.rest]?.interval ?? .zero, reason: reason, at: now)
     }
 
     /// Begins a rest, or extends it: a shorter rest does not end a longer one.
-    private mutating func rested(until: Timestamp, interval: Duration, why: String, at now: Timestamp) -> ReceiverStop {
+    private mutating func rested(until: Timestamp, interval: Duration, reason: String, at now: Timestamp) -> ReceiverStop {
         let stop = ReceiverStop(
             receiver: receiver, cause: .rest, since: now, until: max(until, stops[.rest]?.until ?? until), interval: interval,
-            why: why)
+            reason: reason)
         stops[.rest] = stop
         return stop
     }

@@ -22,24 +22,24 @@ public struct ReceiverStop: Sendable, Hashable {
     /// The least time between attempts after a rest.
     public var interval: Duration
     /// What the receiver answered or why it is paused, in one sentence.
-    public var why: String
+    public var reason: String
 
     /// No stop with an end lasts longer from now on, so that a changed clock cannot silence a receiver for ever.
     public static let longest = Duration.seconds(86_400)
 
     public init(
-        receiver: String, cause: Cause, since: Timestamp, until: Timestamp?, interval: Duration = .zero, why: String
+        receiver: String, cause: Cause, since: Timestamp, until: Timestamp?, interval: Duration = .zero, reason: String
     ) {
         self.receiver = receiver
         self.cause = cause
         self.since = since
         self.until = until
         self.interval = interval
-        self.why = why
+        self.reason = reason
     }
 
     /// The reason with a full stop.
-    public var sentence: String { why.isEmpty || [".", "!", "?"].contains(why.last) ? why : why + "." }
+    public var sentence: String { reason.isEmpty || [".", "!", "?"].contains(reason.last) ? reason : reason + "." }
 
     public func lasts(at now: Timestamp) -> Bool { until.map { $0 > now } ?? true }
 
@@ -117,11 +117,11 @@ public struct Pause: Sendable, Hashable {
     public var subject: Subject
     public var since: Timestamp
     /// The reason, as the person gave it or as Bellhop found it.
-    public var why: String
+    public var reason: String
     /// False if Bellhop itself paused it: a rule with too many keys.
     public var isByPerson: Bool
 
-    public init(_ subject: Subject, since: Timestamp, why: String, isByPerson: Bool = true) {
-        (self.subject, self.since, self.why, self.isByPerson) = (subject, since, why, isByPerson)
+    public init(_ subject: Subject, since: Timestamp, reason: String, isByPerson: Bool = true) {
+        (self.subject, self.since, self.reason, self.isByPerson) = (subject, since, reason, isByPerson)
     }
 }

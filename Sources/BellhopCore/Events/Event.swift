@@ -224,7 +224,7 @@ extension EventContent {
         Self(
             .receiverPaused,
             [
-                .receiver: .string(stop.receiver), .reason: .string(stop.why), .by: .string(stop.cause.rawValue),
+                .receiver: .string(stop.receiver), .reason: .string(stop.reason), .by: .string(stop.cause.rawValue),
                 .since: .string(stop.since.rfc3339),
             ])
     }

@@ -18,7 +18,7 @@ extension PollMachine {
         retryAt = next
         report(.pollFailed(source: source.name, failure: failure, failures: health.failures, next: plan.isRepeated ? next : nil))
         var rest: RequestedRest?
-        if case .rest(let wait) = failure.remedy { rest = RequestedRest(wait: wait, why: failure.message) }
+        if case .rest(let wait) = failure.remedy { rest = RequestedRest(wait: wait, reason: failure.message) }
         return go(to: .storing(health, .failed(failure), events.map(Signal.event)), .store(health, events, rest: rest))
     }
 

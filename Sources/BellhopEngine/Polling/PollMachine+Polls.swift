@@ -50,7 +50,7 @@ extension PollMachine {
     mutating func start(at moment: Moment) -> Step {
         if let rest = moment.rest, let until = rest.until {
             retryAt = until
-            return .end(.failed(Failure(.throttled, .rest(until - moment.now), rest.why)))
+            return .end(.failed(Failure(.throttled, .rest(until - moment.now), rest.reason)))
         }
         // If the clock was set back, the age of the details is unknown.
         if let latest = memory.health.lastSuccess, latest > moment.now { memory.known.age(readAfter: moment.now) }

@@ -66,7 +66,7 @@ struct PollMachine: Sendable {
     struct RequestedRest: Sendable, Hashable {
         /// Nil if the source named no time.
         var wait: Duration?
-        var why: String
+        var reason: String
     }
 
     enum Phase: Sendable {

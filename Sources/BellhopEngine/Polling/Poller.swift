@@ -126,7 +126,7 @@ public struct Poller: Sendable {
             return .committed(result)
         case .store(let health, let events, let request):
             let rest = request.map {
-                context.receivers.recordPoll($0.wait, of: source.receiver, why: $0.why, at: context.clock.now)
+                context.receivers.recordPoll($0.wait, of: source.receiver, reason: $0.reason, at: context.clock.now)
             }
             try await store.setHealth(health, of: scope.id, events: events, rest: rest)
             return .stored

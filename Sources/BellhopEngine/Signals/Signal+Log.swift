@@ -177,10 +177,11 @@ extension Signal {
         case .postponed(let delivery, let failure, let until, _):
             delivery.metadata.with(failure.metadata).with(until.map { ["next": "\($0)"] } ?? [:])
         case .breakerOpened(let stop):
-            ["receiver": "\(stop.receiver)", "error": "\(stop.why)", "next": "\(stop.until.map(\.description) ?? "")"]
+            ["receiver": "\(stop.receiver)", "error": "\(stop.reason)", "next": "\(stop.until.map(\.description) ?? "")"]
         case .breakerTrial(let receiver), .receiverResumed(let receiver): ["receiver": "\(receiver)"]
         case .breakerClosed(let stop): ["receiver": "\(stop.receiver)", "since": "\(stop.since)"]
-        case .receiverPaused(let stop): ["receiver": "\(stop.receiver)", "by": "\(stop.cause.rawValue)", "reason": "\(stop.why)"]
+        case .receiverPaused(let stop):
+            ["receiver": "\(stop.receiver)", "by": "\(stop.cause.rawValue)", "reason": "\(stop.reason)"]
         case .coalesced(let receiver, let count): ["receiver": "\(receiver)", "count": "\(count)"]
         case .leaseLost(let delivery): delivery.metadata
         case .rescued(let count): ["count": "\(count)"]

@@ -162,17 +162,17 @@ extension SQL {
             """
 
         static let stop = """
-            INSERT INTO stop (receiver, cause, since, until, interval, why)
-            VALUES (:receiver, :cause, :since, :until, :interval, :why)
-            ON CONFLICT (receiver, cause) DO UPDATE SET since = :since, until = :until, interval = :interval, why = :why
+            INSERT INTO stop (receiver, cause, since, until, interval, reason)
+            VALUES (:receiver, :cause, :since, :until, :interval, :reason)
+            ON CONFLICT (receiver, cause) DO UPDATE SET since = :since, until = :until, interval = :interval, reason = :reason
             """
 
         /// Adds a pause. It changes neither a pause in force nor one after a refusal that a person has ended meanwhile. A person's own
         /// pause always takes effect, even if the clock was set back.
         static let pauseReceiver = """
-            INSERT INTO stop (receiver, cause, since, until, interval, why)
-            VALUES (:receiver, :cause, :since, :until, :interval, :why)
-            ON CONFLICT (receiver, cause) DO UPDATE SET since = :since, until = NULL, interval = :interval, why = :why
+            INSERT INTO stop (receiver, cause, since, until, interval, reason)
+            VALUES (:receiver, :cause, :since, :until, :interval, :reason)
+            ON CONFLICT (receiver, cause) DO UPDATE SET since = :since, until = NULL, interval = :interval, reason = :reason
                 WHERE until IS NOT NULL AND (until <= :since OR cause = 'person')
             """
 
@@ -180,7 +180,7 @@ extension SQL {
 
         /// Stores a resumption even if no pause is stored: a pause may be stored a moment later.
         static let resumption = """
-            INSERT INTO stop (receiver, cause, since, until, interval, why) VALUES (:receiver, 'refusal', :now, :now, 0, '')
+            INSERT INTO stop (receiver, cause, since, until, interval, reason) VALUES (:receiver, 'refusal', :now, :now, 0, '')
             ON CONFLICT (receiver, cause) DO UPDATE SET since = :now, until = :now
             """
 
@@ -191,7 +191,7 @@ extension SQL {
 
         /// All stops, without the pauses that a person ended.
         static let stops = """
-            SELECT receiver, cause, since, until, interval, why FROM stop
+            SELECT receiver, cause, since, until, interval, reason FROM stop
             WHERE until IS NULL OR cause NOT IN ('refusal', 'person')
             """
 

@@ -165,7 +165,7 @@ enum Schema {
             since INTEGER NOT NULL,
             until INTEGER,                            -- NULL until a person resumes the receiver; then the time of that
             interval INTEGER NOT NULL,                -- the least time between attempts after a rest, in microseconds
-            why TEXT NOT NULL,
+            reason TEXT NOT NULL,
             PRIMARY KEY (receiver, cause)
         ) STRICT, WITHOUT ROWID;
 
@@ -173,7 +173,7 @@ enum Schema {
         CREATE TABLE pause (
             rule TEXT PRIMARY KEY,
             since INTEGER NOT NULL,
-            why TEXT NOT NULL,
+            reason TEXT NOT NULL,
             by_person INTEGER NOT NULL                -- 0 if Bellhop itself paused it
         ) STRICT, WITHOUT ROWID;
 

@@ -6,14 +6,14 @@ extension Session {
         try rows(SQL.Pauses.all) { row in
             let rule = row.text(0)
             return Pause(
-                rule.isEmpty ? .writes : .rule(rule), since: row.time(1), why: row.text(2), isByPerson: row.int(3) == 1)
+                rule.isEmpty ? .writes : .rule(rule), since: row.time(1), reason: row.text(2), isByPerson: row.int(3) == 1)
         }
     }
 
     func pause(_ pause: Pause, by person: Person?) throws -> Bool {
         guard try keep(pause) else { return false }
         var facts = pause.subject.audited
-        facts["why"] = .string(pause.why)
+        facts["reason"] = .string(pause.reason)
         try audit(.pause, by: person, facts, at: pause.since)
         return true
     }
@@ -21,7 +21,7 @@ extension Session {
     /// Stores a pause without a row of the audit; false if its subject is already paused.
     func keep(_ pause: Pause) throws -> Bool {
         let changed = try run(
-            SQL.Pauses.insert, (":rule", pause.subject.stored), (":since", pause.since), (":why", pause.why),
+            SQL.Pauses.insert, (":rule", pause.subject.stored), (":since", pause.since), (":reason", pause.reason),
             (":by_person", pause.isByPerson ? 1 : 0))
         return changed == 1
     }
@@ -57,13 +57,13 @@ extension Pause.Subject {
 extension SQL {
     enum Pauses {
         static let insert = """
-            INSERT INTO pause (rule, since, why, by_person) VALUES (:rule, :since, :why, :by_person)
+            INSERT INTO pause (rule, since, reason, by_person) VALUES (:rule, :since, :reason, :by_person)
             ON CONFLICT (rule) DO NOTHING
             """
 
         static let remove = "DELETE FROM pause WHERE rule = :rule"
 
-        static let all = "SELECT rule, since, why, by_person FROM pause ORDER BY rule"
+        static let all = "SELECT rule, since, reason, by_person FROM pause ORDER BY rule"
 
         static let writesArePaused = "SELECT EXISTS (SELECT 1 FROM pause WHERE rule = '')"
 

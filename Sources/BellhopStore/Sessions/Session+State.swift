@@ -93,8 +93,8 @@ extension Session {
             // Drop more than needed, so that not every new key causes a scan.
             if keys > most { loss.dropped = try drop(keys - most + most / 100, of: rule) }
             for (count, what) in [(once, "keys of `once`"), (escalations, "escalations")] where count > most {
-                let why = "it has \(count) \(what), and may remember \(most): `retention: {keys: …}` in bellhop.yaml"
-                if try keep(Pause(.rule(rule), since: now, why: why, isByPerson: false)) { loss.isStopped = true }
+                let reason = "it has \(count) \(what), and may remember \(most): `retention: {keys: …}` in bellhop.yaml"
+                if try keep(Pause(.rule(rule), since: now, reason: reason, isByPerson: false)) { loss.isStopped = true }
             }
             if loss.dropped > 0 || loss.isStopped { losses.append(loss) }
         }

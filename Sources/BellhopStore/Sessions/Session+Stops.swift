@@ -7,7 +7,7 @@ extension Session {
             guard let cause = ReceiverStop.Cause(rawValue: row.text(1)) else { return nil }
             return ReceiverStop(
                 receiver: row.text(0), cause: cause, since: row.time(2), until: row.optionalTime(3),
-                interval: .microseconds(row.int(4)), why: row.text(5))
+                interval: .microseconds(row.int(4)), reason: row.text(5))
         }
     }
 
@@ -23,7 +23,7 @@ extension Session {
         try append([pause.event])
         if let notice = pause.notice { try insert([notice]) }
         if pause.stop.cause == .person {
-            let facts: JSON.Object = ["receiver": .string(pause.stop.receiver), "why": .string(pause.stop.why)]
+            let facts: JSON.Object = ["receiver": .string(pause.stop.receiver), "reason": .string(pause.stop.reason)]
             try audit(.pause, by: person, facts, at: pause.stop.since)
         }
         return true
@@ -42,6 +42,6 @@ extension Session {
     private func run(_ sql: String, _ stop: ReceiverStop) throws -> Int {
         return try run(
             sql, (":receiver", stop.receiver), (":cause", stop.cause.rawValue), (":since", stop.since), (":until", stop.until),
-            (":interval", stop.interval.wholeMicroseconds), (":why", stop.why))
+            (":interval", stop.interval.wholeMicroseconds), (":reason", stop.reason))
     }
 }

@@ -74,7 +74,7 @@ struct Doctor: DataCommand {
             examination.sections[place].findings.append(
                 Finding(
                     "pause", stop["cause"] == "person" ? .note : .missing,
-                    "it is paused, and \(counted(waiting, "delivery waits", "deliveries wait"))\((stop["why"]?.asString ?? "").afterColon)",
+                    "it is paused, and \(counted(waiting, "delivery waits", "deliveries wait"))\((stop["reason"]?.asString ?? "").afterColon)",
                     remedy: "`bellhop resume \(name)` sends what waits"))
         }
     }
@@ -100,7 +100,7 @@ struct Doctor: DataCommand {
             let name = pause["rule"]?.asString
             return Finding(
                 "pauses", pause["by_person"] == false ? .missing : .note,
-                "\(name.map { "rule \($0) is" } ?? "writes to tasks are") paused\((pause["why"]?.asString ?? "").afterColon)",
+                "\(name.map { "rule \($0) is" } ?? "writes to tasks are") paused\((pause["reason"]?.asString ?? "").afterColon)",
                 remedy: "`bellhop resume \(name ?? "--writes")` ends it")
         }
         let silences = status["silences"].elements.map { silence in

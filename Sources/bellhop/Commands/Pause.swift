@@ -23,12 +23,12 @@ struct PauseCommand: DataCommand {
     @OptionGroup var paused: PausedOptions
 
     @Option(help: "The reason that `bellhop status` shows.")
-    var why = "paused by hand"
+    var reason = "paused by hand"
 
     func run() async throws {
         let link = try config.storeLink()
         let target = try await paused.target(link)
-        let answer = try await link.answer(.pause(target, why: why))
+        let answer = try await link.answer(.pause(target, reason: reason))
         if output.json { return Console.json(answer) }
         let (changed, unchanged) =
             switch target {

@@ -57,15 +57,15 @@ struct DeliveryPage {
 
     /// When the next attempt comes after a pause of all writes or a stop of the receiver, and why.
     static func nextTry(after stop: JSON, to receiver: String) -> String {
-        let why = (stop["why"]?.asString ?? "").afterColon
+        let reason = (stop["reason"]?.asString ?? "").afterColon
         if let until = stop["until"]?.asString {
             let cause = stop["cause"] == "failures" ? "keeps failing (circuit breaker open)" : "rests"
-            return "\(until), because \(receiver) \(cause)\(why)"
+            return "\(until), because \(receiver) \(cause)\(reason)"
         }
         let since = stop["since"]?.asString ?? ""
         return stop["cause"] == "writes"
-            ? "after `bellhop resume --writes`; writes to tasks have been paused since \(since)\(why)"
-            : "after `bellhop resume \(receiver)`; it has been paused since \(since)\(why)"
+            ? "after `bellhop resume --writes`; writes to tasks have been paused since \(since)\(reason)"
+            : "after `bellhop resume \(receiver)`; it has been paused since \(since)\(reason)"
     }
 
     private var sent: [String] {

@@ -175,7 +175,7 @@ struct StatusPage {
             let line =
                 rule.map { "Rule \($0) has been paused since \(since), and sees no events" }
                 ?? "Writes to tasks have been paused since \(since), and wait"
-            return Self.paused(line, pause["why"]?.asString ?? "", resume: rule ?? "--writes")
+            return Self.paused(line, pause["reason"]?.asString ?? "", resume: rule ?? "--writes")
         }
         let more = pauses.count - shown.count
         return wrapped(
@@ -183,9 +183,9 @@ struct StatusPage {
     }
 
     /// The sentences about a pause that a person can end.
-    private static func paused(_ line: String, _ why: String, resume name: String) -> String {
-        let end = why.hasSuffix(".") ? "" : "."
-        return "\(line)\(why.afterColon)\(end) End it: `bellhop resume \(name)`."
+    private static func paused(_ line: String, _ reason: String, resume name: String) -> String {
+        let end = reason.hasSuffix(".") ? "" : "."
+        return "\(line)\(reason.afterColon)\(end) End it: `bellhop resume \(name)`."
     }
 
     /// A sentence for each receiver and end of messages that quiet times hold, truncated to one line in the short form.
@@ -216,11 +216,11 @@ struct StatusPage {
             let line =
                 "\(stop["receiver"].words(in: zone)) \(stopped(stop)), and "
                 + "\(counted(waiting, "delivery waits", "deliveries wait")) for it"
-            let why = stop["why"]?.asString ?? ""
+            let reason = stop["reason"]?.asString ?? ""
             if stop["cause"]?.asString == ReceiverStop.Cause.person.rawValue {
-                return Self.paused(line, why, resume: stop["receiver"].words(in: zone))
+                return Self.paused(line, reason, resume: stop["receiver"].words(in: zone))
             }
-            return why.isEmpty ? line + "." : "\(line): \(why)"
+            return reason.isEmpty ? line + "." : "\(line): \(reason)"
         }
         if limit == .max { return wrapped(lines) }
         return lines.map { $0.singleLine.cutBetweenWords(to: width ?? .max) } + rest(more, "more wait")

@@ -141,7 +141,7 @@ struct TopLook {
                 }
             let cells = [
                 name, state, waiting, "\(counts[name]?[.quiet] ?? 0)", "\(counts[name]?[.dead] ?? 0)",
-                "\(counts[name]?[.held] ?? 0)", stop.map { text($0, "why") } ?? "-",
+                "\(counts[name]?[.held] ?? 0)", stop.map { text($0, "reason") } ?? "-",
             ]
             let isPaused = cause == .refusal || cause == .person
             return Row(id: name, cells: cells, paints: paint.map { [1: $0] } ?? [:], isPaused: isPaused)

@@ -93,7 +93,7 @@ struct TopScreen {
                 screen.view.show(try await TopDetails(link: link, look: look).details(of: id, in: tab))
                 return
             case .pause(let target, let isPaused):
-                _ = try await link.answer(isPaused ? .resume(target) : .pause(target, why: Self.why))
+                _ = try await link.answer(isPaused ? .resume(target) : .pause(target, reason: Self.reason))
                 let (name, effect) =
                     switch target {
                     case .receiver(let name): (name, "its deliveries wait")
@@ -112,7 +112,7 @@ struct TopScreen {
         }
     }
 
-    private static let why = "paused in bellhop top"
+    private static let reason = "paused in bellhop top"
 }
 
 /// The newest events, extended at each poll.

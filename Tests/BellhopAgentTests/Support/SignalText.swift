@@ -94,7 +94,7 @@ enum SignalText {
     }
 
     private static let moment = Timestamp(seconds: 0)
-    private static let stop = ReceiverStop(receiver: "", cause: .failures, since: moment, until: moment, why: "")
+    private static let stop = ReceiverStop(receiver: "", cause: .failures, since: moment, until: moment, reason: "")
     private static let held = HeldResult(known: 0, listing: Listing(), comparison: Comparison(), at: moment)
     private static let failure = Failure(.unreachable, .giveUp, "")
     private static let task = Snapshot(key: "a1", number: "INC0010021")

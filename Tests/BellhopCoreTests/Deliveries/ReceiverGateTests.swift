@@ -151,7 +151,7 @@ import Testing
         let free = room(&gate, 11)
         #expect(free.attempts > 0)
         // The store's answer about the pause arrives late.
-        gate.restore(ReceiverStop(receiver: "ops", cause: .refusal, since: start, until: nil, why: "401"), at: start)
+        gate.restore(ReceiverStop(receiver: "ops", cause: .refusal, since: start, until: nil, reason: "401"), at: start)
         let restored = room(&gate, 11)
         #expect(restored.attempts > 0)
         let next = gate.ended(refusal, began: start + .seconds(11), at: start + .seconds(12))
@@ -196,7 +196,7 @@ private struct GateHistory {
         case 15..<18: now = now + .milliseconds(Int.random(in: 1...40_000, using: &random))
         case 18:
             if Bool.random(using: &random) {
-                let stop = ReceiverStop(receiver: "ops", cause: .person, since: now, until: nil, why: "")
+                let stop = ReceiverStop(receiver: "ops", cause: .person, since: now, until: nil, reason: "")
                 gate.pause(stop)
                 stored[.person] = stop
                 isPaused = true

@@ -8,7 +8,7 @@ struct ReceiverPaceTests {
         var pace = ReceiverPace(most: 4)
         let rest = ReceiverStop(
             receiver: "ops", cause: .rest, since: start - .seconds(10), until: start - .seconds(9), interval: .seconds(1),
-            why: "Slow down.")
+            reason: "Slow down.")
         pace.restore(rest, at: start)
         let now = pace.room(inFlight: 0, at: start)
         #expect(now.attempts == 0)

@@ -33,7 +33,7 @@ import Testing
             .pageChanged(Snapshot(key: "p", fields: ["text": "b"]), before: "a", in: "page"), .scheduleDue(now, missed: 2),
             .sourceFailing("tasks", failure, since: now), .sourceRecovered("tasks", error: "", since: now),
             .sourceHeld("tasks", held), .deliveryDead(delivery(nil), failure), .deliveryDead(delivery(reference), failure),
-            .receiverPaused(ReceiverStop(receiver: "ops", cause: .refusal, since: now, until: nil, why: "404")),
+            .receiverPaused(ReceiverStop(receiver: "ops", cause: .refusal, since: now, until: nil, reason: "404")),
             .receiverResumed("ops"), .silenceStarted(silence), .silenceEnded(SilenceRecord(silence, kept: 3, ended: now)),
         ] + RemovalReason.allCases.map { .taskRemoved(task, $0, in: "tasks") }
     }()

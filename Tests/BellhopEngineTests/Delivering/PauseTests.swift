@@ -38,7 +38,7 @@ import Testing
     @Test func `a resumed receiver gets the waiting deliveries, except expired ones`() async throws {
         let bench = try Bench()
         let action = ScriptedAction()
-        let stop = ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, why: "holiday")
+        let stop = ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, reason: "holiday")
         #expect(try await bench.store.pause(ReceiverPause(stop)))
         try await bench.enqueue([
             TestDelivery("1"), TestDelivery("2", expires: bench.now + .seconds(60)), TestDelivery("3"),
@@ -67,7 +67,7 @@ import Testing
         let engine = Engine(bench.context, shelf: RuleShelf(), sources: [], actions: { _ in action })
         let loop = bench.dispatching(action)
         try await waitUntil { action.count == 3 }
-        engine.pause(ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, why: "holiday"))
+        engine.pause(ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, reason: "holiday"))
         gate.open()
         try await waitUntil { try await bench.deliveries(.done).count == 3 }
         await bench.run(until: bench.now + .seconds(600))
@@ -90,7 +90,7 @@ import Testing
         let engine = Engine(bench.context, shelf: RuleShelf(), sources: [], actions: { _ in action })
         let loop = bench.dispatching(action)
         try await waitUntil { action.count == 3 }
-        let stop = ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, why: "repair")
+        let stop = ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, reason: "repair")
         #expect(try await bench.store.pause(ReceiverPause(stop)))
         engine.pause(stop)
         await bench.clock.advance(by: .seconds(10))
@@ -127,7 +127,7 @@ import Testing
     @Test func `a resumption that cannot be stored leaves the receiver paused`() async throws {
         let bench = try Bench()
         let action = ScriptedAction()
-        let stop = ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, why: "repair")
+        let stop = ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, reason: "repair")
         #expect(try await bench.store.pause(ReceiverPause(stop)))
         try await bench.enqueue([TestDelivery("1")])
         let engine = Engine(bench.context, shelf: RuleShelf(), sources: [], actions: { _ in action })

@@ -81,7 +81,7 @@ import Testing
     @Test func `a shorter rest from a delivery does not end a longer rest from a poll`() {
         let receivers = Receivers()
         let now = Timestamp(seconds: 1_767_600_000)
-        _ = receivers.recordPoll(.seconds(3600), of: "snow", why: "429", at: now)
+        _ = receivers.recordPoll(.seconds(3600), of: "snow", reason: "429", at: now)
         let failure = Failure(.throttled, .rest(.seconds(5)), "429")
         let kept = receivers.withGates { $0["snow"]?.ended(.failed(failure), began: now, at: now) }
         #expect(kept?.stops.map(\.until) == [now + .seconds(3600)])

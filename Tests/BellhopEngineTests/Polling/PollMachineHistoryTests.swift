@@ -127,7 +127,7 @@ private struct PollHistory {
     }
 
     private var moment: PollMachine.Moment {
-        let rest = ReceiverStop(receiver: "snow", cause: .rest, since: now, until: restUntil, interval: .zero, why: "429")
+        let rest = ReceiverStop(receiver: "snow", cause: .rest, since: now, until: restUntil, interval: .zero, reason: "429")
         return PollMachine.Moment(now: now, rest: restUntil > now ? rest : nil)
     }
 

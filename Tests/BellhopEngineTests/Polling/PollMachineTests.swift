@@ -144,7 +144,7 @@ import Testing
     @Test func `a resting connection is not polled before its time`() {
         var machine = Self.baseline(Self.some)
         let rest = ReceiverStop(
-            receiver: "snow", cause: .rest, since: Self.start, until: Self.start + .seconds(500), interval: .zero, why: "429")
+            receiver: "snow", cause: .rest, since: Self.start, until: Self.start + .seconds(500), interval: .zero, reason: "429")
         #expect(Self.steps(&machine, rest: rest) == ["end failed"])
         #expect(machine.nextPoll(after: Self.start, jitter: 0) == rest.until)
         #expect(machine.memory.health.failures == 0)

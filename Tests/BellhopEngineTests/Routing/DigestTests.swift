@@ -109,7 +109,7 @@ import Testing
     @Test func `a paused digest misses the events of its pause`() async throws {
         let agent = try await TestAgent(Self.digest())
         try await agent.put("a")
-        _ = try await agent.bench.store.pause(Pause(.rule("digest"), since: agent.bench.now, why: ""))
+        _ = try await agent.bench.store.pause(Pause(.rule("digest"), since: agent.bench.now, reason: ""))
         try await agent.put("b", thenWait: 20)
         _ = try await agent.bench.store.resume(.rule("digest"), at: agent.bench.now)
         try await agent.runOnce()

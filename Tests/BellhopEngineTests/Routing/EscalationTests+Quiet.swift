@@ -64,6 +64,6 @@ extension `Escalations` {
         #expect(agent.bench.recorder.losses == [KeyLoss(rule: "r", dropped: 0, most: 2, isStopped: true)])
         #expect(agent.texts.filter { $0.contains("new") } == ["a", "b", "c", "d"].map { "pager: new \($0)" })
         let pauses = try await agent.bench.store.pauses()
-        #expect(pauses.map(\.why) == ["it has 3 escalations, and may remember 2: `retention: {keys: …}` in bellhop.yaml"])
+        #expect(pauses.map(\.reason) == ["it has 3 escalations, and may remember 2: `retention: {keys: …}` in bellhop.yaml"])
     }
 }

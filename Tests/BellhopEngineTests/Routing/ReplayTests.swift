@@ -86,7 +86,7 @@ import Testing
         try await bench.store.replay([event], rule: "throttled", isForced: true, at: bench.now)
         try await router.routePending()
         #expect(try await Self.replayed(bench) == ["throttled"])
-        try await bench.store.pause(Pause(.rule("all"), since: bench.now, why: "x"))
+        try await bench.store.pause(Pause(.rule("all"), since: bench.now, reason: "x"))
         try await shelf.installAgain(in: bench.context)
         await bench.clock.advance(by: .seconds(1))
         try await bench.store.replay([event], rule: "all", isForced: true, at: bench.now)

@@ -126,7 +126,7 @@ import Testing
             try await Router(bench.context, shelf: shelf).routePending()
         }
         try await route(1)
-        try await bench.store.pause(Pause(.rule("thank"), since: bench.now, why: ""))
+        try await bench.store.pause(Pause(.rule("thank"), since: bench.now, reason: ""))
         // Applied as a command applies it, and then as a restart does.
         try await shelf.installAgain(in: bench.context)
         try await route(2)
@@ -145,7 +145,7 @@ import Testing
     @Test func `the schedule of a paused rule waits, and runs once when the rule is resumed`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf("rule: digest\non: {every: 1h}\ndo: [{log: x}]")
-        try await bench.store.pause(Pause(.rule("digest"), since: bench.now, why: ""))
+        try await bench.store.pause(Pause(.rule("digest"), since: bench.now, reason: ""))
         let timers = TimerLoop(bench.context, shelf: shelf)
         for _ in 1...5 {
             await bench.clock.advance(by: .seconds(3600))

@@ -175,7 +175,8 @@ import Testing
         #expect(try account("on: task_created") { $0.rules[0].since = 5 }.verdict == .unseen)
         #expect(try account("on: task_created") { $0.rules = [] }.verdict == .unseen)
         #expect(
-            try account("on: task_created") { $0.pauses = [Pause(.rule("r"), since: Fixture.start, why: "")] }.verdict == .unseen)
+            try account("on: task_created") { $0.pauses = [Pause(.rule("r"), since: Fixture.start, reason: "")] }.verdict
+                == .unseen)
     }
 
     @Test func `an event is not explained by a version of the rule that came after it`() throws {
@@ -218,7 +219,7 @@ import Testing
             #expect(overdue.reason == "`\(part)` was due at 2026-01-05T09:10:00Z, and comes \(moment)")
             let paused = try account(rule) {
                 add(waiting, due: Fixture.start + .seconds(600), to: &$0)
-                $0.pauses = [Pause(.rule("r"), since: Fixture.start, why: "x")]
+                $0.pauses = [Pause(.rule("r"), since: Fixture.start, reason: "x")]
             }
             #expect(paused.reason.hasSuffix(", and comes once the rule is resumed"))
             // A calendar that has changed since has moved the timer.

@@ -48,14 +48,14 @@ import Testing
         let deliveries = (1...3).map { Sample.delivery($0) }
         try await store.route(Routing(deliveries: deliveries))
         try await bench.finish(try await bench.claim(1)[0], .dead(Sample.failure))
-        let pause = ReceiverPause(ReceiverStop(receiver: "ops", cause: .person, since: bench.now, until: nil, why: "w"))
+        let pause = ReceiverPause(ReceiverStop(receiver: "ops", cause: .person, since: bench.now, until: nil, reason: "w"))
         try await Person.$current.withValue(Self.ann) {
             // Each twice: the second time nothing changes.
             for _ in 1...2 {
                 try await store.apply(.retry, to: [deliveries[0].id], at: bench.now)
                 try await store.apply(.drop, to: [deliveries[1].id], at: bench.now)
                 _ = try await store.register([RuleRegistration(name: "a", revision: "1")], at: bench.now)
-                try await store.pause(Pause(.rule("a"), since: bench.now, why: "noisy"))
+                try await store.pause(Pause(.rule("a"), since: bench.now, reason: "noisy"))
                 try await store.pause(pause)
                 try await store.add(silence, at: bench.now)
             }

@@ -154,13 +154,14 @@ struct Operation: Sendable, CustomTestStringConvertible {
         Operation(
             testDescription: "end a silence", prepare: { try await $0.store.add(silence, at: $0.now) },
             run: { _ = try await $0.store.endSilence(silence.id, at: $0.now) }),
-        Operation(testDescription: "pause a rule", run: { try await $0.store.pause(Pause(.rule("a"), since: $0.now, why: "x")) }),
+        Operation(
+            testDescription: "pause a rule", run: { try await $0.store.pause(Pause(.rule("a"), since: $0.now, reason: "x")) }),
         Operation(
             testDescription: "resume a rule",
             prepare: { bench in
                 _ = try await bench.store.register(rules, at: bench.now)
                 try await bench.store.append([Sample.event(1)])
-                try await bench.store.pause(Pause(.rule("a"), since: bench.now, why: "x"))
+                try await bench.store.pause(Pause(.rule("a"), since: bench.now, reason: "x"))
             }, run: { try await $0.store.resume(.rule("a"), at: $0.now) }),
         Operation(
             testDescription: "replay events", prepare: { try await $0.store.append([Sample.event(1), Sample.event(2)]) },

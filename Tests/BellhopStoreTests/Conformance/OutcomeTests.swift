@@ -130,7 +130,7 @@ import Testing
         let claim = try #require(try await bench.claim(1).first)
         await bench.clock.pass(5)
         let rest = ReceiverStop(
-            receiver: "chat", cause: .rest, since: bench.now, until: bench.after(60), interval: .seconds(2), why: "Slow down.")
+            receiver: "chat", cause: .rest, since: bench.now, until: bench.after(60), interval: .seconds(2), reason: "Slow down.")
         let failure = Failure(.throttled, .rest(.seconds(60)), "429")
         let finish = Finish(claim, at: bench.now, next: .postponed(failure), stops: [rest])
         #expect(try await bench.store.finish([finish]) == [true])

@@ -13,11 +13,11 @@ import Testing
     func `the timers of a paused rule wait, and those of others do not`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await register(bench)
-        #expect(try await bench.store.pause(Pause(.rule("a"), since: bench.now, why: "x")))
-        #expect(try await !bench.store.pause(Pause(.rule("a"), since: bench.after(1), why: "y")))
-        #expect(try await bench.store.pauses() == [Pause(.rule("a"), since: bench.now, why: "x")])
+        #expect(try await bench.store.pause(Pause(.rule("a"), since: bench.now, reason: "x")))
+        #expect(try await !bench.store.pause(Pause(.rule("a"), since: bench.after(1), reason: "y")))
+        #expect(try await bench.store.pauses() == [Pause(.rule("a"), since: bench.now, reason: "x")])
         #expect(try await bench.store.dueTimers(at: bench.after(61), limit: 9).map(\.id.rule) == ["b"])
-        try await bench.store.pause(Pause(.rule("b"), since: bench.now, why: "x"))
+        try await bench.store.pause(Pause(.rule("b"), since: bench.now, reason: "x"))
         #expect(try await bench.store.nextTimer() == nil)
         #expect(try await bench.store.resume(.rule("a"), at: bench.now))
         #expect(try await !bench.store.resume(.rule("a"), at: bench.now))
@@ -29,7 +29,7 @@ import Testing
     func `a resumed rule does not see the events that came while it was paused`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         #expect(try await register(bench) == ["a": 0, "b": 0])
-        try await bench.store.pause(Pause(.rule("a"), since: bench.now, why: ""))
+        try await bench.store.pause(Pause(.rule("a"), since: bench.now, reason: ""))
         try await bench.store.append([Sample.event(1), Sample.event(2)])
         _ = try await bench.store.resume(.rule("a"), at: bench.now)
         #expect(try await register(bench) == ["a": 2, "b": 0])
@@ -60,7 +60,7 @@ import Testing
             Sample.delivery(3, receiver: "snow", action: "webhook"), Sample.delivery(4, receiver: "ops", action: "notify"),
         ]
         try await bench.store.route(Routing(deliveries: deliveries))
-        try await bench.store.pause(Pause(.writes, since: bench.now, why: "freeze"))
+        try await bench.store.pause(Pause(.writes, since: bench.now, reason: "freeze"))
         let claims = try await bench.claim()
         #expect(Set(claims.map(\.delivery.action)) == ["webhook", "notify"])
         for claim in claims { try await bench.finish(claim, .done(Sample.receipt)) }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct `Receiver stops and fair claiming` {
     private func pause(_ cause: ReceiverStop.Cause, at now: Timestamp) -> ReceiverPause {
         ReceiverPause(
-            ReceiverStop(receiver: "chat", cause: cause, since: now, until: nil, why: "404."),
+            ReceiverStop(receiver: "chat", cause: cause, since: now, until: nil, reason: "404."),
             notifying: cause == .refusal ? "mail" : nil)
     }
 
@@ -63,7 +63,7 @@ import Testing
         #expect(try await bench.store.pause(pause(.refusal, at: bench.now)))
         #expect(try await bench.store.pause(pause(.person, at: bench.now)))
         #expect(try await bench.store.pause(pause(.person, at: bench.after(1))) == false)
-        let rest = ReceiverStop(receiver: "chat", cause: .rest, since: bench.now, until: bench.after(60), why: "429")
+        let rest = ReceiverStop(receiver: "chat", cause: .rest, since: bench.now, until: bench.after(60), reason: "429")
         _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
         try await bench.store.setHealth(SourceHealth(), of: Sample.scope.id, events: [], rest: rest)
         #expect(try await bench.store.resume(receiver: "chat", at: bench.now))
@@ -96,7 +96,7 @@ import Testing
     func `stops of a run whose clock was ahead count from the next start`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let ahead = bench.after(365 * 86_400)
-        let rest = ReceiverStop(receiver: "chat", cause: .rest, since: ahead, until: ahead + .seconds(60), why: "429")
+        let rest = ReceiverStop(receiver: "chat", cause: .rest, since: ahead, until: ahead + .seconds(60), reason: "429")
         _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
         try await bench.store.setHealth(SourceHealth(), of: Sample.scope.id, events: [], rest: rest)
         #expect(try await bench.store.pause(pause(.refusal, at: ahead)))

@@ -92,7 +92,8 @@ struct StoreContents: Hashable {
             .done(Receipt("201", reference: Sample.subject(9))), .retry(at: later, Sample.failure), .dead(Sample.failure),
             .held(Sample.failure), .postponed(Sample.failure), .paused(Sample.failure, until: later),
         ]
-        let rest = ReceiverStop(receiver: "6", cause: .rest, since: Sample.now, until: later, interval: .seconds(2), why: "429")
+        let rest = ReceiverStop(
+            receiver: "6", cause: .rest, since: Sample.now, until: later, interval: .seconds(2), reason: "429")
         let claims = try await store.claim(limit: nexts.count + 1, excluding: [], until: later, at: Sample.now)
         _ = try await store.finish(
             zip(claims, nexts).map { claim, next in
@@ -105,7 +106,7 @@ struct StoreContents: Hashable {
             reason: "moving", by: "ann", writes: true)
         try await store.add(silence, at: Sample.now)
         try await store.route(Routing(deliveries: [Sample.delivery(12, initial: .silenced(by: "s1"))]))
-        try await store.pause(Pause(.rule("off"), since: Sample.now, why: "noisy"))
+        try await store.pause(Pause(.rule("off"), since: Sample.now, reason: "noisy"))
         try await store.replay(Array(try await store.events(EventQuery(limit: 1))), rule: "rule", isForced: true, at: Sample.now)
         try await store.setNote("note", to: ["refused": ["once", 2, 1.5, false, .null]])
     }
