@@ -107,6 +107,56 @@ import Testing
         #expect(Words(language: .english).sentence("No agent is running.") == "No agent is running.")
     }
 
+    @Test func `German sentences quote the reasons of pauses and of the ends of escalations in German`() {
+        let t = Words(language: .german)
+        let pause = Pause(
+            .rule("tell"), since: Timestamp(seconds: 1_800_000_000),
+            reason: "it has 3 keys of `once`, and may remember 2: `retention: {keys: …}` in bellhop.yaml", isByPerson: false)
+        var status = StoreStatus(sources: [], rules: [], stops: [], deliveries: [:], events: 0, unrouted: 0)
+        status.pauses = [pause]
+        #expect(
+            StatusNeeds.sentences(status, agent: [:], at: pause.since).map(t.sentence) == [
+                "Die Regel tell ist angehalten: sie hat 3 Schlüssel von `once` und darf sich 2 merken: `retention: {keys: …}` in bellhop.yaml. Beheben Sie es, dann `bellhop resume tell`."
+            ])
+        #expect(t.sentence("paused by hand") == "von Hand angehalten")
+        #expect(
+            t.sentence("the escalation is over: event 0123456789ab answered the task at noon")
+                == "die Eskalation ist beendet: Ereignis 0123456789ab beantwortete die Aufgabe um noon")
+    }
+
+    @Test func `German pages have the limits of a back-test in German`() throws {
+        let since = Timestamp(seconds: 1_800_000_000)
+        func event(_ type: EventType, _ data: JSON.Object = [:], after seconds: Int) -> Event {
+            Event(
+                id: Event.ID("\(seconds)"), type: type, source: "inbox", subject: "x", time: since + .seconds(seconds), data: data
+            )
+        }
+        var gaps = BackTestGaps()
+        gaps.unseen = ["mail"]
+        gaps.note(event(.sourceRecovered, after: 1))
+        gaps.note(event(.receiverPaused, ["receiver": "ops"], after: 2))
+        gaps.note(event(.receiverResumed, ["receiver": "ops"], after: 3))
+        gaps.note([Pause(.rule("a"), since: since, reason: ""), Pause(.writes, since: since, reason: "")], [])
+        for seconds in 4...40 { gaps.note(event(seconds % 2 == 0 ? .sourceFailing : .sourceRecovered, after: seconds)) }
+        let reload = #"{"act":"reload","added":["a"]}"#
+        gaps.note(AuditRow(number: 1, at: since + .seconds(9), entry: reload, hash: ""))
+        let rules =
+            "rule: a\non: {every: 1h}\ndo: [{log: \"${{ string(tasks.size()) }}\"}]\n---\n"
+            + "rule: b\non: task_created\nonce: task.id\ndo: [{log: x}]\n"
+        let book = try RuleBook.load(
+            [RuleFile(path: "rules/a.yaml", bytes: Array(rules.utf8))], context: RuleLoading.openContext())
+        var report = BackTestReport(since: since, until: since + .days(1))
+        (report.first, report.unreadable, report.ahead) = (since + .seconds(7200), 2, 3)
+        let empty = BackTestReport(since: since, until: since)
+        let sentences = gaps.sentences(of: book, report) + BackTestGaps().sentences(of: book, empty)
+        let t = Words(language: .german)
+        for sentence in sentences {
+            let german = t.sentence(sentence)
+            #expect(german != sentence && !german.contains("until") && !german.contains("from "), "\(sentence)")
+        }
+        #expect(sentences.count > 15)
+    }
+
     @Test func `German pages explain refusals in German`() async throws {
         let fixture = try await ConsoleFixture()
         let browser = try await fixture.logIn(as: .viewer)

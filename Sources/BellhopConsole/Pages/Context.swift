@@ -108,7 +108,8 @@ struct PageContext: Sendable {
             case .refusal, .person: t("paused")
             }
         let until: HTML = stop["until"]?.asString == nil ? "" : " \(t("until")) \(time(stop["until"]))"
-        return "<strong class=\"\(cause == .rest ? "plain" : "bad" as HTML)\">\(name)</strong>\(until) \(stop["reason"].text)"
+        return
+            "<strong class=\"\(cause == .rest ? "plain" : "bad" as HTML)\">\(name)</strong>\(until) \(t.sentence(stop["reason"].text))"
     }
 
     static func tone(_ state: String) -> HTML {

@@ -13,7 +13,9 @@ struct TranslatedSentence: Sendable {
     }
 
     /// The German sentence with the values of the English one; nil if the sentence does not match.
-    func translation(of sentence: String) -> String? {
+    ///
+    /// - Parameter translate: translates a value, which may be a sentence itself.
+    func translation(of sentence: String, values translate: (String) -> String) -> String? {
         guard let head = english.first, sentence.hasPrefix(head) else { return nil }
         var rest = sentence.dropFirst(head.count)
         var translated = german[0]
@@ -29,7 +31,7 @@ struct TranslatedSentence: Sendable {
                 end = rest.firstRange(of: part)
             }
             guard let end else { return nil }
-            translated += rest[..<end.lowerBound] + german[place]
+            translated += translate(String(rest[..<end.lowerBound])) + german[place]
             rest = rest[end.upperBound...]
         }
         return rest.isEmpty ? translated : nil

@@ -29,9 +29,11 @@ struct Words: Sendable {
         language == .english ? english : Self.german[english] ?? english
     }
 
-    /// A sentence of the agent. A sentence that is not in the table stays in English.
+    /// A sentence of the agent, and the sentences that it quotes. One that is not in the tables stays in English.
     func sentence(_ english: String) -> String {
-        language == .english ? english : Self.germanSentences.lazy.compactMap { $0.translation(of: english) }.first ?? english
+        if language == .english { return english }
+        let sentences = [Self.germanSentences, Self.germanReasons, Self.germanGaps].joined()
+        return sentences.lazy.compactMap { $0.translation(of: english, values: sentence) }.first ?? english
     }
 
     static let german: [String: String] = [
