@@ -53,6 +53,24 @@ import Testing
         #expect(await numbers("task.title == 'Task 4'") == ["INC4"])
     }
 
+    @Test func `a page of tasks reads only the sources that have tasks after the page before`() {
+        func source(_ name: String, _ scope: String, _ tasks: Int64 = 1) -> JSON {
+            ["source": .string(name), "scope": .string(scope), "tasks": .int(tasks)]
+        }
+        let status: JSON = [
+            "sources": [source("a", "1"), source("a", "2"), source("a-b", "3"), source("b", "4"), source("none", "5", 0)]
+        ]
+        func names(named name: String? = nil, after: String = "") -> [String] {
+            TaskSearch.sources(status, named: name, after: after).map(\.name)
+        }
+        #expect(names() == ["a-b", "a", "b"])
+        #expect(names(after: "a-b/t") == ["a-b", "a", "b"])
+        #expect(names(after: "a/t") == ["a", "b"])
+        #expect(names(after: "b/t") == ["b"])
+        #expect(names(named: "a", after: "a/t") == ["a"] && names(named: "none").isEmpty)
+        #expect(TaskSearch.sources(status, named: "a", after: "").first?.scopes.count == 2)
+    }
+
     @Test func `tasks without a number are found page by page, and shown with their id`() async throws {
         let fixture = try await ConsoleFixture()
         try await fixture.show((0..<9).map { "Page \($0)" }, numbered: false)

@@ -34,53 +34,6 @@ struct DeliverySearch: Sendable {
     }
 }
 
-/// A search among the tasks that the sources show now, with the filters of a request.
-struct TaskSearch: Sendable {
-    private let call: Call
-    private let condition: TaskCondition?
-
-    /// The most tasks that one search evaluates; the next page continues after them.
-    static let maxSeen = 20_000
-
-    init(_ call: Call) throws(Problem) {
-        self.call = call
-        condition = try call.text("where").map { text throws(Problem) in
-            try call.checked { book throws(Diagnostics) in try book.taskCondition(text) }
-        }
-    }
-
-    /// The tasks, ordered by source and id, and the key after which the next page begins.
-    func rows(limit: Int) async throws(Problem) -> (rows: [JSON], next: String?, failures: SearchFailures) {
-        let (source, after) = (call.text("source"), call.text("after") ?? "")
-        let keyed = try await call.ask(.tasks(nil)).rows.compactMap { row -> (key: String, row: JSON)? in
-            let task = row["task"] ?? .null
-            guard source == nil || task["source"]?.asString == source else { return nil }
-            return ("\(task["source"]?.asString ?? "")/\(task["id"]?.asString ?? "")", row)
-        }
-        var later = keyed.filter { $0.key > after }.sorted { $0.key < $1.key }
-        var (next, failures): (String?, SearchFailures) = (nil, .init())
-        if let condition {
-            if later.count > Self.maxSeen { next = later[Self.maxSeen - 1].key }
-            later = Array(later.prefix(Self.maxSeen))
-            let tasks = later.map { entry in
-                let task = entry.row["task"] ?? .null
-                return (
-                    task["source"]?.asString ?? "",
-                    Snapshot(json: task) ?? Snapshot(key: TaskKey(""), number: "", title: "", url: "")
-                )
-            }
-            let (clock, looked) = (call.view.clock, later)
-            let end = clock.now + EventSearch.timeout
-            let matched = condition.matches(among: tasks, at: clock.now, limit: limit, isOver: { clock.now >= end })
-            failures = matched.failures
-            if matched.seen < looked.count { next = looked[matched.seen - 1].key }
-            later = matched.places.map { looked[$0] }
-        }
-        if later.count > limit { next = later[limit - 1].key }
-        return (later.prefix(limit).map(\.row), next, failures)
-    }
-}
-
 extension Call {
     /// - Throws: 400 if the agent does not know a type of event.
     func checkTypes(_ types: [String]) throws(Problem) {

@@ -77,8 +77,9 @@ struct Explain: DataCommand {
         if tree { return printTree(facts, link) }
         if asTest { return try await printTest(facts, book, workspace, link) }
         let subjects = StoredSubjects(config: config.files, context: workspace.context)
+        let tasks = try await subjects.tasks(in: book?.scopesRead(toJudge: facts.events, by: rule) ?? [])
         show(
-            Explanation(facts, by: book, rule: rule, tasks: try await subjects.tasks(), at: SystemClock().now),
+            Explanation(facts, by: book, rule: rule, tasks: tasks, at: SystemClock().now),
             hasRules: book != nil, in: link.zone)
         try await showNextTime(after: facts, link)
     }

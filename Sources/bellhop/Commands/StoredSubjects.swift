@@ -70,6 +70,19 @@ struct StoredSubjects: Sendable {
         return tasks
     }
 
+    /// The tasks that the sources with these scopes showed at their last polls. A scope that was never polled is missing.
+    func tasks(in scopes: Set<Scope.ID>) async throws(CommandError) -> [Scope.ID: [Snapshot]] {
+        if scopes.isEmpty { return [:] }
+        let store = try config.storeLink().openForReading()
+        do throws(StoreError) {
+            let tasks = try await store.tasks(in: Array(scopes))
+            try await store.close()
+            return tasks
+        } catch {
+            throw CommandError(error)
+        }
+    }
+
     private func shown(
         _ name: String?
     ) async throws(CommandError) -> [(scope: Scope.ID, task: (snapshot: Snapshot, source: String))] {
