@@ -10,10 +10,8 @@ extension Explainer {
         if let end = end(ofEscalation: record) {
             return "\(over): \(end.reasonOfEnd(in: book?.rule(named: record.rule)?.zone ?? .utc))"
         }
-        guard let last = lastStep(of: record.detail["by"]?.asString.map { Occasion.ID($0) } ?? record.occasion, record.rule)
-        else {
-            return over
-        }
+        // The steps of another event's run are not always among the facts.
+        guard record.detail["by"] == nil, let last = lastStep(of: record.occasion, record.rule) else { return over }
         return "\(over): its last step came at \(time(last, record.rule))"
     }
 

@@ -56,6 +56,7 @@ import Testing
         ("the place of an event", SQL.Queries.eventPlace, "event_id (<expr>=?"),
         ("what an event led to", SQL.History.caused, "INDEX event_cause (cause=?"),
         ("what stopped rules at events", SQL.History.decisions, "INDEX decision_occasion (occasion>? AND occasion<?"),
+        ("the ends of escalations", SQL.History.escalations, "INDEX decision_at (verdict=? AND at>?"),
     ]
 
     @Test(arguments: statements)
