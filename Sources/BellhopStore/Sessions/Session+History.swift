@@ -109,9 +109,8 @@ extension Session {
         // The waits under these events' keys that began before the last event: a replay of an older event may have begun one.
         var waits = try prepare(SQL.History.waits)
         try waits.bind(":until", events.map(\.event.time).max() ?? .distantPast)
-        let names = events.reduce(into: Set<String>()) { Self.collectKeys(of: $1.event, into: &$0) }
-        let keys = Self.json(names.sorted().map(JSON.string))
-        try waits.bind(":keys", text: keys)
+        let keys = events.reduce(into: Set<String>()) { Self.collectKeys(of: $1.event, into: &$0) }
+        try waits.bind(":keys", text: Self.json(keys.sorted().map(JSON.string)))
         while try waits.next() { try take(waits) }
         // With these waits, also their ends, early or at their timers.
         let occasions = Set(records.values.map(\.occasion)).union(events.map { Occasion.event($0.event.id).id })
@@ -127,10 +126,14 @@ extension Session {
         try others.bind(":places", text: Self.json(places.sorted().map(JSON.int)))
         while try others.next() { try take(others) }
         // An escalation that these events began may have been ended by a later event.
-        var escalations = try prepare(SQL.History.escalations)
-        try escalations.bind(":since", events.map(\.event.time).min() ?? .distantPast)
-        try escalations.bind(":keys", text: keys)
-        while try escalations.next() { try take(escalations) }
+        let begun = records.values.filter { $0.verdict == .escalating }
+        if let since = begun.map(\.at).min() {
+            var escalations = try prepare(SQL.History.escalations)
+            try escalations.bind(":since", since)
+            let tasks = Set(begun.compactMap { $0.detail["key"]?.asString }).sorted()
+            try escalations.bind(":keys", text: Self.json(tasks.map(JSON.string)))
+            while try escalations.next() { try take(escalations) }
+        }
         return records.sorted { $0.key < $1.key }.map(\.value)
     }
 

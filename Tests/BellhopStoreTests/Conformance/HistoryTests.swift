@@ -33,15 +33,15 @@ import Testing
         let bench = try kind.make()
         let events = (1...3).map { Sample.event($0) }
         try await bench.store.append(events)
-        let key = "\(events[0].source)/\(events[0].task?.key.text ?? "")"
-        let records = [("other", events[1]), (key, events[2])].enumerated().map { number, end in
+        func record(_ verdict: DecisionRecord.Verdict, _ event: Event, _ key: String, _ number: Int64 = 1) -> DecisionRecord {
             DecisionRecord(
-                rule: "a", verdict: .answered, occasion: Occasion.event(end.1.id).id, at: bench.now, number: Int64(number + 1),
-                detail: ["key": .string(end.0)])
+                rule: "a", verdict: verdict, occasion: Occasion.event(event.id).id, at: bench.now, number: number,
+                detail: ["key": .string(key)])
         }
-        try await bench.store.route(Routing(decisions: records))
+        let (begun, end) = (record(.escalating, events[0], "tasks/1"), record(.answered, events[2], "tasks/1", 2))
+        try await bench.store.route(Routing(decisions: [begun, record(.answered, events[1], "tasks/2"), end]))
         let history = try await bench.store.history(HistoryQuery(event: events[0].id.text))
-        #expect(history.decisions == [records[1]])
+        #expect(history.decisions == [begun, end])
     }
 
     @Test(arguments: StoreUnderTest.allCases)
