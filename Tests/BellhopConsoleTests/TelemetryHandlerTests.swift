@@ -46,6 +46,51 @@ import Testing
         ] { #expect(text.contains("\n" + line), "\(line)") }
     }
 
+    @Test func `a paused rule in force is a metric and a reason, and does not make the agent unready`() async throws {
+        var reading = AgentReading.test
+        reading.rules = ["full", "loud"]
+        reading.status?.pauses = [
+            Pause(.rule("full"), since: TestClock().now, why: "it has too many keys", isByPerson: false),
+            Pause(.rule("loud"), since: TestClock().now, why: "too loud"),
+            Pause(.rule("removed"), since: TestClock().now, why: ""),
+            Pause(.writes, since: TestClock().now, why: ""),
+        ]
+        let fixture = try await ConsoleFixture(reading: reading)
+        let lines = await ask(fixture, "/metrics", as: .viewer).text.split(separator: "\n").map(String.init)
+        #expect(
+            lines.filter { $0.hasPrefix("bellhop_rule_paused{") } == [
+                #"bellhop_rule_paused{rule="full",by="bellhop"} 1.0"#, #"bellhop_rule_paused{rule="loud",by="person"} 1.0"#,
+            ])
+        let ready = await ask(fixture, "/health/ready")
+        #expect(ready.status == 200 && ready.text.contains("The rule full is paused") && !ready.text.contains("removed"))
+    }
+
+    @Test func `while the store cannot be read, no source is said to have no failures`() async throws {
+        var reading = AgentReading.test
+        reading.sources = ["s"]
+        let readable = try await ConsoleFixture(reading: reading)
+        let failures = #"bellhop_source_failures{source="s"} 0.0"#
+        #expect(await ask(readable, "/metrics", as: .viewer).text.contains(failures))
+        reading.status = nil
+        let unreadable = try await ConsoleFixture(reading: reading)
+        #expect(await !ask(unreadable, "/metrics", as: .viewer).text.contains(failures))
+    }
+
+    @Test func `a source whose first result since the start is held does not keep the agent from being ready`() async throws {
+        var reading = AgentReading.test
+        (reading.rules, reading.sources) = (["a"], ["s"])
+        let unpolled = try await ConsoleFixture(reading: reading)
+        #expect(await ask(unpolled, "/health/ready").status == 503)
+        let scope = Scope(instance: "i", user: "u", kind: "k", query: "q")
+        let held = HeldResult(known: 100, listing: Listing(), comparison: Comparison(), at: reading.now)
+        reading.status?.sources = [
+            .init(
+                source: "s", scope: scope, hasBaseline: true, tasks: 100, lastCommit: nil, health: SourceHealth(held: held))
+        ]
+        let holding = try await ConsoleFixture(reading: reading)
+        #expect(await ask(holding, "/health/ready").status == 200)
+    }
+
     @Test func `a hanging loop makes the agent neither live nor ready`() async throws {
         var reading = AgentReading.test
         reading.rules = ["a"]

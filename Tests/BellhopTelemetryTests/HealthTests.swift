@@ -26,13 +26,14 @@ import Testing
         #expect(!Health(facts).isReady && Health(facts).isLive)
     }
 
-    @Test func `failing sources, refused rules and paused receivers are reported, but the agent stays ready`() {
+    @Test func `failing sources, refused rules, paused receivers and paused rules are reported, but the agent stays ready`() {
         var facts = HealthFacts()
         facts.sources = [.init(name: "a", wasPolled: false, failures: 3), .init(name: "b", wasPolled: true, failures: 1)]
         facts.refusedRules = 2
         facts.pausedReceivers = ["ops"]
+        facts.pausedRules = ["tell"]
         #expect(Health(facts).isLive && Health(facts).isReady)
-        #expect(Health(facts).reasons.map(\.code) == [.sourceFails, .sourceFails, .rulesRefused, .receiverPaused])
+        #expect(Health(facts).reasons.map(\.code) == [.sourceFails, .sourceFails, .rulesRefused, .receiverPaused, .rulePaused])
     }
 
     @Test func `an agent with a hanging loop is neither alive nor ready`() {

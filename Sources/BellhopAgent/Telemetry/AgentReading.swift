@@ -32,10 +32,13 @@ struct AgentReading: Sendable {
         facts.hasRules = rules != nil
         facts.refusedRules = refusedRules
         facts.sources = sources.map { name in
-            HealthFacts.Source(name: name, wasPolled: polled[name] != nil, failures: known(name)?.health.failures ?? 0)
+            let health = known(name)?.health
+            return HealthFacts.Source(
+                name: name, wasPolled: polled[name] != nil || health?.held != nil, failures: health?.failures ?? 0)
         }
         facts.pausedReceivers = lastingStops.filter { $0.stop.cause.isPause && connections.contains($0.stop.receiver) }
             .map(\.stop.receiver)
+        facts.pausedRules = pausedRules.map(\.name)
         return facts
     }
 
@@ -51,7 +54,7 @@ struct AgentReading: Sendable {
             // A poll before the start counts too, so that the age does not jump when the agent is restarted.
             let last = polled[source] ?? health?.lastSuccess
             samples.append(.init(.sourcePollAge, source, value: max((now - (last ?? started)).seconds, 0)))
-            samples.append(.init(.sourceFailures, source, value: Double(health?.failures ?? 0)))
+            if status != nil { samples.append(.init(.sourceFailures, source, value: Double(health?.failures ?? 0))) }
         }
         if let status { samples += self.samples(of: status) }
         return samples
@@ -69,6 +72,7 @@ struct AgentReading: Sendable {
             .init(.sourceTasks, $0.source, value: Double($0.tasks))
         }
         samples += status.waits.map { .init(.ruleWaits, $0.rule, $0.part.rawValue, value: Double($0.count)) }
+        samples += pausedRules.map { .init(.rulePaused, $0.name, $0.isByPerson ? "person" : "bellhop", value: 1) }
         for connection in connections {
             let stops = status.stops.map(\.stop).filter { $0.receiver == connection && $0.lasts(at: now) }
             samples += ReceiverStop.Cause.allCases.map { cause in
@@ -81,6 +85,14 @@ struct AgentReading: Sendable {
             return .init(.receiverWaiting, isNamed ? stop.stop.receiver : Instrument.other, value: Double(stop.waiting))
         }
         return samples
+    }
+
+    /// The rules in force that see no events.
+    private var pausedRules: [(name: String, isByPerson: Bool)] {
+        (status?.pauses ?? []).compactMap { pause in
+            guard case .rule(let name) = pause.subject, rules?.contains(name) ?? false else { return nil }
+            return (name: name, isByPerson: pause.isByPerson)
+        }
     }
 
     private var lastingStops: [StoreStatus.StopStatus] { status?.stopped(at: now) ?? [] }

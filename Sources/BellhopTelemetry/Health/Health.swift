@@ -3,8 +3,8 @@ public import BellhopCore
 /// Whether the agent is live and ready, with the reasons why not.
 ///
 /// The agent is *live* while its loops make progress; otherwise only a restart helps. It is *ready* when its store is open and accepts
-/// changes, its rules are in force, and each source was polled once since the start. A failing source or a paused receiver is only reported,
-/// because the others work.
+/// changes, its rules are in force, and each source was polled once since the start. A failing source, a paused receiver or a paused rule
+/// is only reported, because the others work.
 public struct Health: Sendable, Hashable {
     public struct Reason: Sendable, Hashable {
         public enum Code: String, Sendable, Hashable, CaseIterable {
@@ -20,6 +20,8 @@ public struct Health: Sendable, Hashable {
             case rulesRefused = "rules_refused"
             /// A receiver gets nothing until a person resumes it.
             case receiverPaused = "receiver_paused"
+            /// A rule sees no events until a person resumes it.
+            case rulePaused = "rule_paused"
         }
 
         /// The state that a reason prevents.
@@ -37,7 +39,7 @@ public struct Health: Sendable, Hashable {
             switch code {
             case .loopHangs: .live
             case .storeFails, .noRules, .sourceNotPolled: .ready
-            case .sourceFails, .rulesRefused, .receiverPaused: .nothing
+            case .sourceFails, .rulesRefused, .receiverPaused, .rulePaused: .nothing
             }
         }
     }
@@ -50,7 +52,7 @@ public struct Health: Sendable, Hashable {
 
     public init(_ facts: HealthFacts) {
         var reasons = facts.hangingLoops.sorted().map {
-            Reason(code: .loopHangs, text: "The loop \($0) has made no progress for minutes; restart the agent.")
+            Reason(code: .loopHangs, text: "The loop \($0) has made no progress for minutes: restart the agent.")
         }
         if facts.storeFails { reasons.append(Reason(code: .storeFails, text: "The store fails; `bellhop status` says why.")) }
         if !facts.hasRules { reasons.append(Reason(code: .noRules, text: "No rules are in force yet.")) }
@@ -68,6 +70,9 @@ public struct Health: Sendable, Hashable {
         for receiver in facts.pausedReceivers.sorted() {
             reasons.append(
                 Reason(code: .receiverPaused, text: "The receiver \(receiver) is paused until a person resumes it."))
+        }
+        for rule in facts.pausedRules.sorted() {
+            reasons.append(Reason(code: .rulePaused, text: "The rule \(rule) is paused until a person resumes it."))
         }
         self.reasons = reasons
     }
@@ -91,7 +96,7 @@ public struct Health: Sendable, Hashable {
 public struct HealthFacts: Sendable, Hashable {
     public struct Source: Sendable, Hashable {
         public var name: String
-        /// Whether a poll of it succeeded since the start.
+        /// Whether a poll of it succeeded since the start, or its latest result is held.
         public var wasPolled: Bool
         /// Failed polls in a row.
         public var failures: Int
@@ -112,6 +117,7 @@ public struct HealthFacts: Sendable, Hashable {
     public var sources: [Source] = []
     /// Connections only; addresses that rules compute are left out.
     public var pausedReceivers: [String] = []
+    public var pausedRules: [String] = []
 
     public init() {}
 }

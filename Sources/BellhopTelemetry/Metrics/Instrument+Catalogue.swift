@@ -15,7 +15,8 @@ extension Instrument {
     /// The instruments whose values are read at each request.
     public static let observed = [
         build, startTime, ready, storeUp, storeEvents, storeEventsUnrouted, storeDeliveries, deliveriesInFlight, sourcePollAge,
-        sourceFailures, sourceTasks, receiverStopped, receiverWaiting, ruleWaits, rules, rulesRefused, silences, residentMemory,
+        sourceFailures, sourceTasks, receiverStopped, receiverWaiting, rulePaused, ruleWaits, rules, rulesRefused, silences,
+        residentMemory,
         processorSeconds, openFiles,
     ]
 
@@ -55,6 +56,9 @@ extension Instrument {
     public static let ruleKeysDropped = Instrument(
         "bellhop_rule_keys_dropped_total", .counter, labels: [rule],
         "Keys that a rule forgot because it had more than it may remember.")
+    public static let rulePaused = Instrument(
+        "bellhop_rule_paused", .gauge, labels: [rule, Label("by", ["bellhop", "person"])],
+        "1 while a rule is paused, and sees no events; without a sample it is not paused.")
     public static let ruleWaits = Instrument(
         "bellhop_rule_waits", .gauge, labels: [rule, Label("part", StoreStatus.WaitStatus.Part.allCases.map(\.rawValue))],
         "How many things the parts of a rule wait for: timers of `for` and `none`, counts, groups, events of `on`, escalations.")
