@@ -6,6 +6,13 @@ import Testing
 @testable import BellhopConsole
 
 @Suite struct `Searching tasks and deliveries` {
+    @Test func `a page without a condition is followed by another also if some of its events cannot be read`() {
+        let rows: [JSON] = [["id": "b", "sequence": 7], ["id": "c", "sequence": 8]]
+        let page = SearchPage(newest: rows, unreadable: 1, limit: 3, place: "sequence")
+        #expect(page.rows.map { $0["id"]?.asString ?? "" } == ["c", "b"] && page.next == 7 && page.seen == 3)
+        #expect(SearchPage(newest: rows, limit: 3, place: "sequence").next == nil)
+    }
+
     @Test func `deliveries are found by a condition of the rules, page by page`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen((0..<25).map { $0 % 5 == 0 ? "Mail \($0)" : "Printer \($0)" })

@@ -19,6 +19,16 @@ public struct SearchPage: Sendable, Hashable {
         (self.rows, self.next, self.seen, self.failures) = (rows, next, seen, failures)
     }
 
+    /// A page without a condition.
+    ///
+    /// - Parameters:
+    ///   - stored: the newest rows, at most `limit` together with unreadable ones, oldest first.
+    ///   - place: the member of a row that is its place.
+    public init(newest stored: [JSON], unreadable: Int = 0, limit: Int, place: String) {
+        let count = stored.count + unreadable
+        self.init(rows: stored.reversed(), next: count == limit ? stored.first?[place]?.asInt : nil, seen: count)
+    }
+
     /// The page as the API answers it.
     ///
     /// - Parameter name: the member with the rows.

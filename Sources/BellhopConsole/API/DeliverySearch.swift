@@ -22,9 +22,7 @@ struct DeliverySearch: Sendable {
             reason: call.text("reason").flatMap(Failure.Reason.init), event: call.text("event").map(Event.ID.init),
             limit: limit)
         guard let condition else {
-            let rows = try await call.ask(.deliveries(query)).rows
-            return SearchPage(
-                rows: rows.reversed(), next: rows.count == limit ? rows.first?["place"]?.asInt : nil, seen: rows.count)
+            return SearchPage(newest: try await call.ask(.deliveries(query)).rows, limit: limit, place: "place")
         }
         let clock = call.view.clock
         let end = clock.now + EventSearch.timeout

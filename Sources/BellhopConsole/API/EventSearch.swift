@@ -26,9 +26,9 @@ struct EventSearch: Sendable {
     /// The events, newest first, and the place where the next page begins.
     func rows(limit: Int, before: Int64?) async throws(Problem) -> SearchPage {
         guard let filter else {
-            let rows = try await call.ask(.events(query(through: before.map { $0 - 1 }, limit: limit))).rows
+            let (rows, end) = try await call.ask(.events(query(through: before.map { $0 - 1 }, limit: limit)))
             return SearchPage(
-                rows: rows.reversed(), next: rows.count == limit ? rows.first?["sequence"]?.asInt : nil, seen: rows.count)
+                newest: rows, unreadable: Int(end["unreadable"]?.asInt ?? 0), limit: limit, place: "sequence")
         }
         let (inquirer, clock) = (call.view.inquirer, call.view.clock)
         let end = clock.now + Self.timeout
