@@ -109,6 +109,45 @@ import Testing
         #expect(try await inquirer.status()["stopped"] == [])
     }
 
+    @Test func `a source that is no longer in the configuration is left out, and one that receives tasks is not`() async throws {
+        let (store, clock) = (try Stores.inMemory(), TestClock())
+        let old = Scope(instance: "https://acme.example", user: "ada", kind: "table", query: "old")
+        for (scope, name) in [(Self.scope, "incidents"), (old, "old"), (SentTasks.scope("orders"), "orders")] {
+            _ = try await store.open(scope, source: name, at: clock.now)
+        }
+        let health = SourceHealth(failures: 3, failingSince: clock.now, lastError: "It does not answer.", announced: true)
+        try await store.setHealth(health, of: old.id, events: [], rest: nil)
+        func status(_ sources: [(name: String, scope: Scope)]) async throws -> JSON {
+            let agent = Inquirer.Agent(facts: { [:] }, sources: { sources }, wake: {}, applyKeychainChange: { _, _ in [] })
+            return try await Inquirer(store: store, clock: clock, agent: agent).status()
+        }
+        let before = try await status([("incidents", Self.scope), ("old", old)])
+        #expect(before["needs"] == ["The source old is failing: It does not answer."])
+        let after = try await status([("incidents", Self.scope)])
+        #expect(after["sources"].elements.map { $0["source"]?.asString ?? "" } == ["incidents", "orders"])
+        #expect(after["needs"] == [])
+    }
+
+    @Test func `a loop that hangs needs a person`() {
+        let status = StoreStatus(sources: [], rules: [], stops: [], deliveries: [:], events: 0, unrouted: 0)
+        let needs = StatusNeeds.sentences(status, agent: ["hanging": ["router"]], at: TestClock().now)
+        #expect(needs == ["The loop router has made no progress for minutes: restart the agent."])
+    }
+
+    @Test func `a receiver that a person paused and that refuses is shown with its refusal`() {
+        let now = TestClock().now
+        let stops = [ReceiverStop.Cause.person, .refusal].map {
+            ReceiverStop(receiver: "chat", cause: $0, since: now, until: nil, why: "chat answers 404.")
+        }
+        for stops in [stops, stops.reversed()] {
+            let status = StoreStatus(
+                sources: [], rules: [], stops: stops.map { .init(stop: $0, waiting: 1) }, deliveries: [:], events: 0,
+                unrouted: 0)
+            #expect(status.stopped(at: now).map(\.stop.cause) == [.refusal])
+            #expect(StatusNeeds.sentences(status, agent: [:], at: now).count == 1)
+        }
+    }
+
     @Test func `a receiver's long answer is quoted in full once, and shortened in the list for people`() {
         let now = TestClock().now
         let reason =
@@ -141,6 +180,9 @@ import Testing
         let paused = Dictionary(
             uniqueKeysWithValues: status["paused"].elements.map { ($0["rule"]?.asString ?? "", $0["by_person"] ?? .null) })
         #expect(paused == ["full": false, "loud": true])
+        // A rule that was removed needs nobody.
+        _ = try await store.register([rules[1]], at: clock.now)
+        #expect(try await Inquirer(store: store, clock: clock, agent: agent).status()["needs"] == [])
     }
 
     private static func rule(_ status: JSON) -> JSON? { status["rules"]?.asArray?.first }

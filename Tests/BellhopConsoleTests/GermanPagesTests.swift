@@ -84,7 +84,7 @@ import Testing
             status.pauses = [Pause(.rule("tell"), since: now, reason: "it has 3 keys of `once`", isByPerson: false)]
             let trouble: JSON = ["time": .string(now.rfc3339), "message": "The disk is full."]
             let agent: JSON.Object = [
-                "refused_rules": 1, "restart_needed": true, "store_trouble": trouble,
+                "hanging": ["router"], "refused_rules": 1, "restart_needed": true, "store_trouble": trouble,
                 "unbound": ["snow": "the login is missing", "source inbox": "the secret is missing"],
             ]
             let agents: [JSON.Object?] = [agent, ["configuration_wrong": true], nil]

@@ -136,6 +136,7 @@ public struct Agent: Sendable {
                         "rules": .int(Int64(assembly.shelf.book?.rules.count ?? 0)),
                         "refused_rules": .int(Int64(assembly.refusedRules?.errorCount ?? 0)),
                         "store_trouble": assembly.storeWatch.last?.json ?? .null,
+                        "hanging": .array(assembly.engine.hangingLoops.map(JSON.string)),
                     ]
                     for (name, fact) in assembly.runtimeFacts.facts { facts[name] = fact }
                     return facts

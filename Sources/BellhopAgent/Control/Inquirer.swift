@@ -20,8 +20,8 @@ public struct Inquirer: Sendable {
     public struct Agent: Sendable {
         /// The agent's own part of the status.
         public var facts: @Sendable () -> JSON.Object
-        /// The sources that the agent polls, including those still preparing.
-        public var sources: @Sendable () -> [(name: String, scope: Scope)]
+        /// The sources that the agent polls, including those still preparing; nil for all that are in the store.
+        public var sources: (@Sendable () -> [(name: String, scope: Scope)])?
         /// The current activities of sources, by name.
         public var underway: @Sendable () -> [String: SourceActivity]
         /// Called when deliveries have become available.
@@ -43,7 +43,7 @@ public struct Inquirer: Sendable {
 
         public init(
             facts: @escaping @Sendable () -> JSON.Object,
-            sources: @escaping @Sendable () -> [(name: String, scope: Scope)] = { [] },
+            sources: (@Sendable () -> [(name: String, scope: Scope)])? = nil,
             underway: @escaping @Sendable () -> [String: SourceActivity] = { [:] }, wake: @escaping @Sendable () -> Void,
             pause: @escaping @Sendable (ReceiverStop) -> Void = { _ in },
             resume: (@Sendable (_ receiver: String) async throws(StoreError) -> Bool)? = nil,
@@ -104,13 +104,7 @@ public struct Inquirer: Sendable {
     func status() async throws(StoreError) -> JSON {
         let now = clock.now
         var known = try await store.status(at: now)
-        // A source that was never polled is not in the store.
-        for source in agent?.sources() ?? [] where !known.sources.contains(where: { $0.source == source.name }) {
-            known.sources.append(
-                StoreStatus.SourceStatus(
-                    source: source.name, scope: source.scope, hasBaseline: false, tasks: 0, lastCommit: nil,
-                    health: SourceHealth()))
-        }
+        known.sources = inUse(known.sources)
         var status = known.json
         var facts = agent?.facts()
         if let trouble = facts?["store_trouble"]?.asObject { facts?["store_trouble"] = .object(await withCheck(trouble)) }
@@ -131,6 +125,22 @@ public struct Inquirer: Sendable {
         status["stopped"] = .array(known.stopped(at: now).map(\.json))
         status["agent"] = facts.map(JSON.object) ?? .null
         return status
+    }
+
+    /// The sources that the running agent polls, and those that other systems send to. A source that is no longer in bellhop.yaml stays in
+    /// the store for a long time.
+    func inUse(_ stored: [StoreStatus.SourceStatus]) -> [StoreStatus.SourceStatus] {
+        guard let polled = agent?.sources?() else { return stored }
+        let names = Set(polled.map(\.name))
+        let present = stored.filter { names.contains($0.source) || $0.scope.kind == InboundReading.kind }
+        // A source that was never polled is not in the store.
+        let others = polled.filter { source in !present.contains { $0.source == source.name } }
+        return present
+            + others.map { source in
+                StoreStatus.SourceStatus(
+                    source: source.name, scope: source.scope, hasBaseline: false, tasks: 0, lastCommit: nil,
+                    health: SourceHealth())
+            }
     }
 
     /// The store's latest failure, with `is_over` if it can end by itself: whether the store accepts changes again.

@@ -174,7 +174,9 @@ public struct InquiryAnswer: Sendable {
 
     /// The tasks of one source at a time, in the form used in events, each with its scope.
     private mutating func tasks(_ wanted: String?) async throws(StoreError) -> Piece {
-        if sources == nil { sources = try await inquirer.store.status(at: inquirer.clock.now).sources.reversed() }
+        if sources == nil {
+            sources = inquirer.inUse(try await inquirer.store.status(at: inquirer.clock.now).sources).reversed()
+        }
         guard let source = sources?.popLast() else { return .end([:]) }
         let tasks = try await inquirer.store.tasks(in: [source.scope.id])[source.scope.id] ?? []
         return .rows(

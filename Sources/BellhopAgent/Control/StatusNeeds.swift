@@ -53,6 +53,7 @@ public enum StatusNeeds {
     }
 
     private static func add(_ agent: JSON.Object, at now: Timestamp, _ sentences: inout [String]) {
+        sentences += agent["hanging"].texts.map { "The loop \($0) has made no progress for minutes: restart the agent." }
         if let count = agent["refused_rules"]?.asInt, count > 0 { sentences.append(refusedRules) }
         if agent["configuration_wrong"] == true {
             sentences.append(wrongConfiguration)

@@ -204,11 +204,13 @@ extension StoreStatus.StopStatus {
 }
 
 extension ReceiverStop {
-    /// The longest stop in force of each receiver, by the receiver.
+    /// The longest stop in force of each receiver, by the receiver. Of two pauses this is the refusal, whose cause must be repaired.
     static func longest(of stops: [ReceiverStop], at now: Timestamp) -> [String: ReceiverStop] {
-        Dictionary(stops.filter { $0.lasts(at: now) }.map { ($0.receiver, $0) }) { one, other in
-            one.until ?? .distantFuture < other.until ?? .distantFuture ? other : one
+        func isLess(_ one: ReceiverStop, _ other: ReceiverStop) -> Bool {
+            (one.until ?? .distantFuture, one.cause == .refusal ? 1 : 0)
+                < (other.until ?? .distantFuture, other.cause == .refusal ? 1 : 0)
         }
+        return Dictionary(stops.filter { $0.lasts(at: now) }.map { ($0.receiver, $0) }) { isLess($0, $1) ? $1 : $0 }
     }
 
     /// The stop without its receiver.

@@ -53,6 +53,9 @@ extension Words {
         .init(
             "The configuration changed, and the agent must be restarted to use it.",
             "Die Konfiguration wurde geändert; der Agent muss neu gestartet werden, um sie zu verwenden."),
+        .init(
+            "The loop % has made no progress for minutes: restart the agent.",
+            "Die Schleife % kommt seit Minuten nicht voran: Starten Sie den Agenten neu."),
         .init("The source % is failing: %", "Die Quelle % ist gestört: %"),
         .init(
             "The rule % is paused: % Repair it, then `bellhop resume %`.",
