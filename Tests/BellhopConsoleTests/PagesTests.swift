@@ -217,6 +217,44 @@ import Testing
         #expect(language("en", cookie: "bellhop_language=de") == .german)
     }
 
+    @Test func `the page of a changed task shows each field before and after, and silences that task alone`() async throws {
+        let fixture = try await ConsoleFixture()
+        let task = Snapshot(key: TaskKey("key1"), number: "", title: "Prices", url: "https://acme.example/1")
+        let changes = [
+            Change.FieldChange(field: "price", from: .int(1), to: .double(2.5)),
+            Change.FieldChange(field: "due", from: .null, to: "2026-01-05"),
+        ]
+        let event = Event(
+            .taskChanged(task, before: task, changes, in: "incidents"), facts: "changed", source: "incidents",
+            subject: "incidents/key1", at: fixture.clock.now)
+        _ = try await fixture.store.append([event])
+        let browser = try await fixture.logIn(as: .operator)
+        let page = await browser.get("/events/\(event.id.text)").text
+        for cell in ["<del>1</del>", "<ins>2.5</ins>", "<del></del>", "<ins>2026-01-05</ins>"] {
+            #expect(page.contains(cell), "\(cell)")
+        }
+        #expect(page.contains("/silences?when=" + PercentEncoding.encode(#"task.id == "key1""#)))
+    }
+
+    @Test func `a summary of an event says what failed`() {
+        let now = TestClock().now
+        let failure = Failure(.unreachable, .retry(after: nil), "No connection.")
+        let event = Event(
+            .sourceFailing("incidents", failure, since: now), facts: "a", source: "incidents", subject: "source/incidents",
+            at: now)
+        #expect(Pages.summary(event) == "No connection.")
+    }
+
+    @Test func `the page of a delivery that waits for a pause names the pause in place of a time`() async throws {
+        let fixture = try await ConsoleFixture()
+        _ = try await fixture.happen(["Printer"], initial: .available)
+        let browser = try await fixture.logIn(as: .viewer)
+        let address = "/deliveries/" + (await fixture.deliveryID())
+        #expect(await !browser.get(address).text.contains("<strong class=\"bad\">paused"))
+        _ = try await fixture.view.ask(.pause(.receiver("ops"), why: "it moves"))
+        #expect(await browser.get(address).text.contains("<dd><strong class=\"bad\">paused</strong> it moves</dd>"))
+    }
+
     @Test func `the overview shows the results of the deliveries of each hour`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["Printer", "Scanner"], initial: .dead(Failure(.refused, .giveUp, "No.")))

@@ -98,18 +98,21 @@ struct PageContext: Sendable {
         return "<span class=\"state \(Self.tone(state))\">\(t("joined")): \(t(state))</span>"
     }
 
-    /// Why a receiver gets no deliveries now, and until when; nil if it gets them.
+    /// Why a receiver gets no deliveries now, or a write to a task waits, and until when; nil if neither.
     func stop(_ stop: JSON) -> HTML? {
-        guard let cause = stop["cause"]?.asString.flatMap(ReceiverStop.Cause.init) else { return nil }
-        let name =
-            switch cause {
-            case .rest: t("rests")
-            case .failures: t("failing")
-            case .refusal, .person: t("paused")
-            }
+        let cause = stop["cause"].text
+        let name: String
+        switch ReceiverStop.Cause(rawValue: cause) {
+        case .rest: name = t("rests")
+        case .failures: name = t("failing")
+        case .refusal, .person: name = t("paused")
+        case nil:
+            guard cause == "writes" else { return nil }
+            name = t("Writes to tasks are paused.")
+        }
         let until: HTML = stop["until"]?.asString == nil ? "" : " \(t("until")) \(time(stop["until"]))"
         return
-            "<strong class=\"\(cause == .rest ? "plain" : "bad" as HTML)\">\(name)</strong>\(until) \(t.sentence(stop["reason"].text))"
+            "<strong class=\"\(cause == ReceiverStop.Cause.rest.rawValue ? "plain" : "bad" as HTML)\">\(name)</strong>\(until) \(t.sentence(stop["reason"].text))"
     }
 
     static func tone(_ state: String) -> HTML {

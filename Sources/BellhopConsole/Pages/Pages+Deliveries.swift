@@ -66,9 +66,15 @@ extension Pages {
         let facts = context.facts([
             (t("State"), context.state(of: row)), (t("Action"), "\(row["action"].text)"),
             (t("Receiver"), "\(row["receiver"].text)"), (t("Rule"), context.ruleLink(row["rule"].text)),
-            (t("Task"), (task?["number"].text).map { context.link("tasks", $0, text: $0) + " \(task?["title"].text ?? "")" }),
+            (
+                t("Task"),
+                task.map { task -> HTML in
+                    let name = task["number"].text.isEmpty ? task["id"].text : task["number"].text
+                    return context.link("tasks", name, text: name) + " \(task["title"].text)"
+                }
+            ),
             (t("Created"), context.time(row["created"])), (t("Attempts"), "\(row["attempts"].shown)"),
-            (t("Next attempt"), state == .available ? context.time(row["next"]) : nil),
+            (t("Next attempt"), nextAttempt(context, row)),
             (t("Finished"), row["finished"]?.asString == nil ? nil : context.time(row["finished"])),
             (t("Error"), (row["error"]?["message"]?.asString).map { "\($0)" }), (t("Receipt"), receipt(context, row)),
             (t("Silences"), (row["silence"]?.asString).map { "\($0)" }),
@@ -98,6 +104,12 @@ extension Pages {
             \(facts)<div class="acts">\(acts)</div>\(history)<h2>\(t("What is sent"))</h2>\(message(row["message"]))
             <pre tabindex="0">\(text)</pre>
             """)
+    }
+
+    /// When it is attempted next, or why it waits; nil if it is not to be attempted.
+    private static func nextAttempt(_ context: PageContext, _ row: JSON) -> HTML? {
+        guard ["available", "quiet"].contains(row["state"].text) else { return nil }
+        return row["stopped"].flatMap { context.stop($0) } ?? context.time(row["next"])
     }
 
     /// Leads to the delivery that it joined, if it joined one.

@@ -61,8 +61,9 @@ extension Pages {
     static func summary(_ event: Event) -> String {
         if let comment = event.data[.comment] { return "\(comment["author"].text): \(comment["text"].text)" }
         if let words = event.changesInWords { return words }
-        if let task = event.task { return task.title }
-        return event.data[.error]?["message"]?.asString ?? event.data[.reason]?.asString ?? event.subject
+        let error = event.type == .sourceRecovered ? nil : event.data[.error]
+        if let message = error?[.message]?.asString ?? error?.asString { return message }
+        return event.task?.title ?? event.data[.reason]?.asString ?? event.subject
     }
 
     static func event(_ context: PageContext, _ id: String) async throws(Problem) -> ConsoleAnswer {
@@ -86,8 +87,9 @@ extension Pages {
         // A JSON string is also a literal of the rules' language.
         func literal(_ text: String) -> String { JSON.string(text).text }
         let when =
-            (event.task?.number).map { "task.number == " + literal($0) }
-            ?? "event.type == \(literal(event.type.name)) && source == \(literal(event.source))"
+            event.task.map { task in
+                task.number.isEmpty ? "task.id == " + literal(task.key.text) : "task.number == " + literal(task.number)
+            } ?? "event.type == \(literal(event.type.name)) && source == \(literal(event.source))"
         let rules = account.rules.filter { !$0.deliveries.isEmpty }.map(\.rule)
         let rule = rules.count == 1 ? "&rule=" + PercentEncoding.encode(rules[0]) : ""
         return "/silences?when=" + PercentEncoding.encode(when) + rule
@@ -211,11 +213,10 @@ struct ExplanationView {
     private func changes(_ event: BellhopCore.Event) -> HTML {
         let t = context.t
         guard let changes = event.data[.changes]?.asObject, !changes.isEmpty else { return "" }
+        /// A value as text; empty for null.
+        func words(_ value: JSON?) -> String { value?.asString ?? value.flatMap { $0.isNull ? nil : $0.text } ?? "" }
         let rows = changes.map { field, change -> [HTML] in
-            [
-                "\(field)", "<del>\(change["old"].shown)\(change["before"].shown)</del>",
-                "<ins>\(change["new"].shown)\(change["after"].shown)</ins>",
-            ]
+            ["\(field)", "<del>\(words(change[.from]))</del>", "<ins>\(words(change[.to]))</ins>"]
         }
         return heading(t("Changes")) + context.table(t("Changes"), [t("Field"), t("Before"), t("After")], rows)
     }

@@ -55,8 +55,9 @@ struct Events: DataCommand {
             let now = SystemClock().now
             let found = try await FilteredEvents(filter, query).rows(limit: limit, before: nil, at: now) {
                 query async throws(CommandError) in
-                let rows = try await link.rows(.events(query))
-                return (FilteredEvents.events(in: rows), rows.count)
+                var rows: [JSON] = []
+                let end = try await link.answer(.events(query)) { rows.append($0) }
+                return (FilteredEvents.events(in: rows), rows.count + Int(end["unreadable"]?.asInt ?? 0))
             }
             return report(found, in: link.zone)
         }
