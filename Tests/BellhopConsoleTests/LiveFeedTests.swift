@@ -139,6 +139,22 @@ import Testing
         #expect(text.hasSuffix("\n: still here\n\n") && 1..<2000 ~= place ?? 0, "\(text)")
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `a viewer that was away passes pruned events without a pause`() async throws {
+        let fixture = try await ConsoleFixture()
+        _ = try await fixture.happen((0..<2000).map { "Old \($0)" })
+        try await fixture.store.route(Routing(routed: Array(1...2000)))
+        // Pruning keeps only the last event of the bus.
+        _ = try await fixture.store.prune(Retention(), at: fixture.clock.now + .days(60))
+        var ahead = try #require(fixture.feed.viewer(after: 1990) { _, _ in true })
+        #expect(try await Self.read(&ahead, until: 2000) == [2000])
+        // This viewer reaches the end of the bus, from where the feed keeps events in memory.
+        await fixture.clock.jump(to: fixture.clock.now + .seconds(15))
+        _ = try await ahead.next()
+        var away = try #require(fixture.feed.viewer(after: 1) { _, _ in true })
+        #expect(try await Self.read(&away, until: 2000) == [2000])
+    }
+
     @Test func `each piece stays small, even if a viewer is far behind`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen((0..<3000).map { "Before \($0) " + String(repeating: "x", count: 500) })

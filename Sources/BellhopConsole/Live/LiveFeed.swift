@@ -187,7 +187,8 @@ final class LiveFeed: Sendable {
                     isPulse = true
                 }
                 let rings = feed.bell.rings
-                guard let (items, end) = try await feed.items(after: place ?? 0) else { return nil }
+                let before = place ?? 0
+                guard let (items, end) = try await feed.items(after: before) else { return nil }
                 place = end
                 var failures = SearchFailures()
                 var text = items.filter { accepts($0.event, &failures) }.map(\.text).joined()
@@ -197,7 +198,8 @@ final class LiveFeed: Sendable {
                     return text
                 }
                 if isPulse { return "id: \(end)\n: still here\n\n" }
-                if !items.isEmpty { continue }
+                // The places of pruned events have no items.
+                if end > before { continue }
                 await feed.bell.wait(
                     after: rings, until: checked + LiveFeed.pulse, on: feed.view.clock, stride: LiveFeed.pulse)
             }
