@@ -6,6 +6,29 @@ import Testing
 @testable import BellhopConsole
 
 @Suite struct `Searching tasks and deliveries` {
+    @Test func `the audit is read page by page to its oldest row, also after pruning`() async throws {
+        let fixture = try await ConsoleFixture()
+        func act() async throws {
+            for _ in 0..<2 {
+                _ = try await fixture.view.ask(.pause(.writes, why: "now"))
+                _ = try await fixture.view.ask(.resume(.writes))
+            }
+        }
+        try await act()
+        await fixture.clock.jump(to: fixture.clock.now + .days(500))
+        try await act()
+        _ = try await fixture.store.prune(Retention(), at: fixture.clock.now)
+        var (numbers, before): ([Int64], Int64?) = ([], nil)
+        for _ in 0..<10 {
+            let page = await fixture.api("GET", "/audit?limit=2" + (before.map { "&before=\($0)" } ?? "")).json
+            numbers += page["rows"].elements.compactMap { $0["number"]?.asInt }
+            before = page["next"]?.asInt
+            if before == nil { break }
+        }
+        // Row 9 says that the rows up to 4 were pruned.
+        #expect(numbers == [9, 8, 7, 6, 5])
+    }
+
     @Test func `a page without a condition is followed by another also if some of its events cannot be read`() {
         let rows: [JSON] = [["id": "b", "sequence": 7], ["id": "c", "sequence": 8]]
         let page = SearchPage(newest: rows, unreadable: 1, limit: 3, place: "sequence")

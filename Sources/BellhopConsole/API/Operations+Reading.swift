@@ -138,20 +138,22 @@ extension Operations {
             id: "audit", method: .get, path: "/audit", summary: "The rows of the audit, newest first.", role: .viewer,
             parameters: [limit, before], content: paged("rows", "AuditRow")
         ) { call async throws(Problem) in
-            let limit = call.number("limit") ?? 100
-            let rows = try await auditRows(call, limit: limit, before: call.number("before")).rows
-            let next = rows.count == limit ? rows.first?["number"]?.asInt : nil
+            let (rows, next) = try await auditRows(call, limit: call.number("limit") ?? 100, before: call.number("before"))
             return .json(["rows": .array(rows.reversed()), "next": .optional(next)])
         },
     ]
 
-    /// The rows of the audit before a place, oldest first, and the number of the newest possible one.
-    static func auditRows(_ call: Call, limit: Int64, before: Int64?) async throws(Problem) -> (rows: [JSON], last: Int64) {
+    /// The rows of the audit before a place, oldest first, and the place before which the next page begins; nil at the end.
+    static func auditRows(_ call: Call, limit: Int64, before: Int64?) async throws(Problem) -> (rows: [JSON], next: Int64?) {
         let newest = try await call.ask(.audit(AuditQuery(isLast: true))).rows.last?["number"]?.asInt ?? 0
         let last = min(newest, before.map { $0 - 1 } ?? newest)
-        if last < 1 { return ([], last) }
+        if last < 1 { return ([], nil) }
         let query = AuditQuery(after: max(0, last - limit), limit: Int(min(last, limit)))
-        return (try await call.ask(.audit(query)).rows, last)
+        // After pruning the query finds later rows, too, and the anchor, which has no entry.
+        let rows = try await call.ask(.audit(query)).rows
+            .filter { $0["number"]?.asInt ?? 0 <= last && !$0["entry"].text.isEmpty }
+        let first = rows.first?["number"]?.asInt ?? 1
+        return (rows, Int64(rows.count) == limit && first > 1 ? first : nil)
     }
 
     private static let filters: [Operation.Parameter] = [

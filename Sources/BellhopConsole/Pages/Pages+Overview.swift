@@ -72,7 +72,7 @@ extension Pages {
     static func audit(_ context: PageContext) async throws(Problem) -> ConsoleAnswer {
         let t = context.t
         let before = context.request.value("before").flatMap { Int64($0) }
-        let (rows, last) = try await Operations.auditRows(context.call(), limit: 100, before: before)
+        let (rows, next) = try await Operations.auditRows(context.call(), limit: 100, before: before)
         let shown = rows.reversed().map { row -> [HTML] in
             let entry = try? JSON.parse(row["entry"].text)
             let rest = (entry?.asObject ?? [:]).filter { !["by", "act", "kind", "time"].contains($0.key) }
@@ -86,7 +86,7 @@ extension Pages {
                 "<span class=\"long\">\(words)</span>",
             ]
         }
-        let older = context.nextPage("/audit?before=", last > 100 ? String(last - 99) : nil, t("Older"))
+        let older = context.nextPage("/audit?before=", next.map { String($0) }, t("Older"))
         return page(
             context, t("Audit"),
             context.table(t("Audit"), [t("Number"), t("Time"), t("Act"), t("Person"), t("Details")], shown) + older)
