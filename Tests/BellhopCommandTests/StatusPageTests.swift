@@ -40,6 +40,17 @@ import Testing
             ])
     }
 
+    @Test func `the silences and paused rules that are not listed are counted`() {
+        let silences = (1...12).map { number -> JSON in ["id": .string("\(number)"), "ends": "2026-01-05T09:10:00Z", "by": "ann"]
+        }
+        let pauses = (1...11).map { number -> JSON in ["rule": .string("r\(number)"), "since": "2026-01-05T09:10:00Z"] }
+        let status: JSON = ["silences": .array(silences), "paused": .array(pauses)]
+        let lines = StatusPage(status: status, zone: .utc, width: nil).whole
+        #expect(lines.count { $0.hasPrefix("Silence ") } == 10 && lines.count { $0.hasPrefix("Rule ") } == 10)
+        #expect(lines.contains("and 2 more silences are active: `bellhop silence list` lists them."))
+        #expect(lines.contains("and 1 more rule is paused: `bellhop status --json` lists them."))
+    }
+
     @Test func `an overdue wait is said to end with the next poll, or once its rule is resumed`() {
         var status: JSON.Object = Self.status(sources: 1, failing: 0, rules: 1).asObject ?? [:]
         status["paused"] = [["rule": "up", "since": "2026-01-05T09:00:00Z", "reason": "x"]]

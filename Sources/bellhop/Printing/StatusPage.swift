@@ -158,14 +158,20 @@ struct StatusPage {
     private var allPauses: [JSON] { status["paused"].elements }
 
     private var silences: [String] {
-        wrapped(
-            status["silences"].elements.prefix(Self.maxPauses).map { silence in
-                let reason = (silence["reason"]?.asString ?? "").afterColon
-                let kept = counted(silence["kept"]?.asInt ?? 0, "delivery", "deliveries")
-                return "Silence \(silence["id"]?.asString ?? "") until \(silence["ends"].words(in: zone)), by "
-                    + "\(silence["by"]?.asString ?? ""), covers \(SilenceList.covered(silence)), and has kept back "
-                    + "\(kept)\(reason)."
-            })
+        let all = status["silences"].elements
+        let shown = all.prefix(Self.maxPauses).map { silence in
+            let reason = (silence["reason"]?.asString ?? "").afterColon
+            let kept = counted(silence["kept"]?.asInt ?? 0, "delivery", "deliveries")
+            return "Silence \(silence["id"]?.asString ?? "") until \(silence["ends"].words(in: zone)), by "
+                + "\(silence["by"]?.asString ?? ""), covers \(SilenceList.covered(silence)), and has kept back "
+                + "\(kept)\(reason)."
+        }
+        let more = all.count - shown.count
+        return wrapped(
+            shown
+                + (more > 0
+                    ? ["and \(counted(more, "more silence is", "more silences are")) active: `bellhop silence list` lists them."]
+                    : []))
     }
 
     private func lines(ofPauses pauses: [JSON]) -> [String] {
@@ -179,7 +185,10 @@ struct StatusPage {
         }
         let more = pauses.count - shown.count
         return wrapped(
-            shown + (more > 0 ? ["and \(more) more rules are paused: `bellhop status --json` lists them."] : []))
+            shown
+                + (more > 0
+                    ? ["and \(counted(more, "more rule is", "more rules are")) paused: `bellhop status --json` lists them."] : [])
+        )
     }
 
     /// The sentences about a pause that a person can end.
