@@ -16,7 +16,7 @@ import Testing
     func `an agent that is killed repeatedly at a checkpoint loses and doubles nothing`(_ checkpoint: String) async throws {
         try await Stage.set(rules: Ledger.rules) { stage in
             var ordeal = Ordeal(stage, seed: RandomRuns.seed(1))
-            try await ordeal.kill(14, inRounds: 60, passingEvery: 5) { ordeal, round in
+            try await ordeal.kill(14, passingEvery: 5) { ordeal, round in
                 try await ordeal.kill(at: checkpoint, nth: 1 + (checkpoint.hasSuffix("t1") ? 0 : round % 3))
             }
             try await ordeal.end()
@@ -26,7 +26,7 @@ import Testing
     @Test(arguments: [2, 3]) func `an agent that is killed at any moment loses and doubles nothing`(_ seed: UInt64) async throws {
         try await Stage.set(rules: Ledger.rules) { stage in
             var ordeal = Ordeal(stage, seed: RandomRuns.seed(seed))
-            try await ordeal.kill(18, inRounds: 80, passingEvery: 5) { ordeal, _ in try await ordeal.killAtAnyMoment() }
+            try await ordeal.kill(18, passingEvery: 5) { ordeal, _ in try await ordeal.killAtAnyMoment() }
             try await ordeal.end()
         }
     }
@@ -52,14 +52,15 @@ import Testing
                 stage.simulation.faults.add(FaultRule(fault, path: "/api", times: nil, probability: probability / 10))
             }
             var ordeal = Ordeal(stage, seed: RandomRuns.seed(seed))
-            try await ordeal.kill(24, inRounds: 100, passingEvery: 5) { ordeal, round in
+            try await ordeal.kill(24, passingEvery: 5) { ordeal, round in
                 if round % 3 == 0 {
                     try await ordeal.killAtAnyMoment()
                 } else {
                     try await ordeal.kill(at: Self.checkpoints[round % 8], nth: 1 + round % 2)
                 }
             }
-            #expect(stage.simulation.faults.struck > 20)
+            // How many depends on the history.
+            #expect(stage.simulation.faults.struck > 0)
             stage.simulation.faults.removeAll()
             try await ordeal.end()
         }

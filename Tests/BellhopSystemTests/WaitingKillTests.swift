@@ -18,7 +18,7 @@ import Testing
         try await Stage.set(rules: WaitingLedger.rules, configuration: Self.configuration) { stage in
             addStandingTasks(stage)
             var ordeal = Ordeal(stage, seed: RandomRuns.seed(11))
-            try await ordeal.kill(12, inRounds: 60, passingEvery: 4) { ordeal, round in
+            try await ordeal.kill(12, passingEvery: 4) { ordeal, round in
                 if round == 5 { try stage.folder.write("rules/standing.yaml", WaitingLedger.standingRule) }
                 try await ordeal.kill(at: checkpoint, nth: 1 + (Checkpoints.isRare(checkpoint) ? 0 : round % 3))
             }
@@ -30,7 +30,7 @@ import Testing
         try await Stage.set(rules: WaitingLedger.rules, configuration: Self.configuration) { stage in
             addStandingTasks(stage)
             var ordeal = Ordeal(stage, seed: RandomRuns.seed(12))
-            try await ordeal.kill(20, inRounds: 80, passingEvery: 4) { ordeal, round in
+            try await ordeal.kill(20, passingEvery: 4) { ordeal, round in
                 if round == 5 { try stage.folder.write("rules/standing.yaml", WaitingLedger.standingRule) }
                 try await ordeal.killAtAnyMoment()
             }

@@ -129,7 +129,9 @@ struct ExplainedHistory<Model: ExplanationModel> {
         }
         let made = deliveries.filter { hasEvent($0.occasion) }.map(\.text)
         #expect(deliveries.count - made.count == model.deliveriesWithoutEvent, "seed \(seed)")
-        #expect(deliveries.count > 5 && shown.sorted() == made.sorted(), "seed \(seed)")
+        #expect(shown.sorted() == made.sorted(), "seed \(seed)")
+        // A random history may have few; the usual ones are known to have enough.
+        #expect(RandomRuns.seed != nil || deliveries.count > 5, "seed \(seed)")
         try await compareStories(accounts, by: book)
     }
 
