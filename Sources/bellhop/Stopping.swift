@@ -190,7 +190,7 @@ private struct EarlySignal: Service {
 }
 
 /// When the first signal came. A class over a mutex, because all watches of ``SecondSignal`` share it.
-private final class FirstSignal: Sendable {
+final class FirstSignal: Sendable {
     /// `timeout` sends its signal twice at the same time, to the program and to its process group. That is one request.
     private static let repetition = Duration.milliseconds(100)
 
