@@ -1,5 +1,4 @@
 import Glibc
-import Testing
 
 /// A socket that listens on a free port of this machine. Connections wait for an answer until the test accepts them.
 ///
@@ -8,11 +7,16 @@ final class LoopbackListener: Sendable {
     let port: UInt16
     let socket: Int32
 
-    init() throws {
+    struct Failed: Error {
+        var reason: String
+    }
+
+    /// - Parameter port: the port; 0 for any.
+    init(port: UInt16 = 0) throws(Failed) {
         socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        try #require(socket >= 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let listener = socket
@@ -21,14 +25,24 @@ final class LoopbackListener: Sendable {
                 bind(listener, $0, length) == 0 && listen(listener, 64) == 0 && getsockname(listener, $0, &length) == 0
             }
         }
-        try #require(isListening, "\(String(cString: strerror(errno)))")
-        port = UInt16(bigEndian: address.sin_port)
+        guard isListening else {
+            let reason = String(cString: strerror(errno))
+            close(socket)
+            throw Failed(reason: reason)
+        }
+        self.port = UInt16(bigEndian: address.sin_port)
     }
 
     deinit { close(socket) }
 }
 
 enum FreePort {
-    /// A port that was free a moment ago.
-    static func find() throws -> Int { Int(try LoopbackListener().port) }
+    /// A port that was free a moment ago. It is below those from which the system takes a port for any other socket (Linux: 32768 and
+    /// more), so that no server or connection of the test gets it before the program does.
+    static func find() throws -> Int {
+        for _ in 1...1000 {
+            if let listener = try? LoopbackListener(port: .random(in: 20_000..<32_768)) { return Int(listener.port) }
+        }
+        throw LoopbackListener.Failed(reason: "no port from 20000 to 32767 is free")
+    }
 }
