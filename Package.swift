@@ -206,7 +206,8 @@ let package = Package(
             name: "BellhopTelemetryTests", dependencies: ["BellhopCore", "BellhopTelemetry", "BellhopTesting", metrics],
             swiftSettings: house),
         .testTarget(
-            name: "CELTests", dependencies: ["BellhopCore", "CEL"], exclude: ["Conformance/skipped.txt"], swiftSettings: house),
+            name: "CELTests", dependencies: ["BellhopCore", "BellhopTesting", "CEL"], exclude: ["Conformance/skipped.txt"],
+            swiftSettings: house),
         .testTarget(
             name: "SimulatorTests", dependencies: ["BellhopCore", "Simulator", asyncHTTPClient, nioCore, nioHTTP1],
             swiftSettings: house),
