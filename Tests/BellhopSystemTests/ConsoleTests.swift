@@ -21,18 +21,18 @@ import Testing
             """
     }
 
-    /// A self-signed certificate of 127.0.0.1.
+    /// A self-signed certificate of 127.0.0.1, valid from 2020 to 2126.
     private static let certificate = """
         -----BEGIN CERTIFICATE-----
-        MIIBkDCCATagAwIBAgIUBPH88uRoojo2tRkoF+vfFHJ5JjAwCgYIKoZIzj0EAwIw
-        FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyNjA4MjMxNVoYDzIxMjYxMTAy
+        MIIBkTCCATagAwIBAgIUBPH88uRoojo2tRkoF+vfFHJ5JjAwCgYIKoZIzj0EAwIw
+        FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTIwMDEwMTAwMDAwMFoYDzIxMjYxMTAy
         MDgyMzE1WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
         PQMBBwNCAASfrwKKDaLEWLmOFt+sMb5GJGbf/WKOE2YoQbZD/2B1jCdjs6PYIOgG
         tPT07itWdKoQSuTywDe489y7OKBmXhTfo2QwYjAdBgNVHQ4EFgQUM3zycUzc7MTg
         VJx7mOrW9FoeQlwwHwYDVR0jBBgwFoAUM3zycUzc7MTgVJx7mOrW9FoeQlwwDwYD
-        VR0TAQH/BAUwAwEB/zAPBgNVHREECDAGhwR/AAABMAoGCCqGSM49BAMCA0gAMEUC
-        IEvP3oP4+JguM2uIJyAXqolqkWQ/yTu+PFmbbmAningxAiEAvbi80YX+/CeKfajN
-        ucwIp1WV43dkxSy6Dw/Lm+c4K6Y=
+        VR0TAQH/BAUwAwEB/zAPBgNVHREECDAGhwR/AAABMAoGCCqGSM49BAMCA0kAMEYC
+        IQDQax/kRwkiXbY9WSJFF+AUwQbV9Q+d/Y3HkmuT3q6UygIhAN+NsCLVx4eac1l0
+        BrosWyqLmrsFDq+pg5q/FNKnJHHv
         -----END CERTIFICATE-----
         """
 

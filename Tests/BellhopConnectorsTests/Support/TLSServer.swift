@@ -61,19 +61,19 @@ struct TLSServer {
         }
     }
 
-    /// Valid for a hundred years.
+    /// Valid from 2020 to 2126, so that no machine's date matters.
     static let certificate = """
         -----BEGIN CERTIFICATE-----
-        MIIBsDCCAVWgAwIBAgIURYXw7xc9Cm1kgq+Mdbzv6/Xz0tIwCgYIKoZIzj0EAwIw
-        ITEfMB0GA1UEAwwWQmVsbGhvcCB0ZXN0IGF1dGhvcml0eTAgFw0yNjExMjExMTM3
-        MjhaGA8yMTI2MTAyODExMzcyOFowITEfMB0GA1UEAwwWQmVsbGhvcCB0ZXN0IGF1
+        MIIBrzCCAVWgAwIBAgIURYXw7xc9Cm1kgq+Mdbzv6/Xz0tIwCgYIKoZIzj0EAwIw
+        ITEfMB0GA1UEAwwWQmVsbGhvcCB0ZXN0IGF1dGhvcml0eTAgFw0yMDAxMDEwMDAw
+        MDBaGA8yMTI2MTAyODExMzcyOFowITEfMB0GA1UEAwwWQmVsbGhvcCB0ZXN0IGF1
         dGhvcml0eTBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABKGPiY9ZRJ4OEnjfsCAS
         LWQu3EzUAnEJOZqyYfgnqOoTq4C5KVjiIKLIyl4km2V3iG4NfNji/vRh+wX7zocs
         CjijaTBnMB0GA1UdDgQWBBRllzjrUqigZk0M2kdGtAgnonixKjAfBgNVHSMEGDAW
         gBRllzjrUqigZk0M2kdGtAgnonixKjAPBgNVHRMBAf8EBTADAQH/MBQGA1UdEQQN
-        MAuCCWxvY2FsaG9zdDAKBggqhkjOPQQDAgNJADBGAiEA13C0wxRcH6jL75pUcK7V
-        cchen4SnBNzVj1gTpfu2CPYCIQDlOgz8IW5mCijfHlbRLiaMSPNbyuWWxKCYU33h
-        5nl0Eg==
+        MAuCCWxvY2FsaG9zdDAKBggqhkjOPQQDAgNIADBFAiEA0/wTqYwWWzy72aKFFw5G
+        Atgj1R04fmvJxoq6pPXXNBYCIBdAxC6FrifoCpUW8pR97J39A1uFkek+rdM9fXMB
+        dmcb
         -----END CERTIFICATE-----
         """
 
