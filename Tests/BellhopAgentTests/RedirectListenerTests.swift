@@ -4,7 +4,7 @@ import BellhopTesting
 import Glibc
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct RedirectListenerTests {
+@Suite(.timeLimit(.minutes(5))) struct RedirectListenerTests {
     @Test func `a redirect is awaited at its own loopback address, not only at 127.0.0.1`() async throws {
         // Below the range from which the system assigns ephemeral ports.
         let port = 20_000 + Int(getpid()) % 12_000

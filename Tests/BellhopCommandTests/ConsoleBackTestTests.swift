@@ -5,7 +5,7 @@ import Testing
 
 @testable import bellhop
 
-@Suite(.timeLimit(.minutes(1))) struct `Back-tests through a console, from the command line` {
+@Suite(.timeLimit(.minutes(5))) struct `Back-tests through a console, from the command line` {
     /// A console whose only back-test has this state.
     private static func answer(_ job: String) -> @Sendable (String) -> CannedServer.Answer {
         { line in

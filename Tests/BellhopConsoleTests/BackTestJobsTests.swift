@@ -6,7 +6,7 @@ import Testing
 
 @testable import BellhopConsole
 
-@Suite struct `Back-tests from the console` {
+@Suite(.timeLimit(.minutes(5))) struct `Back-tests from the console` {
     static let other = ConsoleFixture.rule.replacing("nothing", with: "Scanner")
 
     /// The back-test at an address, when it is over.
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `the address of a back-test returns its progress, then its report`() async throws {
+    @Test func `the address of a back-test returns its progress, then its report`() async throws {
         let fixture = try await ConsoleFixture(inFiles: true)
         _ = try await fixture.happen("Printer", "Scanner", "Printer")
         try await fixture.working {
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a long report is truncated, and its page shows the number of deliveries`() async throws {
+    @Test func `a long report is truncated, and its page shows the number of deliveries`() async throws {
         let fixture = try await ConsoleFixture(inFiles: true)
         _ = try await fixture.happen((0..<600).map { "Task \($0)" })
         try await fixture.working {
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `files run beside the rules in force, alone, or in place of all of them`() async throws {
+    @Test func `files run beside the rules in force, alone, or in place of all of them`() async throws {
         let fixture = try await ConsoleFixture(inFiles: true)
         _ = try await fixture.happen("Printer", "Scanner", "nothing")
         try await fixture.working {
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `rules with mistakes and unknown rules are refused at once`() async throws {
+    @Test func `rules with mistakes and unknown rules are refused at once`() async throws {
         let fixture = try await ConsoleFixture(inFiles: true)
         let file: JSON = ["file": .string(fixture.path), "text": .string(Self.other.replacing("title", with: "titel"))]
         let wrong = await fixture.api("POST", "/backtests", as: .operator, body: ["files": [file]])
@@ -110,7 +110,7 @@ import Testing
         #expect(await fixture.api("GET", "/backtests/" + ids[0]).status == 404)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a back-test that takes too long ends, and reports are kept for an hour`() async throws {
+    @Test func `a back-test that takes too long ends, and reports are kept for an hour`() async throws {
         let gate = DispatchSemaphore(value: 0)
         let fixture = try await ConsoleFixture(inFiles: true) { gate.wait() }
         try await fixture.working {
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a person can end a running back-test, and the next one begins`() async throws {
+    @Test func `a person can end a running back-test, and the next one begins`() async throws {
         let gate = DispatchSemaphore(value: 0)
         let fixture = try await ConsoleFixture(inFiles: true) { gate.wait() }
         try await fixture.working {
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a store that cannot be read is reported`() async throws {
+    @Test func `a store that cannot be read is reported`() async throws {
         let fixture = try await ConsoleFixture(inFiles: true) { () throws(StoreError) in
             throw StoreError(.busy, "The store is locked.")
         }

@@ -13,7 +13,7 @@ import Testing
 
 @testable import BellhopConsole
 
-@Suite struct `The console's server` {
+@Suite(.timeLimit(.minutes(5))) struct `The console's server` {
     private static let logger: Logger = {
         var logger = Logger(label: "console") { _ in SwiftLogNoOpLogHandler() }
         logger.logLevel = .critical
@@ -52,7 +52,7 @@ import Testing
         return request
     }
 
-    @Test(.timeLimit(.minutes(1))) func `pages, the API and files are served, and a large body is refused`() async throws {
+    @Test func `pages, the API and files are served, and a large body is refused`() async throws {
         let fixture = try await ConsoleFixture()
         try await serve(fixture) { address, _ in
             let client = HTTPClient.shared
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a large body is read only from senders with a valid token`() async throws {
+    @Test func `a large body is read only from senders with a valid token`() async throws {
         let fixture = try await ConsoleFixture()
         try await serve(fixture) { address, _ in
             let token = ConsoleFixture.tokens[.operator] ?? ""
@@ -109,7 +109,7 @@ import Testing
         #expect(await fixture.desk.refusal(ofLargeBody: request)?.status == 429)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `events arrive as they happen, and a server that stops ends the stream`() async throws {
+    @Test func `events arrive as they happen, and a server that stops ends the stream`() async throws {
         let fixture = try await ConsoleFixture()
         try await serve(fixture) { address, stop in
             let answer = try await HTTPClient.shared.execute(
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a login sent by a page of another site is refused`() async throws {
+    @Test func `a login sent by a page of another site is refused`() async throws {
         let fixture = try await ConsoleFixture()
         try await serve(fixture) { address, _ in
             func status(of origin: String) async throws -> UInt {
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a request of HTTP 1.0 that expects 100 Continue gets only its answer`() async throws {
+    @Test func `a request of HTTP 1.0 that expects 100 Continue gets only its answer`() async throws {
         let fixture = try await ConsoleFixture()
         try await serve(fixture) { address, _ in
             let port = try #require(address.split(separator: ":").last.flatMap { Int($0) })
@@ -165,15 +165,15 @@ import Testing
 
     private static let certificate = """
         -----BEGIN CERTIFICATE-----
-        MIIBgDCCASWgAwIBAgIUY51faGkmlExNPaM8qLxpoBgk9FcwCgYIKoZIzj0EAwIw
-        FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyNjA4MDQ0N1oYDzIxMjYxMTAy
+        MIIBfzCCASWgAwIBAgIUY51faGkmlExNPaM8qLxpoBgk9FcwCgYIKoZIzj0EAwIw
+        FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTIwMDEwMTAwMDAwMFoYDzIxMjYxMTAy
         MDgwNDQ3WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
         PQMBBwNCAASfrwKKDaLEWLmOFt+sMb5GJGbf/WKOE2YoQbZD/2B1jCdjs6PYIOgG
         tPT07itWdKoQSuTywDe489y7OKBmXhTfo1MwUTAdBgNVHQ4EFgQUM3zycUzc7MTg
         VJx7mOrW9FoeQlwwHwYDVR0jBBgwFoAUM3zycUzc7MTgVJx7mOrW9FoeQlwwDwYD
-        VR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNJADBGAiEA3wCO32jVgs/DQkIMHKjp
-        6CpWG6h2KvE0UACT7i/YXAICIQCF/9VVfJTPeKqh7iABNmlnBWUYuJ07o8h3LXxT
-        fQSujg==
+        VR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNIADBFAiEAkmPNq378r6nrHYYKQyu2
+        BpA4VC1iecj+uzLhlu9c+jUCIA/l9RS0XJj+h+BLTsjchfAFgOzxSUgr/Xi+Ut35
+        qx6O
         -----END CERTIFICATE-----
         """
 

@@ -127,8 +127,7 @@ import Testing
         #expect(Self.sequences(try await again.next() ?? "") == [3])
     }
 
-    @Test(.timeLimit(.minutes(1)))
-    func `a viewer that reads many events without a match gets its place on the way`() async throws {
+    @Test func `a viewer that reads many events without a match gets its place on the way`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen((0..<2000).map { "Scanner \($0)" })
         var viewer = try #require(fixture.feed.viewer(after: 0) { _, _ in false })
@@ -259,7 +258,7 @@ import Testing
         #expect(try await viewer.next() == nil)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a viewer begins only once the store says where the bus ends`() async throws {
+    @Test func `a viewer begins only once the store says where the bus ends`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["Printer"])
         try await fixture.store.close()
@@ -272,7 +271,7 @@ import Testing
         #expect(try await viewer.next() == nil)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a viewer's credentials are checked after the clock was set back`() async throws {
+    @Test func `a viewer's credentials are checked after the clock was set back`() async throws {
         let fixture = try await ConsoleFixture()
         var viewer = try #require(fixture.feed.viewer(after: nil, isAdmitted: { false }) { _, _ in true })
         _ = try await viewer.next()

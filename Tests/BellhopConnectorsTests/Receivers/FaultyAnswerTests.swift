@@ -65,10 +65,11 @@ import Testing
 
     @Test(arguments: kinds)
     func `waiting for an answer that arrives byte by byte ends at the timeout`(_ kind: Kind) async throws {
-        let found = try await FaultyServer.serve(.drip) { try await failure(kind, at: $0, ["timeout": 300_000]) }
+        // The beginning of the answer must come in time, also on a busy machine.
+        let found = try await FaultyServer.serve(.drip) { try await failure(kind, at: $0, ["timeout": 2_000_000]) }
         #expect((found == nil) == (kind.name == "webhook"), "\(found?.message ?? "")")
         checkSentence(found, kind)
-        #expect(found == nil || found?.message.contains("did not finish its answer within 0.3 s") == true)
+        #expect(found == nil || found?.message.contains("did not finish its answer within 2 s") == true)
     }
 
     /// Without expectations: answers with bytes changed, left out, doubled or inserted, or followed by parts of other answers.
