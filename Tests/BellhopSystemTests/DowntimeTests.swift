@@ -25,6 +25,7 @@ import Testing
 
     @Test func `after three days' downtime there is one digest, and an event for every change`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
+            stage.time.pass(toHour: 12)
             let first = stage.instance.addTask(title: "One", assignedTo: Stage.user)
             let second = stage.instance.addTask(title: "Two", assignedTo: Stage.user)
             try await stage.bellhop("run", "--once")
@@ -50,6 +51,7 @@ import Testing
 
     @Test func `a restarted agent sends one digest after three days and continues to watch`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
+            stage.time.pass(toHour: 12)
             stage.instance.addTask(title: "One", assignedTo: Stage.user)
             try await stage.bellhop("run", "--once")
             stage.time.pass(.seconds(3 * 86400))
@@ -104,6 +106,7 @@ import Testing
 
     @Test func `an unchanged answer causes no events`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
+            stage.time.pass(toHour: 12)
             stage.instance.addTask(title: "One", assignedTo: Stage.user)
             try await stage.bellhop("run", "--once")
             let before = try await stage.events().filter { $0["type"] != "login_event" }

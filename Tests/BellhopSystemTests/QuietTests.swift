@@ -15,8 +15,8 @@ import Testing
     @Test(arguments: ["before-t2", "after-t2", "before-release", "after-release", "before-t3", "after-perform"])
     func `held messages are sent once, as one message, however often the agent is killed`(_ checkpoint: String) async throws {
         try await Stage.set(rules: Self.rules) { stage in
-            // Moves the time to 01:00, which is within the quiet time.
-            stage.time.pass(.seconds(86_400 - stage.time.now / 1_000_000 % 86_400 + 3600))
+            // Within the quiet time.
+            stage.time.pass(toHour: 1)
             for number in 1...5 { stage.instance.addTask(title: "task \(number)", assignedTo: Stage.user) }
             func killed(_ times: Int) async throws {
                 for _ in 1...times {

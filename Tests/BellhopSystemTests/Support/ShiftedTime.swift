@@ -16,4 +16,7 @@ final class ShiftedTime: Sendable {
 
     /// Moves the time ahead, for processes started from now on.
     func pass(_ duration: Duration) { seconds.add(duration.components.seconds, ordering: .relaxed) }
+
+    /// Moves the time ahead to an hour of the next day in UTC, so that no schedule of the test comes due by the machine's time of day.
+    func pass(toHour hour: Int64) { pass(.seconds(86_400 - now / 1_000_000 % 86_400 + hour * 3600)) }
 }
