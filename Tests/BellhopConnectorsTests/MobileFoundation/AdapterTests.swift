@@ -155,7 +155,8 @@ import Testing
         try await practice.open { connection, _ in
             _ = try await practice.call(connection, ["adapter": "java"])
             practice.simulation.faults.add(.slow(milliseconds: 20_000), path: "/mfp/api/adapters")
-            let late = await failure { _ = try await practice.call(connection, ["adapter": "java", "timeout": 200_000]) }
+            // Time to send the call, also on a busy machine.
+            let late = await failure { _ = try await practice.call(connection, ["adapter": "java", "timeout": 2_000_000]) }
             #expect(late?.reason == .timeout && late?.remedy == .hold, "\(late?.message ?? "none")")
         }
     }
