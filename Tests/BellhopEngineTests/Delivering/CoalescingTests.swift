@@ -102,7 +102,7 @@ import Testing
         let dispatcher = Dispatcher(bench.context, receivers: { _ in limits }, actions: { _ in action })
         let loop = Task { await dispatcher.run() }
         try await Self.enqueue(bench, 100..<101)
-        await bench.settle()
+        try await waitUntil { action.count == 1 }
         try await Self.enqueue(bench, 101..<104)
         await bench.settle()
         bench.store.failOnce(.coalesce)

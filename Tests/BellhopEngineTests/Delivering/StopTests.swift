@@ -36,8 +36,8 @@ import Testing
         }
         let (bench, dispatcher) = try await bench(action)
         let loop = Task { await dispatcher.run() }
-        await bench.settle()
-        #expect(try await states(bench) == [.done, .available, .waiting, .waiting, .waiting])
+        try await waitUntil { action.count == 2 }
+        try await waitUntil { try await states(bench) == [.done, .available, .waiting, .waiting, .waiting] }
         await bench.run(until: bench.now + .seconds(600))
         await loop.stop()
         #expect(try await states(bench) == [.done, .done, .done, .done, .done])
