@@ -137,7 +137,7 @@ import Testing
     @Test func `a receiver that a person paused and that refuses is shown with its refusal`() {
         let now = TestClock().now
         let stops = [ReceiverStop.Cause.person, .refusal].map {
-            ReceiverStop(receiver: "chat", cause: $0, since: now, until: nil, why: "chat answers 404.")
+            ReceiverStop(receiver: "chat", cause: $0, since: now, until: nil, reason: "chat answers 404.")
         }
         for stops in [stops, stops.reversed()] {
             let status = StoreStatus(

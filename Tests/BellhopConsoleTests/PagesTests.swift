@@ -251,7 +251,7 @@ import Testing
         let browser = try await fixture.logIn(as: .viewer)
         let address = "/deliveries/" + (await fixture.deliveryID())
         #expect(await !browser.get(address).text.contains("<strong class=\"bad\">paused"))
-        _ = try await fixture.view.ask(.pause(.receiver("ops"), why: "it moves"))
+        _ = try await fixture.view.ask(.pause(.receiver("ops"), reason: "it moves"))
         #expect(await browser.get(address).text.contains("<dd><strong class=\"bad\">paused</strong> it moves</dd>"))
     }
 

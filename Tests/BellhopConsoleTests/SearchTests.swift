@@ -10,7 +10,7 @@ import Testing
         let fixture = try await ConsoleFixture()
         func act() async throws {
             for _ in 0..<2 {
-                _ = try await fixture.view.ask(.pause(.writes, why: "now"))
+                _ = try await fixture.view.ask(.pause(.writes, reason: "now"))
                 _ = try await fixture.view.ask(.resume(.writes))
             }
         }

@@ -50,10 +50,10 @@ import Testing
         var reading = AgentReading.test
         reading.rules = ["full", "loud"]
         reading.status?.pauses = [
-            Pause(.rule("full"), since: TestClock().now, why: "it has too many keys", isByPerson: false),
-            Pause(.rule("loud"), since: TestClock().now, why: "too loud"),
-            Pause(.rule("removed"), since: TestClock().now, why: ""),
-            Pause(.writes, since: TestClock().now, why: ""),
+            Pause(.rule("full"), since: TestClock().now, reason: "it has too many keys", isByPerson: false),
+            Pause(.rule("loud"), since: TestClock().now, reason: "too loud"),
+            Pause(.rule("removed"), since: TestClock().now, reason: ""),
+            Pause(.writes, since: TestClock().now, reason: ""),
         ]
         let fixture = try await ConsoleFixture(reading: reading)
         let lines = await ask(fixture, "/metrics", as: .viewer).text.split(separator: "\n").map(String.init)

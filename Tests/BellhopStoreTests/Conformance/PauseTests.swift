@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopTesting
 import Testing
 
 /// Pauses of rules and of writes in the store.
@@ -41,8 +42,8 @@ import Testing
     ) async throws {
         let bench = try kind.make()
         _ = try await register(bench)
-        let own = Pause(.rule("a"), since: bench.now, why: "too many keys", isByPerson: false)
-        let byPerson = Pause(.rule("b"), since: bench.now, why: "noisy")
+        let own = Pause(.rule("a"), since: bench.now, reason: "too many keys", isByPerson: false)
+        let byPerson = Pause(.rule("b"), since: bench.now, reason: "noisy")
         for pause in [own, byPerson] { try await bench.store.pause(pause) }
         #expect(try await bench.store.status().pauses == [own, byPerson])
         _ = try await bench.store.register([], at: bench.now)
