@@ -1,7 +1,7 @@
 import BellhopCore
 import Synchronization
 
-/// A host's pause: the `Retry-After` of a 429 or 503, shared by all requests of one connection. Survives a restart.
+/// A host's pause: the wait that a rate limit or a 503 asks for, shared by all requests of one connection. Survives a restart.
 ///
 /// A class with a lock, because the sources and actions of a connection share it.
 final class HostPause: Sendable {
@@ -42,8 +42,8 @@ final class HostPause: Sendable {
 
     /// Records the pause that an answer asks for.
     func note(_ response: HTTPResponse) async {
-        guard response.status == 429 || response.status == 503,
-            let wait = RetryAfter.read(response.headers, at: clock.now, readsReset: response.status == 429),
+        guard response.isThrottled || response.status == 503,
+            let wait = RetryAfter.read(response.headers, at: clock.now, readsReset: response.isThrottled),
             wait > .zero
         else { return }
         let until = clock.now + wait

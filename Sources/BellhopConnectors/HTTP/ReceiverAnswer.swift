@@ -24,9 +24,10 @@ struct ReceiverAnswer: Sendable {
         if expected.contains(status) { return nil }
         let answered = "\(receiver) answered \(status)"
         let words = words(of: response)
-        let after = wait ?? RetryAfter.read(response.headers, at: now, readsReset: status == 429)
+        let after = wait ?? RetryAfter.read(response.headers, at: now, readsReset: response.isThrottled)
         switch status {
-        case 429: return Failure(.throttled, .rest(after), "\(answered): too many requests for now\(words)")
+        case _ where response.isThrottled:
+            return Failure(.throttled, .rest(after), "\(answered): too many requests for now\(words)")
         // With Retry-After, it has not processed the request.
         case 503 where after != nil: return Failure(.throttled, .rest(after), "\(answered)\(words)")
         case 502, 503, 504: return Failure(.gateway, .retry(after: after), "\(answered)\(words)")

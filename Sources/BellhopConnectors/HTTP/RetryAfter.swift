@@ -45,6 +45,17 @@ public enum RetryAfter {
     private static func limited(_ duration: Duration) -> Duration { min(max(duration, .zero), longest) }
 }
 
+extension HTTPResponse {
+    /// Whether it refuses the request only because there were too many: with 429, or with 403 as GitHub and Google do. Such a 403
+    /// has `Retry-After`, no requests left, or says so in its text.
+    var isThrottled: Bool {
+        guard status == 403 else { return status == 429 }
+        if headers["Retry-After"] != nil || RateLimit(headers)?.left == 0 { return true }
+        let text = ASCII.lowercased(String(decoding: body.prefix(4096), as: UTF8.self))
+        return ["rate limit exceeded", "secondary rate limit", "ratelimitexceeded"].contains { text.contains($0) }
+    }
+}
+
 extension Timestamp {
     fileprivate var sinceEpoch: Duration { .microseconds(microseconds) }
 }

@@ -27,7 +27,10 @@ final class WebSession: HTTPExchange {
         self.clock = clock
         label = "\(name) (\(base.place))"
         self.secrets = secrets
-        pause = HostPause(connection: name, place: base.place, notebook: notebook, clock: clock)
+        // Services count requests without credentials separately.
+        let isAnonymous = if case .none = auth { true } else { false }
+        pause = HostPause(
+            connection: isAnonymous ? name + "/anonymous" : name, place: base.place, notebook: notebook, clock: clock)
     }
 
     /// Sends one request with credentials. Redirects are returned like any other answer.

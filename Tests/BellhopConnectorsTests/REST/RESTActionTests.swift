@@ -226,6 +226,32 @@ import Testing
         #expect(api.writes == 0)
     }
 
+    @Test(
+        arguments: [
+            ("Retry-After: 60", "{}", .seconds(60)),
+            ("X-RateLimit-Limit: 60\r\nX-RateLimit-Remaining: 0\r\nX-RateLimit-Reset: 45", "{}", .seconds(45)),
+            ("X-RateLimit-Limit: 60\r\nX-RateLimit-Remaining: 9", #"{"reason": "userRateLimitExceeded"}"#, nil),
+            ("X-Other: 1", #"{"message": "You have exceeded a secondary rate limit."}"#, nil),
+        ] as [(String, String, Duration?)])
+    func `a 403 that reports a rate limit is a rest of the connection, not a refusal`(
+        _ fields: String, _ body: String, _ wait: Duration?
+    ) async throws {
+        let head = "HTTP/1.1 403 Forbidden\r\n\(fields)\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+        try await FaultyServer.serve(.given, bytes: Array((head + body).utf8)) { address in
+            try await practice.connection(address, ["auth": ["bearer": "t0ken"]]).inUse { connection in
+                let delivery = SampleDelivery.make("rest", .values(["path": "issues", "json": [:]]), to: "api")
+                let failure = await BellhopConnectorsTests.failure {
+                    _ = try await RESTAction(connection: connection).perform(delivery, attempt: SampleDelivery.first)
+                }
+                #expect(failure?.reason == .throttled && failure?.remedy == .rest(wait), "\(failure?.message ?? "none")")
+                guard let wait else { return }
+                let source = try RESTSource(name: "s", settings: Settings(["path": "list", "id": "id"]), connection: connection)
+                let paused = await BellhopConnectorsTests.failure { _ = try await source.list(from: LastPoll()) }
+                #expect(paused?.remedy == .rest(wait))
+            }
+        }
+    }
+
     @Test func `credentials of the connection take precedence over a rule's own`() async throws {
         api.requiredCredentials = .field("Authorization", "Bearer right")
         _ = try await perform(
