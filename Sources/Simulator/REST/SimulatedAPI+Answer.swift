@@ -100,11 +100,12 @@ extension SimulatedAPI.State {
     }
 
     private func numbered(_ request: ReceivedRequest) throws(Refusal) -> Reply {
-        let asked = try parameters(request, ["page", "per_page"])
+        let asked = try parameters(request, ["page", "per_page", "updated_since"])
         let (page, size) = (number(asked["page"]) ?? 1, pageSize(asked["per_page"], usually: 30))
-        let found = slice((page - 1) * size, size)
+        let changed = asked["updated_since"].map { since in issues.filter { $0.updatedText >= since } }
+        let found = slice((page - 1) * size, size, of: changed)
         if found.isEmpty, page > 1, quirks.contains(.missesPages) { return .json(404, ["message": "Not Found"]) }
-        return .json(200, ["items": .array(rows(found)), "total": .int(total)])
+        return .json(200, ["items": .array(rows(found)), "total": .int(changed?.count ?? total)])
     }
 
     private func offset(_ request: ReceivedRequest) throws(Refusal) -> Reply {

@@ -6,7 +6,7 @@ import Synchronization
 /// |---|---|
 /// | `GET /list?state=&updated_since=` | an array of all |
 /// | `GET /link?page=&per_page=` | an array, the next page in a `Link` field |
-/// | `GET /page?page=&per_page=` | `{"items": […], "total": n}` |
+/// | `GET /page?page=&per_page=&updated_since=` | `{"items": […], "total": n}` |
 /// | `GET /offset?offset=&limit=` | `{"issues": […], "total_count": n}` |
 /// | `GET /cursor?cursor=&limit=` | `{"data": {"items": […]}, "next": "…"}` |
 /// | `POST /search` `{"query": …, "startAt": 0, "maxResults": 50}` | `{"issues": [{"id", "key", "fields": {…}}], "total": n}` |

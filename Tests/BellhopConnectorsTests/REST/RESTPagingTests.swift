@@ -65,6 +65,44 @@ import Testing
         }
     }
 
+    @Test func `a changed item that moves to a page already read is listed among the changes`() async throws {
+        for number in 1...6 { api.add("issue \(number)") }
+        let settings: JSON.Object = [
+            "path": "page", "items": "items", "paging": ["by": "page", "size": 2, "size_parameter": "per_page"],
+            "since": ["parameter": "updated_since", "field": "updated_at"],
+        ]
+        try await practice.source(settings) { source in
+            let first = try await source.list(from: LastPoll())
+            await practice.clock.advance(by: .seconds(600))
+            for id in 1...6 { api.change(id) { $0.state = "closed" } }
+            // The first issue is removed after each page: the third and the sixth are on no page of the first pass.
+            api.quirks = [.shrinking]
+            let part = try await source.list(from: LastPoll(first))
+            #expect(part.coverage == .part)
+            #expect(part.listing.entries.contains { $0.key.text == "6" }, "\(part.listing.entries.map(\.key.text))")
+        }
+    }
+
+    @Test func `one page of changes is read once`() async throws {
+        for number in 1...4 { api.add("issue \(number)") }
+        let settings: JSON.Object = [
+            "path": "page", "items": "items",
+            "paging": ["by": "page", "size": 3, "size_parameter": "per_page", "total": "total"],
+            "since": ["parameter": "updated_since", "field": "updated_at", "overlap": 0],
+        ]
+        try await practice.source(settings) { source in
+            let first = try await source.list(from: LastPoll())
+            await practice.clock.advance(by: .seconds(600))
+            api.change(2) { $0.state = "closed" }
+            let part = try await source.list(from: LastPoll(first))
+            await practice.clock.advance(by: .seconds(600))
+            let asked = practice.simulation.requests.total
+            let next = try await source.list(from: LastPoll(part))
+            #expect(next.listing.entries.map(\.key.text) == ["2"])
+            #expect(practice.simulation.requests.total - asked == 1)
+        }
+    }
+
     @Test func `a failed second reading removes no items`() async throws {
         for number in 1...5 { api.add("issue \(number)") }
         try await practice.source(Self.ways[0]) { source in

@@ -166,6 +166,24 @@ extension RESTSourceTests {
         #expect(queries[2]?.hasSuffix("Z") == true && queries[2]?.utf8.count == 20)
     }
 
+    @Test func `an item that came and went between two whole lists is removed, although the list is unchanged`() async throws {
+        _ = add(2)
+        let settings: JSON.Object = [
+            "path": "list", "since": ["parameter": "updated_since", "field": "updated_at"], "reconcile": 3_600_000_000,
+        ]
+        try await practice.source(settings) { source in
+            var observer = TableObserver()
+            _ = try await observer.poll(source)
+            await practice.clock.advance(by: .seconds(600))
+            let id = api.add("short-lived")
+            #expect(try await observer.changes(in: source) == [String(id)])
+            api.remove(id)
+            await practice.clock.advance(by: .seconds(3600))
+            let (answer, comparison) = try await observer.poll(source)
+            #expect(answer.coverage == .whole && comparison.gone.map(\.text) == [String(id)])
+        }
+    }
+
     @Test func `with paging in the body, since is a parameter of the address`() async throws {
         _ = add(5)
         let settings: JSON.Object = [

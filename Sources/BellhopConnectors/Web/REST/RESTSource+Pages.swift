@@ -119,6 +119,21 @@ extension RESTSource {
         return (listing, missing.count)
     }
 
+    /// Reads several pages of changes again, because all are new: if an item that changes meanwhile moves to a later page, others
+    /// move up, and one of them can move to a page that was already read. If the new pass lacks an item of the previous ones,
+    /// another follows. Pages by offset show by their overlap that items moved.
+    func settled(_ listing: Listing, of first: Pages, adding changes: [(String, String)]) async throws(Failure) -> Listing {
+        guard paging?.way != .offset, first.counts.count(where: { $0 > 0 }) > 1 else { return listing }
+        var listing = listing
+        for _ in 1..<Self.maxPasses {
+            let before = Set(listing.entries.lazy.map(\.key))
+            let again = try joined(try await pages(adding: changes, validators: Validators()).all, latestCounts: true)
+            listing = try joined([listing, again], latestCounts: true)
+            if before.isSubset(of: again.entries.lazy.map(\.key)) { break }
+        }
+        return listing
+    }
+
     /// Checks that an empty page is the end of the list: the page after it must be empty too. If that one cannot be requested,
     /// the empty page is read again.
     func confirmEmptyEnd(_ pages: Pages, adding more: [(String, String)]) async throws(Failure) {

@@ -54,8 +54,10 @@ struct RESTSource: ProbedSource {
             let changes = [since.pair(latest)]
             let pages = try await pages(adding: changes, validators: Validators())
             if pages.mayBeCut(missing: 0) { try await confirmEmptyEnd(pages, adding: changes) }
-            let listing = try joined(pages.all, latestCounts: true)
+            let listing = try await settled(joined(pages.all, latestCounts: true), of: pages, adding: changes)
             var next = before
+            // If these changes are undone, the whole list is again the one that the validators identify.
+            if !lastPoll.known.compare(with: listing, isWhole: false).isEmpty { next.validators = Validators() }
             next.since = since.latest(in: listing, known: latest, answered: pages.answered)
             return Answer(
                 listing: listing, coverage: .part, fingerprint: reading.fingerprint(of: listing), cursor: next.cursor)
