@@ -40,36 +40,52 @@ enum ItemValue {
         }
     }
 
-    /// Reads RFC 3339, a date and time without a zone (taken as UTC), a date alone (its midnight), WCF's `/Date(…)/`, an HTTP
-    /// date; or a number: seconds since 1970, or milliseconds from 100,000,000,000 on (in seconds that would be the year 5138).
+    /// Reads RFC 3339 and the other forms of ISO 8601 that servers write (without a zone it is UTC), a date alone (its midnight),
+    /// WCF's `/Date(…)/`, an HTTP date; or a number, of seconds since 1970, or of a smaller unit if in seconds it would be a time
+    /// after the year 5138.
     static func time(_ value: JSON) -> Timestamp? {
         switch value {
         case .int(let number): return time(since1970: number)
         case .double(let number):
-            guard abs(number) < 1e15 else { return nil }
+            guard abs(number) < 1e18 else { return nil }
+            if abs(number) >= 1e14 { return time(since1970: Int64(number)) }
             return abs(number) >= 1e11
                 ? Timestamp(microseconds: Int64(number * 1000)) : Timestamp(microseconds: Int64(number * 1_000_000))
         case .string(let words):
             let text = String(ASCII.trimmed(words))
-            if let time = Timestamp(rfc3339: text) ?? plainTime(text) ?? Timestamp(wcf: text) ?? Timestamp(httpDate: text) {
-                return time
-            }
-            // `+0100` without its colon.
-            if let sign = text.lastIndex(where: { $0 == "+" || $0 == "-" }), text[sign...].utf8.count == 5 {
-                let cut = text.index(text.endIndex, offsetBy: -2)
-                return Timestamp(rfc3339: text[..<cut] + ":" + text[cut...])
-            }
-            // `2026-01-05T09:00:00` without a zone is UTC.
-            if let time = Timestamp(rfc3339: text + "Z") { return time }
-            return Int64(text).flatMap { time(since1970: $0) }
+            return Timestamp(rfc3339: text) ?? plainTime(text) ?? Timestamp(wcf: text) ?? Timestamp(httpDate: text)
+                ?? isoTime(text) ?? Int64(text).map { time(since1970: $0) }
         case .null, .bool, .array, .object: return nil
         }
     }
 
-    private static func time(since1970 number: Int64) -> Timestamp? {
-        guard number.magnitude >= 100_000_000_000 else { return Timestamp(seconds: number) }
-        let (product, overflow) = number.multipliedReportingOverflow(by: 1000)
-        return overflow ? nil : Timestamp(microseconds: product)
+    /// Reads seconds, milliseconds, microseconds or nanoseconds.
+    private static func time(since1970 number: Int64) -> Timestamp {
+        switch number.magnitude {
+        case ..<100_000_000_000: Timestamp(seconds: number)
+        case ..<100_000_000_000_000: Timestamp(microseconds: number * 1000)
+        case ..<100_000_000_000_000_000: Timestamp(microseconds: number)
+        default: Timestamp(microseconds: number / 1000)
+        }
+    }
+
+    /// Reads a date and time with a blank instead of `T`, without seconds, with a comma before the fraction, or with a zone such as
+    /// `+01`, `+0100`, `UTC` or none.
+    private static func isoTime(_ text: String) -> Timestamp? {
+        let bytes = Array(text.utf8)
+        guard bytes.count >= 16, "Tt ".utf8.contains(bytes[10]) else { return nil }
+        let end = bytes[11...].firstIndex { !$0.isASCIIDigit && !":.,".utf8.contains($0) } ?? bytes.endIndex
+        var clock = String(decoding: bytes[11..<end], as: UTF8.self).replacing(",", with: ".")
+        if end == 16 { clock += ":00" }
+        var zone = String(ASCII.trimmed(String(decoding: bytes[end...], as: UTF8.self))).filter { $0 != ":" }
+        switch (zone.first, zone.utf8.count) {
+        case ("+"?, 3), ("-"?, 3): zone += ":00"
+        case ("+"?, 5), ("-"?, 5): zone = "\(zone.prefix(3)):\(zone.suffix(2))"
+        default:
+            guard ["", "Z", "z", "UTC", "GMT"].contains(zone) else { return nil }
+            zone = "Z"
+        }
+        return Timestamp(rfc3339: "\(String(decoding: bytes[..<10], as: UTF8.self))T\(clock)\(zone)")
     }
 }
 
