@@ -40,6 +40,14 @@ import Testing
         #expect(patches == 0)
     }
 
+    @Test(arguments: [("1.1", "1.10"), ("1234", "01234"), ("491234", "+491234"), ("16", "0x10")])
+    func `a text that is another way to write the same number is written`(_ old: String, _ new: String) async throws {
+        _ = try await practice.perform(update(["short_description": .string(old)]), practice.attempt(1))
+        let receipt = try await practice.perform(update(["short_description": .string(new)]), practice.attempt(1))
+        #expect(receipt.summary == "200, set short_description")
+        #expect(try now["short_description"] == new)
+    }
+
     @Test func `an empty text or null clears a field`() async throws {
         _ = try await practice.perform(update(["assigned_to": "", "urgency": .null]), practice.attempt(1))
         #expect(try now.assignedTo == "")

@@ -17,8 +17,13 @@ struct FieldWrite: Sendable, Hashable {
         value = isDisplay ? text : Timestamp(rfc3339: text)?.sql ?? text
     }
 
-    /// Whether a record has this value.
+    /// Whether a record has this value, however it writes a number.
     func isMet(by found: FieldValue) -> Bool { FieldValue.isSame(value, found.raw) || (isDisplay && found.label == value) }
+
+    /// Whether a record has exactly this value: `1.10` is not `1.1`, because the field may hold text.
+    func isExactly(_ found: FieldValue) -> Bool {
+        FieldValue.isSameText(value, found.raw) || (isDisplay && found.label == value)
+    }
 
     /// Reads a rule's `fields`.
     static func all(_ json: JSON?, isDisplay: Bool, refused: [String: String]) throws(Failure) -> [FieldWrite] {
@@ -53,11 +58,16 @@ struct FieldWrite: Sendable, Hashable {
 extension FieldValue {
     /// Whether two database texts are equal, ignoring line ends, trailing blanks, and how a number is written.
     static func isSame(_ left: String, _ right: String) -> Bool {
-        if left == right { return true }
         // Longer texts may be ids, which would be rounded.
         if left.utf8.count < 16, right.utf8.count < 16, let left = Double(left), let right = Double(right) {
             return left == right
         }
+        return isSameText(left, right)
+    }
+
+    /// Whether two database texts are equal, ignoring line ends and trailing blanks.
+    static func isSameText(_ left: String, _ right: String) -> Bool {
+        if left == right { return true }
         switch (left, right) {
         case ("true", "1"), ("1", "true"), ("false", "0"), ("0", "false"): return true
         default: return CommentText.normalized(left) == CommentText.normalized(right)

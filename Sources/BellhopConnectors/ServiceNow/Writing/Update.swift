@@ -59,7 +59,7 @@ struct Update: WriteOrder {
         Failure(.movedOn, .giveUp, "\(task.name) is not as the rule saw it: \(what). Nothing was written.")
     }
 
-    func isMet(by record: TaskRecord) -> Bool { writes.allSatisfy { write in record[write.name].map(write.isMet) ?? false } }
+    func isMet(by record: TaskRecord) -> Bool { writes.allSatisfy { write in record[write.name].map(write.isExactly) ?? false } }
 
     func call(_ record: TaskRecord, notAfter: Timestamp) -> ServiceNowCall {
         .write("PATCH", "\(record.table)/\(task.key.text)", writes, showing: ["sys_id", "sys_mod_count"], notAfter: notAfter)
