@@ -15,16 +15,27 @@ enum TokenAnswer: Sendable, Hashable {
     case failed(Failure)
 
     /// Reads an answer. Servers differ: ServiceNow refuses with 401 and `server_error` for every reason, others with 400 and
-    /// `invalid_grant` or `invalid_client`.
+    /// `invalid_grant` or `invalid_client`, GitHub and Slack with 200 and an error.
     init(_ response: HTTPResponse, from address: HTTPAddress, hiding secrets: [String], at now: Timestamp) {
         let place = address.place
         let body = try? JSON.parse(response.body)
         func failed(_ reason: Failure.Reason, after wait: Duration? = nil, _ message: String) -> TokenAnswer {
             .failed(Failure(reason, .retry(after: wait), message))
         }
+        let code = body?["error"]?.asString
         // Without an error code, a firewall may have sent the answer.
-        let hasCode = body?["error"]?.asString != nil
+        let hasCode = code != nil
         switch response.status {
+        case _ where response.isThrottled:
+            self = failed(
+                .throttled, after: RetryAfter.read(response.headers, at: now),
+                "The token endpoint of \(place) takes no more requests for now (\(response.status)).")
+        case 200..<500 where code == "temporarily_unavailable" || code == "slow_down":
+            self = failed(.serverError, "The token endpoint of \(place) gives no token for now (\(response.status)).")
+        case 200..<300 where hasCode && body?["access_token"] == nil,
+            401,
+            400 where hasCode, 403 where hasCode:
+            self = .refused(status: response.status, Self.reason(body, hiding: secrets))
         case 200..<300:
             guard let body, body.asObject != nil else {
                 self = failed(
@@ -34,14 +45,7 @@ enum TokenAnswer: Sendable, Hashable {
             }
             self = Self.success(body, place)
         case 300..<400: self = failed(.badAnswer, "The token endpoint of \(place) redirects: is \(address) its address?")
-        case 401,
-            400 where hasCode, 403 where hasCode:
-            self = .refused(status: response.status, Self.reason(body, hiding: secrets))
         case 404: self = failed(.refused, "There is no token endpoint at \(address) (404).")
-        case 429:
-            self = failed(
-                .throttled, after: RetryAfter.read(response.headers, at: now),
-                "The token endpoint of \(place) takes no more requests for now (429).")
         case 502, 503, 504: self = failed(.gateway, "A gateway in front of \(place) answered \(response.status).")
         case 500...: self = failed(.serverError, "The token endpoint of \(place) failed (\(response.status)).")
         default: self = failed(.refused, "The token endpoint of \(place) refuses the request (\(response.status)).")

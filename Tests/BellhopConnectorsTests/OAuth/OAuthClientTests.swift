@@ -249,6 +249,8 @@ import Testing
 
     @Test(arguments: [
         Fault.badGateway, .internalError, .hibernating, .loginPage, .resetBefore, .tooManyRequests(.seconds(7)), .redirectToLogin,
+        .status(400, body: #"{"error": "temporarily_unavailable"}"#),
+        .status(403, body: #"{"error": "access_denied", "error_description": "Rate limit exceeded"}"#),
     ])
     func `an outage of the token endpoint is not a refusal, and a valid token stays in use`(_ fault: Fault) async throws {
         try await withClient(practice.oauth("password")) { client in
@@ -267,6 +269,19 @@ import Testing
             _ = try await client.authorization()
         }
         #expect(practice.notebook.all.keys.allSatisfy { $0.hasSuffix("/pause") })
+    }
+
+    @Test func `an error with status 200 is a refusal, which is not retried`() async throws {
+        try await withClient(practice.oauth("client_credentials")) { client in
+            let body = #"{"error": "incorrect_client_credentials", "error_description": "Wrong id or secret"}"#
+            practice.simulation.faults.add(.status(200, body: body), path: "/oauth_token.do")
+            for _ in 1...2 {
+                let failure = await failure { _ = try await client.authorization() }
+                #expect(failure?.reason == .unauthenticated && failure?.remedy == .pauseConnection)
+                #expect(failure?.message.contains("(200, incorrect_client_credentials: Wrong id or secret)") == true)
+            }
+            #expect(practice.simulation.requests.count("POST", path: "/oauth_token.do") == 1)
+        }
     }
 
     @Test func `a request cancelled while its token is fetched does not lose the token`() async throws {
