@@ -168,6 +168,22 @@ import Testing
         _ = try await perform(["path": "issues", "json": ["title": "a"], "expect": 200])
     }
 
+    @Test func `an answer that reports an error is not success, unless the step checks it itself`() async throws {
+        let put: JSON.Object = ["method": "PUT", "path": "issues/1", "json": [:]]
+        for body in [#"{"ok": 1, "errors": [{"message": "Not your issue"}]}"#, #"{"ok": 1, "error": "Not your issue"}"#] {
+            practice.simulation.faults.add(.status(200, body: body))
+            let held = await failure(["path": "graphql", "json": ["query": "mutation { … }"]])
+            #expect(held?.reason == .serverError && held?.remedy == .hold)
+            #expect(held?.message.contains("answered 200, but with an error: Not your issue.") == true)
+            practice.simulation.faults.add(.status(200, body: body))
+            #expect(await failure(put)?.remedy == .retry(after: nil))
+            practice.simulation.faults.add(.status(200, body: body))
+            _ = try await perform(JSON.Object(put, with: ["check": ["ok": 1]]))
+        }
+        practice.simulation.faults.add(.status(200, body: #"{"id": 1, "error": null, "errors": []}"#))
+        _ = try await perform(put)
+    }
+
     @Test func `a request with an oversized address or header is refused before it is sent`() async throws {
         let long = String(repeating: "x", count: 70_000)
         for arguments in [

@@ -36,6 +36,14 @@ struct RESTAction: Action {
                         "\(hook.label) answered with a web page (\(response.status)) instead of data: a login page, or an intermediary answered. If web pages are expected, set `expect`."
                     )
                 }
+                if arguments["check"] == nil, StatusSet.success.contains(response.status),
+                    let words = ReportedError.words(in: response.body, hiding: hidden)
+                {
+                    throw call.repetition.uncertain(
+                        .serverError,
+                        "\(hook.label) answered \(response.status), but with an error: \(words). If this is no error, set `check`."
+                    )
+                }
                 let found = try call.expected.check(response, from: hook.label, hiding: hidden, call.repetition)
                 return Receipt("\(response.status) from \(hook.label)" + (found.map { ": \($0)" } ?? ""))
             }
