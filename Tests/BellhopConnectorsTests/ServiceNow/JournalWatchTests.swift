@@ -198,6 +198,24 @@ import Testing
         }
     }
 
+    @Test func `an entry on a task that appeared since the last poll is reported, however long ago that poll was`() async throws {
+        instance.addTask(title: "A")
+        var observer = try table()
+        _ = try await observer.comments()
+        for (number, wait) in [600, 3600].enumerated() {
+            await practice.clock.advance(by: .seconds(wait))
+            let new = instance.addTask(title: "B")
+            instance.addNote("number \(number)", on: new.id, by: "abel.tuter")
+            await practice.clock.advance(by: .seconds(wait))
+            #expect(try await observer.comments().map(\.text) == ["number \(number)"])
+            #expect(try await observer.comments() == [])
+            // After a restart.
+            let lastPoll = observer.polls.lastPoll
+            observer = try table()
+            observer.polls.lastPoll = lastPoll
+        }
+    }
+
     @Test func `a tracker reports new entries in its tasks' journals`() async throws {
         let task = instance.addTask(title: "A", assignedTo: "john.doe")
         var observer = try tracker()

@@ -10,7 +10,7 @@ struct JournalCursor: Sendable, Hashable {
     var reported: [ReportedEntry] = []
     /// The tasks' histories as last read; empty while the journal's own table is read.
     var histories = KnownHistories()
-    /// When recent tasks arrived: entries written before that are not reported.
+    /// The last poll before each recent task arrived: entries written before that are not reported.
     var arrivals: [TaskKey: Timestamp] = [:]
     /// When the last deep read was, which starts further back to find late commits.
     var reread: Timestamp

@@ -1,4 +1,5 @@
 import BellhopCore
+import Synchronization
 
 /// Reads new journal entries of tasks: from the journal's table or, if the account may not read it, from the tasks' histories.
 struct JournalWatch: Sendable {
@@ -16,6 +17,7 @@ struct JournalWatch: Sendable {
     private let state = TableState(page: 1000)
     /// Whether the account may read other people's entries in the journal's table.
     private let access = Journal.Access()
+    private let latest = LatestRead()
 
     /// With at most this many tasks, the query names them; with more, it reads the entries of all tasks.
     private static let maxNamed = 40
@@ -31,7 +33,11 @@ struct JournalWatch: Sendable {
     func read(
         from cursor: JournalCursor?, among known: KnownTasks, _ listing: Listing, at now: Timestamp, touched: [TaskKey]?
     ) async throws(Failure) -> Entries {
-        guard let cursor else { return Entries(cursor: JournalCursor(at: now)) }
+        guard let cursor else {
+            let first = JournalCursor(at: now)
+            latest.note(first, at: now)
+            return Entries(cursor: first)
+        }
         let tasks = Set(listing.entries.lazy.map(\.key).filter { known[$0] == nil })
         let end = now - times.lag
         // A deep read finds entries that were committed after the overlap.
@@ -61,7 +67,9 @@ struct JournalWatch: Sendable {
             result.cursor.histories = KnownHistories()
         }
         if isDue { result.cursor.reread = end }
-        for task in tasks { result.cursor.arrivals[task] = now }
+        // A new task may have arrived at any time since the last poll.
+        let arrival = min(latest.time(of: cursor) ?? cursor.watermark, now)
+        for task in tasks { result.cursor.arrivals[task] = arrival }
         let new = result.cursor.unreported(entries ?? [], from: origin)
         result.comments = new.filter { entry in
             // Entries written on a task long before it arrived are not reported.
@@ -73,6 +81,7 @@ struct JournalWatch: Sendable {
             result.cursor.reported += result.comments.map { JournalCursor.ReportedEntry($0, from: origin) }
             result.cursor.forget(before: min(result.cursor.reread, result.cursor.watermark) - times.reconcile - times.overlap)
         }
+        latest.note(result.cursor, at: now)
         return result
     }
 
@@ -128,4 +137,18 @@ struct JournalWatch: Sendable {
             id: key.text, task: TaskKey(text("element_id")), text: text("value"), author: author, kind: text("element"),
             time: time, authorship: own.map { ASCII.equalIgnoringCase(author, $0) ? .ours : .others } ?? .unknown)
     }
+}
+
+/// The cursor of the latest read, and the server's time then: a cursor without new entries is older than its poll.
+///
+/// A class over a lock, because sources are values and this outlives a poll.
+private final class LatestRead: Sendable {
+    private let state = Mutex<(cursor: JournalCursor, time: Timestamp)?>(nil)
+
+    /// When the poll was that stored this cursor; nil if another process stored it.
+    func time(of cursor: JournalCursor) -> Timestamp? {
+        state.withLock { latest in latest.flatMap { $0.cursor == cursor ? $0.time : nil } }
+    }
+
+    func note(_ cursor: JournalCursor, at time: Timestamp) { state.withLock { $0 = (cursor, time) } }
 }
