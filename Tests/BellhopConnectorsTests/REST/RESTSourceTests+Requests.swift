@@ -262,7 +262,7 @@ extension RESTSourceTests {
     }
 
     @Test(arguments: [
-        ("rfc3339", "2026-01-05T08:58:00Z"), ("date", "2026-01-05"), ("seconds", "1767603480"), ("milliseconds", "1767603480000"),
+        ("rfc3339", "2026-01-05T08:58:00Z"), ("date", "2026-01-04"), ("seconds", "1767603480"), ("milliseconds", "1767603480000"),
     ])
     func `the time in since is written in the configured format`(_ format: String, _ written: String) throws {
         let settings = Settings(["since": ["parameter": "p", "field": "f", "format": .string(format)]])

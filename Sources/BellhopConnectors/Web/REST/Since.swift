@@ -47,7 +47,8 @@ struct Since: Sendable, Hashable {
         let text =
             switch format {
             case .rfc3339: Self.wholeSeconds(from)
-            case .date: String(Self.wholeSeconds(from).prefix(10))
+            // The server's day may begin up to twelve hours after UTC's: its evening is then in UTC's next day.
+            case .date: String(Self.wholeSeconds(from - .seconds(12 * 3600)).prefix(10))
             case .seconds: String(from.seconds)
             case .milliseconds: String(from.microseconds / 1000)
             }
