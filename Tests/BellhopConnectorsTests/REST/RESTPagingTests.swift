@@ -103,6 +103,23 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [
+            ("http://api.example.com/list?page=2", "https://api.example.com/list?page=2"),
+            ("/list?page=2", "https://api.example.com/list?page=2"), ("http://api.example.com:8080/list", nil),
+            ("http://evil.example/list", nil),
+        ] as [(String, String?)])
+    func `a link to the same host over http is followed over https`(_ link: String, _ followed: String?) throws {
+        let paging = try #require(try Paging(Settings(["paging": ["by": "link", "next": "next"]]), source: "s"))
+        let body = Array(#"{"items": [{"id": 1}]}"#.utf8)
+        let page = try Listing(body, shape: ListingShape(items: JSON.Path(keys: ["items"]), key: ["id"]))
+        let address = try HTTPAddress("https://api.example.com/list")
+        var pager = Pager(paging)
+        let turn = try? pager.next(after: page, body: ["next": .string(link)], headers: [:], from: address)
+        let expected = try followed.map { try HTTPAddress($0) }.map(Pager.Turn.address)
+        #expect(turn == expected)
+    }
+
     @Test func `a failed second reading removes no items`() async throws {
         for number in 1...5 { api.add("issue \(number)") }
         try await practice.source(Self.ways[0]) { source in

@@ -157,7 +157,11 @@ struct Pager: Sendable {
     ) throws(Problem) -> Turn? {
         let found = paging.next.map { body[$0].flatMap(Self.word) } ?? LinkField.target(of: "next", in: headers)
         guard let found else { return nil }
-        guard let target = address.resolving(found) else { throw Problem(message: "the link to the next page is not an address") }
+        guard var target = address.resolving(found) else { throw Problem(message: "the link to the next page is not an address") }
+        // Behind a proxy, many servers write http into links to themselves.
+        if address.isSecure, !target.isSecure, target.host == address.host, [80, address.port].contains(target.port) {
+            (target.isSecure, target.port) = (true, address.port)
+        }
         guard target.hasOrigin(of: address), target.userInfo == nil else {
             throw Problem(message: "the link to the next page leads to another host (\(target.place)), which is not followed")
         }
