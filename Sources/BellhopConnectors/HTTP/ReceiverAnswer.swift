@@ -65,10 +65,12 @@ struct ReceiverAnswer: Sendable {
         String(Redaction.scrub(String(decoding: response.body.prefix(16_384), as: UTF8.self), of: secrets).prefix(4096))
     }
 
-    /// Whether the answer is a web page, probably from an intermediary.
+    /// Whether the answer is a web page, probably from an intermediary. JSON is none, although PHP by default declares it as HTML.
     static func isPage(_ response: HTTPResponse) -> Bool {
-        response.headers["Content-Type"].map { ASCII.lowercased($0).hasPrefix("text/html") } ?? false
-            || response.body.first { !" \t\r\n\u{FEFF}".utf8.contains($0) } == UInt8(ascii: "<")
+        let first = response.body.first { !" \t\r\n\u{FEFF}".utf8.contains($0) }
+        if first == UInt8(ascii: "{") || first == UInt8(ascii: "[") { return false }
+        return response.headers["Content-Type"].map { ASCII.lowercased($0).hasPrefix("text/html") } ?? false
+            || first == UInt8(ascii: "<")
     }
 
     /// The failure of a successful status without the plain `ok` of some chats' incoming webhooks: something else answered.

@@ -270,6 +270,17 @@ extension RESTSourceTests {
         #expect(since.pair(SampleDelivery.now) == ("p", written))
     }
 
+    @Test func `JSON that is declared as HTML is read`() async throws {
+        let body = #"[{"id": 1, "title": "a"}]"#
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=UTF-8\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
+        try await FaultyServer.serve(.given, bytes: Array((head + body).utf8)) { address in
+            try await practice.connection(address).inUse { connection in
+                let source = try RESTSource(name: "s", settings: Settings(["path": "list", "id": "id"]), connection: connection)
+                #expect(try await source.list(from: LastPoll()).listing.entries.map(\.key.text) == ["1"])
+            }
+        }
+    }
+
     @Test func `a token is requested, sent, and renewed once if it is refused`() async throws {
         let practice = Practice()
         practice.simulation.api.add("Fan broken")
