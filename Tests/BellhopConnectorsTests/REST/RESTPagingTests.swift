@@ -103,6 +103,16 @@ import Testing
         }
     }
 
+    @Test(arguments: [0, "0", "", .null, false] as [JSON]) func `an empty cursor, or 0, ends the list`(_ cursor: JSON)
+        async throws
+    {
+        practice.simulation.faults.add(
+            .status(200, body: #"{"items": [{"id": 1, "title": "a"}], "next": \#(cursor.text)}"#))
+        let titles = try await practice.titles(["path": "cursor", "items": "items", "paging": ["by": "cursor", "next": "next"]])
+        #expect(titles == ["a"])
+        #expect(practice.simulation.requests.total == 1)
+    }
+
     @Test(
         arguments: [
             ("http://api.example.com/list?page=2", "https://api.example.com/list?page=2"),

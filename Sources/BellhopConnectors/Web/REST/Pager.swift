@@ -171,11 +171,11 @@ struct Pager: Sendable {
         return .address(target)
     }
 
-    /// A cursor's text; nil for values that mean that there is no cursor.
+    /// The text of a cursor or link; nil for values that mean that there is none, such as 0.
     private static func word(_ value: JSON) -> String? {
         switch value {
-        case .string(let text): text.isEmpty ? nil : text
-        case .int(let number): String(number)
+        case .string(let text): text.isEmpty || text == "0" ? nil : text
+        case .int(let number): number == 0 ? nil : String(number)
         case .null, .bool, .double, .array, .object: nil
         }
     }
