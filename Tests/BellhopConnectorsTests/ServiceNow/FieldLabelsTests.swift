@@ -38,6 +38,21 @@ import Testing
         #expect(again.summary == "the fields already had these values")
     }
 
+    @Test func `a choice that was added after the choices were read is found`() async throws {
+        let session = try practice.session(over: InProcessExchange(practice.simulation))
+        let labels = FieldLabels(at: "acme")
+        let rows = ["incident", "task"].map { #"{"name": "\#($0)", "value": "1", "label": "Urgent"}"# }
+        practice.simulation.faults.add(
+            .status(200, body: #"{"result": [\#(rows.joined(separator: ", "))]}"#),
+            path: "/api/now/v2/table/sys_choice", query: "element=priority")
+        for _ in 1...2 {
+            let failure = await failure { _ = try await labels.value(of: "High", in: "priority", of: "incident", session) }
+            #expect(failure?.message.contains("use 1 (Urgent)") == true, "\(failure?.message ?? "none")")
+        }
+        await practice.clock.advance(by: .seconds(61))
+        #expect(try await labels.value(of: "High", in: "priority", of: "incident", session) == "2")
+    }
+
     @Test func `a new record can be given labels and names`() async throws {
         let network = instance.group("Network")
         let arguments: JSON.Object = [

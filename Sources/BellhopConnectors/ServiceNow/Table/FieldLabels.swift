@@ -8,13 +8,17 @@ actor FieldLabels {
     private let place: String
     /// By table; and by `table.field` for fields that the table does not have: those of referenced records, and unknown ones.
     private var dictionaries: [String: TableDictionary] = [:]
-    private var choices: [String: [TaskSchema.Choice]] = [:]
+    /// Choices by `table.field`, and when they were read.
+    private var choices: [String: (all: [TaskSchema.Choice], asked: Timestamp)] = [:]
     /// Values by table, field and text. Failed lookups are not kept, because the record may be created later.
     private var found: [String: String] = [:]
     /// Labels by `table.field`, and when they were read; empty if this account may not read them.
     private var labels: [String: (all: Set<String>, asked: Timestamp)] = [:]
     /// Fields whose dictionary entry this account may not read.
     private var unreadable: Set<String> = []
+
+    /// Choices that lack a text are read again after this time, because it may have been added.
+    private static let patience = Duration.seconds(60)
 
     /// How long labels are kept.
     private static let life = Duration.seconds(3600)
@@ -113,8 +117,13 @@ actor FieldLabels {
     ) async throws(Failure) -> String {
         let field = TaskFields.column(path)
         let key = "\(table).\(field)"
-        if choices[key] == nil { choices[key] = try await Self.reading(session).choices(of: field, in: table) }
-        let all = choices[key] ?? []
+        let now = session.clock.now
+        var all = choices[key]?.all ?? []
+        let isKnown = all.contains { $0.value == text } || !TaskSchema.Choice.values(called: text, among: all).isEmpty
+        if !isKnown, choices[key].map({ !(.zero...Self.patience ~= now - $0.asked) }) ?? true {
+            all = try await Self.reading(session).choices(of: field, in: table)
+            choices[key] = (all, now)
+        }
         if all.isEmpty, !isNumber { return text }
         if all.contains(where: { $0.value == text }) { return text }
         let values = TaskSchema.Choice.values(called: text, among: all)
