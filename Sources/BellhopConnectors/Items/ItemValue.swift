@@ -53,8 +53,10 @@ enum ItemValue {
                 ? Timestamp(microseconds: Int64(number * 1000)) : Timestamp(microseconds: Int64(number * 1_000_000))
         case .string(let words):
             let text = String(ASCII.trimmed(words))
-            return Timestamp(rfc3339: text) ?? plainTime(text) ?? Timestamp(wcf: text) ?? Timestamp(httpDate: text)
-                ?? isoTime(text) ?? Int64(text).map { time(since1970: $0) }
+            if let time = Timestamp(rfc3339: text) ?? plainTime(text) ?? Timestamp(wcf: text) ?? Timestamp(httpDate: text) {
+                return time
+            }
+            return isoTime(text) ?? Int64(text).map { time(since1970: $0) }
         case .null, .bool, .array, .object: return nil
         }
     }

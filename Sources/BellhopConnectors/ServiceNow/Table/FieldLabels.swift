@@ -120,7 +120,7 @@ actor FieldLabels {
         let now = session.clock.now
         var all = choices[key]?.all ?? []
         let isKnown = all.contains { $0.value == text } || !TaskSchema.Choice.values(called: text, among: all).isEmpty
-        if !isKnown, choices[key].map({ !(.zero...Self.patience ~= now - $0.asked) }) ?? true {
+        if !isKnown, choices[key].map({ !(Duration.zero...Self.patience).contains(now - $0.asked) }) ?? true {
             all = try await Self.reading(session).choices(of: field, in: table)
             choices[key] = (all, now)
         }
