@@ -38,7 +38,7 @@ enum TaskFields {
             fields,
             roles: TaskSchema.Roles(
                 bookkeeping: ["sys_updated_on", "sys_updated_by", "sys_mod_count"],
-                created: fields.first { $0.path == "sys_created_on" }?.name, title: "short_description",
+                created: fields.first { $0.path == "sys_created_on" }?.name ?? "sys_created_on", title: "short_description",
                 className: "sys_class_name", computed: computed, updatedBy: "sys_updated_by",
                 updates: "sys_mod_count", customPrefixes: ["u_", "x_"]))
     }

@@ -26,7 +26,7 @@ public struct TaskSchema: Sendable, Hashable {
     public struct Roles: Sendable, Hashable {
         /// Fields that every write changes, and whose changes are therefore ignored.
         public var bookkeeping: Set<String>
-        /// The field that says when a task was created, which `task.created` reads too.
+        /// The field that says when a task was created, which `task.created` reads too. It may be undeclared.
         public var created: String?
         /// The fields of the record that a task's title and class come from.
         public var title: String?

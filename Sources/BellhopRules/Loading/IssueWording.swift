@@ -59,12 +59,23 @@ struct IssueWording {
         let task = names.types.task.name
         guard issue.message.hasPrefix("no field "), issue.message.hasSuffix(task) else { return nil }
         let field = issue.code == "unknown-field" ? word : String(word.dropFirst().dropLast())
-        let source = names.sources.count > 1 ? names.sources.first { $0.schema[field] == nil } : nil
+        let source = names.sources.count > 1 ? names.sources.first { !Self.has(field, $0.schema) } : nil
         let whose = source.map { "a task of source `\($0.name)`" } ?? task
         let help =
             issue.help ?? source.flatMap { Suggestion.didYouMean(field, among: $0.schema.fields.map(\.name)) }
-            ?? (source ?? names.sources.first).map { "declare it under `fields` of source `\($0.name)`, if its tasks have it" }
+            ?? (source ?? names.sources.first).map { Self.declaring(field, of: $0) }
         return Diagnostic(code: "unknown-field", "no field `\(field)` on \(whose)", at: place, help: help)
+    }
+
+    private static func has(_ field: String, _ schema: TaskSchema) -> Bool {
+        schema[field] != nil || field == Snapshot.created && schema.created != nil
+    }
+
+    /// The advice to declare a field. For `created` it names the source's own field.
+    private static func declaring(_ field: String, of source: RuleContext.SourceFacts) -> String {
+        let own = field == Snapshot.created ? source.schema.roles.created : nil
+        let name = own.map { "`\($0)`, which `\(field)` stands for," } ?? "it"
+        return "declare \(name) under `fields` of source `\(source.name)`, if its tasks have it"
     }
 
     /// The advice to compare a numeric field's label, if the field is compared with a text that is not a number.

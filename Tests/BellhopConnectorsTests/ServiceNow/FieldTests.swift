@@ -45,6 +45,14 @@ import Testing
         #expect(try TaskFields.schema(nil, display: .values, source: "s").fields.map(\.name) == TaskFields.standard)
     }
 
+    @Test func `the field that says when a task was created is known by name, declared or not`() throws {
+        let renamed = try TaskFields.schema(["number", ["made": "sys_created_on"]], display: .values, source: "s")
+        #expect(renamed.created?.name == "made")
+        let without = try TaskFields.schema(["number"], display: .values, source: "s")
+        #expect(without.created == nil)
+        #expect(without.roles.created == "sys_created_on")
+    }
+
     @Test(
         arguments: [
             (["caller_id.name"], "A field of another record needs a name of its own: {caller_id_name: caller_id.name}."),

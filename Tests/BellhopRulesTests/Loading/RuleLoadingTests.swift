@@ -83,6 +83,20 @@ import Testing
                 """)
     }
 
+    @Test func `a missing created is reported with the source that lacks it, and the field that it stands for`() {
+        var mixed = Fixture.context()
+        mixed.sources[0].schema = Fixture.assumed
+        mixed.sources[1].schema = TaskSchema([.init("number", .text)], roles: Fixture.roles)
+        let context = mixed
+        let file = RuleFile("rules/test.yaml", "rule: r\non: task_created\nwhen: task.created != null\ndo: [{log: x}]\n")
+        let problems = #expect(throws: Diagnostics.self) { try RuleBook.load([file], context: context) }
+        #expect(problems?.all.map(\.message) == ["no field `created` on a task of source `incidents`"])
+        #expect(
+            problems?.all.map(\.help) == [
+                "declare `sys_created_on`, which `created` stands for, under `fields` of source `incidents`, if its tasks have it"
+            ])
+    }
+
     @Test(arguments: ["retry: 2", "expires: 1h", "on_error: stop", "if: task.number == ''"])
     func `a step's key among an action's arguments is reported with its correct place`(_ key: String) {
         let name = String(key.prefix { $0 != ":" })
