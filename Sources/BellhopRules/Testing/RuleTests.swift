@@ -42,6 +42,8 @@ public enum RuleTests {
             var reader = TestFileReader(file)
             if let root = reader.root() {
                 var context = context
+                let zoned = reader.zoned(root, context)
+                if let zoned { context = zoned }
                 var own: [[String]: RuleBook?] = [:]
                 let calendars = reader.calendars(root, in: context) { rules($0)?.bytes }
                 if calendars != nil { context.calendars = reader.problems.hasErrors ? nil : calendars }
@@ -59,7 +61,7 @@ public enum RuleTests {
                 let book =
                     found.count < paths.count
                     ? nil
-                    : calendars == nil
+                    : calendars == nil && zoned == nil
                         ? book(of: found, context, coverage, &shared, &problems)
                         : book(of: found, context, coverage, &own, &problems)
                 if let book {

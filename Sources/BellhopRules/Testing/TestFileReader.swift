@@ -40,6 +40,19 @@ struct TestFileReader: ProblemCollector {
         }
     }
 
+    /// The context with the time zone of the file; nil if it names none.
+    mutating func zoned(_ root: Node, _ context: RuleContext) -> RuleContext? {
+        guard let node = root["timezone"], let name = node.scalarText else { return nil }
+        guard let zone = context.zone(name) else {
+            report(
+                "unknown-time-zone", "there is no time zone `\(name)`", at: node, help: "write a name such as `Europe/Berlin`")
+            return nil
+        }
+        var zoned = context
+        (zoned.timeZone, zoned.timeZoneName) = (zone, name)
+        return zoned
+    }
+
     /// The calendars of the file; nil if it has none. Their mistakes are reported with those of the file.
     /// - Parameter bytes: reads a file of holidays.
     mutating func calendars(

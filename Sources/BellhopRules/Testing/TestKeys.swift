@@ -5,6 +5,7 @@ enum TestKeys {
     static let file: [Setting] = [
         Setting(
             "rules", .list(.path), "The rule files to test, in the folder of this file; by default the file of the same name."),
+        Setting("timezone", .name, "The time zone of the rules in the tests; by default that of bellhop.yaml."),
         calendars,
         Setting("tests", .json, required: true, "The tests."),
     ]

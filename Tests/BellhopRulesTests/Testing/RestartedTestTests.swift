@@ -104,6 +104,17 @@ import Testing
         #expect(problems(rule, away + late) == [])
     }
 
+    @Test func `a test file's time zone replaces that of the configuration`() {
+        let title = "${{ now.format('H:mm', zone) }}"
+        let rule = "rule: r\non: {schedule: \"30 10 * * *\"}\ndo: [{notify: {to: ops, title: \"\(title)\"}}]"
+        let test = "    given: [wait: 1h]\n    expect: [after: 30m, {notify: {title: \"10:30\"}}]\n"
+        #expect(problems(rule, test, above: "timezone: Europe/Berlin\n") == [])
+        // Nine o'clock is ten in Berlin.
+        #expect(problems(rule, test) != [])
+        let wrong = problems(rule, test, above: "timezone: Europe/Brlin\n")
+        #expect(wrong == ["unknown-time-zone: there is no time zone `Europe/Brlin`"])
+    }
+
     @Test func `a test file's calendars replace those of the configuration`() {
         let rule = Self.rule("for: {time: 2h, calendar: office}", on: "task_created")
         let office = "calendars: {office: {timezone: UTC, days: MON-FRI, hours: \"10:00-11:00\", holidays: [2026-01-06]}}\n"

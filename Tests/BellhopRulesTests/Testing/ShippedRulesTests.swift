@@ -34,6 +34,15 @@ import Testing
         }
     }
 
+    @Test func `the tests of the shipped rules pass in another time zone, too`() throws {
+        let files = try Self.files()
+        var context = Fixture.context()
+        context.timeZone = try #require(Fixture.zones["Europe/Berlin"])
+        context.timeZoneName = "Europe/Berlin"
+        let results = try RuleTests.run(files.filter(\.isTest), rules: files, context: context)
+        #expect(results.flatMap(\.problems).map { $0.rendered() } == [])
+    }
+
     @Test func `the shipped rules do the same if the agent restarts between any two steps of their tests`() throws {
         let files = try Self.files()
         let results = try RuleTests.run(files.filter(\.isTest), rules: files, context: Fixture.context(), restarts: true)
