@@ -14,8 +14,8 @@ struct PauseCommand: DataCommand {
 
             With --writes all deliveries that write to a task or create one wait, of every rule and connection; messages are still sent.
 
-            A pause survives a restart, and `bellhop status` shows it. Bellhop itself pauses a connection whose address no longer exists, or \
-            whose token is not accepted any more (401, 404, 410). Repair it in bellhop.yaml, then resume it.
+            A pause survives a restart, and `bellhop status` shows it. Bellhop itself pauses a connection whose address moved or no longer \
+            exists, or whose token is not accepted any more. Repair it, then resume it.
             """)
 
     @OptionGroup var config: AgentOptions
