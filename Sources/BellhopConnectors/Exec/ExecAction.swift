@@ -17,7 +17,8 @@ public struct ExecAction: Action {
                 "command", .list(.text), required: true,
                 "The program and its arguments. The program is a path, or a name in \(folders.joined(separator: ", "))."),
             Setting("stdin", .text, "The program's standard input; by default it is empty."),
-            Setting("timeout", .duration, default: "1m", least: "1s", most: "3m", "The time after which it is stopped."),
+            Setting(
+                "timeout", .duration, default: "1m", least: "1s", most: "3m", "The time after which it is stopped, at most 3m."),
             Setting(
                 "env", .either([.list(.name), .map(.text)]),
                 "The program's environment: names of variables of Bellhop's own, or names with values; by default it is empty."),
