@@ -127,7 +127,7 @@ public struct Engine: Service {
                 group.addTask {
                     await prepare(source)
                     var poller = Poller(source, plan: plan, in: context, bell: pollBells[source.name] ?? PollBell())
-                    await poller.run { initialPolls.markPolled(source.scope.id, isGood: $0, in: context) }
+                    await poller.run(noting: initialPolls)
                 }
             }
         }

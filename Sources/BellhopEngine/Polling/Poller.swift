@@ -28,20 +28,20 @@ public struct Poller: Sendable {
     }
 
     /// Polls on the plan's cadence until the task is cancelled.
-    /// - Parameter polled: called after each poll up to the first good one; true for a good one.
-    public mutating func run(polled: @Sendable (Bool) -> Void = { _ in }) async {
-        var wasGood = false
+    /// - Parameter initialPolls: hears of every poll, and of the time that the machine slept.
+    public mutating func run(noting initialPolls: InitialPolls? = nil) async {
         while !Task.isCancelled {
             let started = context.clock.now
-            let hadBeenGood = wasGood
+            var isGood = false
             do throws(StoreError) {
-                wasGood = try await pollOnce().isGood || wasGood
+                isGood = try await pollOnce().isGood
             } catch {
                 context.report(error, doing: "storing a poll of \(source.name)")
             }
-            if !hadBeenGood { polled(wasGood) }
+            initialPolls?.markPolled(source.scope.id, isGood: isGood, in: context)
             await sleep(
-                until: machine.nextPoll(after: started, jitter: context.random()), soon: machine.soonPoll(after: started))
+                until: machine.nextPoll(after: started, jitter: context.random()), soon: machine.soonPoll(after: started),
+                noting: initialPolls)
         }
         await storeSuccess()
     }
@@ -163,7 +163,7 @@ public struct Poller: Sendable {
 
     /// Sleeps until the moment, a ring or a cancellation. A request for a poll soon does not end the sleep before `soon`. If the clock is
     /// set back, the sleep lasts at most its full length from then on; if it is set past the moment, the sleep ends.
-    private func sleep(until moment: Timestamp, soon: Timestamp) async {
+    private func sleep(until moment: Timestamp, soon: Timestamp, noting initialPolls: InitialPolls?) async {
         let clock = context.clock
         var (moment, soon) = (moment, soon)
         var latest = clock.now
@@ -177,6 +177,7 @@ public struct Poller: Sendable {
             if latest >= moment { return }
             await bell.bell.wait(until: min(moment, latest + Self.stride), on: clock, stride: Self.stride)
             let now = clock.now
+            if now - latest > Self.stride + InitialPolls.longestPause { initialPolls?.beginAnew(at: now, after: latest) }
             if now < latest { (moment, soon) = (min(moment, now + wait), min(soon, now + soonWait)) }
             latest = now
         }

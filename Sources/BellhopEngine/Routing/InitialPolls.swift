@@ -1,7 +1,7 @@
 public import BellhopCore
 import Synchronization
 
-/// Whether each source was polled since the agent started, and whether a poll was good.
+/// Whether each source was polled since the agent started or the machine woke, and whether a poll was good.
 ///
 /// A class over a mutex, because pollers write it and timers read it.
 public final class InitialPolls: Sendable {
@@ -10,7 +10,11 @@ public final class InitialPolls: Sendable {
     /// The longest that a failing source delays the timers that wait for its first good poll.
     static let patienceForGoodPolls = Duration.seconds(15 * 60)
 
+    /// A machine that slept, or a clock that was put forward, by more than this counts as downtime.
+    static let longestPause = Duration.seconds(60)
+
     private struct Missing {
+        var started: Timestamp
         var polls: Set<Scope.ID>
         /// The sources that have had no good poll, and until when timers wait for one.
         var goodPolls: [Scope.ID: Timestamp]
@@ -18,26 +22,47 @@ public final class InitialPolls: Sendable {
         var reported: Set<Scope.ID> = []
         /// When the first poll of each ended.
         var ends: [Scope.ID: Timestamp] = [:]
+
+        init(_ scopes: Set<Scope.ID>, started: Timestamp) {
+            self.started = started
+            polls = scopes
+            goodPolls = scopes.reduce(into: [:]) { $0[$1] = started + InitialPolls.patienceForGoodPolls }
+        }
     }
 
+    private let scopes: Set<Scope.ID>
     private let missing: Mutex<Missing>
 
     /// - Parameters:
     ///   - scopes: the sources that will be polled.
     ///   - started: when the agent started.
     public init(_ scopes: [Scope.ID] = [], started: Timestamp) {
-        let until = started + Self.patienceForGoodPolls
-        missing = Mutex(
-            Missing(
-                polls: Set(scopes), goodPolls: Dictionary(scopes.map { ($0, until) }, uniquingKeysWith: { first, _ in first })))
+        let scopes = Set(scopes)
+        self.scopes = scopes
+        missing = Mutex(Missing(scopes, started: started))
+    }
+
+    /// When the agent started, or went on after the machine had slept.
+    var started: Timestamp { missing.withLock { $0.started } }
+
+    /// Begins anew, because the agent did not run from one moment until now: the machine slept, or the clock was put forward. Does nothing
+    /// if another loop has noticed this before.
+    func beginAnew(at now: Timestamp, after moment: Timestamp) {
+        missing.withLock { missing in
+            // A start that lies ahead is from before the clock was set back.
+            guard missing.started <= moment || missing.started > now else { return }
+            missing = Missing(scopes, started: now)
+        }
     }
 
     func markPolled(_ scope: Scope.ID, isGood: Bool, in context: EngineContext) {
-        missing.withLock { missing in
-            if missing.polls.remove(scope) != nil { missing.ends[scope] = context.clock.now }
-            if isGood { missing.goodPolls[scope] = nil }
+        let isNews = missing.withLock { missing in
+            let isFirst = missing.polls.remove(scope) != nil
+            if isFirst { missing.ends[scope] = context.clock.now }
+            let isFirstGood = isGood && missing.goodPolls.removeValue(forKey: scope) != nil
+            return isFirst || isFirstGood
         }
-        context.bells.timers.ring()
+        if isNews { context.bells.timers.ring() }
     }
 
     /// Whether at least one of these scopes was not polled yet.

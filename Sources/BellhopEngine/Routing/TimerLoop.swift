@@ -5,17 +5,15 @@ import BellhopRules
 public struct TimerLoop: Sendable {
     private let context: EngineContext
     private let shelf: RuleShelf
+    /// Timers that came due before its start wait for the first good poll, and fire after the events of that poll are routed.
     private let initialPolls: InitialPolls
-    /// When the agent started. Timers that came due earlier wait for the first good poll, and fire after its events are routed.
-    private let started: Timestamp
 
     /// - Parameter initialPolls: timers of a rule that reads the tasks of sources wait until each of these was polled once, so that a
     ///   digest shows the present tasks and not those of the last run. Other rules do not wait.
     public init(_ context: EngineContext, shelf: RuleShelf, after initialPolls: InitialPolls? = nil) {
         self.context = context
         self.shelf = shelf
-        started = context.clock.now
-        self.initialPolls = initialPolls ?? InitialPolls(started: started)
+        self.initialPolls = initialPolls ?? InitialPolls(started: context.clock.now)
     }
 
     /// Fires what is due, then waits for the next; returns when cancelled.
@@ -29,7 +27,12 @@ public struct TimerLoop: Sendable {
                 let timer = try await context.store.nextTimer().map(nextLook)
                 let next = [timer, context.silences.next, context.held.next.map(nextLook)].compactMap(\.self).min()
                 context.turns.end(.timers)
+                let asleep = context.clock.now
                 await context.bells.timers.wait(until: next, on: context.clock, stride: Self.stride)
+                let now = context.clock.now
+                if let next, next > asleep, now - next > InitialPolls.longestPause {
+                    initialPolls.beginAnew(at: now, after: next)
+                }
             } catch {
                 context.report(error, doing: "firing timers")
                 guard await context.pauseAfterStoreError() else { return }
@@ -113,7 +116,7 @@ public struct TimerLoop: Sendable {
 
     /// Whether the agent was running at the due time, and knew the tasks that the rule reads.
     private func isOnTime(_ due: Timestamp, of rule: String, by book: RuleBook) -> Bool {
-        due >= started && initialPolls.hadPolled(book.scopesRead(by: rule), at: due)
+        due >= initialPolls.started && initialPolls.hadPolled(book.scopesRead(by: rule), at: due)
     }
 
     /// - Parameters:
@@ -179,7 +182,11 @@ public struct TimerLoop: Sendable {
 
     /// Whether a timer waits for the first poll of the sources whose tasks its rule reads, or for the first good poll of its own source.
     private func isKeptBack(_ timer: RuleTimer, by book: RuleBook, at now: Timestamp) -> Bool {
-        if now < started + InitialPolls.timeout, initialPolls.isMissing(book.scopesRead(by: timer.id.rule)) { return true }
+        if now < initialPolls.started + InitialPolls.timeout,
+            initialPolls.isMissing(book.scopesRead(by: timer.id.rule))
+        {
+            return true
+        }
         return scopesEvaluated(by: timer, of: book).contains { initialPolls.mustWait(for: $0.scope, at: now) }
     }
 
