@@ -1,7 +1,9 @@
 import BellhopConnectors
 import BellhopCore
 import BellhopEngine
+import BellhopRules
 import BellhopTesting
+import Glibc
 import Testing
 
 @testable import BellhopAgent
@@ -33,5 +35,46 @@ import Testing
         reloading.cancel()
         _ = await reloading.result
         await assembly.connectors.shutdown()
+    }
+
+    @Test func `a rule that is moved to another file stays in force, and the rest of its old file may stay`() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("rules/a.yaml", Self.rule)
+        let file = try folder.write("bellhop.yaml", "version: 1\n")
+        let keychain = Keychain(path: folder.path + "/keychain.json")
+        let configuration = try await ConfigurationLoader(environment: [:], keychain: keychain).load(file)
+        let assembly = try await Assembly(
+            configuration, options: Assembly.Options(clock: TestClock(), listeners: [], output: { _ in }))
+        try folder.write("rules/b.yaml", Self.rule)
+        try folder.write("rules/a.yaml", "# The rule is in b.yaml.\n")
+        await assembly.rules.reload()
+        #expect(assembly.refusedRules == nil)
+        #expect(assembly.shelf.book?.rules.map { PathText.name(of: $0.file) } == ["b.yaml"])
+        try folder.write("rules/b.yaml", "# It is nowhere.\n")
+        try folder.write("rules/c.yaml", Self.rule.replacing("rule: r", with: "rule: c"))
+        await assembly.rules.reload()
+        #expect(assembly.refusedRules?.all.map(\.message) == ["this file has no rules any more; it had `r`"])
+        await assembly.shutdown()
+    }
+
+    @Test func `links are watched: the one to the folder of rules, and the target of the one to a file`() async throws {
+        let folder = try TemporaryFolder()
+        for release in 1...2 { try folder.write("releases/\(release)/rules/a.yaml", Self.rule) }
+        try folder.write("shared/b.yaml", Self.rule)
+        try folder.write("plain/c.yaml", Self.rule)
+        #expect(symlink("releases/1", folder.path + "/current") == 0)
+        #expect(symlink("../shared/b.yaml", folder.path + "/plain/b.yaml") == 0)
+        let found = RuleFinder.find([folder.path + "/current/rules", folder.path + "/plain"])
+        #expect(found.rules.count == 3)
+        func changes() throws -> AsyncStream<Void> {
+            try #require(Watcher.changes(in: Array(Set(found.folders)), links: found.links))
+        }
+        var swaps = try changes().makeAsyncIterator()
+        #expect(symlink("releases/2", folder.path + "/next") == 0)
+        #expect(rename(folder.path + "/next", folder.path + "/current") == 0)
+        #expect(await swaps.next() != nil)
+        var edits = try changes().makeAsyncIterator()
+        try folder.write("shared/b.yaml", Self.rule + "# edited\n")
+        #expect(await edits.next() != nil)
     }
 }

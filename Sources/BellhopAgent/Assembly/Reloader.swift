@@ -45,7 +45,7 @@ struct Reloader: Service {
         while !Task.isCancelled {
             let found = RuleFinder.find(assembly.configuration.rules)
             await withDiscardingTaskGroup { group in
-                if let changes = Watcher.changes(in: Array(Set(found.folders)).sorted()) {
+                if let changes = Watcher.changes(in: Array(Set(found.folders)).sorted(), links: found.links) {
                     group.addTask { for await _ in changes { changed.ring() } }
                 } else {
                     assembly.context.signals.emit(.rulesUnwatched)

@@ -76,7 +76,7 @@ final class RuleInstallation: Sendable {
     }
 
     /// Errors for rules that would disappear by accident: a folder was moved away for a moment, an editor has just emptied a file, a copy
-    /// is truncated. Deleting a file counts as intended.
+    /// is truncated. Deleting a file counts as intended, and so does moving a rule to another file.
     private static func losses(of before: RuleBook, _ loaded: RuleLoading.Loaded) -> Diagnostics {
         var found = Diagnostics()
         if loaded.book.rules.isEmpty, !before.rules.isEmpty {
@@ -88,7 +88,9 @@ final class RuleInstallation: Sendable {
         }
         let left = Set(loaded.book.rules.map(\.file))
         var rules: [String: [String]] = [:]
-        for rule in before.rules where !left.contains(rule.file) { rules[rule.file, default: []].append(rule.name) }
+        for rule in before.rules where !left.contains(rule.file) && !loaded.book.contains(rule.name) {
+            rules[rule.file, default: []].append(rule.name)
+        }
         for file in loaded.found.rules {
             guard let names = rules[file.path] else { continue }
             found.report(

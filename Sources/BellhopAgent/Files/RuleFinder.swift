@@ -11,6 +11,8 @@ public enum RuleFinder {
         public var tests: [RuleFile] = []
         /// The folders to watch: a change in them can change the rules.
         public var folders: [String] = []
+        /// The names of the links on the way to the rules: one that is replaced can change the rules.
+        var links: Set<String> = []
         public var problems = Diagnostics()
 
         /// A fingerprint of all files found: the same for the same rules.
@@ -37,13 +39,14 @@ public enum RuleFinder {
                 found.problems.report(
                     Diagnostic(.warning, code: "no-rules", "no file matches \(path)", help: "check `rules:` in bellhop.yaml"))
             }
-            if isPattern { found.folders.append(RulePlaces.folder(above: path)) }
+            if isPattern { found.folders += foldersToMatch(path) }
             for path in expanded { take(path, isImplicit: isImplicit, isNamed: true, &found, &seen) }
         }
         return found
     }
 
     private static func take(_ path: String, isImplicit: Bool, isNamed: Bool, _ found: inout Found, _ seen: inout Set<String>) {
+        if isNamed || SharedFile.isLink(path) { watchLinks(to: path, &found) }
         var facts = stat()
         guard stat(path, &facts) == 0 else {
             // Watch the folder above, because the path may appear later.
@@ -86,6 +89,35 @@ public enum RuleFinder {
             found.problems.report(Diagnostic(code: "unreadable", error.message))
         }
     }
+
+    /// The folders in which a new file or folder can match a glob.
+    private static func foldersToMatch(_ pattern: String) -> [String] {
+        let folder = PathText.folder(of: pattern)
+        guard RulePlaces.hasPattern(folder) else { return [folder] }
+        return expand(RulePlaces.pattern(of: folder)).filter { RulePlaces.isFolder($0) && access($0, R_OK) == 0 }
+            + foldersToMatch(folder)
+    }
+
+    /// Watches the folders of the links on the way to a path, and the folder of the file at its end: watching a folder shows neither that a
+    /// link to it was replaced, nor that the target of a link in it has changed.
+    private static func watchLinks(to path: String, _ found: inout Found) {
+        var place = path
+        var folders: [String] = []
+        for _ in 0..<mostLinks {
+            guard let (link, rest) = SharedFile.firstLink(on: place), let target = SharedFile.target(of: link) else {
+                if place != path, !RulePlaces.isFolder(place) { folders.append(PathText.folder(of: place)) }
+                break
+            }
+            folders.append(PathText.folder(of: link))
+            found.links.insert(String(PathText.name(of: link)))
+            place = (target.hasPrefix("/") ? target : PathText.prefix(of: link) + target) + rest
+        }
+        // A folder that may be passed through, but not be read, cannot be watched.
+        found.folders += folders.filter { access($0, R_OK) == 0 }
+    }
+
+    /// As many links as the system follows.
+    private static let mostLinks = 40
 
     /// These paths, and those of the test files of each rule file among them.
     public static func withTests(_ paths: [String]) -> [String] {

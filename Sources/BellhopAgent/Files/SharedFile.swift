@@ -45,6 +45,20 @@ enum SharedFile {
         return lstat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFLNK
     }
 
+    /// The first link among the folders of a path and the path itself, and the rest of the path after it; nil if there is none.
+    static func firstLink(on path: String) -> (link: String, rest: String)? {
+        let bytes = path.utf8
+        let ends = bytes.indices.dropFirst().filter { bytes[$0] == UInt8(ascii: "/") } + [bytes.endIndex]
+        return ends.first { isLink(String(path[..<$0])) }.map { (link: String(path[..<$0]), rest: String(path[$0...])) }
+    }
+
+    /// What a link contains; nil if it is none.
+    static func target(of link: String) -> String? {
+        var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink(link, &bytes, bytes.count)
+        return count > 0 ? String(decoding: bytes[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
+    }
+
     /// The absolute path without links; the given path if there is no such file.
     static func resolved(_ path: String) -> String {
         guard let pointer = realpath(path, nil) else { return path }
