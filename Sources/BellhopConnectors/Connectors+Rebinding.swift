@@ -6,17 +6,29 @@ import Synchronization
 /// A class with a mutex, because deliveries look connections up while one is replaced.
 final class BoundConnections: Sendable {
     private let connections: Mutex<[String: any Connection]>
+    /// What each connection was made from; without those that cannot be used.
+    private let entries: Mutex<[String: Connectors.Entries]>
     /// Connections are rebuilt one at a time, so that the settings read last win.
     let gate = FIFOGate()
 
-    init(_ connections: [String: any Connection]) { self.connections = Mutex(connections) }
+    init(_ connections: [String: any Connection], from entries: [String: Connectors.Entries]) {
+        self.connections = Mutex(connections)
+        self.entries = Mutex(entries)
+    }
 
     var all: [String: any Connection] { connections.withLock { $0 } }
 
     subscript(name: String) -> (any Connection)? { connections.withLock { $0[name] } }
 
+    func entries(of name: String) -> Connectors.Entries? { entries.withLock { $0[name] } }
+
     /// Replaces a connection. The previous one closes after its last request.
-    func put(_ connection: any Connection, as name: String) { connections.withLock { $0[name] = connection } }
+    ///
+    /// - Parameter entries: what the new one was made from; nil if it cannot be used.
+    func put(_ connection: any Connection, as name: String, from entries: Connectors.Entries?) {
+        connections.withLock { $0[name] = connection }
+        self.entries.withLock { $0[name] = entries }
+    }
 }
 
 extension Connectors {
@@ -29,6 +41,14 @@ extension Connectors {
         public init(kind: String, settings: Settings, sources: [(name: String, kind: String, settings: Settings)]) {
             (self.kind, self.settings, self.sources) = (kind, settings, sources)
         }
+
+        /// Compares the values alone: ``Settings/secrets`` may also have those of other connections.
+        fileprivate func isSame(as other: Entries) -> Bool {
+            kind == other.kind && settings.values == other.settings.values
+                && sources.elementsEqual(other.sources) {
+                    $0.name == $1.name && $0.kind == $1.kind && $0.settings.values == $1.settings.values
+                }
+        }
     }
 
     public enum RebuildResult: Sendable, Hashable {
@@ -38,6 +58,11 @@ extension Connectors {
         case unusable(String)
         /// It continues as before: with the new settings its sources would see different tasks.
         case needsRestart(String)
+    }
+
+    /// Whether a connection was made from these settings, and can be used.
+    public func uses(_ entries: Entries, connection: String) -> Bool {
+        bound.entries(of: connection)?.isSame(as: entries) ?? false
     }
 
     /// Rebuilds a connection after a change of its secrets or its login. Requests under way end with the old ones.
@@ -56,7 +81,7 @@ extension Connectors {
             if retriesRefused { environment.notebook = RefusalClearingNotebook(environment.notebook) }
             return try await bind(name, to: try await read(), own, in: environment)
         } catch {
-            bound.put(RefusedConnection(failure: error), as: name)
+            bound.put(RefusedConnection(failure: error), as: name, from: nil)
             for source in own { source.refuse(error) }
             return .unusable(error.message)
         }
@@ -87,7 +112,7 @@ extension Connectors {
         }
         // The new sources take over the state of the old ones.
         for (_, source) in made { await source.prepare(offline: true) }
-        bound.put(connection, as: name)
+        bound.put(connection, as: name, from: entries)
         for (source, new) in made { source.bind(new) }
         return .inUse
     }

@@ -62,7 +62,7 @@ public struct Connectors: Sendable {
             throw ConnectorErrors(problems)
         }
         self.sources = zip(sources, sourceEntries).map { BoundSource($0, connection: $1.connection) }
-        bound = BoundConnections(connections)
+        bound = BoundConnections(connections, from: Self.entries(entries, sourceEntries))
         self.environment = environment
         self.direct = direct
         self.guarded = guarded
@@ -74,6 +74,17 @@ public struct Connectors: Sendable {
             ExecAction.manifest.kind: ExecAction(
                 isAllowed: environment.allowsExec, folder: environment.baseFolder, notebook: environment.notebook),
         ]
+    }
+
+    /// What each connection is made from.
+    private static func entries(
+        _ connections: [(name: String, kind: String, settings: Settings)],
+        _ sources: [(name: String, kind: String, connection: String, settings: Settings)]
+    ) -> [String: Entries] {
+        connections.reduce(into: [:]) { made, entry in
+            let own = sources.filter { $0.connection == entry.name }.map { (name: $0.name, kind: $0.kind, settings: $0.settings) }
+            made[entry.name] = Entries(kind: entry.kind, settings: entry.settings, sources: own)
+        }
     }
 
     /// Prepares all sources concurrently, so that their schemas are known; see ``BellhopCore/Source/prepare(offline:)``.

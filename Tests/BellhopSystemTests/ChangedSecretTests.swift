@@ -83,6 +83,42 @@ import Testing
         }
     }
 
+    @Test
+    func `a secret that changed in a file is used after SIGHUP, and one that cannot be read leaves the old one in use`()
+        async throws
+    {
+        func configuration(_ address: String) -> String {
+            Self.configuration(address).replacing("version: 1\n", with: "version: 1\nsecrets: [keychain, {folder: secrets}]\n")
+                .replacing("  hook:", with: "  steady: {kind: webhook, url: \"${{ secret.steady_url }}\"}\n  hook:")
+        }
+        try await Stage.set(rules: StoppingTests.rules, configuration: configuration) { stage in
+            try await Self.logIn(stage, password: Secrets.password)
+            for name in ["hook", "steady"] {
+                try stage.folder.write("secrets/\(name)_url", "\(stage.address)/webhook/old\n")
+            }
+            try await stage.withAgent { agent in
+                try stage.folder.write("secrets/hook_url", "\(stage.address)/webhook/new\n")
+                agent.send(SIGHUP)
+                try await eventually("it is in use") { agent.errorsSoFar.contains("The changed secrets are in use.") }
+                stage.instance.addTask(title: "One", assignedTo: Stage.user)
+                try await eventually("a message arrives at the new address") {
+                    stage.simulation.receivers.received(by: "new").contains { $0.isAccepted }
+                }
+                unlink(stage.folder.path + "/secrets/hook_url")
+                agent.send(SIGHUP)
+                try await eventually("it cannot be read") { agent.errorsSoFar.contains("The changed secrets are not in use.") }
+                stage.instance.addTask(title: "Two", assignedTo: Stage.user)
+                try await eventually("another message arrives there") {
+                    stage.simulation.receivers.received(by: "new").count { $0.isAccepted } == 2
+                }
+                #expect(stage.simulation.receivers.received(by: "old").isEmpty)
+                #expect(
+                    agent.errorsSoFar.ranges(of: "The changed secrets are in use.").count == 1,
+                    "an unchanged connection is left alone")
+            }
+        }
+    }
+
     @Test func `removing a secret stops the deliveries of its connection, and storing it again resumes them`() async throws {
         try await withAgent(hook: "one") { stage, agent in
             let removed = try await stage.bellhop("secret", "remove", "hook_url")

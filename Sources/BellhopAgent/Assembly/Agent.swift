@@ -30,9 +30,10 @@ public struct Agent: Sendable {
         signals: [UnixSignal] = [.sigterm, .sigint]
     ) async throws {
         try await assembly.engine.recover()
-        let reloader = Reloader(assembly: assembly, environment: environment)
         let handler = Self.handler(assembly)
-        let inquirer = inquirer(handler)
+        let secrets = KeychainReloader(assembly, handler: handler, environment: environment)
+        let reloader = Reloader(assembly: assembly, environment: environment, secrets: secrets)
+        let inquirer = inquirer(secrets)
         let server = ControlServer(
             at: ControlSocket.place(store: assembly.configuration.store, environment: environment), inquirer: inquirer)
         var work: [any Service] = [assembly.engine]
@@ -121,10 +122,9 @@ public struct Agent: Sendable {
         book.rules.contains { $0.file == path } ? RuleFinder.read(path)?.bytes : nil
     }
 
-    private func inquirer(_ handler: InboundHandler?) -> Inquirer {
+    private func inquirer(_ secrets: KeychainReloader) -> Inquirer {
         let started = assembly.context.clock.now
         let assembly = assembly
-        let reloader = KeychainReloader(assembly, handler: handler, environment: environment)
         return Inquirer(
             store: assembly.context.store, clock: assembly.context.clock,
             connection: { assembly.configuration.connection($0) }, users: assembly.configuration.console.users.map(\.name),
@@ -147,7 +147,7 @@ public struct Agent: Sendable {
                 applySilences: { () async throws(StoreError) in try await assembly.engine.applySilences() },
                 applyPauses: { () async throws(StoreError) in try await assembly.rules.applyPauses() },
                 book: { assembly.shelf.book }, events: assembly.context.bells.router,
-                applyKeychainChange: { change, project in .array(await reloader.apply(change, project: project).map(\.json)) }))
+                applyKeychainChange: { change, project in .array(await secrets.apply(change, project: project).map(\.json)) }))
     }
 }
 

@@ -3,8 +3,9 @@ import BellhopCore
 import BellhopEngine
 import BellhopInbound
 
-/// Applies a command's change to the keychain while the agent runs. It makes the connections that use the change again, polls their sources
-/// at once, and wakes deliveries that paused because a connection was unusable. Requests from other systems are checked with the new secrets.
+/// Applies a command's change to the keychain while the agent runs, and on SIGHUP the changes in all places of secrets. It makes the
+/// connections that use the change again, polls their sources at once, and wakes deliveries that paused because a connection was unusable.
+/// Requests from other systems are checked with the new secrets.
 ///
 /// Uses bellhop.yaml as it was at the start: changes in the file take effect at the next start.
 struct KeychainReloader {
@@ -51,12 +52,48 @@ struct KeychainReloader {
         return outcomes + (await replaceKeys(for: change, project: project))
     }
 
+    /// Reads the secrets of connections and of requests from other systems again, and applies those that have changed. What cannot be read
+    /// stays in use as it was.
+    func readAgain() async {
+        guard (try? await gate.enter()) != nil else { return }
+        defer { gate.leave() }
+        let content = assembly.configuration.content ?? []
+        for connection in assembly.configuration.connections.map(\.name)
+        where loader.usesSecrets(connection: connection, in: content) {
+            let entries: Connectors.Entries
+            do throws(ConfigurationError) { entries = try await present(connection) } catch {
+                report(.connection(connection), .unusable("\(error.sentence) It goes on with what it had."))
+                continue
+            }
+            if assembly.connectors.uses(entries, connection: connection), !assembly.runtimeFacts.isUnbound(connection) {
+                continue
+            }
+            let rebound = try? await assembly.connectors.rebind(connection, retriesRefused: false) {
+                () async throws(Failure) -> Connectors.Entries in entries
+            }
+            guard let rebound else { return }  // the agent ends
+            report(.connection(connection), rebound)
+            await wake(connection)
+        }
+        guard let handler else { return }
+        for endpoint in assembly.configuration.inbound.endpoints
+        where loader.usesSecrets(source: endpoint.source, in: content) {
+            do throws(ConfigurationError) {
+                handler.replaceKey(of: endpoint.path, with: try await key(of: endpoint))
+                if assembly.runtimeFacts.isUnbound("source \(endpoint.source)") { report(.source(endpoint.source), .inUse) }
+            } catch {
+                report(.source(endpoint.source), .unusable("\(error.sentence) It goes on with what it had."))
+            }
+        }
+    }
+
     /// Why no change can be applied; nil if it can.
     private func obstacle(_ project: String?) -> Connectors.RebuildResult? {
         guard let project, project != assembly.configuration.keychain.project?.id else { return nil }
         return .needsRestart("bellhop.yaml got its line `\(ProjectLine.key)` after the agent's start")
     }
 
+    @discardableResult
     private func report(_ subject: Outcome.Subject, _ rebound: Connectors.RebuildResult) -> Outcome {
         let name =
             switch subject {
@@ -83,11 +120,7 @@ struct KeychainReloader {
                 continue
             }
             do throws(ConfigurationError) {
-                let now = try await loader.load(running.content ?? [], file: running.file, focus: .source(endpoint.source))
-                guard let key = now.inbound.endpoints.first(where: { $0.path == endpoint.path })?.key else {
-                    throw ConfigurationError.unreadable("There is no path `\(endpoint.path)` in \(running.file).")
-                }
-                handler.replaceKey(of: endpoint.path, with: key)
+                handler.replaceKey(of: endpoint.path, with: try await key(of: endpoint))
                 outcomes.append(report(.source(endpoint.source), .inUse))
             } catch {
                 handler.replaceKey(of: endpoint.path, with: nil)
@@ -96,6 +129,16 @@ struct KeychainReloader {
             }
         }
         return outcomes
+    }
+
+    /// The present key of a path.
+    private func key(of endpoint: InboundEndpoint) async throws(ConfigurationError) -> InboundKey {
+        let running = assembly.configuration
+        let now = try await loader.load(running.content ?? [], file: running.file, focus: .source(endpoint.source))
+        guard let key = now.inbound.endpoints.first(where: { $0.path == endpoint.path })?.key else {
+            throw .unreadable("There is no path `\(endpoint.path)` in \(running.file).")
+        }
+        return key
     }
 
     private func connections(using change: KeychainChange) -> [String] {
@@ -107,17 +150,20 @@ struct KeychainReloader {
         }
     }
 
-    private func entries(of connection: String) async throws(Failure) -> Connectors.Entries {
+    /// The settings of a connection with the present secrets.
+    private func present(_ connection: String) async throws(ConfigurationError) -> Connectors.Entries {
         let running = assembly.configuration
-        do throws(ConfigurationError) {
-            let now = try await loader.load(running.content ?? [], file: running.file, focus: .connection(connection))
-            guard let entry = now.connection(connection) else {
-                throw ConfigurationError.unreadable("There is no connection `\(connection)` in \(running.file).")
-            }
-            return Connectors.Entries(
-                kind: entry.kind, settings: entry.settings,
-                sources: now.sources.filter { $0.connection == connection }.map { ($0.name, $0.kind, $0.settings) })
-        } catch {
+        let now = try await loader.load(running.content ?? [], file: running.file, focus: .connection(connection))
+        guard let entry = now.connection(connection) else {
+            throw .unreadable("There is no connection `\(connection)` in \(running.file).")
+        }
+        return Connectors.Entries(
+            kind: entry.kind, settings: entry.settings,
+            sources: now.sources.filter { $0.connection == connection }.map { ($0.name, $0.kind, $0.settings) })
+    }
+
+    private func entries(of connection: String) async throws(Failure) -> Connectors.Entries {
+        do throws(ConfigurationError) { return try await present(connection) } catch {
             throw Failure(.badArguments, .pauseConnection, "Connection \(connection) cannot be used: \(error.sentence)")
         }
     }

@@ -3,7 +3,7 @@ import BellhopEngine
 import Synchronization
 
 /// Facts about the running agent that are not in its store: the last successful poll of each source (the store records only polls that
-/// found changes), whether bellhop.yaml differs from the one in use or has mistakes, and which connections do not use the changed keychain.
+/// found changes), whether bellhop.yaml differs from the one in use or has mistakes, and which connections do not use the changed secrets.
 ///
 /// A class over a mutex, because every loop writes to it and the control socket reads it.
 final class RuntimeFacts: Sendable {
@@ -11,7 +11,7 @@ final class RuntimeFacts: Sendable {
         var polled: [String: Timestamp] = [:]
         var needsRestart = false
         var hasMistakes = false
-        /// Why connections do not use the changed keychain, by their names.
+        /// Why connections do not use the changed secrets, by their names.
         var unbound: [String: String] = [:]
     }
 
@@ -29,6 +29,9 @@ final class RuntimeFacts: Sendable {
     func record(needsRestart: Bool, hasMistakes: Bool) {
         state.withLock { ($0.needsRestart, $0.hasMistakes) = (needsRestart, hasMistakes) }
     }
+
+    /// Whether a connection, or a source that takes requests, does not use the changed secrets.
+    func isUnbound(_ name: String) -> Bool { state.withLock { $0.unbound[name] != nil } }
 
     /// The latest successful poll of each source since the start.
     var polled: [String: Timestamp] { state.withLock { $0.polled } }

@@ -144,10 +144,22 @@ public struct ConfigurationLoader: Sendable {
         return Self.references(of: connection, in: root).contains(Interpolation.Reference(space: .secret, name: secret))
     }
 
+    /// Whether a connection, or a source that reads from it, refers to any secret.
+    func usesSecrets(connection: String, in bytes: [UInt8]) -> Bool {
+        guard let root = Self.root(of: bytes) else { return false }
+        return Self.references(of: connection, in: root).contains { $0.space == .secret }
+    }
+
     /// Whether a source itself, not its connection, refers to a secret.
     func usesSecret(_ secret: String, source: String, in bytes: [UInt8]) -> Bool {
         guard let node = Self.root(of: bytes)?["sources"]?[source] else { return false }
         return Self.references(in: node).contains(Interpolation.Reference(space: .secret, name: secret))
+    }
+
+    /// Whether a source itself, not its connection, refers to any secret.
+    func usesSecrets(source: String, in bytes: [UInt8]) -> Bool {
+        guard let node = Self.root(of: bytes)?["sources"]?[source] else { return false }
+        return Self.references(in: node).contains { $0.space == .secret }
     }
 
     /// The references of a connection and of the sources that read from it.

@@ -63,7 +63,7 @@ public enum StatusNeeds {
         let unbound = agent["unbound"]?.asObject ?? [:]
         for connection in unbound.keys.sorted() {
             sentences.append(
-                "The \(connection.hasPrefix("source ") ? connection : "connection " + connection) does not use the changed keychain: "
+                "The \(connection.hasPrefix("source ") ? connection : "connection " + connection) does not use the changed secrets: "
                     + ended(unbound[connection]?.asString))
         }
         if let trouble = agent["store_trouble"], let time = trouble["time"]?.asMoment,

@@ -69,10 +69,10 @@ extension Words {
         .init("1 delivery is held: %", "1 Zustellung ist zurückgehalten: %"),
         .init("% deliveries are held: %", "% Zustellungen sind zurückgehalten: %"),
         .init(
-            "The connection % does not use the changed keychain: %",
-            "Die Verbindung % verwendet den geänderten Schlüsselbund nicht: %"),
+            "The connection % does not use the changed secrets: %",
+            "Die Verbindung % verwendet die geänderten Zugangsdaten nicht: %"),
         .init(
-            "The source % does not use the changed keychain: %", "Die Quelle % verwendet den geänderten Schlüsselbund nicht: %"),
+            "The source % does not use the changed secrets: %", "Die Quelle % verwendet die geänderten Zugangsdaten nicht: %"),
         .init("The store failed: %", "Fehler im Speicher: %"),
         // Why a rule ran or did not.
         .init("`on` does not name `%`", "`on` nennt `%` nicht"),

@@ -125,8 +125,8 @@ extension Signal {
         case .pruned: "Old rows were deleted."
         case .clockJumped:
             "The clock was set, or the machine slept: polls and schedules follow the new time; missed runs follow the rules' `missed`."
-        case .rebound(_, nil): "The keychain's new contents are in use."
-        case .rebound: "The connection does not use the changed keychain."
+        case .rebound(_, nil): "The changed secrets are in use."
+        case .rebound: "The changed secrets are not in use."
         case .telemetryFailed: "The OpenTelemetry receiver accepts none of this data, which is dropped until it does."
         case .telemetryRecovered: "The OpenTelemetry receiver accepts this data again."
         case .stopping: "Stopping; deliveries in progress are finished first."

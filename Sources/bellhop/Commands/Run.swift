@@ -13,7 +13,7 @@ struct Run: AsyncParsableCommand {
         discussion:
             """
             Runs until SIGTERM or SIGINT, then finishes what is in flight; a second signal ends it at once. SIGHUP reads the \
-            rules again.
+            rules and secrets again.
 
             With --once the exit code says what happened: 0 when all is done; 1 when a rule failed, or a delivery is dead or \
             held; 69 when a source could not be reached; 75 when something is left for the next run; 77 when a login was \

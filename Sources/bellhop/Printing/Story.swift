@@ -99,7 +99,7 @@ final class Story: Sendable {
         case .rebound(let connection, let problem):
             say(
                 problem == nil ? "notice" : "failing", problem == nil ? .green : .red,
-                "\(connection): \(problem ?? "the changed keychain is in use")")
+                "\(connection): \(problem ?? "the changed secrets are in use")")
         case .notice(let source, let text): say("notice", .yellow, "\(source): \(text)")
         case .storeFailed(let doing, let error, let times):
             say("retrying", .red, "\(doing)\(times == 1 ? "" : ", \(times) times"): \(error.message)")
