@@ -120,6 +120,21 @@ extension `Rules for several events` {
         #expect(try await agent.texts(after: 5).count == 2)
     }
 
+    @Test func `the silence of a source that was renamed is noticed, though it has no new baseline`() async throws {
+        let bench = try Bench()
+        let action = ScriptedAction()
+        let sources = ["my-work", "renamed"].map { ScriptedSource($0, clock: bench.clock) }
+        for source in sources { source.set([task("z", "x")]) }
+        func runOnce(_ source: ScriptedSource) async throws {
+            let shelf = try await bench.shelf(Self.silent, sources: [source])
+            _ = try await Engine(bench.context, shelf: shelf, sources: [(source, .minutely)], actions: { _ in action }).runOnce()
+            await bench.clock.advance(by: .seconds(60))
+        }
+        try await runOnce(sources[0])
+        for _ in 0..<6 { try await runOnce(sources[1]) }
+        #expect(action.texts == ["silent renamed true 2026-01-05T09:01:00Z renamed"])
+    }
+
     @Test func `two silences for the same time both run after the clock was set back`() async throws {
         let agent = try await TestAgent(Self.silent, [task("z", "x")])
         for id in ["a", "b"] {
