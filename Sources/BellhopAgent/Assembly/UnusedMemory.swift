@@ -12,6 +12,7 @@ struct UnusedMemory: Service {
     let store: any Store
 
     func run() async throws {
+        keep_freed_memory()
         await cancelWhenGracefulShutdown {
             var interval = Duration.seconds(5)
             while (try? await clock.sleep(for: interval)) != nil {

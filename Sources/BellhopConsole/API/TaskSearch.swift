@@ -72,9 +72,8 @@ struct TaskSearch: Sendable {
     ///
     /// - Parameter name: the only source; nil for all.
     static func sources(_ status: JSON, named name: String?, after: String) -> [(name: String, scopes: Set<Scope.ID>)] {
-        let sources = Dictionary(grouping: status["sources"].elements.filter { ($0["tasks"]?.asInt ?? 0) > 0 }) {
-            $0["source"]?.asString ?? ""
-        }
+        let rows = status["sources"].elements.filter { ($0["tasks"]?.asInt ?? 0) > 0 }
+        let sources = Dictionary(grouping: rows) { $0["source"].text }
         let found = sources.filter { source, _ in
             let first = "\(source)/"
             return (name == nil || source == name) && (first > after || after.hasPrefix(first))

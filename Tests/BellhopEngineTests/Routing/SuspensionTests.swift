@@ -1,6 +1,7 @@
 import BellhopCore
 import BellhopEngine
 import BellhopTesting
+import ServiceLifecycle
 import Testing
 
 /// Timers that come due while the machine sleeps. Polls and loops stop then as in downtime, but the agent is not started again.

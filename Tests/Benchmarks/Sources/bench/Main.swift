@@ -1,4 +1,5 @@
 import BellhopCore
+import CMalloc
 import Glibc
 
 /// Measures the agent's hot paths, each against a yardstick from the same run.
@@ -9,6 +10,8 @@ import Glibc
         + WebhookBenchmarks.all + InboundBenchmarks.all + ViewerBenchmarks.all + PageBenchmarks.all + ProgramBenchmarks.all
 
     static func main() async {
+        // As the agent does.
+        keep_freed_memory()
         do {
             let options = try Options(CommandLine.arguments.dropFirst())
             if options.lists {

@@ -24,3 +24,5 @@ static int give_file_back(struct dl_phdr_info *file, size_t size, void *unused) 
 }
 
 void give_files_back(void) { dl_iterate_phdr(give_file_back, NULL); }
+
+void keep_freed_memory(void) { mallopt(M_TRIM_THRESHOLD, 4 << 20); }
