@@ -23,14 +23,8 @@ struct Repetition: Sendable, Hashable {
         guard !isAllowed, attempt.lastUncertain != nil else { return }
         let note = try await DeliveryNote(of: delivery, in: notebook).read(at: attempt)
         let why = "nothing can prove it (`repeatable: true` is for a request that may be sent twice)"
-        do throws(Failure) {
-            _ = try WriteRules(noun: "request", place: place, quiet: .zero)
-                .step(after: .unprovable(why), note, attempt, at: attempt.now).receipt
-        } catch {
-            var failure = error
-            failure.countsAttempt = false
-            throw failure
-        }
+        _ = try WriteRules(noun: "request", place: place, quiet: .zero)
+            .step(after: .unprovable(why), note, attempt, at: attempt.now).receipt
     }
 
     /// The failure for a missing or incomplete answer.

@@ -8,8 +8,6 @@ public struct Failure: Error, Sendable, Hashable {
     public var rest: Duration?
     /// False if another host than the receiver's failed, or one program of `exec`, so that the failure says nothing about the receiver.
     public var concernsReceiver = true
-    /// False if the attempt did nothing, because an earlier one may have succeeded. It is not counted.
-    public var countsAttempt = true
 
     public init(_ reason: Reason, _ remedy: Remedy, _ message: String) {
         (self.reason, self.remedy, self.message) = (reason, remedy, message)

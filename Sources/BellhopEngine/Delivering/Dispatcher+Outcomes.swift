@@ -148,7 +148,7 @@ extension Outcome {
         switch self {
         case .delivered: false
         case .interrupted: true
-        case .failed(let failure): failure.countsAttempt && (failure.remedy == .unknownOutcome || failure.remedy == .hold)
+        case .failed(let failure): failure.remedy == .unknownOutcome || failure.remedy == .hold
         }
     }
 }

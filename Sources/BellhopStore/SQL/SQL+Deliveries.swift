@@ -201,7 +201,6 @@ extension SQL {
         static let end = """
             UPDATE delivery SET
                 state = :state, head = 0, lease_until = NULL, finished = :at, failure = :failure,
-                attempts = attempts - iif(:counts, 0, 1), started = iif(:counts, started, uncertain_started),
                 uncertain_started = iif(:uncertain, started, uncertain_started)
             WHERE \(isLeased)
             """

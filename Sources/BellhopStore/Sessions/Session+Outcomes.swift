@@ -105,7 +105,6 @@ extension Session {
     private func end(_ finish: Finish, _ failure: Failure, as state: DeliveryState) throws -> Bool {
         try update(SQL.Deliveries.end, finish, failure) { statement in
             try statement.bind(":state", state.rawValue)
-            try statement.bind(":counts", failure.countsAttempt)
             try statement.bind(":at", finish.at)
         }
     }

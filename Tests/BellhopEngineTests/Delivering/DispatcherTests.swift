@@ -87,23 +87,6 @@ import Testing
         #expect(try await bench.deliveries(.done).count == 2)
     }
 
-    @Test func `an attempt that did nothing because of an earlier one is not counted`() async throws {
-        let bench = try Bench()
-        let start = bench.now
-        let action = ScriptedAction { _, attempt throws(Failure) in
-            if attempt.lastUncertain == nil { throw Failure(.interrupted, .unknownOutcome, "stopped") }
-            var failure = Failure(.notWritten, .hold, "unknown")
-            failure.countsAttempt = false
-            throw failure
-        }
-        #expect(try await run(bench, [TestDelivery("a")], action).count == 2)
-        let held = try #require(try await bench.deliveries(.held).first)
-        #expect(held.attempts == 1 && held.lastStarted == start)
-        try await bench.store.apply(.retry, to: [held.delivery.id], at: bench.now)
-        _ = try await run(bench, [], action)
-        #expect(action.performed.last?.attempt.lastUncertain == start)
-    }
-
     @Test func `deliveries of an unusable connection rest without using up attempts`() async throws {
         let bench = try Bench()
         let end = bench.now + .seconds(3600)
