@@ -25,8 +25,8 @@ import Testing
             before = page["next"]?.asInt
             if before == nil { break }
         }
-        // Row 9 says that the rows up to 4 were pruned.
-        #expect(numbers == [9, 8, 7, 6, 5])
+        // Row 10 says that the rows up to 5 were pruned.
+        #expect(numbers == [10, 9, 8, 7, 6])
     }
 
     @Test func `a page without a condition is followed by another also if some of its events cannot be read`() {
