@@ -64,8 +64,9 @@ extension SQL {
             """
         }
 
+        /// A delivery that was due, unless another has become the head of its lane since.
         static let claimable = """
-            SELECT \(identity), name, attempts, lease, first_started, uncertain_started FROM delivery WHERE id = :id
+            SELECT \(identity), name, attempts, lease, first_started, uncertain_started FROM delivery WHERE id = :id AND head = 1
             """
 
         static let start = """

@@ -223,6 +223,29 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `a delivery that goes on because an expired message is left out does not run beside another of its lane`(
+        _ kind: StoreUnderTest
+    ) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: [Self.message(1, lane: "a"), Self.message(9, lane: "b")]))
+        #expect(try await bench.store.coalesce(receiver: "chat", above: 1, at: bench.now) == 2)
+        let next = Self.message(11, lane: "a")
+        var last = Self.message(12, lane: "a")
+        last.id.rule = "the other rule"
+        try await bench.store.route(Routing(deliveries: [next, last]))
+        // Task 1 expires. Its rule's next message then comes before that of the other rule, which was due in the same claim.
+        await bench.clock.pass(150)
+        let claims = try await bench.claim()
+        try #require(claims.count == 1)
+        #expect(claims[0].delivery.id.step.isCoalesced)
+        let claim = try #require(try await bench.claim().first)
+        #expect(claim.delivery.id == next.id)
+        #expect(try await bench.claim().isEmpty)
+        try await bench.finish(claim, .done(Sample.receipt))
+        #expect(try await bench.claim().map(\.delivery.id) == [last.id])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `a coalesced message that is dropped, dead or held lets the later ones go on`(_ kind: StoreUnderTest) async throws {
         for end: RetryPolicy.Next? in [.dead(Sample.failure), .held(Sample.failure), nil] {
             let bench = try kind.make()
