@@ -32,13 +32,14 @@ public struct Poller: Sendable {
     public mutating func run(noting initialPolls: InitialPolls? = nil) async {
         while !Task.isCancelled {
             let started = context.clock.now
+            let awake = initialPolls?.started
             var isGood = false
             do throws(StoreError) {
                 isGood = try await pollOnce().isGood
             } catch {
                 context.report(error, doing: "storing a poll of \(source.name)")
             }
-            initialPolls?.markPolled(source.scope.id, isGood: isGood, in: context)
+            if let awake { initialPolls?.markPolled(source.scope.id, isGood: isGood, since: awake, in: context) }
             await sleep(
                 until: machine.nextPoll(after: started, jitter: context.random()), soon: machine.soonPoll(after: started),
                 noting: initialPolls)
@@ -162,7 +163,8 @@ public struct Poller: Sendable {
     }
 
     /// Sleeps until the moment, a ring or a cancellation. A request for a poll soon does not end the sleep before `soon`. If the clock is
-    /// set back, the sleep lasts at most its full length from then on; if it is set past the moment, the sleep ends.
+    /// set back, the sleep lasts at most its full length from then on; if it is set past the moment, or the machine slept meanwhile, the
+    /// sleep ends.
     private func sleep(until moment: Timestamp, soon: Timestamp, noting initialPolls: InitialPolls?) async {
         let clock = context.clock
         var (moment, soon) = (moment, soon)
@@ -174,7 +176,7 @@ public struct Poller: Sendable {
             case .soon: moment = min(moment, soon)
             case nil: break
             }
-            if latest >= moment { return }
+            if latest >= moment || initialPolls?.isMissing([source.scope.id]) ?? false { return }
             await bell.bell.wait(until: min(moment, latest + Self.stride), on: clock, stride: Self.stride)
             let now = clock.now
             if now - latest > Self.stride + InitialPolls.longestPause { initialPolls?.beginAnew(at: now, after: latest) }

@@ -55,8 +55,10 @@ public final class InitialPolls: Sendable {
         }
     }
 
-    func markPolled(_ scope: Scope.ID, isGood: Bool, in context: EngineContext) {
+    /// - Parameter start: ``started`` when the poll began. A poll during which the machine slept may have tasks from before.
+    func markPolled(_ scope: Scope.ID, isGood: Bool, since start: Timestamp, in context: EngineContext) {
         let isNews = missing.withLock { missing in
+            guard missing.started == start else { return false }
             let isFirst = missing.polls.remove(scope) != nil
             if isFirst { missing.ends[scope] = context.clock.now }
             let isFirstGood = isGood && missing.goodPolls.removeValue(forKey: scope) != nil

@@ -141,10 +141,10 @@ import Testing
             let polls = InitialPolls([agent.source.scope.id], started: bench.now)
             let shelf = try await bench.shelf(Self.rule(), sources: [agent.source])
             let timers = TimerLoop(bench.context, shelf: shelf, after: polls)
-            polls.markPolled(agent.source.scope.id, isGood: false, in: bench.context)
+            polls.markPolled(agent.source.scope.id, isGood: false, since: polls.started, in: bench.context)
             #expect(try await timers.fireDue() == 0)
             if isGood {
-                polls.markPolled(agent.source.scope.id, isGood: true, in: bench.context)
+                polls.markPolled(agent.source.scope.id, isGood: true, since: polls.started, in: bench.context)
             } else {
                 await bench.clock.advance(by: .seconds(15 * 60 - 1))
                 #expect(try await timers.fireDue() == 0)

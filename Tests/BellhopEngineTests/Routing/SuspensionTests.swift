@@ -1,8 +1,9 @@
 import BellhopCore
-import BellhopEngine
 import BellhopTesting
 import ServiceLifecycle
 import Testing
+
+@testable import BellhopEngine
 
 /// Timers that come due while the machine sleeps. Polls and loops stop then as in downtime, but the agent is not started again.
 @Suite(.timeLimit(.minutes(5))) struct `Timers and a sleeping machine` {
@@ -29,10 +30,10 @@ import Testing
         }
 
         /// Runs the agent while the body is done.
-        func run(_ rules: String, _ body: () async throws -> Void) async throws {
+        func run(_ rules: String, _ plan: PollPlan = .minutely, _ body: () async throws -> Void) async throws {
             let shelf = try await bench.shelf(rules, sources: [source])
             let (group, running) = runAsService(
-                Engine(bench.context, shelf: shelf, sources: [(source, .minutely)], actions: { [action] _ in action }))
+                Engine(bench.context, shelf: shelf, sources: [(source, plan)], actions: { [action] _ in action }))
             try await waitUntil { bench.recorder.count("source.baseline") != 0 }
             try await body()
             await group.triggerGracefulShutdown()
@@ -69,6 +70,29 @@ import Testing
             }
         }
         #expect(machine.action.texts == ["2 open", "1 open"])
+    }
+
+    @Test func `after a sleep, a source that is polled once a day is polled at once`() async throws {
+        let machine = try Machine(tasks(0..<3))
+        try await machine.run(Self.digest, PollPlan(cadence: .every(.days(1)))) {
+            await machine.work(minutes: 2)
+            machine.source.remove(TaskKey("t0"))
+            machine.sleep(.seconds(3600))
+            await machine.work(minutes: 3)
+        }
+        #expect(machine.action.texts == ["2 open"])
+    }
+
+    @Test func `a poll during which the machine slept does not count as one after it`() throws {
+        let bench = try Bench()
+        let scope = Scope.ID(text: "scope")
+        let polls = InitialPolls([scope], started: bench.now)
+        let start = polls.started
+        polls.beginAnew(at: bench.now + .seconds(3600), after: bench.now)
+        polls.markPolled(scope, isGood: true, since: start, in: bench.context)
+        #expect(polls.isMissing([scope]) && !polls.areGood)
+        polls.markPolled(scope, isGood: true, since: polls.started, in: bench.context)
+        #expect(!polls.isMissing([scope]) && polls.areGood)
     }
 
     @Test func `after a sleep, a wait that is over waits until its failing source works again`() async throws {
