@@ -18,7 +18,7 @@ struct TranslatedSentence: Sendable {
     func translation(of sentence: String, values translate: (String) -> String) -> String? {
         guard let head = english.first, sentence.hasPrefix(head) else { return nil }
         var rest = sentence.dropFirst(head.count)
-        var translated = german[0]
+        var values: [String] = []
         for place in english.indices.dropFirst() {
             let part = english[place]
             let isLast = place == english.count - 1
@@ -31,10 +31,12 @@ struct TranslatedSentence: Sendable {
                 end = rest.firstRange(of: part)
             }
             guard let end else { return nil }
-            translated += translate(String(rest[..<end.lowerBound])) + german[place]
+            values.append(String(rest[..<end.lowerBound]))
             rest = rest[end.upperBound...]
         }
-        return rest.isEmpty ? translated : nil
+        // The values are translated last: each may match many sentences whose end then does not.
+        guard rest.isEmpty else { return nil }
+        return zip(values, german.dropFirst()).reduce(german[0]) { $0 + translate($1.0) + $1.1 }
     }
 }
 
