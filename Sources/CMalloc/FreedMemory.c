@@ -25,4 +25,8 @@ static int give_file_back(struct dl_phdr_info *file, size_t size, void *unused) 
 
 void give_files_back(void) { dl_iterate_phdr(give_file_back, NULL); }
 
-void keep_freed_memory(void) { mallopt(M_TRIM_THRESHOLD, 4 << 20); }
+void keep_freed_memory(void) {
+    mallopt(M_TRIM_THRESHOLD, 4 << 20);
+    // Once one limit is set, the other no longer adapts: each block over 128 KB would be mapped and unmapped, and its pages cleared.
+    mallopt(M_MMAP_THRESHOLD, 2 << 20);
+}

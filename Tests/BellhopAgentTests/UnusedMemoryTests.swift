@@ -41,4 +41,22 @@ import Testing
         }
         #expect(freed.max() ?? 0 > 16 << 20, "\(freed)")
     }
+
+    @Test func `a block of 1 MB that was freed is taken again without new pages`() throws {
+        /// The pages that this thread got.
+        func pages() throws -> Int {
+            let status = try String(contentsOfFile: "/proc/thread-self/stat", encoding: .utf8)
+            let fields = try #require(status.split(separator: ")").last).split(separator: " ")
+            return try #require(Int(fields[7]))
+        }
+        keep_freed_memory()
+        let before = try pages()
+        for _ in 0..<100 {
+            let block = UnsafeMutableRawPointer.allocate(byteCount: 1 << 20, alignment: 16)
+            block.initializeMemory(as: UInt8.self, repeating: 1, count: 1 << 20)
+            block.deallocate()
+        }
+        // Each new block has 256 pages. Other tests give memory back meanwhile.
+        #expect(try pages() - before < 100 * 128)
+    }
 }
