@@ -119,6 +119,7 @@ import Testing
                 "Die Regel tell ist angehalten: sie hat 3 Schlüssel von `once` und darf sich 2 merken: `retention: {keys: …}` in bellhop.yaml. Beheben Sie es, dann `bellhop resume tell`."
             ])
         #expect(t.sentence("paused by hand") == "von Hand angehalten")
+        #expect(t.sentence("until Anna is back") == "until Anna is back")
         #expect(
             t.sentence("the escalation is over: event 0123456789ab answered the task at noon")
                 == "die Eskalation ist beendet: Ereignis 0123456789ab beantwortete die Aufgabe um noon")

@@ -25,6 +25,11 @@ extension Words {
         .init("`bellhop forget` forgot the task at %", "`bellhop forget` vergaß die Aufgabe um %"),
     ]
 
+    /// The spans of time in sentences about a back-test.
+    static let germanSpans: [TranslatedSentence] = [
+        .init("from % until the end", "von % bis zum Ende"), .init("from % until %", "von % bis %"), .init("until %", "bis %"),
+    ]
+
     /// What limits the result of a back-test.
     static let germanGaps: [TranslatedSentence] = [
         .init(
@@ -41,8 +46,6 @@ extension Words {
         .init(
             "The store has no event of %, so the back-test does not show its silence.",
             "Im Speicher ist kein Ereignis von %, deshalb zeigt der Rückblick-Test das Ausbleiben nicht."),
-        .init("from % until the end", "von % bis zum Ende"), .init("from % until %", "von % bis %"),
-        .init("until %", "bis %"),
         .init(
             "The source % could not be read %: changes in this time were seen later or never.",
             "Die Quelle % war nicht lesbar, %: Änderungen in dieser Zeit wurden später oder nie gesehen."),

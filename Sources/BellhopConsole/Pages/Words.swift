@@ -32,8 +32,14 @@ struct Words: Sendable {
     /// A sentence of the agent, and the sentences that it quotes. One that is not in the tables stays in English.
     func sentence(_ english: String) -> String {
         if language == .english { return english }
-        let sentences = [Self.germanSentences, Self.germanReasons, Self.germanGaps].joined()
-        return sentences.lazy.compactMap { $0.translation(of: english, values: sentence) }.first ?? english
+        let sentences = [Self.germanSentences, Self.germanReasons].joined()
+        return sentences.lazy.compactMap { $0.translation(of: english, values: sentence) }.first
+            ?? Self.germanGaps.lazy.compactMap { $0.translation(of: english, values: valueOfGap) }.first ?? english
+    }
+
+    /// A value in a sentence about a back-test, which may be a span of time. Elsewhere, such words are a person's own.
+    private func valueOfGap(_ english: String) -> String {
+        Self.germanSpans.lazy.compactMap { span in span.translation(of: english) { $0 } }.first ?? sentence(english)
     }
 
     static let german: [String: String] = [
