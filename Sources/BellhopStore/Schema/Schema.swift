@@ -2,12 +2,12 @@ import BellhopCore
 
 /// The database schema. Released text is never changed: a new version is a new migration.
 enum Schema {
-    /// Marks a file as a Bellhop store: the bytes of `BHP5`.
-    static let application: Int64 = 0x4248_5035
+    /// Marks a file as a Bellhop store: the bytes of `BHP6`.
+    static let application: Int64 = 0x4248_5036
 
-    /// Marked the stores of builds before the first release: the bytes of `BELL`, `BHOP`, and `BHP1` to `BHP4`.
+    /// Marked the stores of builds before the first release: the bytes of `BELL`, `BHOP`, and `BHP1` to `BHP5`.
     static let applicationsBeforeRelease: [Int64] = [
-        0x4245_4c4c, 0x4248_4f50, 0x4248_5031, 0x4248_5032, 0x4248_5033, 0x4248_5034,
+        0x4245_4c4c, 0x4248_4f50, 0x4248_5031, 0x4248_5032, 0x4248_5033, 0x4248_5034, 0x4248_5035,
     ]
 
     /// One step from each version to the next, the first from an empty file; `user_version` counts the steps taken.
