@@ -183,6 +183,24 @@ import Testing
         #expect(patches == 1)
     }
 
+    @Test func `after a lost attempt, a number that the server writes in its own way is found`() async throws {
+        practice.simulation.faults.add(.resetAfter, "PATCH")
+        practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/incident", skip: 1)
+        let seen: JSON.Object = ["short_description": "Printer"]
+        let delivery = update(["short_description": "1.10"], ["unless_changed": true, "seen": .object(seen)])
+        #expect(await practice.failing(delivery, practice.attempt(1))?.remedy == .unknownOutcome)
+        instance.updateTask(task.id, set: ["short_description": "1.1"], by: "john.doe")
+        let receipt = try await practice.perform(delivery, practice.attempt(2, uncertain: Practice.start))
+        #expect(receipt.summary == "found written by an earlier attempt")
+        #expect(patches == 1)
+    }
+
+    @Test(arguments: ["nan", "NaN"])
+    func `a text that is no number although it reads like one is written`(_ text: String) async throws {
+        let receipt = try await practice.perform(update(["short_description": .string(text)]), practice.attempt(1))
+        #expect(receipt.summary == "200, set short_description")
+    }
+
     @Test func `a person's change after a lost attempt is not overwritten`() async throws {
         practice.simulation.faults.add(.resetAfter, "PATCH")
         practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/incident", skip: 1)

@@ -58,11 +58,12 @@ struct FieldWrite: Sendable, Hashable {
 extension FieldValue {
     /// Whether two database texts are equal, ignoring line ends, trailing blanks, and how a number is written.
     static func isSame(_ left: String, _ right: String) -> Bool {
+        if isSameText(left, right) { return true }
         // Longer texts may be ids, which would be rounded.
-        if left.utf8.count < 16, right.utf8.count < 16, let left = Double(left), let right = Double(right) {
-            return left == right
+        guard left.utf8.count < 16, right.utf8.count < 16, let left = Double(left), let right = Double(right) else {
+            return false
         }
-        return isSameText(left, right)
+        return left == right
     }
 
     /// Whether two database texts are equal, ignoring line ends and trailing blanks.

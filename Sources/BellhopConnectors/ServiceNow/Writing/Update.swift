@@ -59,8 +59,6 @@ struct Update: WriteOrder {
         Failure(.movedOn, .giveUp, "\(task.name) is not as the rule saw it: \(what). Nothing was written.")
     }
 
-    func isMet(by record: TaskRecord) -> Bool { writes.allSatisfy { write in record[write.name].map(write.isExactly) ?? false } }
-
     func call(_ record: TaskRecord, notAfter: Timestamp) -> ServiceNowCall {
         .write("PATCH", "\(record.table)/\(task.key.text)", writes, showing: ["sys_id", "sys_mod_count"], notAfter: notAfter)
     }
@@ -114,16 +112,16 @@ struct UpdateWrite: Write {
         self.context = context
         let earlier = Before(note.before)
         state = earlier ?? Before(self.update, record)
-        guard !self.update.isMet(by: record) else { return }
+        guard !state.shows(self.update, in: record) else { return }
         if let refusal = self.update.refusal(by: record) ?? earlier?.refusal(of: self.update, by: record) { throw refusal }
     }
 
     func lookUp(_ occasion: LookupOccasion) async throws(Failure) -> Lookup {
         switch occasion {
-        case .first, .gap, .earlier: return update.isMet(by: record) ? .written(Proof("")) : .absent
+        case .first, .gap, .earlier: return state.shows(update, in: record) ? .written(Proof("")) : .absent
         case .unanswered, .answered:
             let record = try await TaskRecord.read(update.task, fields: update.writes.map(\.name), context.session)
-            return update.isMet(by: record) ? .written(Proof("")) : .absent
+            return state.shows(update, in: record) ? .written(Proof("")) : .absent
         }
     }
 
@@ -162,6 +160,15 @@ struct UpdateWrite: Write {
         }
 
         var json: JSON { ["updates": .string(updates), "values": .object(values)] }
+
+        /// Whether a record has the new values. The server may write a number in its own way, so another text than before is the new
+        /// value if it is the same number.
+        func shows(_ update: Update, in record: TaskRecord) -> Bool {
+            update.writes.allSatisfy { write in
+                guard let found = record[write.name] else { return false }
+                return write.isExactly(found) || (write.isMet(by: found) && .string(found.raw) != values[write.name])
+            }
+        }
 
         /// The failure if a field has neither its old nor its new value, because somebody has changed it since the first attempt.
         func refusal(of update: Update, by record: TaskRecord) -> Failure? {
