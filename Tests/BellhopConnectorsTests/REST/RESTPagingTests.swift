@@ -83,6 +83,26 @@ import Testing
         }
     }
 
+    @Test func `several pages are read again only if the next poll asks for later changes`() async throws {
+        for number in 1...4 { api.add("issue \(number)") }
+        let settings: JSON.Object = [
+            "path": "page", "items": "items",
+            "paging": ["by": "page", "size": 2, "size_parameter": "per_page", "total": "total"],
+            "since": ["parameter": "updated_since", "field": "updated_at", "overlap": 3_600_000_000],
+        ]
+        try await practice.source(settings) { source in
+            var latest = try await source.list(from: LastPoll())
+            for (isChanged, requests) in [(false, 2), (true, 4), (false, 2)] {
+                await practice.clock.advance(by: .seconds(600))
+                if isChanged { api.change(2) { $0.state = "closed" } }
+                let asked = practice.simulation.requests.total
+                latest = try await source.list(from: LastPoll(latest))
+                #expect(latest.coverage == .part && latest.listing.entries.count == 4)
+                #expect(practice.simulation.requests.total - asked == requests)
+            }
+        }
+    }
+
     @Test func `one page of changes is read once`() async throws {
         for number in 1...4 { api.add("issue \(number)") }
         let settings: JSON.Object = [

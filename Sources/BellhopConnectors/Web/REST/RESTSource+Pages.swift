@@ -119,9 +119,9 @@ extension RESTSource {
         return (listing, missing.count)
     }
 
-    /// Reads several pages of changes again, because all are new: if an item that changes meanwhile moves to a later page, others
-    /// move up, and one of them can move to a page that was already read. If the new pass lacks an item of the previous ones,
-    /// another follows. Pages by offset show by their overlap that items moved.
+    /// Reads several pages of changes again, before later changes are asked for: if an item that changes meanwhile moves to a
+    /// later page, others move up, and one of them can move to a page that was already read. If the new pass lacks an item of the
+    /// previous ones, another follows. Pages by offset show by their overlap that items moved.
     func settled(_ listing: Listing, of first: Pages, adding changes: [(String, String)]) async throws(Failure) -> Listing {
         guard paging?.way != .offset, first.counts.count(where: { $0 > 0 }) > 1 else { return listing }
         var listing = listing

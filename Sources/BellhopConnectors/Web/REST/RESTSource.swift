@@ -51,10 +51,13 @@ struct RESTSource: ProbedSource {
         if let since, isSameReading, let latest = before.since, let whole = before.whole, now - whole < since.reconcile,
             now >= whole
         {
-            let changes = [since.pair(latest)]
-            let pages = try await pages(adding: changes, validators: Validators())
-            if pages.mayBeCut(missing: 0) { try await confirmEmptyEnd(pages, adding: changes) }
-            let listing = try await settled(joined(pages.all, latestCounts: true), of: pages, adding: changes)
+            let changes = since.pair(latest)
+            let pages = try await pages(adding: [changes], validators: Validators())
+            if pages.mayBeCut(missing: 0) { try await confirmEmptyEnd(pages, adding: [changes]) }
+            var listing = try joined(pages.all, latestCounts: true)
+            // If the next poll asks for the same changes, it finds what these pages may have missed.
+            let seen = since.latest(in: listing, known: latest, answered: pages.answered) ?? latest
+            if since.pair(seen) != changes { listing = try await settled(listing, of: pages, adding: [changes]) }
             var next = before
             // If these changes are undone, the whole list is again the one that the validators identify.
             if !lastPoll.known.compare(with: listing, isWhole: false).isEmpty { next.validators = Validators() }
