@@ -30,7 +30,7 @@ enum TokenAnswer: Sendable, Hashable {
             self = failed(
                 .throttled, after: RetryAfter.read(response.headers, at: now),
                 "The token endpoint of \(place) takes no more requests for now (\(response.status)).")
-        case 200..<500 where code == "temporarily_unavailable" || code == "slow_down":
+        case 200..<500 where code.map(Self.outages.contains) ?? false:
             self = failed(.serverError, "The token endpoint of \(place) gives no token for now (\(response.status)).")
         case 200..<300 where hasCode && body?["access_token"] == nil,
             401,
@@ -51,6 +51,12 @@ enum TokenAnswer: Sendable, Hashable {
         default: self = failed(.refused, "The token endpoint of \(place) refuses the request (\(response.status)).")
         }
     }
+
+    /// The errors of RFC 6749 and RFC 8628 that are no refusal, and those of Slack.
+    private static let outages: Set<String> = [
+        "temporarily_unavailable", "slow_down", "ratelimited", "internal_error", "fatal_error", "service_unavailable",
+        "request_timeout",
+    ]
 
     private static func success(_ body: JSON, _ place: String) -> TokenAnswer {
         guard let access = body["access_token"]?.asString, !access.isEmpty, HeaderFields.isValue(access) else {

@@ -250,6 +250,7 @@ import Testing
     @Test(arguments: [
         Fault.badGateway, .internalError, .hibernating, .loginPage, .resetBefore, .tooManyRequests(.seconds(7)), .redirectToLogin,
         .status(400, body: #"{"error": "temporarily_unavailable"}"#),
+        .status(200, body: #"{"ok": false, "error": "internal_error"}"#),
         .status(403, body: #"{"error": "access_denied", "error_description": "Rate limit exceeded"}"#),
     ])
     func `an outage of the token endpoint is not a refusal, and a valid token stays in use`(_ fault: Fault) async throws {
