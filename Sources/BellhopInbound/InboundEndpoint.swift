@@ -53,7 +53,14 @@ final class InboundKeys: Sendable {
     /// Nil if the secret cannot be read.
     subscript(path: String) -> InboundKey? { keys.withLock { $0[path] } }
 
-    func replace(_ path: String, with key: InboundKey?) { keys.withLock { $0[path] = key } }
+    /// Returns whether the secret is another one than before.
+    func replace(_ path: String, with key: InboundKey?) -> Bool {
+        keys.withLock { keys in
+            if keys[path] == key { return false }
+            keys[path] = key
+            return true
+        }
+    }
 }
 
 /// A token bucket: it holds at most the rate's count of requests and refills evenly. Unlike the `RateLimiter`, which limits a

@@ -70,8 +70,9 @@ public struct InboundHandler: Sendable {
         return admission
     }
 
-    /// Replaces the secret of an endpoint; nil if it cannot be read now, so that senders must retry.
-    public func replaceKey(of path: String, with key: InboundKey?) { keys.replace(path, with: key) }
+    /// Replaces the secret of an endpoint; nil if it cannot be read now, so that senders must retry. Returns whether it has changed.
+    @discardableResult
+    public func replaceKey(of path: String, with key: InboundKey?) -> Bool { keys.replace(path, with: key) }
 
     private func key(of path: String) throws(InboundAnswer) -> InboundKey {
         if let key = keys[path] { return key }

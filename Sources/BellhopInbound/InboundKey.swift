@@ -1,8 +1,8 @@
 public import BellhopCore
 import Crypto
 
-/// How an endpoint authenticates its sender. Secrets are compared in constant time.
-public enum InboundKey: Sendable, CustomStringConvertible {
+/// How an endpoint authenticates its sender. Secrets of requests are compared in constant time.
+public enum InboundKey: Sendable, Equatable, CustomStringConvertible {
     case signature(SignatureCheck)
     /// The accepted secrets of Standard Webhooks: more than one while a secret is rotated.
     case standardWebhooks([[UInt8]])

@@ -6,7 +6,7 @@ import Crypto
 /// GitHub: `header: X-Hub-Signature-256`, `prefix: "sha256="`. Slack: `header: X-Slack-Signature`, `prefix: "v0="`,
 /// `timestamp: {header: X-Slack-Request-Timestamp, signed: "v0:{timestamp}:{body}"}`. Stripe: `header: Stripe-Signature`,
 /// `prefix: "v1="`, `timestamp: {in: "t=", signed: "{timestamp}.{body}"}`.
-public struct SignatureCheck: Sendable {
+public struct SignatureCheck: Sendable, Equatable {
     public enum Algorithm: String, Sendable, CaseIterable {
         case sha1, sha256, sha512
 
@@ -34,8 +34,8 @@ public struct SignatureCheck: Sendable {
 
     public enum Encoding: String, Sendable, CaseIterable { case hex, base64 }
 
-    public struct TimestampRule: Sendable {
-        public enum Place: Sendable {
+    public struct TimestampRule: Sendable, Equatable {
+        public enum Place: Sendable, Equatable {
             case header(String)
             /// The element of the signature's header field that begins with this text, such as `t=`. Commas separate elements.
             case element(String)

@@ -1,5 +1,6 @@
 import BellhopCore
 import BellhopTesting
+import Glibc
 import Simulator
 import Testing
 
@@ -16,6 +17,13 @@ import Testing
               deploy_finished: {fields: {service: text, ok: boolean}}
 
             """
+    }
+
+    /// The configuration in which the requests of one source have a secret that can change.
+    private static func changing(_ address: String, port: Int) -> String {
+        configuration(address, port: port).replacing(
+            "path: /in/deploys, auth: {bearer: \"${{ env.CLIENT_SECRET }}\"}",
+            with: "path: /in/deploys, auth: {bearer: \"${{ secret.deploys }}\"}")
     }
 
     private static let rules = """
@@ -101,12 +109,7 @@ import Testing
 
     @Test func `a changed secret is used for requests at once, and a removed one refuses them`() async throws {
         let port = try FreePort.find()
-        func configuration(_ address: String) -> String {
-            Self.configuration(address, port: port).replacing(
-                "path: /in/deploys, auth: {bearer: \"${{ env.CLIENT_SECRET }}\"}",
-                with: "path: /in/deploys, auth: {bearer: \"${{ secret.deploys }}\"}")
-        }
-        try await Stage.set(rules: Self.rules, configuration: configuration) { stage in
+        try await Stage.set(rules: Self.rules, configuration: { Self.changing($0, port: port) }) { stage in
             _ = try await stage.bellhop("secret", "set", "deploys", input: "first-long-token\n")
             let agent = try stage.start(["run"])
             try await eventually("it listens") { try await post("", port, "/other") == "404" }
@@ -122,6 +125,34 @@ import Testing
             #expect(removed.errors.contains("Requests to /in/deploys are refused"), "\(removed.errors)")
             #expect(try await status("second-long-token") == "503")
             #expect(await agent.stop().code == 0)
+        }
+    }
+
+    @Test func `a secret that changed in a file is used for requests after SIGHUP, and stays in use without the file`()
+        async throws
+    {
+        let port = try FreePort.find()
+        func configuration(_ address: String) -> String {
+            Self.changing(address, port: port).replacing(
+                "version: 1\n", with: "version: 1\nsecrets: [keychain, {folder: secrets}]\n")
+        }
+        try await Stage.set(rules: Self.rules, configuration: configuration) { stage in
+            try stage.folder.write("secrets/deploys", "first-long-token\n")
+            try await stage.withAgent { agent in
+                func status(_ token: String) async throws -> String {
+                    try await post(#"{"id": "d1", "service": "mail", "ok": true}"#, port, "/in/deploys", token: token)
+                }
+                try await eventually("it listens") { try await status("first-long-token") == "202" }
+                try stage.folder.write("secrets/deploys", "second-long-token\n")
+                agent.send(SIGHUP)
+                try await eventually("it is in use") { agent.errorsSoFar.contains("The changed secrets are in use.") }
+                #expect(try await status("first-long-token") == "401")
+                #expect(try await status("second-long-token") == "202")
+                unlink(stage.folder.path + "/secrets/deploys")
+                agent.send(SIGHUP)
+                try await eventually("it cannot be read") { agent.errorsSoFar.contains("It stays as it was.") }
+                #expect(try await status("second-long-token") == "202")
+            }
         }
     }
 

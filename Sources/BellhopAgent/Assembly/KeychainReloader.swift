@@ -62,7 +62,8 @@ struct KeychainReloader {
         where loader.usesSecrets(connection: connection, in: content) {
             let entries: Connectors.Entries
             do throws(ConfigurationError) { entries = try await present(connection) } catch {
-                report(.connection(connection), .unusable("\(error.sentence) It goes on with what it had."))
+                if Task.isCancelled { return }  // the agent ends
+                report(.connection(connection), .unusable("\(error.sentence) It stays as it was."))
                 continue
             }
             if assembly.connectors.uses(entries, connection: connection), !assembly.runtimeFacts.isUnbound(connection) {
@@ -79,10 +80,13 @@ struct KeychainReloader {
         for endpoint in assembly.configuration.inbound.endpoints
         where loader.usesSecrets(source: endpoint.source, in: content) {
             do throws(ConfigurationError) {
-                handler.replaceKey(of: endpoint.path, with: try await key(of: endpoint))
-                if assembly.runtimeFacts.isUnbound("source \(endpoint.source)") { report(.source(endpoint.source), .inUse) }
+                let isNew = handler.replaceKey(of: endpoint.path, with: try await key(of: endpoint))
+                if isNew || assembly.runtimeFacts.isUnbound("source \(endpoint.source)") {
+                    report(.source(endpoint.source), .inUse)
+                }
             } catch {
-                report(.source(endpoint.source), .unusable("\(error.sentence) It goes on with what it had."))
+                if Task.isCancelled { return }  // the agent ends
+                report(.source(endpoint.source), .unusable("\(error.sentence) It stays as it was."))
             }
         }
     }
