@@ -37,6 +37,33 @@ import Testing
         await assembly.connectors.shutdown()
     }
 
+    @Test func `a change in a watched folder that changes no rule loads none`() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("rules/a.yaml", Self.rule)
+        let file = try folder.write("bellhop.yaml", "version: 1\n")
+        let keychain = Keychain(path: folder.path + "/keychain.json")
+        let (loads, loaded) = AsyncStream<Int>.makeStream()
+        let listener: SignalListener = { signal in
+            if case .rulesLoaded(let count, _) = signal { loaded.yield(count) }
+        }
+        let configuration = try await ConfigurationLoader(environment: [:], keychain: keychain).load(file)
+        let assembly = try await Assembly(
+            configuration, options: Assembly.Options(clock: TestClock(), listeners: [listener], output: { _ in }))
+        var counts = loads.makeAsyncIterator()
+        #expect(await counts.next() == 1)
+        let reloading = Task { try await Reloader(assembly: assembly, environment: [:]).run() }
+        // The first one may come before the watch, the second one comes after it.
+        for name in ["first", "second"] {
+            try folder.write("rules/\(name)/notes.txt", "")
+            try await Task.sleep(for: .milliseconds(500))
+        }
+        try folder.write("rules/b.yaml", Self.rule.replacing("rule: r", with: "rule: b"))
+        #expect(await counts.next() == 2)
+        reloading.cancel()
+        _ = await reloading.result
+        await assembly.shutdown()
+    }
+
     @Test func `a rule that is moved to another file stays in force, and the rest of its old file may stay`() async throws {
         let folder = try TemporaryFolder()
         try folder.write("rules/a.yaml", Self.rule)

@@ -24,28 +24,33 @@ struct Reloader: Service {
 
     func run() async throws {
         let changed = Bell()
+        let asked = Bell()
         let configuration = Bell()
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
                 group.addTask {
                     for await _ in await UnixSignalsSequence(trapping: .sighup) {
+                        asked.ring()
                         changed.ring()
                         configuration.ring()
                         await secrets?.readAgain()
                     }
                 }
                 group.addTask { await ConfigurationWatch(assembly, environment: environment).run(configuration) }
-                await watch(changed)
+                await watch(changed, asked)
                 group.cancelAll()
             }
         }
     }
 
-    private func watch(_ changed: Bell) async {
+    /// - Parameter asked: rings for a reload even if no rule has changed. Other changes can happen all the time in the folders of links and
+    ///   globs.
+    private func watch(_ changed: Bell, _ asked: Bell) async {
         var loaded = assembly.rulesAtStart
-        var isAsked = false
+        var answered: UInt64 = 0
         var retry: Timestamp?
         while !Task.isCancelled {
+            let requests = asked.rings
             let found = RuleFinder.find(assembly.configuration.rules)
             await withDiscardingTaskGroup { group in
                 if let changes = Watcher.changes(in: Array(Set(found.folders)).sorted(), links: found.links) {
@@ -55,16 +60,15 @@ struct Reloader: Service {
                 }
                 // Catch changes made before the watch was set.
                 let now = RuleFinder.find(assembly.configuration.rules).fingerprint
-                if isAsked || now != loaded {
+                if now != loaded || requests != answered || retry != nil {
                     let isStored = await assembly.rules.reload()
-                    loaded = now
+                    (loaded, answered) = (now, requests)
                     retry = isStored ? nil : assembly.context.clock.now + Self.retryPause
                 }
                 await changed.wait(until: retry, on: assembly.context.clock, stride: Self.retryPause)
                 await Self.waitForQuiet(changed)
                 group.cancelAll()
             }
-            isAsked = true
         }
     }
 
