@@ -90,12 +90,12 @@ extension ConfigOptions {
         for outcome in outcomes {
             let source = outcome["source"]?.asString
             let name = source.map { "source `\($0)`" } ?? "connection `\(outcome["connection"]?.asString ?? "")`"
-            let why = outcome["why"]?.asString ?? ""
+            let reason = outcome["reason"]?.asString ?? ""
             switch outcome["outcome"]?.asString {
             case "in_use": Console.sentence("\(agent) uses it from now on (\(name)).")
-            case "needs_restart": Console.sentence("\(agent) must be restarted to use it: \(why.visible).")
-            case _ where source != nil: Console.sentence(why.visible)
-            default: Console.sentence("\(agent) now rests \(name). \(why.visible)")
+            case "needs_restart": Console.sentence("\(agent) must be restarted to use it: \(reason.visible).")
+            case _ where source != nil: Console.sentence(reason.visible)
+            default: Console.sentence("\(agent) now rests \(name). \(reason.visible)")
             }
         }
     }

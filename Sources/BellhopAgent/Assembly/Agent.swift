@@ -31,7 +31,7 @@ public struct Agent: Sendable {
     ) async throws {
         try await assembly.engine.recover()
         let handler = Self.handler(assembly)
-        let secrets = KeychainReloader(assembly, handler: handler, environment: environment)
+        let secrets = SecretReloader(assembly, handler: handler, environment: environment)
         let reloader = Reloader(assembly: assembly, environment: environment, secrets: secrets)
         let inquirer = inquirer(secrets)
         let server = ControlServer(
@@ -122,7 +122,7 @@ public struct Agent: Sendable {
         book.rules.contains { $0.file == path } ? RuleFinder.read(path)?.bytes : nil
     }
 
-    private func inquirer(_ secrets: KeychainReloader) -> Inquirer {
+    private func inquirer(_ secrets: SecretReloader) -> Inquirer {
         let started = assembly.context.clock.now
         let assembly = assembly
         return Inquirer(

@@ -4,16 +4,16 @@ import BellhopRules
 import ServiceLifecycle
 import UnixSignals
 
-/// Puts changed rules in force while the agent runs: when a file in their folders changes, and on SIGHUP, which changed secrets need, too.
-/// After a change with an error, all old rules stay in force and the errors are reported.
+/// Puts changed rules in force while the agent runs: when a file in their folders changes, and on SIGHUP, which reloads
+/// secrets too. After a change with an error, all old rules stay in force and the errors are reported.
 ///
 /// One loop does all reloads, so that they never overlap: it finds the rules' folders, watches them, reloads if the rules differ, waits
 /// for a change and then until no more changes come. If the store fails, it reloads again after a while.
 struct Reloader: Service {
     let assembly: Assembly
     let environment: [String: String]
-    /// Nil if secrets are not read again.
-    var secrets: KeychainReloader?
+    /// Nil if secrets are not reloaded.
+    var secrets: SecretReloader?
 
     /// How long folders must be quiet before they are read: editors write in several steps.
     private static let quiet = Duration.milliseconds(150)
@@ -33,7 +33,7 @@ struct Reloader: Service {
                         asked.ring()
                         changed.ring()
                         configuration.ring()
-                        await secrets?.readAgain()
+                        await secrets?.reload()
                     }
                 }
                 group.addTask { await ConfigurationWatch(assembly, environment: environment).run(configuration) }

@@ -138,28 +138,21 @@ public struct ConfigurationLoader: Sendable {
         }
     }
 
-    /// Whether a connection, or a source that reads from it, refers to a secret.
-    func usesSecret(_ secret: String, connection: String, in bytes: [UInt8]) -> Bool {
-        guard let root = Self.root(of: bytes) else { return false }
-        return Self.references(of: connection, in: root).contains(Interpolation.Reference(space: .secret, name: secret))
+    /// The names of the secrets that a connection and the sources that read from it refer to.
+    static func secretNames(ofConnection name: String, in bytes: [UInt8]) -> Set<String> {
+        root(of: bytes).map { secretNames(in: nodes(of: name, in: $0)) } ?? []
     }
 
-    /// Whether a connection, or a source that reads from it, refers to any secret.
-    func usesSecrets(connection: String, in bytes: [UInt8]) -> Bool {
-        guard let root = Self.root(of: bytes) else { return false }
-        return Self.references(of: connection, in: root).contains { $0.space == .secret }
+    /// The names of the secrets that a source itself, not its connection, refers to.
+    static func secretNames(ofSource name: String, in bytes: [UInt8]) -> Set<String> {
+        root(of: bytes)?["sources"]?[name].map { secretNames(in: [$0]) } ?? []
     }
 
-    /// Whether a source itself, not its connection, refers to a secret.
-    func usesSecret(_ secret: String, source: String, in bytes: [UInt8]) -> Bool {
-        guard let node = Self.root(of: bytes)?["sources"]?[source] else { return false }
-        return Self.references(in: node).contains(Interpolation.Reference(space: .secret, name: secret))
-    }
+    /// The names of all secrets that a bellhop.yaml refers to.
+    static func secretNames(in bytes: [UInt8]) -> Set<String> { root(of: bytes).map { secretNames(in: [$0]) } ?? [] }
 
-    /// Whether a source itself, not its connection, refers to any secret.
-    func usesSecrets(source: String, in bytes: [UInt8]) -> Bool {
-        guard let node = Self.root(of: bytes)?["sources"]?[source] else { return false }
-        return Self.references(in: node).contains { $0.space == .secret }
+    private static func secretNames(in nodes: [Node]) -> Set<String> {
+        Set(nodes.flatMap { references(in: $0) }.filter { $0.space == .secret }.map(\.name))
     }
 
     /// The references of a connection and of the sources that read from it.

@@ -30,7 +30,7 @@ public struct RulesInForce: Sendable, Hashable {
         self.init(
             at: now, files: files.filter { !$0.isTest }, connections: configuration.connections.map(\.name).sorted(),
             sources: (configuration.sources.map(\.name) + configuration.inbound.sources).sorted(),
-            secrets: configuration.content.map(ConfigurationLoader.secretNames) ?? [],
+            secrets: ConfigurationLoader.secretNames(in: configuration.content ?? []).sorted(),
             settings: configuration.content.map(ConfigurationLoader.fingerprints) ?? [:])
     }
 
@@ -62,12 +62,6 @@ public struct RulesInForce: Sendable, Hashable {
 }
 
 extension ConfigurationLoader {
-    /// The names of the secrets that a bellhop.yaml refers to.
-    static func secretNames(_ bytes: [UInt8]) -> [String] {
-        guard let root = root(of: bytes) else { return [] }
-        return Set(references(in: root).filter { $0.space == .secret }.map(\.name)).sorted()
-    }
-
     /// The fingerprints of the settings of a bellhop.yaml, by their places.
     static func fingerprints(_ bytes: [UInt8]) -> [String: String] {
         guard let root = root(of: bytes)?.mapping else { return [:] }

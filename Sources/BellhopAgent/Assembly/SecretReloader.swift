@@ -3,15 +3,25 @@ import BellhopCore
 import BellhopEngine
 import BellhopInbound
 
-/// Applies a command's change to the keychain while the agent runs, and on SIGHUP the changes in all places of secrets. It makes the
-/// connections that use the change again, polls their sources at once, and wakes deliveries that paused because a connection was unusable.
+/// Applies changed secrets while the agent runs: those that a command changed in the keychain, and on SIGHUP those of all places. It rebuilds
+/// the connections that use them, polls their sources at once, and wakes deliveries that paused because a connection was unusable.
 /// Requests from other systems are checked with the new secrets.
 ///
 /// Uses bellhop.yaml as it was at the start: changes in the file take effect at the next start.
-struct KeychainReloader {
+struct SecretReloader {
     /// The outcome for one connection, or for one source that takes requests.
     struct Outcome {
-        enum Subject { case connection(String), source(String) }
+        enum Subject {
+            case connection(String), source(String)
+
+            /// Its name in signals and in the status.
+            var name: String {
+                switch self {
+                case .connection(let name): name
+                case .source(let name): "source \(name)"
+                }
+            }
+        }
 
         var subject: Subject
         var rebound: Connectors.RebuildResult
@@ -30,6 +40,8 @@ struct KeychainReloader {
         loader = ConfigurationLoader(environment: environment, keychain: assembly.configuration.keychain)
     }
 
+    /// Applies a command's change to the keychain.
+    ///
     /// - Parameter project: whose keychain entries were changed; nil for those that all projects share.
     func apply(_ change: KeychainChange, project: String?) async -> [Outcome] {
         guard (try? await gate.enter()) != nil else { return [] }
@@ -37,12 +49,14 @@ struct KeychainReloader {
         var outcomes: [Outcome] = []
         let isLogin = if case .login = change { true } else { false }
         for connection in connections(using: change) {
-            var rebound: Connectors.RebuildResult?
-            if let obstacle = obstacle(project) {
-                rebound = obstacle
-            } else {
+            var rebound = obstacle(project)
+            if rebound == nil {
                 rebound = try? await assembly.connectors.rebind(connection, retriesRefused: isLogin) {
-                    () async throws(Failure) -> Connectors.Entries in try await entries(of: connection)
+                    () async throws(Failure) -> Connectors.Entries in
+                    do throws(ConfigurationError) { return try await entries(of: connection) } catch {
+                        throw Failure(
+                            .badArguments, .pauseConnection, "Connection \(connection) cannot be used: \(error.sentence)")
+                    }
                 }
             }
             guard let rebound else { return outcomes }  // the agent ends
@@ -52,18 +66,18 @@ struct KeychainReloader {
         return outcomes + (await replaceKeys(for: change, project: project))
     }
 
-    /// Reads the secrets of connections and of requests from other systems again, and applies those that have changed. What cannot be read
-    /// stays in use as it was.
-    func readAgain() async {
+    /// Reads the secrets of connections and of requests from other systems again, and applies those that have changed. If one cannot be
+    /// read, the previous one stays in use.
+    func reload() async {
         guard (try? await gate.enter()) != nil else { return }
         defer { gate.leave() }
         let content = assembly.configuration.content ?? []
         for connection in assembly.configuration.connections.map(\.name)
-        where loader.usesSecrets(connection: connection, in: content) {
+        where !ConfigurationLoader.secretNames(ofConnection: connection, in: content).isEmpty {
             let entries: Connectors.Entries
-            do throws(ConfigurationError) { entries = try await present(connection) } catch {
+            do throws(ConfigurationError) { entries = try await self.entries(of: connection) } catch {
                 if Task.isCancelled { return }  // the agent ends
-                report(.connection(connection), .unusable("\(error.sentence) It stays as it was."))
+                report(.connection(connection), .unusable("\(error.sentence) \(Self.unchanged)"))
                 continue
             }
             if assembly.connectors.uses(entries, connection: connection), !assembly.runtimeFacts.isUnbound(connection) {
@@ -78,18 +92,19 @@ struct KeychainReloader {
         }
         guard let handler else { return }
         for endpoint in assembly.configuration.inbound.endpoints
-        where loader.usesSecrets(source: endpoint.source, in: content) {
+        where !ConfigurationLoader.secretNames(ofSource: endpoint.source, in: content).isEmpty {
+            let source = Outcome.Subject.source(endpoint.source)
             do throws(ConfigurationError) {
                 let isNew = handler.replaceKey(of: endpoint.path, with: try await key(of: endpoint))
-                if isNew || assembly.runtimeFacts.isUnbound("source \(endpoint.source)") {
-                    report(.source(endpoint.source), .inUse)
-                }
+                if isNew || assembly.runtimeFacts.isUnbound(source.name) { report(source, .inUse) }
             } catch {
                 if Task.isCancelled { return }  // the agent ends
-                report(.source(endpoint.source), .unusable("\(error.sentence) It stays as it was."))
+                report(source, .unusable("\(error.sentence) \(Self.unchanged)"))
             }
         }
     }
+
+    private static let unchanged = "It stays as it was."
 
     /// Why no change can be applied; nil if it can.
     private func obstacle(_ project: String?) -> Connectors.RebuildResult? {
@@ -99,16 +114,12 @@ struct KeychainReloader {
 
     @discardableResult
     private func report(_ subject: Outcome.Subject, _ rebound: Connectors.RebuildResult) -> Outcome {
-        let name =
-            switch subject {
-            case .connection(let name): name
-            case .source(let name): "source \(name)"
+        let problem: String? =
+            switch rebound {
+            case .inUse: nil
+            case .unusable(let reason), .needsRestart(let reason): reason
             }
-        switch rebound {
-        case .inUse: assembly.context.signals.emit(.rebound(connection: name, problem: nil))
-        case .unusable(let why), .needsRestart(let why):
-            assembly.context.signals.emit(.rebound(connection: name, problem: why))
-        }
+        assembly.context.signals.emit(.rebound(connection: subject.name, problem: problem))
         return Outcome(subject: subject, rebound: rebound)
     }
 
@@ -118,7 +129,7 @@ struct KeychainReloader {
         let running = assembly.configuration
         var outcomes: [Outcome] = []
         for endpoint in running.inbound.endpoints
-        where loader.usesSecret(secret, source: endpoint.source, in: running.content ?? []) {
+        where ConfigurationLoader.secretNames(ofSource: endpoint.source, in: running.content ?? []).contains(secret) {
             if let obstacle = obstacle(project) {
                 outcomes.append(report(.source(endpoint.source), obstacle))
                 continue
@@ -135,7 +146,7 @@ struct KeychainReloader {
         return outcomes
     }
 
-    /// The present key of a path.
+    /// The key of a path, made from its present secret.
     private func key(of endpoint: InboundEndpoint) async throws(ConfigurationError) -> InboundKey {
         let running = assembly.configuration
         let now = try await loader.load(running.content ?? [], file: running.file, focus: .source(endpoint.source))
@@ -150,12 +161,13 @@ struct KeychainReloader {
         switch change {
         case .login(let connection): return names.filter { $0 == connection }
         case .secret(let secret):
-            return names.filter { loader.usesSecret(secret, connection: $0, in: assembly.configuration.content ?? []) }
+            let content = assembly.configuration.content ?? []
+            return names.filter { ConfigurationLoader.secretNames(ofConnection: $0, in: content).contains(secret) }
         }
     }
 
     /// The settings of a connection with the present secrets.
-    private func present(_ connection: String) async throws(ConfigurationError) -> Connectors.Entries {
+    private func entries(of connection: String) async throws(ConfigurationError) -> Connectors.Entries {
         let running = assembly.configuration
         let now = try await loader.load(running.content ?? [], file: running.file, focus: .connection(connection))
         guard let entry = now.connection(connection) else {
@@ -164,12 +176,6 @@ struct KeychainReloader {
         return Connectors.Entries(
             kind: entry.kind, settings: entry.settings,
             sources: now.sources.filter { $0.connection == connection }.map { ($0.name, $0.kind, $0.settings) })
-    }
-
-    private func entries(of connection: String) async throws(Failure) -> Connectors.Entries {
-        do throws(ConfigurationError) { return try await present(connection) } catch {
-            throw Failure(.badArguments, .pauseConnection, "Connection \(connection) cannot be used: \(error.sentence)")
-        }
     }
 
     private func wake(_ connection: String) async {
@@ -186,7 +192,7 @@ struct KeychainReloader {
     }
 }
 
-extension KeychainReloader.Outcome {
+extension SecretReloader.Outcome {
     var json: JSON {
         var json: JSON.Object =
             switch subject {
@@ -195,8 +201,8 @@ extension KeychainReloader.Outcome {
             }
         switch rebound {
         case .inUse: json["outcome"] = "in_use"
-        case .unusable(let why): (json["outcome"], json["why"]) = ("unusable", .string(why))
-        case .needsRestart(let why): (json["outcome"], json["why"]) = ("needs_restart", .string(why))
+        case .unusable(let reason): (json["outcome"], json["reason"]) = ("unusable", .string(reason))
+        case .needsRestart(let reason): (json["outcome"], json["reason"]) = ("needs_restart", .string(reason))
         }
         return .object(json)
     }
