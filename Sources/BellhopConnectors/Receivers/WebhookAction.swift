@@ -65,8 +65,7 @@ public struct WebhookAction: Action {
         call.request.addTraceContext()
         do throws(Failure) {
             let response = try await hook.send(call.request, expecting: call.expected, at: attempt.now)
-            let receipt = Receipt("\(response.status) from \(hook.label)")
-            return receipt.from(ownHost: isOwn)
+            return Receipt("\(response.status) from \(hook.label)").from(ownHost: isOwn)
         } catch {
             throw error.from(ownHost: isOwn)
         }

@@ -242,8 +242,9 @@ extension Message {
 /// The task that a step writes to.
 struct WriteTarget: Sendable, Hashable {
     var connection: String
-    var key: TaskKey
     var reference: TaskReference
+
+    var key: TaskKey { reference.key }
 }
 
 /// Finds the task that a step writes to.
@@ -257,17 +258,8 @@ struct WriteTargets {
     func unseen(by step: Step) -> WriteTarget? {
         guard step.mayWriteUnseen(to: frame.facts.readConnections) else { return nil }
         let origin = frame.event.map { frame.facts.events[$0.type]?.origin } ?? .tasks
-        let own: TaskReference
-        if origin == .tasks, let reference = frame.reference {
-            own = reference
-        } else if origin == .page {
-            own = TaskReference(
-                source: frame.source, key: TaskKey(frame.subject), number: "", title: "", className: "", url: "",
-                subject: frame.subject)
-        } else {
-            return nil
-        }
-        return WriteTarget(connection: frame.facts.connection(of: own.source), key: own.key, reference: own)
+        if origin == .tasks, let own = frame.reference { return target(own) }
+        return origin == .page ? target(TaskKey(frame.subject), in: frame.source, subject: frame.subject) : nil
     }
 
     /// The run's task, or the one that the step's `task` names.
@@ -275,20 +267,24 @@ struct WriteTargets {
         let own = frame.reference
         guard let template = step.task else {
             guard let own else { throw RenderFailure("the event has no task to write to") }
-            return WriteTarget(connection: frame.facts.connection(of: own.source), key: own.key, reference: own)
+            return target(own)
         }
         let renderer = Renderer(frame: frame, activation: activation, zone: zone)
         var value = try renderer.value(template)
         if case .object(let task) = value { value = task["id"] ?? .null }
         let text = value.plainText
         if text.isEmpty { throw RenderFailure("`task` names no task") }
-        if let own, own.key.text == text || own.number == text {
-            return WriteTarget(connection: frame.facts.connection(of: own.source), key: own.key, reference: own)
-        }
-        let source = own?.source ?? frame.source
-        let reference = TaskReference(
-            source: source, key: TaskKey(text), number: "", title: "", className: "", url: "",
-            subject: PathText.prefix(of: frame.subject) + text)
-        return WriteTarget(connection: frame.facts.connection(of: source), key: reference.key, reference: reference)
+        if let own, own.key.text == text || own.number == text { return target(own) }
+        return target(
+            TaskKey(text), in: own?.source ?? frame.source, subject: PathText.prefix(of: frame.subject) + text)
+    }
+
+    private func target(_ reference: TaskReference) -> WriteTarget {
+        WriteTarget(connection: frame.facts.connection(of: reference.source), reference: reference)
+    }
+
+    /// A task or page of which no more is known.
+    private func target(_ key: TaskKey, in source: String, subject: String) -> WriteTarget {
+        target(TaskReference(source: source, key: key, number: "", title: "", className: "", url: "", subject: subject))
     }
 }

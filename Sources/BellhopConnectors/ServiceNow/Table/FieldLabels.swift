@@ -17,11 +17,11 @@ actor FieldLabels {
     /// Fields whose dictionary entry this account may not read.
     private var unreadable: Set<String> = []
 
-    /// Choices that lack a text are read again after this time, because it may have been added.
-    private static let patience = Duration.seconds(60)
+    /// How old choices that lack a text must be before they are read again: it may have been added.
+    private static let choiceLife = Duration.seconds(60)
 
     /// How long labels are kept.
-    private static let life = Duration.seconds(3600)
+    private static let labelLife = Duration.seconds(3600)
 
     /// The maximal number of values; when it is reached, all are dropped.
     private static let maxFound = 10_000
@@ -54,7 +54,7 @@ actor FieldLabels {
     func labels(of field: String, in table: String, _ session: ServiceNowSession) async throws(Failure) -> Set<String>? {
         let key = "\(table).\(field)"
         let now = session.clock.now
-        if let known = labels[key], now >= known.asked, now - known.asked < Self.life {
+        if let known = labels[key], now >= known.asked, now - known.asked < Self.labelLife {
             return known.all.isEmpty ? nil : known.all
         }
         let all = try await Self.reading(session).labels(of: field, in: table)
@@ -118,15 +118,18 @@ actor FieldLabels {
         let field = TaskFields.column(path)
         let key = "\(table).\(field)"
         let now = session.clock.now
+        /// The values that the text may stand for.
+        func candidates(among all: [TaskSchema.Choice]) -> [String] {
+            all.contains { $0.value == text } ? [text] : TaskSchema.Choice.values(called: text, among: all)
+        }
         var all = choices[key]?.all ?? []
-        let isKnown = all.contains { $0.value == text } || !TaskSchema.Choice.values(called: text, among: all).isEmpty
-        if !isKnown, choices[key].map({ !(Duration.zero...Self.patience).contains(now - $0.asked) }) ?? true {
+        let isFresh = choices[key].map { (Duration.zero...Self.choiceLife).contains(now - $0.asked) } ?? false
+        if !isFresh, candidates(among: all).isEmpty {
             all = try await Self.reading(session).choices(of: field, in: table)
             choices[key] = (all, now)
         }
         if all.isEmpty, !isNumber { return text }
-        if all.contains(where: { $0.value == text }) { return text }
-        let values = TaskSchema.Choice.values(called: text, among: all)
+        let values = candidates(among: all)
         if values.count == 1 { return values[0] }
         let listed = Self.listed(all.map { "\($0.value) (\($0.label))" })
         throw unresolved(
