@@ -1,5 +1,6 @@
 import BellhopConnectors
 import BellhopCore
+import BellhopTelemetry
 
 /// The problems in a status that only a person can solve, one sentence each.
 public enum StatusNeeds {
@@ -53,7 +54,7 @@ public enum StatusNeeds {
     }
 
     private static func add(_ agent: JSON.Object, at now: Timestamp, _ sentences: inout [String]) {
-        sentences += agent["hanging"].texts.map { "The loop \($0) has made no progress for minutes: restart the agent." }
+        sentences += agent["hanging"].texts.map(Health.hanging)
         if let count = agent["refused_rules"]?.asInt, count > 0 { sentences.append(refusedRules) }
         if agent["configuration_wrong"] == true {
             sentences.append(wrongConfiguration)

@@ -52,7 +52,7 @@ public struct Health: Sendable, Hashable {
 
     public init(_ facts: HealthFacts) {
         var reasons = facts.hangingLoops.sorted().map {
-            Reason(code: .loopHangs, text: "The loop \($0) has made no progress for minutes: restart the agent.")
+            Reason(code: .loopHangs, text: Self.hanging($0))
         }
         if facts.storeFails { reasons.append(Reason(code: .storeFails, text: "The store fails; `bellhop status` says why.")) }
         if !facts.hasRules { reasons.append(Reason(code: .noRules, text: "No rules are in force yet.")) }
@@ -75,6 +75,11 @@ public struct Health: Sendable, Hashable {
             reasons.append(Reason(code: .rulePaused, text: "The rule \(rule) is paused until a person resumes it."))
         }
         self.reasons = reasons
+    }
+
+    /// The sentence about a loop that makes no progress.
+    public static func hanging(_ loop: String) -> String {
+        "The loop \(loop) has made no progress for minutes: restart the agent."
     }
 
     /// The answer to a probe: `{"live", "ready", "reasons": [{"code", "text", "blocks"}]}`.

@@ -167,11 +167,7 @@ struct StatusPage {
                 + "\(kept)\(reason)."
         }
         let more = all.count - shown.count
-        return wrapped(
-            shown
-                + (more > 0
-                    ? ["and \(counted(more, "more silence is", "more silences are")) active: `bellhop silence list` lists them."]
-                    : []))
+        return listed(shown, more, "more silence is", "more silences are", "active: `bellhop silence list` lists them.")
     }
 
     private func lines(ofPauses pauses: [JSON]) -> [String] {
@@ -184,11 +180,12 @@ struct StatusPage {
             return Self.paused(line, pause["reason"]?.asString ?? "", resume: rule ?? "--writes")
         }
         let more = pauses.count - shown.count
-        return wrapped(
-            shown
-                + (more > 0
-                    ? ["and \(counted(more, "more rule is", "more rules are")) paused: `bellhop status --json` lists them."] : [])
-        )
+        return listed(shown, more, "more rule is", "more rules are", "paused: `bellhop status --json` lists them.")
+    }
+
+    /// The sentences about the listed entries, and one that counts the others.
+    private func listed(_ shown: [String], _ more: Int, _ one: String, _ many: String, _ rest: String) -> [String] {
+        wrapped(more > 0 ? shown + ["and \(counted(more, one, many)) \(rest)"] : shown)
     }
 
     /// The sentences about a pause that a person can end.
