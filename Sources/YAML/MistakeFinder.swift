@@ -44,13 +44,12 @@ extension YAMLError.Code {
     var mayBeMistake: Bool {
         switch self {
         case .tooLarge, .notUTF8, .utf16, .controlCharacter, .lineSeparator, .outOfMemory, .tagMismatch, .recursiveAlias,
-            .aliasExpansion,
-            .tooManyNodes, .tooDeep, .duplicateKey, .mergeKey, .tooManyErrors, .directive, .keyNotText:
+            .aliasExpansion, .tooManyNodes, .tooDeep, .duplicateKey, .mergeKey, .tooManyErrors, .directive, .keyNotText:
             false
         case .tabIndentation, .indentation, .missingColon, .strayColon, .strayDash, .strayQuestionMark, .strayText, .missingValue,
             .unclosedQuote, .unclosedBracket, .blockHeader, .badEscape, .syntax, .colonInValue, .leadingCharacter,
-            .textAfterQuote,
-            .textAfterBracket, .cutByComment, .templateInFlow, .commaInFlow, .commentNeedsSpace, .unknownTag, .unknownAlias,
+            .textAfterQuote, .textAfterBracket, .cutByComment, .templateInFlow, .commaInFlow, .commentNeedsSpace, .unknownTag,
+            .unknownAlias,
             .anchorName, .emptyKey, .version:
             true
         }

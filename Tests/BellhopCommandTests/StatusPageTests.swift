@@ -41,9 +41,9 @@ import Testing
     }
 
     @Test func `the silences and paused rules that are not listed are counted`() {
-        let silences = (1...12).map { number -> JSON in ["id": .string("\(number)"), "ends": "2026-01-05T09:10:00Z", "by": "ann"]
-        }
-        let pauses = (1...11).map { number -> JSON in ["rule": .string("r\(number)"), "since": "2026-01-05T09:10:00Z"] }
+        let time: JSON = "2026-01-05T09:10:00Z"
+        let silences = (1...12).map { number -> JSON in ["id": .string("\(number)"), "ends": time, "by": "ann"] }
+        let pauses = (1...11).map { number -> JSON in ["rule": .string("r\(number)"), "since": time] }
         let status: JSON = ["silences": .array(silences), "paused": .array(pauses)]
         let lines = StatusPage(status: status, zone: .utc, width: nil).whole
         #expect(lines.count { $0.hasPrefix("Silence ") } == 10 && lines.count { $0.hasPrefix("Rule ") } == 10)

@@ -23,8 +23,7 @@ import Testing
         let facts = [
             "Action", "Added", "After", "Anew", "Attempt", "Before", "Changed", "Delivery", "Detail", "Event", "File", "Force",
             "Hash", "Name", "Number", "Outcome", "Reason", "Receiver", "Removed", "Role", "Routed", "Rule", "Silence", "Step",
-            "Task",
-            "Through", "To", "Type", "Writes",
+            "Task", "Through", "To", "Type", "Writes",
         ]
         #expect(facts.filter { Words.german[$0] == nil } == [])
     }

@@ -103,7 +103,7 @@ public enum RuleFinder {
     private static func watchLinks(to path: String, _ found: inout Found) {
         var place = path
         var folders: [String] = []
-        for _ in 0..<mostLinks {
+        for _ in 0..<maxLinks {
             guard let (link, rest) = SharedFile.firstLink(on: place), let target = SharedFile.target(of: link) else {
                 if place != path, !RulePlaces.isFolder(place) { folders.append(PathText.folder(of: place)) }
                 break
@@ -117,7 +117,7 @@ public enum RuleFinder {
     }
 
     /// As many links as the system follows.
-    private static let mostLinks = 40
+    private static let maxLinks = 40
 
     /// These paths, and those of the test files of each rule file among them.
     public static func withTests(_ paths: [String]) -> [String] {

@@ -179,7 +179,7 @@ public struct Poller: Sendable {
             if latest >= moment || initialPolls?.isMissing([source.scope.id]) ?? false { return }
             await bell.bell.wait(until: min(moment, latest + Self.stride), on: clock, stride: Self.stride)
             let now = clock.now
-            if now - latest > Self.stride + InitialPolls.longestPause { initialPolls?.beginAnew(at: now, after: latest) }
+            if now - latest > Self.stride + InitialPolls.leastDowntime { initialPolls?.beginAnew(at: now, after: latest) }
             if now < latest { (moment, soon) = (min(moment, now + wait), min(soon, now + soonWait)) }
             latest = now
         }

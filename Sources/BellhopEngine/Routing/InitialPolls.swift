@@ -8,10 +8,9 @@ public final class InitialPolls: Sendable {
     /// The longest that a hanging source delays the timers that read its tasks.
     static let timeout = Duration.seconds(60)
     /// The longest that a failing source delays the timers that wait for its first good poll.
-    static let patienceForGoodPolls = Duration.seconds(15 * 60)
-
+    static let timeoutForGoodPolls = Duration.seconds(15 * 60)
     /// A machine that slept, or a clock that was put forward, by more than this counts as downtime.
-    static let longestPause = Duration.seconds(60)
+    static let leastDowntime = Duration.seconds(60)
 
     private struct Missing {
         var started: Timestamp
@@ -26,7 +25,7 @@ public final class InitialPolls: Sendable {
         init(_ scopes: Set<Scope.ID>, started: Timestamp) {
             self.started = started
             polls = scopes
-            goodPolls = scopes.reduce(into: [:]) { $0[$1] = started + InitialPolls.patienceForGoodPolls }
+            goodPolls = scopes.reduce(into: [:]) { $0[$1] = started + InitialPolls.timeoutForGoodPolls }
         }
     }
 
@@ -57,14 +56,14 @@ public final class InitialPolls: Sendable {
 
     /// - Parameter start: ``started`` when the poll began. A poll during which the machine slept may have tasks from before.
     func markPolled(_ scope: Scope.ID, isGood: Bool, since start: Timestamp, in context: EngineContext) {
-        let isNews = missing.withLock { missing in
+        let mayReleaseTimers = missing.withLock { missing in
             guard missing.started == start else { return false }
             let isFirst = missing.polls.remove(scope) != nil
             if isFirst { missing.ends[scope] = context.clock.now }
             let isFirstGood = isGood && missing.goodPolls.removeValue(forKey: scope) != nil
             return isFirst || isFirstGood
         }
-        if isNews { context.bells.timers.ring() }
+        if mayReleaseTimers { context.bells.timers.ring() }
     }
 
     /// Whether at least one of these scopes was not polled yet.
@@ -82,7 +81,7 @@ public final class InitialPolls: Sendable {
     /// Lets timers wait for this source, whose poll failed or was held.
     /// - Parameter since: when the current series of such polls began, possibly in an earlier run.
     func wait(for scope: Scope.ID, since: Timestamp) {
-        missing.withLock { $0.goodPolls[scope] = since + Self.patienceForGoodPolls }
+        missing.withLock { $0.goodPolls[scope] = since + Self.timeoutForGoodPolls }
     }
 
     /// Whether timers wait for a good poll of this scope.

@@ -27,10 +27,10 @@ public struct TimerLoop: Sendable {
                 let timer = try await context.store.nextTimer().map(nextLook)
                 let next = [timer, context.silences.next, context.held.next.map(nextLook)].compactMap(\.self).min()
                 context.turns.end(.timers)
-                let asleep = context.clock.now
+                let began = context.clock.now
                 await context.bells.timers.wait(until: next, on: context.clock, stride: Self.stride)
                 let now = context.clock.now
-                if let next, next > asleep, now - next > InitialPolls.longestPause {
+                if let next, next > began, now - next > InitialPolls.leastDowntime {
                     initialPolls.beginAnew(at: now, after: next)
                 }
             } catch {

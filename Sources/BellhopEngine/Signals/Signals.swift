@@ -27,13 +27,13 @@ public struct Signals: Sendable {
         }
     }
 
-    /// A listener for people: of failures of the store that repeat, such as one with each request while the disk is full, it hears the
-    /// first, and then at most one a minute with their number.
-    public static func sparing(_ listener: @escaping SignalListener, clock: any AgentClock) -> SignalListener {
+    /// A listener for people. If a failure of the store repeats, as with each request while the disk is full, it hears the first at once,
+    /// and then at most one signal a minute with the number of failures.
+    public static func groupingStoreFailures(_ listener: @escaping SignalListener, clock: any AgentClock) -> SignalListener {
         let failures = StoreFailures()
         return { signal in
             guard case .storeFailed(let doing, let error, let times) = signal else { return listener(signal) }
-            if let all = failures.take(times, doing, error.kind, at: clock.now) {
+            if let all = failures.add(times, doing, error.kind, at: clock.now) {
                 listener(.storeFailed(doing: doing, error, times: all))
             }
         }
@@ -50,18 +50,18 @@ private final class StoreFailures: Sendable {
         var kind: StoreError.Kind
     }
 
-    private static let pause = Duration.zero..<Duration.seconds(60)
+    private static let interval = Duration.zero..<Duration.seconds(60)
 
     private let state = Mutex<[Kind: (reported: Timestamp, waiting: Int)]>([:])
 
-    /// How many failures to report now; nil if that was done less than a minute ago.
-    func take(_ times: Int, _ doing: String, _ kind: StoreError.Kind, at now: Timestamp) -> Int? {
+    /// Adds failures. Returns how many to report now; nil if some were reported less than a minute ago.
+    func add(_ times: Int, _ doing: String, _ kind: StoreError.Kind, at now: Timestamp) -> Int? {
         state.withLock { state in
             let key = Kind(doing: doing, kind: kind)
             let known = state[key]
             let all = (known?.waiting ?? 0) + times
             // A time ahead is from before the clock was set back.
-            if let known, Self.pause.contains(now - known.reported) {
+            if let known, Self.interval.contains(now - known.reported) {
                 state[key] = (known.reported, all)
                 return nil
             }

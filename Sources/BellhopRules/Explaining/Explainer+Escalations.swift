@@ -5,7 +5,7 @@ extension Explainer {
     /// An escalation that is over, as a clause with the reason, if it is known.
     ///
     /// - Parameter record: the record that it began or continued.
-    func overEscalation(_ record: DecisionRecord) -> String {
+    func endedEscalation(_ record: DecisionRecord) -> String {
         let over = "\(record.escalation) is over"
         if let end = end(ofEscalation: record) {
             return "\(over): \(end.reasonOfEnd(in: book?.rule(named: record.rule)?.zone ?? .utc))"

@@ -2,8 +2,8 @@ import BellhopCore
 
 /// What recorded runs, stops and timers mean.
 extension Explainer {
-    /// What is recorded beside the result of a run, such as the state of its escalation, as clauses.
-    func besides(_ records: [DecisionRecord]) -> [String] {
+    /// What else is recorded than the result of a run, such as the state of its escalation, as clauses.
+    func furtherClauses(_ records: [DecisionRecord]) -> [String] {
         records.filter { record in
             guard !record.isOfRun || [.cancelled, .noStep].contains(record.verdict) && record != records.stop else {
                 return false
@@ -19,9 +19,9 @@ extension Explainer {
         let runs = Dictionary(grouping: deliveries) { $0.occasion.replayed ?? .distantPast }
         let stops = Dictionary(grouping: records) { $0.occasion.replayed ?? .distantPast }
         return Set(runs.keys).union(stops.keys).sorted().filter { $0 > .distantPast }.compactMap { at in
-            let said = "replayed at \(time(at, rule)): "
-            if runs[at] != nil { return ([said + "it ran"] + besides(stops[at] ?? [])).joined(separator: "; ") }
-            return stops[at]?.stop.map { said + ($0.verdict == .noStep ? clause($0) : result($0).reason) }
+            let prefix = "replayed at \(time(at, rule)): "
+            if runs[at] != nil { return ([prefix + "it ran"] + furtherClauses(stops[at] ?? [])).joined(separator: "; ") }
+            return stops[at]?.stop.map { prefix + ($0.verdict == .noStep ? clause($0) : result($0).reason) }
         }
     }
 
@@ -75,7 +75,7 @@ extension Explainer {
         }
         if let id = stop.timer, !stop.isUnderWay {
             let part = id.kind == .group ? "group" : id.kind == .absence ? "none" : "for"
-            guard let timer = facts.timer(of: stop) else { return gone(part, stop.rule) }
+            guard let timer = facts.timer(of: stop) else { return unexplainedEnd(of: part, stop.rule) }
             if timer.due <= now || timer.isRecomputed { return (verdict(stop), "`\(part)` \(predicate(timer))") }
         }
         return (verdict(stop), clause(stop))
@@ -98,7 +98,7 @@ extension Explainer {
     }
 
     /// The verdict on a wait that has ended, if no record says why.
-    func gone(_ part: String, _ rule: String) -> (verdict: Explanation.Verdict, reason: String) {
+    func unexplainedEnd(of part: String, _ rule: String) -> (verdict: Explanation.Verdict, reason: String) {
         if facts.lacksDeliveries { return tooManyDeliveries(of: rule) }
         return (
             .unknown,
@@ -116,7 +116,7 @@ extension Explainer {
         let rule = book?.rule(named: record.rule)
         let timer = facts.timer(of: record)
         if record.verdict == .escalating {
-            return timer.map { "the next step of \(record.escalation) \(predicate($0))" } ?? overEscalation(record)
+            return timer.map { "the next step of \(record.escalation) \(predicate($0))" } ?? endedEscalation(record)
         }
         if record.isUnderWay, record.detail["until"] != nil {
             return "\(record.begun), and \(timer.map(predicate) ?? "has ended since")"

@@ -62,7 +62,7 @@ struct Explainer {
         var account = Explanation.Account(
             rule: name, verdict: .ran, reason: "", notes: [], parts: [], deliveries: all,
             isRelevant: !all.isEmpty || !allRecords.isEmpty || judgement?.isRelevant ?? false)
-        account.notes = besides(records)
+        account.notes = furtherClauses(records)
         if let stop = records.stop, !isLater(deliveries, than: stop) {
             account.result = result(stop)
             if stop.verdict == .noStep { account.notes += stop.leftOut }
@@ -199,7 +199,9 @@ struct Explainer {
 
     /// How an absence without `after`, which the event had restarted, has ended. A run would be recorded.
     private func endOfAbsence(_ pattern: Pattern, _ rule: String, at event: StoredEvent) -> (Explanation.Verdict, String) {
-        if let end = pattern.within.end(from: event.event.time), end < now - Self.recorded { return gone("none", rule) }
+        if let end = pattern.within.end(from: event.event.time), end < now - Self.recorded {
+            return unexplainedEnd(of: "none", rule)
+        }
         return (.endedEarly, "`none` has no run for the time after this event: most likely a later event started it again")
     }
 

@@ -16,8 +16,7 @@ extension Instrument {
     public static let observed = [
         build, startTime, ready, storeUp, storeEvents, storeEventsUnrouted, storeDeliveries, deliveriesInFlight, sourcePollAge,
         sourceFailures, sourceTasks, receiverStopped, receiverWaiting, rulePaused, ruleWaits, rules, rulesRefused, silences,
-        residentMemory,
-        processorSeconds, openFiles,
+        residentMemory, processorSeconds, openFiles,
     ]
 
     private static let source = Label("source")

@@ -53,7 +53,7 @@ import Testing
     @Test func `a failure of the store that repeats is reported at once, and then once a minute with a count`() async throws {
         let bench = try Bench()
         let reported = Recorder()
-        let listener = Signals.sparing({ reported.signals.emit($0) }, clock: bench.clock)
+        let listener = Signals.groupingStoreFailures({ reported.signals.emit($0) }, clock: bench.clock)
         func fail(_ doing: String, _ kind: StoreError.Kind = .full) { listener(.storeFailed(doing: doing, StoreError(kind, ""))) }
         for _ in 1...3 { fail("storing") }
         fail("claiming")

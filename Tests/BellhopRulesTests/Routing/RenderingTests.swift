@@ -285,6 +285,7 @@ import Testing
             try book(more).render("r", for: .task(task, source: "my-work"), tasks: [Fixture.scope: []], at: Fixture.start))
         #expect(ofTask.deliveries.map(\.arguments) == delivered.map(\.arguments))
     }
+
     @Test func `the steps of an escalation are rendered too, and the messages that close what it opened`() throws {
         // Without a configuration, each receiver may be a pager.
         let book = try Fixture.book(
