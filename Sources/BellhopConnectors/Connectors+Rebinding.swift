@@ -5,29 +5,31 @@ import Synchronization
 ///
 /// A class with a mutex, because deliveries look connections up while one is replaced.
 final class BoundConnections: Sendable {
-    private let connections: Mutex<[String: any Connection]>
-    /// What each connection was made from; without those that cannot be used.
-    private let entries: Mutex<[String: Connectors.Entries]>
+    private struct Bound: Sendable {
+        var connection: any Connection
+        /// What it was made from; nil if it cannot be used.
+        var entries: Connectors.Entries?
+    }
+
+    private let bound: Mutex<[String: Bound]>
     /// Connections are rebuilt one at a time, so that the settings read last win.
     let gate = FIFOGate()
 
     init(_ connections: [String: any Connection], from entries: [String: Connectors.Entries]) {
-        self.connections = Mutex(connections)
-        self.entries = Mutex(entries)
+        bound = Mutex(connections.reduce(into: [:]) { $0[$1.key] = Bound(connection: $1.value, entries: entries[$1.key]) })
     }
 
-    var all: [String: any Connection] { connections.withLock { $0 } }
+    var all: [String: any Connection] { bound.withLock { $0.mapValues(\.connection) } }
 
-    subscript(name: String) -> (any Connection)? { connections.withLock { $0[name] } }
+    subscript(name: String) -> (any Connection)? { bound.withLock { $0[name]?.connection } }
 
-    func entries(of name: String) -> Connectors.Entries? { entries.withLock { $0[name] } }
+    func entries(of name: String) -> Connectors.Entries? { bound.withLock { $0[name]?.entries } }
 
     /// Replaces a connection. The previous one closes after its last request.
     ///
     /// - Parameter entries: what the new one was made from; nil if it cannot be used.
     func put(_ connection: any Connection, as name: String, from entries: Connectors.Entries?) {
-        connections.withLock { $0[name] = connection }
-        self.entries.withLock { $0[name] = entries }
+        bound.withLock { $0[name] = Bound(connection: connection, entries: entries) }
     }
 }
 

@@ -11,19 +11,25 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct ReloaderTests {
     private static let rule = "rule: r\non: {schedule: \"30 8 * * MON-FRI\"}\ndo: [{log: {text: Good morning}}]\n"
 
-    @Test func `changed rules that the store did not take are loaded again after a while`() async throws {
-        let folder = try TemporaryFolder()
-        try folder.write("rules/a.yaml", Self.rule)
+    /// An agent whose only rule is in `rules/a.yaml`.
+    private static func assembly(
+        in folder: TemporaryFolder, clock: TestClock = TestClock(), listeners: [SignalListener] = []
+    ) async throws -> Assembly {
+        try folder.write("rules/a.yaml", rule)
         let file = try folder.write("bellhop.yaml", "version: 1\n")
         let keychain = Keychain(path: folder.path + "/keychain.json")
-        let clock = TestClock()
+        let configuration = try await ConfigurationLoader(environment: [:], keychain: keychain).load(file)
+        return try await Assembly(
+            configuration, options: Assembly.Options(clock: clock, listeners: listeners, output: { _ in }))
+    }
+
+    @Test func `changed rules that the store did not take are loaded again after a while`() async throws {
+        let (folder, clock) = (try TemporaryFolder(), TestClock())
         let (failures, failed) = AsyncStream<String>.makeStream()
         let listener: SignalListener = { signal in
             if case .storeFailed(let doing, _, _) = signal { failed.yield(doing) }
         }
-        let configuration = try await ConfigurationLoader(environment: [:], keychain: keychain).load(file)
-        let assembly = try await Assembly(
-            configuration, options: Assembly.Options(clock: clock, listeners: [listener], output: { _ in }))
+        let assembly = try await Self.assembly(in: folder, clock: clock, listeners: [listener])
         try await assembly.context.store.close()
         let reloading = Task { try await Reloader(assembly: assembly, environment: [:]).run() }
         try folder.write("rules/a.yaml", Self.rule.replacing("morning", with: "day"))
@@ -66,12 +72,7 @@ import Testing
 
     @Test func `a rule that is moved to another file stays in force, and the rest of its old file may stay`() async throws {
         let folder = try TemporaryFolder()
-        try folder.write("rules/a.yaml", Self.rule)
-        let file = try folder.write("bellhop.yaml", "version: 1\n")
-        let keychain = Keychain(path: folder.path + "/keychain.json")
-        let configuration = try await ConfigurationLoader(environment: [:], keychain: keychain).load(file)
-        let assembly = try await Assembly(
-            configuration, options: Assembly.Options(clock: TestClock(), listeners: [], output: { _ in }))
+        let assembly = try await Self.assembly(in: folder)
         try folder.write("rules/b.yaml", Self.rule)
         try folder.write("rules/a.yaml", "# The rule is in b.yaml.\n")
         await assembly.rules.reload()

@@ -52,7 +52,7 @@ enum SharedFile {
         return ends.first { isLink(String(path[..<$0])) }.map { (link: String(path[..<$0]), rest: String(path[$0...])) }
     }
 
-    /// What a link contains; nil if it is none.
+    /// The path in a link; nil if there is no link.
     static func target(of link: String) -> String? {
         var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink(link, &bytes, bytes.count)
