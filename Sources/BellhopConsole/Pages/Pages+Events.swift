@@ -213,10 +213,10 @@ struct ExplanationView {
     private func changes(_ event: BellhopCore.Event) -> HTML {
         let t = context.t
         guard let changes = event.data[.changes]?.asObject, !changes.isEmpty else { return "" }
-        /// A value as text; empty for null.
-        func words(_ value: JSON?) -> String { value?.asString ?? value.flatMap { $0.isNull ? nil : $0.text } ?? "" }
         let rows = changes.map { field, change -> [HTML] in
-            ["\(field)", "<del>\(words(change[.from]))</del>", "<ins>\(words(change[.to]))</ins>"]
+            [
+                "\(field)", "<del>\(change[.from]?.plainText ?? "")</del>", "<ins>\(change[.to]?.plainText ?? "")</ins>",
+            ]
         }
         return heading(t("Changes")) + context.table(t("Changes"), [t("Field"), t("Before"), t("After")], rows)
     }

@@ -66,6 +66,15 @@ extension JSON {
         }
     }
 
+    /// A text itself; empty for null; JSON for all other values.
+    public var plainText: String {
+        switch self {
+        case .null: ""
+        case .string(let text): text
+        case .bool, .int, .double, .array, .object: text
+        }
+    }
+
     /// The member called `key`; nil if there is none or this is not an object. Setting nil removes it; setting a value turns
     /// anything else into an object.
     public subscript(key: String) -> JSON? {

@@ -145,19 +145,9 @@ struct ChangeFilter: Sendable, Hashable {
 
     private static func matches(_ wanted: [String]?, _ raw: JSON, label: JSON?) -> Bool {
         guard let wanted else { return true }
+        // An empty text in `from` or `to` also stands for null.
         let text = raw.plainText
         return wanted.contains { $0 == text || .string($0) == label }
-    }
-}
-
-extension JSON {
-    /// The value as written for `from` and `to`: null and the empty text are both empty.
-    var plainText: String {
-        switch self {
-        case .null: ""
-        case .string(let text): text
-        case .bool, .int, .double, .array, .object: text
-        }
     }
 }
 

@@ -59,7 +59,7 @@ struct TopDetails {
     /// A line for each member that has a value.
     private func fields(of entry: JSON) -> [String] {
         (entry.asObject ?? [:]).flatMap { name, value -> [String] in
-            let words = (value.asString ?? (value.isNull ? "" : value.text)).singleLine.withLocalTimes(in: link.zone)
+            let words = value.plainText.singleLine.withLocalTimes(in: link.zone)
             guard !words.isEmpty else { return [] }
             return "\(name.padded(to: 14)) \(words)".wrappedLines(to: Screen.dataWidth, indent: 15)
         }
