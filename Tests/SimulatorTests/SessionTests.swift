@@ -123,7 +123,7 @@ import Testing
     }
 
     /// How long each of the first two requests takes: the others must arrive before one of them ends, also on a busy machine.
-    private static let whileFiveArrive = 2000
+    private static let slowMilliseconds = 2000
 
     /// The statuses of five lists asked for at the same time in one session.
     private static func statuses(ofFive client: Client) async throws -> [Int] {
@@ -143,7 +143,7 @@ import Testing
         let statuses = try await office.open { client in
             _ = try await client.list()
             _ = try await client.list()
-            office.simulation.faults.add(.slow(milliseconds: Self.whileFiveArrive), times: 2)
+            office.simulation.faults.add(.slow(milliseconds: Self.slowMilliseconds), times: 2)
             return try await Self.statuses(ofFive: client)
         }
         #expect(statuses.sorted() == [200, 200, 200, 202, 202])
@@ -160,11 +160,11 @@ import Testing
             _ = try await client.list()
             let set = try await client.send(.PATCH, "/simulator/settings", body: #"{"latency":300}"#)
             #expect(set.status == 204)
-            office.simulation.faults.add(.slow(milliseconds: Self.whileFiveArrive), times: 2)
+            office.simulation.faults.add(.slow(milliseconds: Self.slowMilliseconds), times: 2)
             return try await Self.statuses(ofFive: client)
         }
         #expect(statuses.sorted() == [200, 200, 200, 202, 202])
-        #expect(clock.now - start >= .milliseconds(2 * Self.whileFiveArrive + 3 * 300))
+        #expect(clock.now - start >= .milliseconds(2 * Self.slowMilliseconds + 3 * 300))
     }
 
     @Test func `the Date header is the simulation's time`() async throws {

@@ -10,8 +10,8 @@
 /// loaded. Nothing is loaded or unloaded meanwhile (dl_iterate_phdr(3)).
 void give_files_back(void);
 
-/// Lets the C library keep 4 MB of freed memory per arena, from blocks of up to 2 MB. By default, it gives back each 128 KB, and a thread
-/// that takes and frees some more for each piece of work spends a seventh of its time on this (benchmark `inbound`).
+/// Lets the C library keep up to 4 MB of freed memory per arena, from blocks of up to 2 MB. By default, it gives memory back from 128 KB on,
+/// and a thread that allocates and frees more than that for each piece of work spends a seventh of its time on this (benchmark `inbound`).
 void keep_freed_memory(void);
 
 #endif

@@ -37,8 +37,8 @@ final class LoopbackListener: Sendable {
 }
 
 enum FreePort {
-    /// A port that was free a moment ago. It is below those from which the system takes a port for any other socket (Linux: 32768 and
-    /// more), so that no server or connection of the test gets it before the program does.
+    /// A port that was free a moment ago. It is below the range from which Linux assigns ports to other sockets (from 32768), so that no
+    /// server or connection of the test gets it before the program does.
     static func find() throws -> Int {
         for _ in 1...1000 {
             if let listener = try? LoopbackListener(port: .random(in: 20_000..<32_768)) { return Int(listener.port) }

@@ -25,8 +25,8 @@ struct Ordeal {
         random = SeededRandom(seed: seed &+ 1000)
     }
 
-    /// Kills runs until this many were killed, with an undisturbed pass after every few rounds. The limit of rounds only ends a test whose
-    /// kills no longer come: at the rarest checkpoint, a third of the rounds can be killed, and some of them have no work.
+    /// Kills runs until this many were killed, with an undisturbed pass after every few rounds. Fails after ten times as many rounds:
+    /// even at the rarest checkpoint, up to a third of the rounds are killed.
     ///
     /// - Parameter run: makes the run of a round, which is probably killed.
     mutating func kill(
