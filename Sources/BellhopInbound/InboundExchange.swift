@@ -172,7 +172,7 @@ final class InboundExchange: ChannelInboundHandler {
 
     /// Answers a request before its end.
     ///
-    /// - Parameter isHead: whether the request is a HEAD, whose answer has no body. It is always refused.
+    /// - Parameter isHead: whether the request is a HEAD, whose answer has no body. Each HEAD is refused.
     private func refuse(_ answer: InboundAnswer, _ context: ChannelHandlerContext, isHead: Bool = false) {
         state = .dropping(bytes: 0)
         request.body = []

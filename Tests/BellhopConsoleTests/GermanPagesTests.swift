@@ -120,7 +120,7 @@ import Testing
         #expect(t.sentence("paused by hand") == "von Hand angehalten")
         #expect(t.sentence("until Anna is back") == "until Anna is back")
         #expect(
-            t.sentence("the escalation is over: event 0123456789ab answered the task at noon")
+            t.sentence("the escalation has ended: event 0123456789ab answered the task at noon")
                 == "die Eskalation ist beendet: Ereignis 0123456789ab beantwortete die Aufgabe um noon")
     }
 

@@ -1,5 +1,5 @@
 extension Words {
-    /// Why something is paused, and why an escalation is over.
+    /// Why something is paused, and why an escalation has ended.
     static let germanReasons: [TranslatedSentence] = [
         .init("paused by hand", "von Hand angehalten"),
         .init("paused in bellhop top", "in `bellhop top` angehalten"),
@@ -10,8 +10,7 @@ extension Words {
         .init(
             "it has % escalations, and may remember %: `retention: {keys: …}` in bellhop.yaml.",
             "sie hat % Eskalationen und darf sich % merken: `retention: {keys: …}` in bellhop.yaml."),
-        .init("the escalation is over", "die Eskalation ist beendet"),
-        .init("the escalation is over: %", "die Eskalation ist beendet: %"),
+        .init("the escalation has ended", "die Eskalation ist beendet"),
         .init("the escalation has ended: %", "die Eskalation ist beendet: %"),
         .init("the next step of the escalation waits until %", "der nächste Schritt der Eskalation wartet bis %"),
         .init("event % answered the task at %", "Ereignis % beantwortete die Aufgabe um %"),

@@ -2,17 +2,17 @@ import BellhopCore
 
 /// How escalations ended.
 extension Explainer {
-    /// An escalation that is over, as a clause with the reason, if it is known.
+    /// An escalation that has ended, as a clause with the reason, if it is known.
     ///
     /// - Parameter record: the record that it began or continued.
     func endedEscalation(_ record: DecisionRecord) -> String {
-        let over = "\(record.escalation) is over"
+        let ended = "\(record.escalation) has ended"
         if let end = end(ofEscalation: record) {
-            return "\(over): \(end.reasonOfEnd(in: book?.rule(named: record.rule)?.zone ?? .utc))"
+            return "\(ended): \(end.reasonOfEnd(in: book?.rule(named: record.rule)?.zone ?? .utc))"
         }
         // The steps of another event's run are not always among the facts.
-        guard record.detail["by"] == nil, let last = lastStep(of: record.occasion, record.rule) else { return over }
-        return "\(over): its last step came at \(time(last, record.rule))"
+        guard record.detail["by"] == nil, let last = lastStep(of: record.occasion, record.rule) else { return ended }
+        return "\(ended): its last step came at \(time(last, record.rule))"
     }
 
     /// The record of the end of an escalation; nil if it ended with its last step.

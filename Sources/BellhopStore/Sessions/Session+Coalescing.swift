@@ -202,8 +202,10 @@ extension SQL {
         /// A manual retry sends all messages, as it sends a single one that has expired.
         static let keepJoined = "UPDATE delivery SET expires = NULL WHERE \(isJoined)"
 
+        /// Lets later deliveries of the messages' rules and lanes wait.
         static let bar = "UPDATE delivery SET bars = 1 WHERE \(isJoined)"
 
+        /// Ends the wait of these later deliveries.
         static let release = "UPDATE delivery SET bars = 0 WHERE \(isJoined) AND +bars = 1 RETURNING lane"
 
         private static let isJoined = "state = 'joined' AND reference = :carrier"

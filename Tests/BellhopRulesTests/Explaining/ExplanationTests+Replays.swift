@@ -30,7 +30,7 @@ extension ExplanationTests {
         #expect(try note(begun: 0, due: 7200) == ["the next step of the escalation waits until 2026-01-05T11:00:00Z"])
         let overdue = "the next step of the escalation was due at 2026-01-05T09:10:00Z, and comes with the agent's next poll"
         #expect(try note(begun: 0, due: 600) == [overdue])
-        #expect(try note(begun: 1, due: 7200) == ["the escalation is over"])
+        #expect(try note(begun: 1, due: 7200) == ["the escalation has ended"])
         var ended = self.record(.ended, ["key": "my-work/a1", "reason": "the task has left"])
         ended.occasion = Occasion.escalation(of: ended.occasion, step: 0, repetition: 0).id
         #expect(try note(begun: 1, due: 7200, ended) == ["the escalation has ended: the task has left"])
@@ -38,7 +38,7 @@ extension ExplanationTests {
         #expect(try note(begun: 0, due: 7200)[0].hasPrefix("the next step of the escalation of event 0123456789ab waits"))
     }
 
-    @Test func `the note about an escalation that is over says what ended it`() throws {
+    @Test func `the note about an escalation that has ended says what ended it`() throws {
         let began = record(.escalating, ["key": "my-work/a1"])
         func notes(_ later: DecisionRecord..., steps: [ExplainedDelivery] = []) throws -> [String] {
             try account("on: task_created\nescalate: [{after: 10m, do: [{log: late}]}]") { facts in
@@ -53,17 +53,17 @@ extension ExplanationTests {
                 rule: "r", verdict: verdict, occasion: Occasion.event(Event.ID("0123456789abcdef")).id,
                 at: Fixture.start + .seconds(60), detail: detail)
         }
-        let answered = ["the escalation is over: event 0123456789ab answered the task at 2026-01-05T09:01:00Z"]
+        let answered = ["the escalation has ended: event 0123456789ab answered the task at 2026-01-05T09:01:00Z"]
         #expect(try notes(later(.answered)) == answered)
         #expect(try notes(later(.escalating, facts: ["by": "event/e1"]), later(.answered)) == answered)
         let left = try notes(later(.ended, facts: ["reason": "the task has left"]))
-        #expect(left == ["the escalation is over: the task has left"])
+        #expect(left == ["the escalation has ended: the task has left"])
         // The end of another escalation: of another task, or begun by a later run.
-        #expect(try notes(later(.answered, "my-work/a2")) == ["the escalation is over"])
+        #expect(try notes(later(.answered, "my-work/a2")) == ["the escalation has ended"])
         let step = delivery(.done, Occasion.escalation(of: began.occasion, step: 0, repetition: 0).id)
         #expect(
             try notes(later(.escalating), later(.answered), steps: [step])
-                == ["the escalation is over: its last step came at 2026-01-05T09:00:00Z"])
+                == ["the escalation has ended: its last step came at 2026-01-05T09:00:00Z"])
     }
 
     @Test func `the note about a replay names the next step of the escalation that the replay began`() throws {
@@ -79,6 +79,6 @@ extension ExplanationTests {
         }
         let replayed =
             "replayed at 2026-01-05T09:30:00Z: it ran; the next step of the escalation waits until 2026-01-05T11:30:00Z"
-        #expect(found.notes.filter { $0.contains("escalation") } == ["the escalation is over", replayed])
+        #expect(found.notes.filter { $0.contains("escalation") } == ["the escalation has ended", replayed])
     }
 }

@@ -82,7 +82,7 @@ struct PatternExplanationModel: ExplanationModel {
                 expected[escalation.event]["escalated"]?.deliveries += 1
                 escalations[id]?.take(at: now)
                 let isOver = escalations[id]?.next == nil
-                expected[escalation.event]["escalated"]?.note = isOver ? "the escalation is over" : Self.next
+                expected[escalation.event]["escalated"]?.note = isOver ? "the escalation has ended" : Self.next
             }
         }
     }
@@ -199,7 +199,7 @@ struct PatternExplanationModel: ExplanationModel {
     private mutating func escalated(_ event: TaskChange) -> Expected {
         if event.kind == .changed || event.kind == .removed, let answered = escalations.removeValue(forKey: event.id) {
             expected[answered.event]["escalated"]?.deliveries += 1
-            expected[answered.event]["escalated"]?.note = "the escalation is over"
+            expected[answered.event]["escalated"]?.note = "the escalation has ended"
         }
         guard event.isCreatedOrChanged else { return Expected(.type) }
         if event.fields.priority != 1 { return Expected(.conditionFalse) }
