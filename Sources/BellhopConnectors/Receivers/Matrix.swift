@@ -48,6 +48,8 @@ struct MatrixReceiver: HookReceiver {
         try HTTPAddress(settings.text("url") ?? "")
     }
 
+    /// Events of another room cannot be answered or replaced from this one.
+    var chat: JSON? { .string(room) }
     var secrets: [String] { [token] }
 
     func request(_ rendered: JSON, _ call: MessageCall) throws(Failure) -> HTTPRequest {
@@ -66,14 +68,17 @@ struct MatrixReceiver: HookReceiver {
         switch place {
         case .new, .resolve: break
         case .reply(let first):
+            let event = first["event"] ?? .null
             content["m.relates_to"] = [
-                "rel_type": "m.thread", "event_id": first, "is_falling_back": true, "m.in_reply_to": ["event_id": first],
+                "rel_type": "m.thread", "event_id": event, "is_falling_back": true, "m.in_reply_to": ["event_id": event],
             ]
         case .update(let first):
             // Clients without edits show the text with an asterisk.
             content["m.new_content"] = rendered
             content["body"] = .string("* " + (rendered["body"]?.asString ?? ""))
-            content["m.relates_to"] = ["rel_type": "m.replace", "event_id": first]
+            // The new content has the mentions; those here would notify everyone again with each edit.
+            content["m.mentions"] = .object([:])
+            content["m.relates_to"] = ["rel_type": "m.replace", "event_id": first["event"] ?? .null]
         }
         return .object(content)
     }
@@ -126,7 +131,7 @@ struct MatrixReceiver: HookReceiver {
         ]
     }
 
-    func reference(in response: HTTPResponse) -> JSON? { response.json?["event_id"] }
+    func reference(in response: HTTPResponse) -> JSON? { response.json?["event_id"].map { ["event": $0] } }
 }
 
 /// The limits of a message to Matrix, in bytes of JSON: a whole event has at most 65,536 bytes (client-server API, *Size

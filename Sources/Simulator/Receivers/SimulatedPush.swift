@@ -57,8 +57,11 @@ extension SimulatedServices.State {
         guard content["msgtype"]?.asString != nil, content["body"]?.asString != nil else {
             throw refusal(400, "M_BAD_JSON", "'body' not in content")
         }
-        if let related = content["m.relates_to"]?["event_id"]?.asString, !events.contains(where: { $0.id == related }) {
-            throw refusal(400, "M_UNKNOWN", "Can't send relation to unknown event")
+        if let related = content["m.relates_to"]?["event_id"]?.asString {
+            guard let event = events.first(where: { $0.id == related }) else {
+                throw refusal(400, "M_UNKNOWN", "Can't send relation to unknown event")
+            }
+            guard event.room == room else { throw refusal(400, "M_UNKNOWN", "Relations must be in the same room") }
         }
         let id = next("$event")
         events.append(SimulatedRoomEvent(id: id, room: room, transaction: transaction, content: content))

@@ -143,15 +143,17 @@ import Testing
         let practice = matrix
         var message = SampleMessage.full
         message.thread = "INC1"
+        message.mentions = [.user("@ada:example.org")]
         let first = message
         message.update = true
         let update = message
         try await practice.open { connectors in
             let began = try await practice.send(first, over: connectors)
-            let root = try #require(began.conversation?.firstMessage)
-            #expect(root == .string(practice.services.events[0].id))
-            _ = try await practice.send(first, occasion: "e2", after: root, over: connectors)
-            _ = try await practice.send(update, occasion: "e3", after: root, over: connectors)
+            let reference = try #require(began.conversation?.firstMessage)
+            let root = JSON.string(practice.services.events[0].id)
+            #expect(reference == ["event": root, "chat": .string(Self.room)])
+            _ = try await practice.send(first, occasion: "e2", after: reference, over: connectors)
+            _ = try await practice.send(update, occasion: "e3", after: reference, over: connectors)
             let relations = practice.services.events.map { $0.content["m.relates_to"] }
             #expect(
                 relations == [
@@ -169,7 +171,23 @@ import Testing
                                 with: edited["m.new_content"]?["body"]?.asString?.suffix(32) ?? ""))
                     })
             #expect(edited["body"]?.asString?.hasPrefix("* ") == true)
+            // Only the new content has the mentions, so that an edit notifies nobody again.
+            #expect(edited["m.mentions"] == .object([:]))
+            #expect(edited["m.new_content"]?["m.mentions"] == ["user_ids": ["@ada:example.org"]])
         }
+    }
+
+    @Test(arguments: [true, false])
+    func `a conversation of another room begins anew in the room that the settings name now`(_ update: Bool) async throws {
+        let practice = matrix
+        var before = practice
+        before.settings["room"] = "!Before:example.org"
+        let message = Message(title: [.text("A")], thread: "INC1", update: update)
+        let first = try await before.send(message).conversation?.firstMessage
+        let moved = try await practice.open { try await practice.send(message, occasion: "e2", after: first, over: $0) }
+        #expect(practice.services.events.map(\.room) == ["!Before:example.org", Self.room])
+        #expect(moved.conversation?.firstMessage?["chat"] == .string(Self.room))
+        #expect(practice.services.events.last?.content["m.relates_to"] == nil)
     }
 
     @Test func `a first message that was deleted begins a new conversation`() async throws {
@@ -181,7 +199,7 @@ import Testing
             let root = try await practice.send(threaded, over: connectors).conversation?.firstMessage
             practice.services.redact(practice.services.events[0].id)
             let again = try await practice.send(threaded, occasion: "e2", after: root, over: connectors)
-            #expect(again.conversation?.firstMessage == .string(practice.services.events[0].id))
+            #expect(again.conversation?.firstMessage?["event"] == .string(practice.services.events[0].id))
             #expect(practice.services.events[0].content["m.relates_to"] == nil)
         }
     }
@@ -190,7 +208,7 @@ import Testing
         let practice = matrix
         try await practice.open { connectors in
             _ = try await practice.send(SampleMessage.full, occasion: "root", over: connectors)
-            let first = JSON.string(practice.services.events[0].id)
+            let first: JSON = ["event": .string(practice.services.events[0].id), "chat": .string(Self.room)]
             for (place, text) in HostileTexts.selection.enumerated() {
                 var message = MessageMaker.everywhere(text)
                 message.thread = "INC1"
