@@ -160,7 +160,9 @@ struct SlackReceiver: HookReceiver {
     /// The failure of a webhook that is turned off or may not post (Slack, *Sending messages using incoming webhooks*, *Handling
     /// errors*).
     private static func closed(_ response: HTTPResponse, _ hook: Hook) -> Failure? {
-        let errors = ["action_prohibited", "no_active_hooks", "no_service", "no_team", "team_disabled"]
+        let errors = [
+            "action_prohibited", "no_active_hooks", "no_service", "no_team", "posting_to_general_channel_denied", "team_disabled",
+        ]
         let word = String(decoding: response.body.prefix(40).filter { $0 > 0x20 }, as: UTF8.self)
         guard 400..<500 ~= response.status, errors.contains(word) else { return nil }
         return Failure(

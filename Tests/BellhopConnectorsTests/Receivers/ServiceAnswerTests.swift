@@ -39,6 +39,7 @@ import Testing
         Case(kind: "slack bot", status: 200, body: #"{"ok":false,"error":"is_archived"}"#, words: "the channel is gone"),
         Case(kind: "slack", status: 403, body: "action_prohibited", words: "create a new webhook"),
         Case(kind: "slack", status: 403, body: "team_disabled", words: "create a new webhook"),
+        Case(kind: "slack", status: 403, body: "posting_to_general_channel_denied", words: "create a new webhook"),
         Case(kind: "slack", status: 403, body: "invalid_token", words: "does not accept the token"),
         Case(kind: "slack", status: 404, body: "no_service", words: "create a new webhook"),
         Case(kind: "slack", status: 404, body: "channel_not_found", words: "nothing at this address"),
