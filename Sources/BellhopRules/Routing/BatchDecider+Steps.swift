@@ -118,13 +118,12 @@ extension BatchDecider {
         var alert = OpenAlert(receiver: receiver, thread: thread, lane: delivery.lane, opened: .init(held: [], isOpen: true))
         switch delivery.initial {
         case .available, .shadow: break
-        case .quiet:
-            alert.opened = .init(held: [delivery.id.text], isOpen: false)
-            // It is released by itself, not joined with others, so that it can be closed.
-            message.thread = thread
-            deliveries[deliveries.count - 1].arguments = .message(message)
+        case .quiet: alert.opened = .init(held: [delivery.id.text], isOpen: false)
         case .done, .silenced, .dropped, .dead: return
         }
+        // With a thread it is sent by itself, not joined with others, so that it can be closed.
+        message.thread = thread
+        deliveries[deliveries.count - 1].arguments = .message(message)
         if message.resolve { closed.append(alert) } else { opened.append(alert) }
     }
 

@@ -36,6 +36,15 @@ extension `Escalations` {
         #expect(agent.texts.count == 6)
     }
 
+    @Test func `an alert that its escalation closes is sent by itself, though other messages are coalesced`() async throws {
+        let agent = try await TestAgent(Self.paging)
+        try await agent.put("a", thenWait: 20)
+        let sent = agent.action.performed.map(\.delivery)
+        let late = try #require(sent.first { $0.text == "pager: late" })
+        #expect(late.arguments.conversation == late.id.text && !late.coalesces)
+        #expect(late.lane != "conversation/pager/\(late.id.text)")
+    }
+
     @Test func `an answer within seven days after the last step closes the page, a later one does not`() async throws {
         for (days, closes) in [(6, 2), (7, 0)] {
             let agent = try await TestAgent(Self.paging)
