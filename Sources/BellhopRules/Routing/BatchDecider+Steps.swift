@@ -148,20 +148,28 @@ extension BatchDecider {
         }
     }
 
-    /// Handles a step that cannot be rendered. A plain message with the error replaces a message; any other delivery is created
-    /// dead, so that people see it.
+    /// Handles a step that cannot be rendered. A plain message with the error replaces a message, in the same conversation: an alert is
+    /// still closed, and one that is opened can be. Any other delivery is created dead, so that people see it.
     private mutating func fail(_ step: Step, _ rule: Rule, _ number: Int, _ owner: TaskReference?, _ error: RenderFailure) {
         var arguments = Arguments.values([:])
         var state = Delivery.InitialState.dead(Failure(.unrenderable, .giveUp, error.message))
+        var staysOpen = false
         if step.action.isMessage {
-            arguments = .message(Message.fallback(rule: rule.name, task: owner, error: error.message))
+            var message = Message.fallback(rule: rule.name, task: owner, error: error.message)
+            if case .message(let template) = step.content {
+                let renderer = Renderer(frame: frame, activation: activation, zone: rule.zone)
+                let isMeant = (try? applies(step)) ?? false
+                (message.thread, message.resolve) = renderer.conversation(of: template, closing: isMeant)
+                staysOpen = template.staysOpen
+            }
+            arguments = .message(message)
             state = .available
         }
         if isShadow { state = .shadow }
         for receiver in receivers(step, arguments, nil) {
             let kept = state == .available ? keptBack(step, rule, number, receiver) : nil
             add(delivery(step, rule, receiver, arguments, owner, nil, kept?.state ?? state, kept?.end))
-            if rule.escalation != nil { noteAlert(receiver) }
+            if !staysOpen, rule.escalation != nil { noteAlert(receiver) }
         }
     }
 

@@ -150,10 +150,22 @@ struct Renderer {
             if !address.isEmpty { message.link = Message.Link(label: label ?? address, address: address) }
         }
         if let mentions = template.mentions { message.mentions = try self.mentions(try value(mentions)) }
-        message.thread = try template.thread.map { thread throws(RenderFailure) in try text(thread) }.flatMap(Message.threadKey)
+        message.thread = try thread(of: template)
         message.update = try isTrue(template.update)
         message.resolve = try isTrue(template.resolve)
         return message
+    }
+
+    private func thread(of template: MessageTemplate) throws(RenderFailure) -> String? {
+        try template.thread.map { thread throws(RenderFailure) in try text(thread) }.flatMap(Message.threadKey)
+    }
+
+    /// The conversation of a message whose other parts cannot be rendered, and whether the message closes it; as far as that can be
+    /// rendered.
+    /// - Parameter mayClose: false if the message may not be meant.
+    func conversation(of template: MessageTemplate, closing mayClose: Bool) -> (thread: String?, resolve: Bool) {
+        guard let key = try? thread(of: template) else { return (nil, false) }
+        return (key, mayClose && (try? isTrue(template.resolve)) == true)
     }
 
     private func section(_ template: MessageTemplate.Section) throws(RenderFailure) -> Message.Section {

@@ -79,6 +79,20 @@ extension RenderingTests {
         #expect(severity?.isFallback == true)
     }
 
+    @Test func `a message that cannot be rendered stays in its thread and closes it, unless its condition fails`() throws {
+        let failing = "1 / (size(task.title) - 4)"
+        func place(_ thread: String, if condition: String = "task.number != ''") throws -> String {
+            let step =
+                "  - {notify: {to: pager, title: \"${{ \(failing) }}\", thread: \"\(thread)\", resolve: true}, if: \"\(condition)\"}"
+            let message = try #require(try Self.message(step))
+            #expect(message.isFallback)
+            return "\(message.thread ?? "none") \(message.resolve)"
+        }
+        #expect(try place("t-${{ task.id }}") == "t-a1 true")
+        #expect(try place("t-${{ \(failing) }}") == "none false")
+        #expect(try place("t-${{ task.id }}", if: "\(failing) == 1") == "t-a1 false")
+    }
+
     @Test func `sections, mentions and the thread of a message are rendered`() throws {
         let message = try #require(
             try Self.message(
