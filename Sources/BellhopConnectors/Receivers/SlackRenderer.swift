@@ -19,8 +19,8 @@ enum SlackLimits {
     /// In bytes.
     static let address = 3000
     static let mentions = 50
-    /// The `text` beside the blocks; up to 40,000 are allowed, fewer than 4,000 recommended.
-    static let fallback = 3500
+    /// In bytes, the `text` beside the blocks with its escapes: `chat.update` refuses more than 4,000 (`msg_too_long`).
+    static let fallback = 3900
     /// All text in blocks.
     static let total = 10_000
     /// The overhead of an element.
@@ -37,7 +37,7 @@ enum SlackLimits {
 extension SlackReceiver {
     static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
         .object([
-            "text": .string(Self.escape(fallback(message, origin))), "mrkdwn": false, "parse": "none", "link_names": false,
+            "text": .string(fallback(message, origin)), "mrkdwn": false, "parse": "none", "link_names": false,
             "unfurl_links": false, "unfurl_media": false, "blocks": .array(blocks(message, origin)),
         ])
     }
@@ -221,9 +221,21 @@ extension SlackReceiver {
         return Self.block("actions", ["elements": .array([button])])
     }
 
+    /// The escaped text for notifications, cut between characters.
     private static func fallback(_ message: Message, _ origin: MessageOrigin) -> String {
-        let text = DisplayText.cut(PlainRenderer.text(message), to: SlackLimits.fallback)
-        return text.isEmpty ? origin.rule : text
+        let plain = PlainRenderer.text(message)
+        let text = plain.isEmpty ? origin.rule : plain
+        if text.utf8.count <= SlackLimits.fallback {
+            let whole = Self.escape(text)
+            if whole.utf8.count <= SlackLimits.fallback { return whole }
+        }
+        var cut = ""
+        for character in text {
+            let next = Self.escape(String(character))
+            if cut.utf8.count + next.utf8.count + DisplayText.ellipsis.utf8.count > SlackLimits.fallback { break }
+            cut += next
+        }
+        return cut + DisplayText.ellipsis
     }
 
     /// Escapes the three characters that Slack requires to be escaped in texts that it parses.

@@ -143,6 +143,8 @@ extension SimulatedChats.State {
             add(call, place: channel, thread: thread, id: stamp, body)
             return .json(200, ["ok": true, "channel": .string(channel), "ts": .string(stamp)])
         case "chat.update":
+            // A new message may have ten times as much.
+            guard (body["text"]?.asString ?? "").utf8.count <= 4000 else { throw refusal("msg_too_long") }
             guard let ts = body["ts"]?.asString, edit(call, place: channel, id: ts, body) else {
                 throw refusal("message_not_found")
             }

@@ -128,6 +128,16 @@ import Testing
         }
     }
 
+    @Test(arguments: Chat.all.filter(\.updates)) func `an update arrives, however long its text is`(_ chat: Chat) async throws {
+        try await open(chat) { sender in
+            try await sender.send(Self.message("one", thread: "INC1"))
+            var long = MessageMaker.everywhere(String(repeating: "<&語é ", count: 20_000))
+            (long.thread, long.update) = ("INC1", true)
+            try await sender.send(long)
+            #expect(sender.chats.messages.map(\.edits) == [1])
+        }
+    }
+
     @Test(arguments: Chat.all.filter(\.updates), [true, false])
     func `a deleted first message begins a new conversation`(_ chat: Chat, _ update: Bool) async throws {
         try await open(chat) { sender in
