@@ -108,18 +108,19 @@ struct EmailConnection: MessageReceiver, Connection {
         do throws(MailHeaderValue.Refused) { bytes = try mail.bytes() } catch {
             throw Failure(.unrenderable, .giveUp, "A header of the mail would contain a line break or another control character.")
         }
+        let conversation = place.change(
+            message, reference: ["message_id": .string(mail.id.text), "subject": .string(mail.subject)])
         // A person's retry restarts the count of attempts, but earlier acceptances remain valid.
         let done = attempt.firstStarted == nil ? [] : try await accepted(delivery)
         let waiting = to.map(\.text).filter { !done.contains($0) }
-        if waiting.isEmpty { return Receipt("accepted for all recipients by earlier attempts, from \(label.text)") }
+        if waiting.isEmpty {
+            return Receipt("accepted for all recipients by earlier attempts, from \(label.text)", conversation: conversation)
+        }
         try await waitForTurn()
         let ending = try await transfer(.send(from: from.text, to: waiting, mail: bytes))
         let outcome = try SMTPOutcome(ending, recipients: waiting, server: label)
         guard outcome.refused.isEmpty else { throw try await incomplete(outcome, done + outcome.accepted, delivery) }
-        return Receipt(
-            "\(label.words(of: outcome.receipt)), from \(label.text)",
-            conversation: place.change(
-                message, reference: ["message_id": .string(mail.id.text), "subject": .string(mail.subject)]))
+        return Receipt("\(label.words(of: outcome.receipt)), from \(label.text)", conversation: conversation)
     }
 
     /// A reply has the first mail's subject, by which some programs group conversations.
@@ -174,7 +175,8 @@ struct EmailConnection: MessageReceiver, Connection {
         let words = outcome.refused.map { "\($0.recipient) (\(label.words(of: $0.reply)))" }.joined(separator: ", ")
         let rest = "\(label.text) accepted the mail for \(done.joined(separator: ", ")) and refused \(words)."
         guard outcome.refused.contains(where: \.reply.isTemporary) else { return Failure(.refused, .giveUp, rest) }
-        return Failure(.dropped, .retry(after: nil), rest + " It is sent again to those it refused.")
+        // Not `dropped`: the server takes mail, so that the mails behind this one need not wait for its circuit breaker.
+        return Failure(.refused, .retry(after: nil), rest + " It is sent again to those it refused.")
     }
 
     // MARK: Examination
