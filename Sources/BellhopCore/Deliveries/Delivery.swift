@@ -59,8 +59,12 @@ public struct Delivery: Sendable, Hashable, Identifiable {
         public var held: [String]
         /// Whether at least one of the messages was not held when it was made.
         public var isOpen: Bool
+        /// Whether it also drops all messages of its conversation that a quiet time holds.
+        public var includesConversation: Bool
 
-        public init(held: [String], isOpen: Bool) { (self.held, self.isOpen) = (held, isOpen) }
+        public init(held: [String], isOpen: Bool, includesConversation: Bool = false) {
+            (self.held, self.isOpen, self.includesConversation) = (held, isOpen, includesConversation)
+        }
     }
 
     /// A person's change to the arguments of a delivery.

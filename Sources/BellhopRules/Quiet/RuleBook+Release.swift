@@ -100,8 +100,7 @@ extension RuleBook {
                 continue
             }
             if closed.contains(conversation) {
-                release.treatments[place].treatment = .dropped(
-                    Failure(.quiet, .giveUp, "A later message of its conversation closed it before the quiet time ended."))
+                release.treatments[place].treatment = .dropped(.closedWhileHeld)
             } else {
                 release.treatments[place].treatment = .sent
                 if content.resolve { closed.insert(conversation) }
@@ -109,7 +108,8 @@ extension RuleBook {
         }
     }
 
-    private func closesConversations(_ receiver: String) -> Bool {
+    /// Whether the receiver closes what a conversation opened, as pagers do.
+    func closesConversations(_ receiver: String) -> Bool {
         context.connections.first { $0.name == receiver }?.messages.resolves == .yes
     }
 

@@ -29,6 +29,8 @@ extension BatchDecider {
             }
             for place in deliveries.indices[first...] {
                 deliveries[place].after = after
+                // A message that waits for an earlier step may never be sent, so it drops no held ones.
+                if !after.isEmpty { deliveries[place].closes = nil }
                 if step.action.emitsEvent, after.isEmpty, deliveries[place].isPending { emit(place) }
             }
             guard step.stopsOnError else { continue }
@@ -209,11 +211,17 @@ extension BatchDecider {
             } else {
                 "\(rule.name)/\(receiver)/\(task?.subject ?? frame.subject)"
             }
-        return Delivery(
+        var delivery = Delivery(
             id: Delivery.ID(occasion: frame.occasion.id, rule: rule.name, step: step.path, receiver: receiver),
             revision: rule.summary.revision, action: step.action.kind, name: step.name, effect: step.action.effect,
             arguments: arguments, task: task, lane: lane, createdAt: now, runAt: end,
             expires: step.expires.map { (end ?? now) + $0 }, retry: step.retry, hop: frame.hop, initial: state)
+        if state == .available, case .message(let message) = arguments, message.resolve, message.conversation != nil,
+            book.closesConversations(receiver)
+        {
+            delivery.closes = Delivery.Closing(held: [], isOpen: true, includesConversation: true)
+        }
+        return delivery
     }
 
     mutating func add(_ delivery: Delivery) {

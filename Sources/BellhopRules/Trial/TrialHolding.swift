@@ -21,6 +21,7 @@ struct TrialHolding {
                 let before = messages.count
                 messages.removeAll { closing.held.contains($0.delivery.id.text) }
                 if !closing.isOpen, before - messages.count == closing.held.count { continue }
+                if closing.includesConversation { messages.removeAll { $0.delivery.lane == delivery.lane } }
             }
             made.append(delivery)
             if case .quiet = delivery.initial {

@@ -15,6 +15,7 @@ extension Session {
             let name = delivery.id.text
             try find.bind(":name", key: name)
             if try find.exists() { continue }
+            if delivery.closes?.includesConversation == true { try dropHeld(in: delivery.lane, at: delivery.createdAt) }
             body.removeAll(keepingCapacity: true)
             DeliveryBody(delivery).stored.encode(into: &body)
             let (state, failure) = delivery.stored

@@ -86,6 +86,15 @@ extension Session {
         return isOpen
     }
 
+    /// Drops the messages of a conversation that a quiet time holds: a new message closes it.
+    func dropHeld(in lane: String, at now: Timestamp) throws {
+        var statement = try prepare(SQL.Quiet.ofLane)
+        try statement.bind(lane: lane)
+        var held: [Int64] = []
+        while try statement.next() { held.append(statement.int(0)) }
+        for id in held { try drop(held: id, .closedWhileHeld, at: now) }
+    }
+
     /// Drops the messages about a task that quiet times hold; returns how many of each rule.
     func dropHeld(about task: NamedTask, at now: Timestamp) throws -> [String: Int] {
         let held = try rows(SQL.Quiet.ofTask, (":subject", task.subject)) { row in (id: row.int(0), rule: row.text(1)) }
@@ -148,6 +157,8 @@ extension SQL {
             """
 
         static let named = "SELECT id FROM delivery WHERE \(Deliveries.isNamed) AND state = 'quiet'"
+
+        static let ofLane = "SELECT id FROM delivery WHERE \(Deliveries.isOpenInLane) AND state = 'quiet'"
 
         static let ofTask = "SELECT id, rule FROM delivery WHERE state = 'quiet' AND subject = :subject ORDER BY rule, id"
 

@@ -51,6 +51,29 @@ extension `Escalations` {
         #expect(try await agent.texts(after: 20) == ["pager: new a", "pager closes t-a"])
     }
 
+    @Test func `a message that closes its conversation at a pager drops those of it that are still held, of any rule`()
+        async throws
+    {
+        let rules = """
+            rule: page
+            on: task_created
+            quiet: {hours: "09:00-09:30"}
+            do: [{notify: {to: [pager, chat], title: "new ${{ task.id }}", thread: "t-${{ task.id }}"}}]
+            ---
+            rule: over
+            on: task_commented
+            do: [{notify: {to: [pager, chat], title: over, thread: "t-${{ task.id }}", resolve: true}}]
+            """
+        let agent = try await TestAgent(rules)
+        for id in ["a", "b"] { try await agent.put(id) }
+        try await agent.comment("a")
+        let dropped = try await agent.bench.deliveries(.dropped)
+        #expect(dropped.map(\.delivery.id.receiver) == ["pager"])
+        #expect(dropped.compactMap(\.failure?.message) == [Failure.closedWhileHeld.message])
+        let texts = try await agent.texts(after: 40)
+        #expect(texts.contains("pager closes t-a") && texts.contains("pager: new b") && !texts.contains("pager: new a"))
+    }
+
     @Test func `a rule with too many escalations is paused, with a signal`() async throws {
         let rule = Self.quiet("22:00-23:00")
         let agent = try await TestAgent(rule)

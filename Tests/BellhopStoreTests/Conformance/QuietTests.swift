@@ -45,6 +45,20 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `a message that closes its conversation drops what is held of it, and no message that is held later`(
+        _ kind: StoreUnderTest
+    ) async throws {
+        let bench = try kind.make()
+        var closing = Sample.delivery(3, lane: "a", action: "notify")
+        closing.closes = Delivery.Closing(held: [], isOpen: true, includesConversation: true)
+        try await bench.store.route(
+            Routing(deliveries: [Self.message(1, lane: "a"), Self.message(2, lane: "b"), closing, Self.message(4, lane: "a")]))
+        #expect(try await bench.states() == [.dropped, .quiet, .available, .quiet])
+        try await bench.store.route(Routing(deliveries: [closing]))
+        #expect(try await bench.states() == [.dropped, .quiet, .available, .quiet])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `a release is one transaction, and takes effect only once`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: (1...5).map { Self.message($0) }))
