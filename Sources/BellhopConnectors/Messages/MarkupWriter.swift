@@ -97,10 +97,15 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
         cut()
     }
 
-    /// Writes finished markup, such as a mention, if it fits completely.
-    mutating func raw(_ markup: String) {
-        guard !isFull else { return }
-        if !mark(markup) { return cut() }
+    /// Writes the mentions that fit completely, which are finished markup.
+    mutating func mentions(_ mentions: [String]) {
+        for (place, mention) in mentions.enumerated() where !isFull {
+            separated(by: place > 0 ? " " : "") { $0.raw(mention) }
+        }
+    }
+
+    private mutating func raw(_ markup: String) {
+        guard markup.utf8.count <= linkRoom, mark(markup) else { return cut() }
         linkRoom -= markup.utf8.count
     }
 

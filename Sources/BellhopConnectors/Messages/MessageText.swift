@@ -40,7 +40,8 @@ struct MessageText<Flavour: Markup>: Sendable {
         let reserve = tail.isEmpty ? 0 : limit - tail.room + separator
         var writer = MarkupWriter(flavour, room: limit)
         writer.within(limit - reserve, links: tail.linkRoom) { writer in
-            if !mentions.isEmpty { writer.block(.paragraph) { $0.raw(mentions.joined(separator: " ")) } }
+            // However many there are, they leave room for the message.
+            writer.within(writer.room / 2, links: writer.linkRoom / 2) { $0.block(.paragraph) { $0.mentions(mentions) } }
             if parts.contains(.title) {
                 writer.within(longestTitle) { writer in
                     writer.block(.title) { $0.write(StyledText(MessageTitle.text(message, origin))) }

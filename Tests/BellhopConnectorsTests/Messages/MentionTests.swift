@@ -34,6 +34,15 @@ struct MentionTests {
         #expect(read.surprises.isEmpty, "\(read.surprises)")
     }
 
+    @Test(arguments: [RenderedKind.mattermost, .googleChat, .telegram])
+    func `however many people a message mentions, it keeps its text`(_ kind: RenderedKind) {
+        var message = SampleMessage.titled("It burns")
+        message.mentions = (0..<5000).map { .user("\(100_000_000 + $0)") }
+        let text = kind.render(message, SampleMessage.origin)["text"]?.asString ?? ""
+        #expect(text.contains("It burns") && text.contains("100000020"))
+        #expect(kind.read(message).surprises.isEmpty)
+    }
+
     /// Opsgenie takes each id as a value of its own, in which no text is markup.
     @Test(arguments: RenderedKind.all.filter { $0.name != "opsgenie" })
     func `an invalid id mentions no one`(_ kind: RenderedKind) {
