@@ -11,10 +11,17 @@ enum StoreFile {
         guard descriptor >= 0 else { throw cannotOpen(path, errno) }
         defer { close(descriptor) }
         guard fchmod(descriptor, 0o600) == 0 else { throw cannotOpen(path, errno) }
-        for beside in ["-wal", "-shm"] where access(path + beside, F_OK) == 0 {
-            guard chmod(path + beside, 0o600) == 0 else { throw cannotOpen(path + beside, errno) }
+        for beside in ["-wal", "-shm"].map({ actual(path) + $0 }) where access(beside, F_OK) == 0 {
+            guard chmod(beside, 0o600) == 0 else { throw cannotOpen(beside, errno) }
         }
         if isNew { try syncFolder(of: path) }
+    }
+
+    /// The path without links. SQLite puts its files beside the file itself, not beside a link to it.
+    private static func actual(_ path: String) -> String {
+        guard let found = realpath(path, nil) else { return path }
+        defer { free(found) }
+        return String(cString: found)
     }
 
     /// Checks that the file exists and can be read.
@@ -35,16 +42,18 @@ enum StoreFile {
 
     /// Whether a process was killed while it created the file, and left a rollback journal. SQLite rolls back only on a connection that
     /// may write. Once created, a store has a write-ahead log instead.
-    static func isHalfCreated(_ path: String) -> Bool { access(path + "-journal", F_OK) == 0 }
+    static func isHalfCreated(_ path: String) -> Bool { access(actual(path) + "-journal", F_OK) == 0 }
 
     /// Whether changes wait in a write-ahead log beside the file.
     static func hasLog(_ path: String) -> Bool {
         var facts = stat()
-        return stat(path + "-wal", &facts) == 0 && facts.st_size > 0
+        return stat(actual(path) + "-wal", &facts) == 0 && facts.st_size > 0
     }
 
     /// Whether SQLite can create the file beside the store that it needs for reading (`-shm`).
-    static func canCreateBeside(_ path: String) -> Bool { access(PathText.folder(of: path), W_OK) == 0 && !isOnFullDisk(path) }
+    static func canCreateBeside(_ path: String) -> Bool {
+        access(PathText.folder(of: actual(path)), W_OK) == 0 && !isOnFullDisk(path)
+    }
 
     /// The error for a failure to open `path`.
     static func cannotOpen(_ path: String, _ code: Int32) -> StoreError {
@@ -66,11 +75,11 @@ enum StoreFile {
     /// Whether the disk has less than 64 KiB of free space.
     static func isOnFullDisk(_ path: String) -> Bool {
         var facts = statvfs()
-        return statvfs(PathText.folder(of: path), &facts) == 0 && UInt64(facts.f_bavail) * UInt64(facts.f_frsize) < 65536
+        return statvfs(PathText.folder(of: actual(path)), &facts) == 0 && UInt64(facts.f_bavail) * UInt64(facts.f_frsize) < 65536
     }
 
     /// Syncs the folder, so that a new file's name is on disk.
     static func syncFolder(of path: String) throws(StoreError) {
-        do throws(SystemError) { try Folder.sync(PathText.folder(of: path)) } catch { throw cannotOpen(path, error.code) }
+        do throws(SystemError) { try Folder.sync(PathText.folder(of: actual(path))) } catch { throw cannotOpen(path, error.code) }
     }
 }

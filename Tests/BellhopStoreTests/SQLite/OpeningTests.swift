@@ -128,7 +128,8 @@ import Testing
         #expect(access(path, F_OK) != 0)
     }
 
-    @Test func `a store whose creation was cut short is completed by the next start`() async throws {
+    @Test(arguments: [true, false])
+    func `a store whose creation was cut short is completed by the next start, behind a link too`(_ isLink: Bool) async throws {
         let half = try TemporaryFolder()
         let creating = try Database(path: half.path + "/half.db", .writing)
         // A small cache, so that an unfinished change is in the file and the journal, as a kill would leave it.
@@ -136,9 +137,11 @@ import Testing
         try creating.execute(
             "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) INSERT INTO half SELECT randomblob(1000) FROM n"
         )
+        let file = isLink ? half.file("linked.db") : path
         for end in ["", "-journal"] {
-            try FileManager.default.copyItem(atPath: half.path + "/half.db" + end, toPath: path + end)
+            try FileManager.default.copyItem(atPath: half.file("half.db") + end, toPath: file + end)
         }
+        if isLink { try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: file) }
         let error = try #require(refusal { _ = try SQLiteStore.openForReading(path: path) })
         #expect(error.message.contains("not completely created: start the agent"))
         try await make()
