@@ -205,6 +205,9 @@ struct SQLiteError: Error, Sendable, Hashable {
     /// The primary result code, which the extended one refines.
     var primaryCode: Int32 { code & 0xff }
 
+    /// Whether another program holds the file.
+    var isBusy: Bool { primaryCode == SQLITE_BUSY }
+
     /// Whether a file could not be opened or written.
     var concernsDisk: Bool {
         [SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_IOERR, SQLITE_FULL, SQLITE_PERM].contains(primaryCode)

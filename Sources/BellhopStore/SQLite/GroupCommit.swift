@@ -110,8 +110,10 @@ final class GroupCommit: Sendable {
     private func drain(_ session: Session) {
         while let group = takeGroup() {
             if let error = commitTogether(group, session) {
-                if group.count == 1 {
-                    fail(group[0], error)
+                // Another program holds the file, for which this transaction has waited. Others would wait as long, one after the other.
+                let isBusy = (error as? SQLiteError)?.isBusy == true
+                if group.count == 1 || isBusy {
+                    for job in group { fail(job, error) }
                 } else if !commitWithSavepoints(group, session) {
                     for job in group {
                         if let error = commitTogether([job], session) { fail(job, error) }

@@ -1,5 +1,6 @@
 import BellhopCore
 import BellhopTesting
+import CSQLite
 import Dispatch
 import Testing
 
@@ -57,6 +58,29 @@ import Testing
             return (try await bench.store.append([Sample.event(3)]), try await bench.store.status().events)
         }
         #expect(try await early.value == (1, 3))
+    }
+
+    /// Each by itself would wait for that program as long as their transaction has waited.
+    @Test func `writers that wait together are refused together while another program holds the file`() async throws {
+        let (bench, gate, first) = try await SQLiteUnderTest.blocked(.inMemory)
+        bench.fail(statement: 2, with: SQLITE_BUSY)  // the first is the COMMIT of the blocking write
+        let refused = await withTaskGroup(of: Bool.self) { group in
+            for number in 1...4 {
+                group.addTask {
+                    do throws(StoreError) {
+                        try await bench.store.append([Sample.event(number)])
+                        return false
+                    } catch { return error.kind == .busy }
+                }
+            }
+            await bench.waitForWriters(4)
+            gate.open()
+            return await group.reduce(true) { $0 && $1 }
+        }
+        bench.stopFailing()
+        try await first.value
+        #expect(refused)
+        #expect(try await bench.store.append([Sample.event(1)]) == 1)
     }
 
     /// Several writers in one transaction whose statements fail in turn: each write is stored and confirmed, or not stored.

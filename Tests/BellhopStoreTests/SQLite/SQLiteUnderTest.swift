@@ -81,6 +81,8 @@ struct SQLiteUnderTest: TestedStore {
 
     func fail(statement count: Int, includingReads: Bool) { faults.fail(statement: count, includingReads: includingReads) }
 
+    func fail(statement count: Int, with code: Int32) { faults.fail(statement: count, with: code) }
+
     @discardableResult
     func stopFailing() -> Bool { faults.stop().failed }
 }
