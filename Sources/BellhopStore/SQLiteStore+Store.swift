@@ -270,7 +270,7 @@ extension SQLiteStore: Store {
 
     /// Deletes in steps of a thousand rows, each its own independent transaction, so that others do not wait long. Unrouted
     /// events, held deliveries, and scopes that this process has opened stay; removed tasks are remembered at least as long as
-    /// events are kept.
+    /// events and deliveries are kept.
     func prune(_ retention: Retention, at now: Timestamp) async throws(StoreError) -> Int {
         var count = 0
         var step: Session.PruningStep? = .events(after: 0)

@@ -7,10 +7,12 @@ extension Session {
         /// The records of these verdicts.
         case decisions([DecisionRecord.Verdict])
         case audit
+        case expiredState
+        case removedTasks
         case rest
     }
 
-    /// The most records of decisions that one step deletes.
+    /// The most rows that one step deletes.
     private static let step = 1000
 
     /// Takes one step, of at most a thousand rows of the large tables; returns how many rows were removed, and the next step.
@@ -22,12 +24,12 @@ extension Session {
         switch step {
         case .events(let after):
             let (removed, last) = try walk(
-                SQL.Pruning.events, SQL.Pruning.removeEvents, after, before: now - retention.events,
+                SQL.Pruning.events, SQL.Pruning.removeEvents, after, before: now - retention.events, at: now,
                 stale: now - max(retention.forgotten, retention.events))
             return (removed, last.map { .events(after: $0) } ?? .deliveries(after: 0))
         case .deliveries(let after):
             let (removed, last) = try walk(
-                SQL.Pruning.deliveries, SQL.Pruning.removeDeliveries, after, before: now - retention.deliveries)
+                SQL.Pruning.deliveries, SQL.Pruning.removeDeliveries, after, before: now - retention.deliveries, at: now)
             if let last, removed > 0 { try forgetWaits(after: after, through: last) }
             return (removed, last.map { .deliveries(after: $0) } ?? .decisions(DecisionRecord.Verdict.allCases))
         case .decisions(let verdicts):
@@ -37,13 +39,17 @@ extension Session {
             return (removed, .decisions(removed == Self.step ? verdicts : Array(verdicts.dropFirst())))
         case .audit:
             let removed = try pruneAudit(before: now - retention.audit, atMost: Self.step, at: now)
-            return (removed, removed == Self.step ? .audit : .rest)
+            return (removed, removed == Self.step ? .audit : .expiredState)
+        case .expiredState:
+            let removed = try run(SQL.Pruning.removeState, (":now", now), (":limit", Self.step))
+            return (removed, removed == Self.step ? .expiredState : .removedTasks)
+        case .removedTasks:
+            let removed = try forgetTasks(before: Self.forgottenSince(retention, at: now), atMost: Self.step)
+            return (removed, removed == Self.step ? .removedTasks : .rest)
         case .rest:
-            // A forgotten task counts its changes from the start again, so its new events must not collide with old ones.
-            let limit = now - max(retention.forgotten, retention.events)
+            let limit = Self.forgottenSince(retention, at: now)
             var removed = try forget(before: limit, keeping: scopes)
             removed += try run(SQL.Pruning.removeConversations, (":before", limit))
-            removed += try run(SQL.Pruning.removeState, (":now", now))
             removed += try forgetNotes()
             // Stops that ended this long ago no longer affect the receiver.
             removed += try run(SQL.Pruning.removeStops, (":now", now), (":since", now - ReceiverPace.memory))
@@ -52,12 +58,19 @@ extension Session {
         }
     }
 
-    /// Removes the old ones among the next thousand rows; returns the last of these rows, or nil if none was old.
+    /// Tasks that were removed earlier are forgotten. A forgotten task counts its changes from the start again, so its new events, and
+    /// the deliveries that are named after them, must not collide with old ones.
+    private static func forgottenSince(_ retention: Retention, at now: Timestamp) -> Timestamp {
+        now - max(retention.forgotten, retention.events, retention.deliveries)
+    }
+
+    /// Removes the old ones among the next thousand rows; returns the last of these rows, or nil if all are new.
     private func walk(
-        _ look: String, _ remove: String, _ after: Int64, before limit: Timestamp, stale: Timestamp? = nil
+        _ look: String, _ remove: String, _ after: Int64, before limit: Timestamp, at now: Timestamp, stale: Timestamp? = nil
     ) throws -> (removed: Int, last: Int64?) {
         var looking = try prepare(look)
         try looking.bind(":before", limit)
+        try looking.bind(":now", now)
         try looking.bind(":after", after)
         guard try looking.next(), looking.int(0) > 0, looking.int(2) > 0 else { return (0, nil) }
         let last = looking.int(1)
@@ -74,9 +87,23 @@ extension Session {
         for sql in SQL.Pruning.removeWaits { try run(sql, (":after", after), (":last", last)) }
     }
 
-    /// Deletes tasks that were removed before the limit, and scopes that were not used since then.
+    /// Deletes tasks that were removed before the limit, at most this many; returns how many.
+    private func forgetTasks(before limit: Timestamp, atMost count: Int) throws -> Int {
+        let tasks = try rows(SQL.Pruning.departed, (":before", limit), (":limit", count)) { row in
+            (scope: row.int(0), key: row.key(1))
+        }
+        var statement = try prepare(SQL.Sources.removeDeparted)
+        for task in tasks {
+            try statement.bind(":scope", task.scope)
+            try statement.bind(":key", key: task.key)
+            try statement.run()
+        }
+        return tasks.count
+    }
+
+    /// Deletes scopes that were not used since the limit.
     private func forget(before limit: Timestamp, keeping kept: Set<Scope.ID>) throws -> Int {
-        var count = try run(SQL.Pruning.removeDeparted, (":before", limit))
+        var count = 0
         let scopes = try rows(SQL.Pruning.oldScopes, (":before", limit)) { row in
             kept.contains(Scope.ID(text: row.text(1))) ? nil : row.int(0)
         }
@@ -104,15 +131,16 @@ extension Session {
 }
 
 extension SQL {
-    /// Pruning walks a table from its oldest row in steps, and stops at the first step with nothing old in it. A row that is
-    /// newer than those after it (the clock was set) is left for later.
+    /// Pruning walks a table from its oldest row in steps, and stops at the first step with only new rows. A row that is newer than
+    /// those after it (the clock was set) is left for later. Rows from the future do not end the walk: they would keep all later ones
+    /// for as long as the clock was ahead.
     enum Pruning {
         static let removeStops = "DELETE FROM stop WHERE until <= :now AND since <= :since"
 
         static let removeConversations = "DELETE FROM conversation WHERE used < :before"
 
         static let events = """
-            SELECT count(*), max(sequence), coalesce(sum(time < :before), 0)
+            SELECT count(*), max(sequence), coalesce(sum(time < :before OR time > :now), 0)
             FROM (SELECT sequence, time FROM event WHERE sequence > :after ORDER BY sequence LIMIT 1000)
             """
 
@@ -133,7 +161,7 @@ extension SQL {
             """
 
         static let deliveries = """
-            SELECT count(*), max(id), coalesce(sum(created < :before), 0)
+            SELECT count(*), max(id), coalesce(sum(created < :before OR created > :now), 0)
             FROM (SELECT id, created FROM delivery WHERE id > :after ORDER BY id LIMIT 1000)
             """
 
@@ -159,15 +187,19 @@ extension SQL {
         ]
 
         /// Keeps a task while a rule's state is about it: the state keeps an event, whose id must not be used again.
-        static let removeDeparted = """
-            DELETE FROM departed
+        static let departed = """
+            SELECT scope, key FROM departed
             WHERE removed < :before AND NOT EXISTS (
                 SELECT 1 FROM scope CROSS JOIN rule_state
                     ON rule_state.subject = scope.instance || '/' || (departed.snapshot ->> '$.id')
                 WHERE scope.id = departed.scope)
+            LIMIT :limit
             """
 
-        static let removeState = "DELETE FROM rule_state WHERE expires IS NOT NULL AND expires < :now"
+        static let removeState = """
+            DELETE FROM rule_state
+            WHERE id IN (SELECT id FROM rule_state WHERE expires IS NOT NULL AND expires < :now LIMIT :limit)
+            """
 
         static let oldScopes = "SELECT id, name FROM scope WHERE max(opened, coalesce(committed, opened)) < :before"
 

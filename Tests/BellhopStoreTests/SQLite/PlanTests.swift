@@ -114,6 +114,29 @@ import Testing
         #expect(few.steps > 100)
     }
 
+    /// So that no other writer waits for more than a thousand rows.
+    @Test func `pruning deletes expired state and removed tasks in steps of a thousand`() async throws {
+        let bench = try SQLiteUnderTest()
+        _ = try await bench.store.open(Sample.scope, source: "tasks", at: Sample.now)
+        func steps(removing count: Int, turn: Int64) async throws -> Int {
+            var poll = Sample.poll([], turn: turn)
+            poll.removed = (1...count).map {
+                .init(key: Sample.key($0), snapshot: Sample.snapshot($0), generation: 2, reason: .gone)
+            }
+            _ = try await bench.store.commit(poll)
+            try await bench.store.route(
+                Routing(
+                    state: (1...count).map {
+                        StateWrite(StateKey(rule: "rule", kind: .once, key: "\($0)"), .set(true, expires: Sample.now))
+                    }))
+            let before = bench.sqlite.writing.commits
+            #expect(try await bench.store.prune(Retention(), at: Sample.now + .days(401)) == 2 * count)
+            return bench.sqlite.writing.commits - before
+        }
+        let few = try await steps(removing: 1, turn: 0)
+        #expect(try await steps(removing: 2500, turn: 1) == few + 4)
+    }
+
     @Test func `reading due timers takes no more work with 20,000 due at the same moment`() async throws {
         func work(_ count: Int) async throws -> Int {
             let bench = try SQLiteUnderTest()
