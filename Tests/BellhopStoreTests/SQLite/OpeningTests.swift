@@ -238,6 +238,17 @@ import Testing
         #expect(refusal { _ = try SQLiteStore.open(path: path) }?.kind == .newer)
     }
 
+    /// The way to back up a store that the documentation gives.
+    @Test func `VACUUM INTO beside an agent makes a complete store`() async throws {
+        let store = try SQLiteStore.open(path: path)
+        try await store.append([Sample.event(1)])
+        let other = folder.file("copy.db")
+        try execute("VACUUM INTO '\(other)'")
+        try await store.append([Sample.event(2)])
+        let copy = try SQLiteStore.open(path: other)
+        #expect(try await copy.unrouted(limit: 9).map(\.event) == [Sample.event(1)])
+    }
+
     @Test func `a failed migration leaves the old store unchanged`() async throws {
         try await make()
         var newer = Migrator()
