@@ -117,7 +117,7 @@ extension SQLiteStore: Store {
     }
 
     func tasks(named name: String) async throws(StoreError) -> [NamedTask] {
-        try await read { try $0.tasks(named: name) }
+        try await read(isLong: true) { try $0.tasks(named: name) }
     }
 
     func forget(_ task: NamedTask, at now: Timestamp) async throws(StoreError) -> [Forgotten] {
@@ -232,7 +232,9 @@ extension SQLiteStore: Store {
 
     // Queries.
 
-    func status(at now: Timestamp) async throws(StoreError) -> StoreStatus { try await read { try $0.status(at: now) } }
+    func status(at now: Timestamp) async throws(StoreError) -> StoreStatus {
+        try await read(isLong: true) { try $0.status(at: now) }
+    }
 
     func events(at places: [Int64]) async throws(StoreError) -> [StoredEvent] {
         try await read { try $0.events(at: places) }
@@ -240,32 +242,36 @@ extension SQLiteStore: Store {
 
     func digest(_ query: DigestQuery) async throws(StoreError) -> Digest { try await read { try $0.digest(query) } }
 
-    func events(_ query: EventQuery) async throws(StoreError) -> EventPage { try await read { try $0.events(query) } }
+    func events(_ query: EventQuery) async throws(StoreError) -> EventPage {
+        try await read(isLong: true) { try $0.events(query) }
+    }
 
     func decisions(_ query: DecisionQuery) async throws(StoreError) -> [DecisionRecord] {
-        try await read { try $0.decisions(query) }
+        try await read(isLong: true) { try $0.decisions(query) }
     }
 
     func history(_ query: HistoryQuery) async throws(StoreError) -> StoredHistory {
-        try await read { try $0.history(query) }
+        try await read(isLong: true) { try $0.history(query) }
     }
 
     func audit(_ query: AuditQuery) async throws(StoreError) -> [AuditRow] {
-        try await read { try $0.auditRows(query) }
+        try await read(isLong: true) { try $0.auditRows(query) }
     }
 
     func activity(since: Timestamp) async throws(StoreError) -> Activity {
-        try await read { try $0.activity(since: since) }
+        try await read(isLong: true) { try $0.activity(since: since) }
     }
 
-    func span(of query: EventQuery) async throws(StoreError) -> RowSpan? { try await read { try $0.span(of: query) } }
+    func span(of query: EventQuery) async throws(StoreError) -> RowSpan? {
+        try await read(isLong: true) { try $0.span(of: query) }
+    }
 
     func span(of query: DeliveryQuery) async throws(StoreError) -> RowSpan? {
-        try await read { try $0.span(of: query) }
+        try await read(isLong: true) { try $0.span(of: query) }
     }
 
     func deliveries(_ query: DeliveryQuery) async throws(StoreError) -> [DeliveryRecord] {
-        try await read { try $0.deliveries(query) }
+        try await read(isLong: true) { try $0.deliveries(query) }
     }
 
     /// Deletes in steps of a thousand rows, each its own independent transaction, so that others do not wait long. Unrouted

@@ -137,14 +137,16 @@ final class SQLiteStore: Sendable {
 
     /// Runs work on a reader. Cancelling the caller has no effect: reads are quick, and half a read is useless.
     ///
-    /// - Parameter here: reads on the caller's own thread if a connection is free; for short work on few rows.
+    /// - Parameters:
+    ///   - here: reads on the caller's own thread if a connection is free; for short work on few rows.
+    ///   - isLong: whether it may read much, for people. The agent's own reads do not wait for such ones.
     func read<Value: Sendable>(
-        here: Bool = false, _ work: @escaping @Sendable (Session) throws -> Value
+        here: Bool = false, isLong: Bool = false, _ work: @escaping @Sendable (Session) throws -> Value
     ) async throws(StoreError) -> Value {
         let failing = faults.flatMap { $0.countsReads ? $0 : nil }
         if here, let result = connections.readHere({ try work(Session($0, faults: failing)) }) { return try get(result) }
         let result: Result<Value, any Error> = await withCheckedContinuation { continuation in
-            connections.read {
+            connections.read(isLong: isLong) {
                 try work(Session($0, faults: failing))
             } then: {
                 continuation.resume(returning: $0)

@@ -35,15 +35,37 @@ final class Connections: Sendable {
         func close() { queue.sync { database = nil } }
     }
 
-    private typealias Reading = @Sendable (Access) -> Void
+    private struct Reading: Sendable {
+        let isLong: Bool
+        let run: @Sendable (Access) -> Void
+    }
 
     private struct Readers {
         var free: [Connection] = []
         var all: [Connection] = []
         /// The number of readers, including those that are being opened.
         var count = 0
+        /// How many of them do long reads.
+        var long = 0
         var waiting: [Reading] = []
+        var waitingLong: [Reading] = []
         var isClosed = false
+
+        func admits(_ reading: Reading) -> Bool { !reading.isLong || long < maxLong }
+
+        /// The next read for a reader that has become free.
+        mutating func next() -> Reading? {
+            if !waiting.isEmpty { return waiting.removeFirst() }
+            guard let reading = waitingLong.first, admits(reading) else { return nil }
+            long += 1
+            return waitingLong.removeFirst()
+        }
+
+        /// Ends the wait of all reads.
+        mutating func takeWaiting() -> [Reading] {
+            defer { (waiting, waitingLong) = ([], []) }
+            return waiting + waitingLong
+        }
     }
 
     /// When and where a read runs.
@@ -55,7 +77,9 @@ final class Connections: Sendable {
         case never
     }
 
-    private static let maxReaders = 2
+    private static let maxReaders = 3
+    /// Long reads leave a reader to the others: while people look at much, the agent goes on.
+    private static let maxLong = 2
 
     private let path: String
     private let writer: Connection
@@ -79,15 +103,18 @@ final class Connections: Sendable {
     func write(after delay: DispatchTimeInterval, _ work: @escaping @Sendable (Access) -> Void) { writer.run(after: delay, work) }
 
     /// Runs work on a connection that reads; the work sees the database as of one moment.
+    ///
+    /// - Parameter isLong: whether it may read much.
     func read<Value: Sendable>(
-        _ work: @escaping @Sendable (Database) throws -> Value, then: @escaping @Sendable (Result<Value, any Error>) -> Void
+        isLong: Bool, _ work: @escaping @Sendable (Database) throws -> Value,
+        then: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) {
-        let reading: Reading = { access in then(Result { try access.get().reading(work) }) }
-        guard hasReaders else { return writer.run(reading) }
+        let reading = Reading(isLong: isLong) { access in then(Result { try access.get().reading(work) }) }
+        guard hasReaders else { return writer.run(reading.run) }
         switch place(reading) {
         case .now(let connection): run(reading, on: connection)
         case .later: break
-        case .never: reading(.failure(SQLiteError.closed))
+        case .never: reading.run(.failure(SQLiteError.closed))
         case .onNewConnection:
             do {
                 let connection = Connection(try Database(path: path, .reading), label: "bellhop.store.reader")
@@ -97,13 +124,18 @@ final class Connections: Sendable {
                 }
                 if isClosed {
                     connection.close()
-                    reading(.failure(SQLiteError.closed))
+                    reading.run(.failure(SQLiteError.closed))
                 } else {
                     run(reading, on: connection)
                 }
             } catch {
-                readers.withLock { $0.count -= 1 }
-                reading(.failure(error))
+                let stranded = readers.withLock { readers in
+                    readers.count -= 1
+                    if reading.isLong { readers.long -= 1 }
+                    // Without a reader that becomes free, nothing would end their wait.
+                    return readers.count == 0 ? readers.takeWaiting() : []
+                }
+                for reading in [reading] + stranded { reading.run(.failure(error)) }
             }
         }
     }
@@ -113,7 +145,7 @@ final class Connections: Sendable {
         guard hasReaders, let connection = readers.withLock({ $0.isClosed ? nil : $0.free.popLast() }) else { return nil }
         var result: Result<Value, any Error>?
         connection.runHere { access in result = Result { try access.get().reading(work) } }
-        release(connection)
+        release(connection, afterLong: false)
         return result
     }
 
@@ -129,31 +161,33 @@ final class Connections: Sendable {
         }
     }
 
-    private func place(_ reading: @escaping Reading) -> Placement {
+    private func place(_ reading: Reading) -> Placement {
         readers.withLock { readers in
             if readers.isClosed { return .never }
-            if let connection = readers.free.popLast() { return .now(connection) }
-            if readers.count < Self.maxReaders {
-                readers.count += 1
-                return .onNewConnection
+            guard readers.admits(reading), !readers.free.isEmpty || readers.count < Self.maxReaders else {
+                if reading.isLong { readers.waitingLong.append(reading) } else { readers.waiting.append(reading) }
+                return .later
             }
-            readers.waiting.append(reading)
-            return .later
+            if reading.isLong { readers.long += 1 }
+            if let connection = readers.free.popLast() { return .now(connection) }
+            readers.count += 1
+            return .onNewConnection
         }
     }
 
     /// Runs a read, and then frees the connection.
-    private func run(_ reading: @escaping Reading, on connection: Connection) {
+    private func run(_ reading: Reading, on connection: Connection) {
         connection.run { [self] access in
-            reading(access)
-            release(connection)
+            reading.run(access)
+            release(connection, afterLong: reading.isLong)
         }
     }
 
     /// Gives a connection to the next waiting read, or marks it as free.
-    private func release(_ connection: Connection) {
+    private func release(_ connection: Connection, afterLong isLong: Bool) {
         let next: Reading? = readers.withLock { readers in
-            guard readers.waiting.isEmpty else { return readers.waiting.removeFirst() }
+            if isLong { readers.long -= 1 }
+            if let next = readers.next() { return next }
             readers.free.append(connection)
             return nil
         }
@@ -164,12 +198,11 @@ final class Connections: Sendable {
     /// write-ahead log into the file.
     func close() {
         let (connections, waiting) = readers.withLock { readers in
-            defer { readers.waiting = [] }
             readers.isClosed = true
-            return (readers.all, readers.waiting)
+            return (readers.all, readers.takeWaiting())
         }
         for connection in connections { connection.close() }
-        for reading in waiting { reading(.failure(SQLiteError.closed)) }
+        for reading in waiting { reading.run(.failure(SQLiteError.closed)) }
         writer.close()
     }
 }

@@ -5,11 +5,12 @@ import Testing
 
 @testable import BellhopStore
 
-/// Keeps the writing connection busy until it is opened. A class with a lock, because the connection's queue waits on it.
+/// Keeps a connection busy until it is opened. A class with a lock, because the connection's queue waits on it.
 final class Gate: Sendable {
     private let state = Mutex((entered: false, open: false))
 
     var isEntered: Bool { state.withLock { $0.entered } }
+    var isOpen: Bool { state.withLock { $0.open } }
     func open() { state.withLock { $0.open = true } }
 
     func pass() {

@@ -1,0 +1,27 @@
+import BellhopCore
+import Testing
+
+@testable import BellhopStore
+
+@Suite struct `Concurrent readers` {
+    @Test func `the agent's own reads do not wait while people read much`() async throws {
+        let bench = try SQLiteUnderTest(.onDisk)
+        try await bench.store.append([Sample.event(1)])
+        let gates = [Gate(), Gate()]
+        let long = gates.map { gate in Task { try await bench.sqlite.read(isLong: true) { _ in gate.pass() } } }
+        for gate in gates { while !gate.isEntered { await Task.yield() } }
+        // If the agent does wait, the test must still end.
+        let end = Task {
+            try await Task.sleep(for: .seconds(10))
+            for gate in gates { gate.open() }
+        }
+        async let another = bench.store.status()
+        #expect(try await bench.store.unrouted(limit: 9).count == 1)
+        #expect(try await bench.store.events(at: [1]).count == 1)
+        #expect(!gates.contains { $0.isOpen })
+        end.cancel()
+        for gate in gates { gate.open() }
+        for read in long { try await read.value }
+        #expect(try await another.events == 1)
+    }
+}
