@@ -12,7 +12,10 @@ final class StoreLock: Sendable {
     init(path: String) throws(StoreError) {
         let lock = path + ".lock"
         let descriptor = Glibc.open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw StoreFile.cannotOpen(path, errno) }
+        guard descriptor >= 0 else {
+            let code = errno
+            throw StoreFile.cannotOpen(access(lock, F_OK) == 0 ? lock : path, code)
+        }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let (code, holder) = (errno, Self.holder(descriptor))
             close(descriptor)
@@ -23,6 +26,9 @@ final class StoreLock: Sendable {
             )
         }
         fchmod(descriptor, 0o600)
+        // Root leaves the lock to the store's owner, as SQLite does with its files: the agent must be able to take it later.
+        var facts = stat()
+        if geteuid() == 0, stat(path, &facts) == 0 { fchown(descriptor, facts.st_uid, facts.st_gid) }
         ftruncate(descriptor, 0)
         let text = Array("\(getpid())\n".utf8)
         _ = text.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }  // shown to other processes that are refused

@@ -98,6 +98,17 @@ import Testing
         try await store.close()
     }
 
+    @Test(.enabled(if: geteuid() == 0, "Only root can give files away."))
+    func `the lock that a command of root makes belongs to the owner of the store`() async throws {
+        try await make()
+        unlink(path + ".lock")
+        chown(path, 4321, 4321)
+        let store = try SQLiteStore.open(path: path)
+        var facts = stat()
+        #expect(stat(path + ".lock", &facts) == 0 && facts.st_uid == 4321 && facts.st_gid == 4321)
+        try await store.close()
+    }
+
     @Test func `releasing a store releases its lock`() async throws {
         for _ in 1...3 {
             let store = try SQLiteStore.open(path: path)
