@@ -28,7 +28,7 @@ extension Session {
             try join(id, receipt, at: now)
         }
         try run(SQL.Coalescing.bar, (":carrier", receipt.reference))
-        for lane in Set(replaced.map(\.delivery.lane)) { try promote(lane) }
+        for lane in Self.distinct(replaced.map(\.delivery.lane)) { try promote(lane) }
         try insert([
             .coalescing(
                 Message.coalesced(messages, of: replaced.count), insteadOf: first, expires: last.expires, hop: last.hop, at: now)
@@ -80,7 +80,7 @@ extension Session {
     func release(behind id: Delivery.ID) throws {
         guard id.step.isCoalesced else { return }
         let lanes = try rows(SQL.Coalescing.release, (":carrier", id.text)) { row in row.text(0) }
-        for lane in Set(lanes) { try reorder(lane) }
+        for lane in Self.distinct(lanes) { try reorder(lane) }
     }
 
     /// Whether more messages than this wait for a receiver, first in their lanes or behind others.

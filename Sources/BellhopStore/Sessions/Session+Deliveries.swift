@@ -125,6 +125,11 @@ extension Session {
         return comments
     }
 
+    /// Each lane once. They are compared as the store compares them, by their bytes.
+    static func distinct(_ lanes: [String]) -> some Sequence<String> {
+        Dictionary(lanes.map { (Fingerprint(content: $0), $0) }) { first, _ in first }.values
+    }
+
     func promote(_ lane: String) throws { try run(SQL.Deliveries.promote) { try $0.bind(lane: lane) } }
 }
 

@@ -61,7 +61,7 @@ extension Session {
 
     /// Finds new heads for the lanes in which a delivery waits.
     func reorder(barredAmong deliveries: [Delivery]) throws {
-        for lane in Set(deliveries.map(\.lane)) {
+        for lane in Self.distinct(deliveries.map(\.lane)) {
             if try exists(SQL.Predecessors.laneBars, (":lane", lane)) { try reorder(lane) }
         }
     }

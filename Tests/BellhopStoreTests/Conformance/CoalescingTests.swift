@@ -267,6 +267,19 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `lanes whose names look the same go on each by itself`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        let lanes = ["caf\u{e9}", "cafe\u{301}"]
+        let others = lanes.enumerated().map { Sample.delivery($0 + 3, lane: $1, rule: "other") }
+        try await bench.store.route(
+            Routing(deliveries: lanes.enumerated().map { Self.message($0 + 1, lane: $1) } + others))
+        #expect(try await bench.store.coalesce(receiver: "chat", above: 1, at: bench.now) == 2)
+        let claimed = Set(try await bench.claim().map(\.delivery.id))
+        #expect(claimed.count == 3)
+        #expect(claimed.isSuperset(of: others.map(\.id)))
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `messages are coalesced behind thousands of messages with a thread from another rule`(_ kind: StoreUnderTest)
         async throws
     {
