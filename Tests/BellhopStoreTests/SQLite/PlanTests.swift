@@ -219,6 +219,29 @@ import Testing
         let (few, many) = (try await work(150), try await work(1500))
         #expect(many < few * 13, "\(few) \(many)")
     }
+
+    /// The steps of SQLite's machine for the history of a recent event in a store with so many old rows of the audit.
+    private func work(oldRows count: Int) async throws -> Int {
+        let bench = try SQLiteUnderTest()
+        try await bench.store.append([Sample.event(1)])
+        return try await bench.sqlite.write { session in
+            try session.database.execute(
+                """
+                WITH RECURSIVE row(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM row WHERE n < \(count))
+                INSERT INTO audit SELECT n, \((Sample.now - .days(9)).microseconds) + n, '{}', '' FROM row;
+                INSERT INTO audit VALUES (\(count) + 1, \(Sample.now.microseconds), '{"act":"reload"}', '')
+                """)
+            _ = session.takeWork()
+            let history = try session.history(HistoryQuery(limit: 1))
+            #expect(history.audit.map(\.number) == [Int64(count) + 1])
+            return session.takeWork().steps
+        }
+    }
+
+    @Test func `the work for a history does not grow with the age of the audit`() async throws {
+        let (few, many) = (try await work(oldRows: 10), try await work(oldRows: 10_000))
+        #expect(many < few + 100, "\(few) \(many)")
+    }
 }
 
 /// The status of a store with many timers.
