@@ -159,20 +159,34 @@ public struct Inquirer: Sendable {
     /// Applies a command to deliveries; without ids to all dead and held ones. Changes nothing unless every id matches exactly one
     /// delivery, and none of them joined another. Those whose state does not allow it are not changed, and counted as `refused`.
     func apply(_ command: DeliveryCommand, to ids: [String]) async throws(StoreError) -> JSON {
-        var records: [DeliveryRecord] = []
-        if ids.isEmpty { records = try await store.deliveries(DeliveryQuery(states: [.dead, .held], limit: .max)) }
+        var found = ids.isEmpty ? try await undecided() : []
         for id in ids {
             let record = try await delivery(id)
             if let joined = record.joined { throw Self.refusal(of: command, for: record.delivery.id, joined) }
-            if !records.contains(where: { $0.delivery.id == record.delivery.id }) { records.append(record) }
+            if !found.contains(where: { $0.id == record.delivery.id }) {
+                found.append((id: record.delivery.id, state: record.state))
+            }
         }
-        let chosen = records.filter { command.states.contains($0.state) }.map(\.delivery.id)
+        let chosen = found.filter { command.states.contains($0.state) }.map { $0.id }
         let changed = try await store.apply(command, to: chosen, at: clock.now)
         if command == .retry, changed > 0 { agent?.wake() }
         return [
-            "changed": .int(Int64(changed)), "refused": .int(Int64(records.count - changed)),
+            "changed": .int(Int64(changed)), "refused": .int(Int64(found.count - changed)),
             "deliveries": .array(chosen.map { .string($0.text) }),
         ]
+    }
+
+    /// The dead and held deliveries, oldest first. Read in pages, without keeping their messages: there may be very many.
+    private func undecided() async throws(StoreError) -> [(id: Delivery.ID, state: DeliveryState)] {
+        var found: [(id: Delivery.ID, state: DeliveryState)] = []
+        var query = DeliveryQuery(states: [.dead, .held], limit: 1000)
+        query.after = 0
+        while true {
+            let page = try await store.deliveries(query)
+            guard let last = page.last else { return found }
+            found += page.map { (id: $0.delivery.id, state: $0.state) }
+            query.after = last.place
+        }
     }
 
     /// Says which delivery to retry or drop in place of one that joined it.
