@@ -110,7 +110,7 @@ final class LoopTurns: Sendable {
     /// - Parameter elapsed: the time of a monotonic clock.
     func begin(_ loop: Loop, at elapsed: Duration) { began.withLock { $0[loop] = elapsed } }
 
-    /// Call this when the loop begins to wait for work.
+    /// Call this when the loop begins to wait: for work, or after a failure for its next try.
     func end(_ loop: Loop) { began.withLock { $0[loop] = nil } }
 
     func hanging(at elapsed: Duration) -> [Loop] {

@@ -41,6 +41,8 @@ public struct Maintenance: Sendable {
                 if isJump { try await store(known) }
                 if now >= prunedAt + pruneEvery || now < prunedAt {
                     try await store(known)
+                    // Deleting many rows takes long, but hangs nothing: the store does other work in between.
+                    context.turns.end(.maintenance)
                     try await prune(known)
                     prunedAt = now
                 }

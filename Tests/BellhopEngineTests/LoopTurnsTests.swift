@@ -31,4 +31,31 @@ import Testing
         running.cancel()
         _ = await running.result
     }
+
+    @Test(.timeLimit(.minutes(5))) func `loops that retry while the store refuses changes do not count as hanging`() async throws
+    {
+        let bench = try Bench(clock: TestClock(settlingYields: 1))
+        let source = bench.source()
+        let shelf = try await bench.shelf("rule: new\non: task_created\ndo: [{log: hello}]", sources: [source])
+        try await bench.store.append([.created(1, at: bench.now)])
+        bench.store.fail { $0 == .route || $0 == .register ? .before : nil }
+        let engine = Engine(
+            bench.context, shelf: shelf, sources: [(source, .minutely)], actions: { _ in ScriptedAction() })
+        let running = Task { try await engine.run() }
+        // The poller, the maintenance and the router, which waits for its next try.
+        try await bench.clock.run(until: bench.now + .seconds(900), awaiting: 3)
+        #expect(engine.hangingLoops == [])
+        bench.store.stopFailing()
+        running.cancel()
+        _ = await running.result
+    }
+
+    @Test(.timeLimit(.minutes(5))) func `maintenance that deletes very many rows does not count as hanging`() async throws {
+        let bench = try Bench()
+        bench.store.interrupt(.prune) { try? await bench.clock.sleep(for: .seconds(900)) }
+        let maintaining = Task { await Maintenance(bench.context, retention: Retention()).run() }
+        try await bench.clock.run(until: bench.now + .seconds(600), awaiting: 1)
+        #expect(bench.context.turns.hanging(at: bench.clock.elapsed) == [])
+        await maintaining.stop()
+    }
 }

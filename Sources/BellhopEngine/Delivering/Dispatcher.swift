@@ -78,6 +78,7 @@ public struct Dispatcher: Sendable {
                             until: next, on: context.clock, stride: Self.stride)
                     }
                 } catch {
+                    context.turns.end(.dispatcher)
                     context.report(error, doing: "claiming deliveries")
                     guard await context.pauseAfterStoreError() else { break }
                 }

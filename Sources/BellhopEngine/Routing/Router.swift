@@ -32,6 +32,7 @@ public struct Router: Sendable {
                 context.turns.end(.router)
                 await context.bells.router.wait(until: nil, on: context.clock)
             } catch {
+                context.turns.end(.router)
                 context.report(error, doing: "routing")
                 guard await context.pauseAfterStoreError() else { return }
             }

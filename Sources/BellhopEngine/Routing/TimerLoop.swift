@@ -34,6 +34,7 @@ public struct TimerLoop: Sendable {
                     initialPolls.beginAnew(at: now, after: next)
                 }
             } catch {
+                context.turns.end(.timers)
                 context.report(error, doing: "firing timers")
                 guard await context.pauseAfterStoreError() else { return }
             }
