@@ -31,7 +31,7 @@ public struct Poller: Sendable {
     /// - Parameter initialPolls: hears of every poll, and of the time that the machine slept.
     public mutating func run(noting initialPolls: InitialPolls? = nil) async {
         while !Task.isCancelled {
-            let started = context.clock.now
+            let began = context.clock.now
             let awake = initialPolls?.started
             var isGood = false
             do throws(StoreError) {
@@ -40,6 +40,8 @@ public struct Poller: Sendable {
                 context.report(error, doing: "storing a poll of \(source.name)")
             }
             if let awake { initialPolls?.markPolled(source.scope.id, isGood: isGood, since: awake, in: context) }
+            // The clock may have been set back during the poll.
+            let started = min(began, context.clock.now)
             await sleep(
                 until: machine.nextPoll(after: started, jitter: context.random()), soon: machine.soonPoll(after: started),
                 noting: initialPolls)

@@ -107,6 +107,21 @@ import Testing
         #expect((7...8).contains(times.count), "\(times)")
     }
 
+    @Test func `setting the clock back during a poll does not delay the next`() async throws {
+        let wall = WallClock()
+        let bench = try Bench(clock: wall.steady, wall: wall)
+        let source = ScriptedSource(clock: wall.steady, delay: .seconds(10))
+        source.set(tasks(0..<3))
+        let (clock, start) = (wall.steady, wall.steady.now)
+        try await bench.whilePolling(source) {
+            try await clock.run(until: start + .seconds(65), awaiting: 1)
+            wall.set(by: .seconds(-3600))
+            try await clock.run(until: start + .seconds(300), awaiting: 1)
+        }
+        // The poll that began at 60 ends at 70; from then on, the next one is due in a minute.
+        #expect(source.requests.lists.map { ($0 - start) / .seconds(1) } == [0, 60, 130, 190, 250])
+    }
+
     @Test func `details are refreshed as usual on a day that the clock repeats`() async throws {
         let wall = WallClock()
         let bench = try Bench(clock: wall.steady, wall: wall)
