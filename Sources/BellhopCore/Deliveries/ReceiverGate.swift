@@ -111,7 +111,6 @@ public struct ReceiverGate: Sendable, Hashable {
         return change
     }
 
-    /// Counts a failure for which the receiver is at fault, and opens the circuit breaker after enough of them in a row.
     private mutating func closeBreaker(_ change: inout Change) {
         guard var stop = stops.removeValue(forKey: .failures) else { return }
         change.closed = stop
@@ -119,6 +118,7 @@ public struct ReceiverGate: Sendable, Hashable {
         change.stops.append(stop)
     }
 
+    /// Counts a failure for which the receiver is at fault, and opens the circuit breaker after enough of them in a row.
     private mutating func countFailure(_ reason: String, began: Timestamp, at now: Timestamp, _ change: inout Change) {
         failures += 1
         let before = stops[.failures]
