@@ -64,6 +64,23 @@ import Testing
         try await running.value
     }
 
+    @Test func `setting the clock back after the start does not prolong the wait for a source that hangs`() async throws {
+        let wall = WallClock()
+        let bench = try Bench(clock: wall.steady, wall: wall)
+        let source = ScriptedSource(clock: wall.steady, delay: .days(1))
+        let rules = "rule: digest\non: {every: 5m}\ndo: [{log: \"${{ size(tasks) }} due\"}]"
+        let shelf = try await bench.shelf(rules, sources: [source])
+        let action = ScriptedAction()
+        let engine = Engine(bench.context, shelf: shelf, sources: [(source, .minutely)], actions: { _ in action })
+        let (group, running) = runAsService(engine)
+        await bench.run(until: bench.now + .seconds(10))
+        wall.set(by: .seconds(-7200))
+        await bench.run(until: bench.now + .seconds(600))
+        try await waitUntil { action.count == 1 }
+        await group.triggerGracefulShutdown()
+        try await running.value
+    }
+
     @Test func `a source that hangs while preparing delays only the rules that read its tasks`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))

@@ -54,6 +54,15 @@ public final class InitialPolls: Sendable {
         }
     }
 
+    /// Corrects times that are in the future because the clock was set back.
+    func correctFutureTimes(to now: Timestamp) {
+        missing.withLock { missing in
+            missing.started = min(missing.started, now)
+            missing.goodPolls = missing.goodPolls.mapValues { min($0, now + Self.timeoutForGoodPolls) }
+            missing.ends = missing.ends.mapValues { min($0, now) }
+        }
+    }
+
     /// - Parameter start: ``started`` when the poll began. A poll during which the machine slept may have tasks from before.
     func markPolled(_ scope: Scope.ID, isGood: Bool, since start: Timestamp, in context: EngineContext) {
         let mayReleaseTimers = missing.withLock { missing in

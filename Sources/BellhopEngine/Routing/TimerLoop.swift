@@ -51,8 +51,10 @@ public struct TimerLoop: Sendable {
     /// How often to check the clock while sleeping, to notice that it was set.
     private static let stride = Duration.seconds(60)
 
-    /// Moves schedules forward that are due later than their rules say, because the clock was set back.
+    /// Moves schedules forward that are due later than their rules say, because the clock was set back. Waits for polls, too, last no
+    /// longer than after a start at this time.
     private func correctFutureTimes() async throws(StoreError) {
+        initialPolls.correctFutureTimes(to: context.clock.now)
         // No installation of other rules may set timers meanwhile.
         await context.routing.enterUncancelled()
         defer { context.routing.leave() }
