@@ -76,6 +76,14 @@ import Testing
         try await store.close()
     }
 
+    @Test func `a lost store ends the agent with this error, whatever fails after it`() async throws {
+        let watch = StoreWatch(clock: TestClock())
+        let loss = StoreError(.lost, "The file was deleted.")
+        watch.record(.storeFailed(doing: "routing", loss))
+        watch.record(.storeFailed(doing: "claiming deliveries", StoreError(.other, "It cannot be read.")))
+        await #expect(throws: loss) { try await watch.run() }
+    }
+
     @Test func `stopped receivers are shown with their reason and waiting deliveries until the rest ends`() async throws {
         let (store, clock) = (try Stores.inMemory(), TestClock())
         let occasion = Occasion.event(Event.ID("1"))

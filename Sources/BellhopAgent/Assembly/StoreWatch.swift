@@ -45,7 +45,13 @@ public final class StoreWatch: Service {
         guard case .storeFailed(let doing, let error, let times) = signal else { return }
         let now = clock.now
         problem.withLock { problem in
-            problem = Problem(doing: doing, error: error, time: now, times: (problem?.times ?? 0) + times)
+            let times = (problem?.times ?? 0) + times
+            // The loss ends the agent, so no failure that follows from it takes its place.
+            if problem?.error.kind == .lost, error.kind != .lost {
+                problem?.times = times
+            } else {
+                problem = Problem(doing: doing, error: error, time: now, times: times)
+            }
         }
         if error.kind == .lost { lost.ring() }
     }
