@@ -114,6 +114,8 @@ public struct Engine: Service {
 
     /// Runs all loops except the dispatcher. They may be cancelled between two turns, and during a poll.
     private func begin() async {
+        // The maintenance prunes the store before a source that does not answer is opened.
+        context.store.keepScopes(sources.map(\.0.scope.id))
         let initialPolls = InitialPolls(sources.map(\.0.scope.id), started: context.clock.now)
         let timers = TimerLoop(context, shelf: shelf, after: initialPolls)
         let router = Router(context, shelf: shelf, timers: timers)

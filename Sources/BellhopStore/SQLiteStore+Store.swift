@@ -5,7 +5,7 @@ extension SQLiteStore: Store {
     // Sources.
 
     func open(_ scope: Scope, source: String, at now: Timestamp) async throws(StoreError) -> SourceMemory {
-        opened.withLock { _ = $0.insert(scope.id) }
+        keepScopes([scope.id])
         return try await write { try $0.open(scope, source: source, at: now) }
     }
 
@@ -274,13 +274,15 @@ extension SQLiteStore: Store {
         try await read(isLong: true) { try $0.deliveries(query) }
     }
 
+    func keepScopes(_ scopes: [Scope.ID]) { scopesInUse.withLock { $0.formUnion(scopes) } }
+
     /// Deletes in steps of a thousand rows, each its own independent transaction, so that others do not wait long. Unrouted
-    /// events, held deliveries, and scopes that this process has opened stay; removed tasks are remembered at least as long as
+    /// events, held deliveries, and scopes that this process uses stay; removed tasks are remembered at least as long as
     /// events and deliveries are kept.
     func prune(_ retention: Retention, at now: Timestamp) async throws(StoreError) -> Int {
         var count = 0
         var step: Session.PruningStep? = .events(after: 0)
-        let scopes = opened.withLock { $0 }
+        let scopes = scopesInUse.withLock { $0 }
         while let current = step {
             let (removed, next) = try await write { try $0.prune(current, retention, keeping: scopes, at: now) }
             count += removed

@@ -16,8 +16,8 @@ final class SQLiteStore: Sendable {
     private let faults: StatementFaults?
     /// The executor of the writing thread; nil for a store in memory, which needs none.
     let executor: (any TaskExecutor)?
-    /// The scopes that this process polls; they are not pruned, however far its clock jumps.
-    let opened = Mutex<Set<Scope.ID>>([])
+    /// The scopes that this process uses; they are not pruned, however old they are, and however far its clock jumps.
+    let scopesInUse = Mutex<Set<Scope.ID>>([])
     let cache = Mutex(TaskCache())
 
     private init(

@@ -1,5 +1,6 @@
 import BellhopCore
 import BellhopEngine
+import BellhopStore
 import BellhopTesting
 import ServiceLifecycle
 import Synchronization
@@ -62,6 +63,34 @@ import Testing
         try await waitUntil { action.count == 1 }
         await group.triggerGracefulShutdown()
         try await running.value
+    }
+
+    @Test func `a start keeps the tasks of a source that has not changed for years, although it answers late`() async throws {
+        let (folder, clock, recorder) = (try TemporaryFolder(), TestClock(), Recorder())
+        let source = ScriptedSource(clock: clock, preparation: .seconds(60))
+        source.set(tasks(0..<2))
+        func context() throws -> EngineContext {
+            EngineContext(store: try Stores.open(folder.path + "/bellhop.db"), clock: clock, signals: recorder.signals)
+        }
+        let before = try context()
+        var poller = Poller(source, plan: .minutely, in: before)
+        _ = try await poller.pollOnce()
+        try await before.store.close()
+        await clock.advance(by: .days(800))
+        source.put(task("new"))
+        let later = try context()
+        let engine = Engine(later, shelf: RuleShelf(), sources: [(source, .minutely)], actions: { _ in nil })
+        let running = Task { try await engine.run() }
+        // The source prepares, and the maintenance waits after it has deleted old rows.
+        try await clock.run(until: clock.now + .seconds(60), awaiting: 2)
+        try await waitUntil {
+            let events = try await later.store.events(EventQuery()).count
+            return events + recorder.count("source.baseline") == 2
+        }
+        #expect(recorder.count("source.baseline") == 1)
+        running.cancel()
+        _ = await running.result
+        try await later.store.close()
     }
 
     @Test func `setting the clock back after the start does not prolong the wait for a source that hangs`() async throws {

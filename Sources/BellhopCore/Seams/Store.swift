@@ -181,6 +181,8 @@ public protocol Store: Notebook {
     func span(of query: EventQuery) async throws(StoreError) -> RowSpan?
     func span(of query: DeliveryQuery) async throws(StoreError) -> RowSpan?
 
+    /// Keeps these scopes and their tasks, however old they are: this process uses them, or is going to.
+    func keepScopes(_ scopes: [Scope.ID])
     /// Deletes rows that are older than the retention; returns how many.
     @discardableResult
     func prune(_ retention: Retention, at now: Timestamp) async throws(StoreError) -> Int

@@ -77,7 +77,7 @@ struct SQLiteUnderTest: TestedStore {
         }
     }
 
-    func forgetOpenScopes() { sqlite.opened.withLock { $0 = [] } }
+    func forgetOpenScopes() { sqlite.scopesInUse.withLock { $0 = [] } }
 
     func fail(statement count: Int, includingReads: Bool) { faults.fail(statement: count, includingReads: includingReads) }
 
