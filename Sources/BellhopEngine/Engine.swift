@@ -136,12 +136,19 @@ public struct Engine: Service {
     }
 
     /// Lets a source read which fields its tasks have. This lasts until its system answers; only this source waits for it.
-    private func prepare(_ source: any Source) async {
+    ///
+    /// - Parameter limit: how long to wait while its connection rests; if it rests for longer, the fields are not read.
+    private func prepare(_ source: any Source, waitingAtMost limit: Duration = ReceiverStop.longest) async {
         let known = source.schema
         // A resting connection gets no requests for fields either. The loops report failures of the store.
         try? await context.receivers.restore(from: context.store, at: context.clock.now)
-        while let until = context.receivers.rest(of: source.receiver, at: context.clock.now)?.until {
-            do { try await context.clock.sleep(for: until - context.clock.now) } catch { return }
+        func rest() -> Duration? {
+            let now = context.clock.now
+            return context.receivers.rest(of: source.receiver, at: now)?.until.map { $0 - now }
+        }
+        while let wait = rest() {
+            if wait > limit { return }
+            do { try await context.clock.sleep(for: wait) } catch { return }
         }
         context.activities.begin(.preparing, source.name, at: context.clock.now)
         defer { context.activities.end(source.name) }
@@ -183,7 +190,7 @@ public struct Engine: Service {
         // Route what an earlier pass left on the bus first.
         try await router.routePending()
         await withDiscardingTaskGroup { group in
-            for (source, _) in sources { group.addTask { await prepare(source) } }
+            for (source, _) in sources { group.addTask { await prepare(source, waitingAtMost: Dispatcher.maxFinalWait) } }
         }
         for (source, var plan) in sources {
             plan.isRepeated = false

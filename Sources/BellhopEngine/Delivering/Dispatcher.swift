@@ -117,7 +117,7 @@ public struct Dispatcher: Sendable {
     }
 
     /// The longest wait for a receiver in a run that is meant to end.
-    private static let maxFinalWait = Duration.seconds(3)
+    static let maxFinalWait = Duration.seconds(3)
 
     /// When to look for due deliveries if nothing rings the bell before.
     private func nextLook() async throws(StoreError) -> Timestamp? {

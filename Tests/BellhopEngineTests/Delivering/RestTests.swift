@@ -131,6 +131,22 @@ import Testing
         #expect(try await bench.eventLines().isEmpty)
     }
 
+    @Test func `a run that is meant to end waits for the end of a short rest, and not of a long one`() async throws {
+        for (rest, polls) in [(Duration.seconds(2), 2), (.seconds(3600), 1)] {
+            let bench = try Bench()
+            let source = bench.source(tasks(0..<1))
+            source.edit { $0.lists = [.failure(Failure(.throttled, .rest(rest), "429"))] }
+            @Sendable func runOnce(_ context: EngineContext) async throws {
+                _ = try await Engine(context, shelf: RuleShelf(), sources: [(source, .minutely)], actions: { _ in nil }).runOnce()
+            }
+            try await runOnce(bench.context)
+            let running = Task { try await runOnce(bench.restarted) }
+            await bench.run(until: bench.now + .seconds(10))
+            try await running.value
+            #expect(source.requests.lists.count == polls)
+        }
+    }
+
     @Test func `a rest does not affect other receivers`() async throws {
         let bench = try Bench()
         let action = ScriptedAction { delivery, _ throws(Failure) in
