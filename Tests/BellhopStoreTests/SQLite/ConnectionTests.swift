@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopTesting
 import Testing
 
 @testable import BellhopStore
