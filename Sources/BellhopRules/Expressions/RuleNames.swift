@@ -128,13 +128,15 @@ struct SharedNames: Sendable {
     let queryHint: RuleContext.QueryHint
     let snapshots: SnapshotFunction
 
-    /// - Parameter hasEvent: false if only the sources' tasks can be read.
+    /// - Parameters:
+    ///   - hasEvent: false if only the sources' tasks can be read.
+    ///   - ofAny: whether a field that only some of the sources declare may be used.
     init(
         _ sources: [RuleContext.SourceFacts], isOpen: Bool, queryHint: @escaping RuleContext.QueryHint,
-        on base: Environment, snapshots: SnapshotFunction, hasEvent: Bool = true
+        on base: Environment, snapshots: SnapshotFunction, hasEvent: Bool = true, ofAny: Bool = false
     ) {
         (self.sources, self.snapshots, self.queryHint) = (sources, snapshots, queryHint)
-        types = TaskTypes(sources, isOpen: isOpen)
+        types = TaskTypes(sources, isOpen: isOpen, ofAny: ofAny)
         var environment = base
         environment.declare(.init("tasks", .list(.object(types.task)), scope: Self.scope(of: sources)))
         environment.declare(.init("user", .string, scope: Self.scope(of: sources)))
@@ -198,14 +200,17 @@ final class SharedNameCache: Sendable {
         base = SharedNames.base(context, snapshots: snapshots, hasEvent: hasEvent)
     }
 
-    func names(for sources: [RuleContext.SourceFacts]) -> SharedNames {
+    /// - Parameter ofAny: whether a field that only some of the sources declare may be used.
+    func names(for sources: [RuleContext.SourceFacts], ofAny: Bool = false) -> SharedNames {
         let scope = SharedNames.scope(of: sources)
+        let key = ofAny ? "any of \(scope)" : scope
         return entries.withLock { entries in
-            if let names = entries.names[scope] { return names }
+            if let names = entries.names[key] { return names }
             let names = SharedNames(
                 sources, isOpen: context.isOpen, queryHint: context.queryHint, on: base,
-                snapshots: snapshots, hasEvent: hasEvent)
-            entries.names[scope] = names
+                snapshots: snapshots, hasEvent: hasEvent, ofAny: ofAny)
+            entries.names[key] = names
+            if ofAny, entries.groups[scope] != nil { return names }
             entries.groups[scope] = TaskGroup(
                 sources: sources.map { ($0.name, $0.scope) }, user: sources.first?.user ?? "", type: names.types.task)
             return names

@@ -1,7 +1,7 @@
 import BellhopCore
 import CEL
 
-/// The types of tasks in a rule's expressions: the fields that all its sources declare, each with the type they agree on.
+/// The types of tasks in expressions: the fields that all their sources declare, or any of them, each with the type they agree on.
 struct TaskTypes: Sendable {
     let task: ObjectType
     let fields: ObjectType
@@ -13,11 +13,15 @@ struct TaskTypes: Sendable {
     let isOpen: Bool
     private let schemas: [TaskSchema]
 
-    /// - Parameter isOpen: without a configuration no fields are declared; custom fields are then allowed.
-    init(_ sources: [RuleContext.SourceFacts], isOpen: Bool) {
-        var declared = Self.common(sources.map(\.schema))
+    /// - Parameters:
+    ///   - isOpen: without a configuration no fields are declared; custom fields are then allowed.
+    ///   - ofAny: whether a field that only some sources declare may be used; for tasks of the others it has no value.
+    init(_ sources: [RuleContext.SourceFacts], isOpen: Bool, ofAny: Bool = false) {
+        var declared = Self.declared(sources.map(\.schema), ofAny: ofAny)
         let created = sources.compactMap(\.schema.created)
-        if let first = created.first, created.count == sources.count, !declared.contains(where: { $0.name == Snapshot.created }) {
+        if let first = created.first, ofAny || created.count == sources.count,
+            !declared.contains(where: { $0.name == Snapshot.created })
+        {
             let isSame = created.allSatisfy { $0.type == first.type }
             declared.append(ObjectType.Field(Snapshot.created, isSame ? CELType(first.type) : .dyn))
         }
@@ -58,16 +62,13 @@ struct TaskTypes: Sendable {
         }
     }
 
-    /// The fields that all schemas have; differing types show only when the expression runs.
-    private static func common(_ schemas: [TaskSchema]) -> [ObjectType.Field] {
-        guard let first = schemas.first else { return [] }
-        return first.fields.compactMap { field in
-            var type = CELType(field.type)
-            for schema in schemas.dropFirst() {
-                guard let other = schema[field.name] else { return nil }
-                if other.type != field.type { type = .dyn }
-            }
-            return ObjectType.Field(field.name, type)
+    /// The fields that all schemas have, or any of them; differing types show only when the expression runs.
+    private static func declared(_ schemas: [TaskSchema], ofAny: Bool) -> [ObjectType.Field] {
+        let candidates = (ofAny ? schemas[...] : schemas.prefix(1)).flatMap(\.fields).map(\.name).unique()
+        return candidates.compactMap { name in
+            let types = schemas.compactMap { $0[name]?.type }
+            guard let first = types.first, ofAny || types.count == schemas.count else { return nil }
+            return ObjectType.Field(name, types.allSatisfy { $0 == first } ? CELType(first) : .dyn)
         }
     }
 }

@@ -62,11 +62,12 @@ public struct SilenceBook: Sendable {
         }
     }
 
-    /// The names that an expression can use in a run for any source.
+    /// The names that an expression can use in a run for any source, with the fields of all of them.
     /// - Parameter events: the types of its events; nil for all.
     static func names(_ context: RuleContext, _ cache: SharedNameCache, events: [EventDefinition]? = nil) -> RuleNames {
         let sources = context.isOpen ? [context.assumedSource("")] : context.taskSources
-        return RuleNames(cache.names(for: sources), events: events ?? context.events.definitions, zone: context.timeZoneName)
+        return RuleNames(
+            cache.names(for: sources, ofAny: true), events: events ?? context.events.definitions, zone: context.timeZoneName)
     }
 
     /// The most bytes of a condition of a search or a silence, so that an address holds it however it is encoded.

@@ -88,6 +88,18 @@ import Testing
         #expect(try states(Self.book(Self.notify, ops: open), priority: 2) == ["until 2026-01-06T08:00"])
     }
 
+    @Test func `the exception of a connection may use a field that only some sources declare`() throws {
+        let book = try Self.book(Self.notify, ops: try Self.entry("22:00-08:00", except: "task.urgency == 1"))
+        func isHeld(_ source: String, _ urgency: JSON) -> [Bool] {
+            let task = Fixture.task(number: "INC1", fields: ["urgency": urgency])
+            let stored = [StoredEvent(sequence: 3, event: Fixture.event(.taskCreated, task, source: source))]
+            return book.decide(stored, silences: .empty, at: Self.evening).deliveries.map(\.isQuiet)
+        }
+        #expect(isHeld("my-work", 1) == [false])
+        #expect(isHeld("my-work", 2) == [true])
+        #expect(isHeld("incidents", .null) == [true])
+    }
+
     @Test func `the later end of two quiet times counts, and a quiet time that drops messages comes first`() throws {
         let book = try Self.book(Self.night + Self.notify, ops: try Self.entry("21:00-06:00"))
         #expect(states(book) == ["until 2026-01-06T07:00"])

@@ -46,6 +46,8 @@ import Testing
         ("source == 'my-work' && event.type == 'task_created'", true),
         // Unknown, because the task has no such value.
         ("task.priority < 3", false),
+        // Only `my-work` declares it.
+        ("task.urgency == null", true),
     ])
     func `the condition of a silence reads the names of the run`(_ when: String, _ isSilenced: Bool) throws {
         let event = Fixture.event(.taskCreated, Fixture.task(number: "INC1", fields: ["priority": .null]))
