@@ -152,7 +152,7 @@ struct TestComparison {
         default: break
         }
         for (name, wanted) in expected.arguments {
-            let found = happened.values(of: name)
+            let found = happened.values(of: name, like: wanted)
             guard !found.contains(wanted) else { continue }
             let place = expected.places[name] ?? expected.place
             guard let first = found.first else { return failed("`\(name)` is not \(wanted.text)", place, help: "it is missing") }
@@ -194,7 +194,7 @@ extension Delivery {
 
 extension TestComparison.ActualAction {
     /// The forms in which an argument may be expected; the first one is shown.
-    func values(of name: String) -> [JSON] {
+    func values(of name: String, like wanted: JSON = .null) -> [JSON] {
         switch name {
         case "to":
             let names = receivers.map(JSON.string)
@@ -204,30 +204,29 @@ extension TestComparison.ActualAction {
         }
         switch arguments {
         case .values(let values): return values[name].map { [$0] } ?? []
-        case .message(let message): return Self.values(of: name, in: message)
+        case .message(let message): return Self.values(of: name, in: message, like: wanted)
         }
     }
 
-    private static func values(of name: String, in message: Message) -> [JSON] {
+    private static func values(of name: String, in message: Message, like wanted: JSON) -> [JSON] {
         switch name {
-        case "title": return [.string(message.title.markdown), .string(message.title.plainText)]
-        case "text": return message.text.isEmpty ? [""] : [.string(message.text.markdown), .string(message.text.plainText)]
-        case "list":
-            guard let list = message.list else { return [] }
-            if list.items.isEmpty {
-                return [.array([.string(list.empty.markdown)]), .array([.string(list.empty.plainText)]), .array([])]
-            }
-            return [.array(list.items.map { .string($0.markdown) }), .array(list.items.map { .string($0.plainText) })]
-        case "more": return [.int(Int64(message.list?.more ?? 0))]
-        case "fields": return [.object(JSON.Object(message.fields.map { ($0.name.plainText, .string($0.value.plainText)) }))]
-        case "sections": return [.array(message.sections.map { .string($0.plainText) })]
+        case "sections":
+            let forms = wanted.asArray ?? []
+            return [
+                .array(
+                    message.sections.enumerated().map { place, section in
+                        section.value(like: forms.indices.contains(place) ? forms[place] : .null)
+                    })
+            ]
         case "mentions": return [.array(message.mentions.map(\.text))]
         case "update": return [.bool(message.update)]
         case "resolve": return [.bool(message.resolve)]
         case "severity": return [.string(message.severity.rawValue)]
         case "link": return message.link.map { [.string($0.address)] } ?? []
         case "thread": return message.thread.map { [.string($0)] } ?? []
-        default: return []
+        default:
+            let own = Message.Section(title: message.title, text: message.text, list: message.list, fields: message.fields)
+            return own.values(of: name)
         }
     }
 
@@ -248,6 +247,34 @@ extension TestComparison.ActualAction {
 }
 
 extension Message.Section {
+    /// The forms in which a member may be expected; the first one is shown.
+    fileprivate func values(of name: String) -> [JSON] {
+        switch name {
+        case "title": return [.string(title.markdown), .string(title.plainText)]
+        case "text": return text.isEmpty ? [""] : [.string(text.markdown), .string(text.plainText)]
+        case "list":
+            guard let list else { return [] }
+            if list.items.isEmpty {
+                return [.array([.string(list.empty.markdown)]), .array([.string(list.empty.plainText)]), .array([])]
+            }
+            return [.array(list.items.map { .string($0.markdown) }), .array(list.items.map { .string($0.plainText) })]
+        case "more": return [.int(Int64(list?.more ?? 0))]
+        case "fields": return [.object(JSON.Object(fields.map { ($0.name.plainText, .string($0.value.plainText)) }))]
+        default: return []
+        }
+    }
+
+    /// The section in the form in which it is expected: the members that a mapping names, or its plain text.
+    fileprivate func value(like wanted: JSON) -> JSON {
+        guard case .object(let members) = wanted else { return .string(plainText) }
+        return .object(
+            JSON.Object(
+                members.map { name, value -> (String, JSON) in
+                    let forms = values(of: name)
+                    return (name, forms.contains(value) ? value : forms.first ?? .null)
+                }))
+    }
+
     /// The title, the text, the lines of the list and the fields without markup, one below the other.
     fileprivate var plainText: String {
         var lines = [title.plainText, text.plainText]

@@ -103,20 +103,26 @@ enum TestKeys {
     static let after = Setting(
         "after", .duration, "The actions that follow happen at least this long after the start of the test.")
 
-    /// The expectations that a test can have of a message.
-    static let message: [Setting] = [
-        Setting("to", .list(.name), "The receivers."), Setting("title", .text, "The title."),
-        Setting("text", .text, "The text, as Markdown or without markup."),
+    /// The expectations that a test can have of a part of a message.
+    private static let section: [Setting] = [
+        Setting("title", .text, "The title."), Setting("text", .text, "The text, as Markdown or without markup."),
         Setting("list", .list(.text), "The list's lines, as Markdown or without markup."),
         Setting("more", .integer(0...Int.max), "How many elements the list leaves out."),
         Setting("fields", .map(.text), "The fields."),
-        Setting("severity", .oneOf(Message.Severity.allCases.map(\.rawValue)), "The severity."),
-        Setting("sections", .list(.text), "The sections, each as its title and its lines without markup."),
-        Setting("mentions", .list(.text), "The mentions: `user U123`, `group oncall`."),
-        Setting("link", .text, "The link's address."), Setting("thread", .text, "The thread."),
-        Setting("update", .boolean, "Whether it replaces the thread's first message."),
-        Setting("resolve", .boolean, "Whether it closes what the thread opened."),
     ]
+
+    /// The expectations that a test can have of a message.
+    static let message: [Setting] =
+        [Setting("to", .list(.name), "The receivers.")] + section + [
+            Setting("severity", .oneOf(Message.Severity.allCases.map(\.rawValue)), "The severity."),
+            Setting(
+                "sections", .list(.either([.text, .record(section)])),
+                "The sections, each as its title and its lines without markup, or with some of its members."),
+            Setting("mentions", .list(.text), "The mentions: `user U123`, `group oncall`."),
+            Setting("link", .text, "The link's address."), Setting("thread", .text, "The thread."),
+            Setting("update", .boolean, "Whether it replaces the thread's first message."),
+            Setting("resolve", .boolean, "Whether it closes what the thread opened."),
+        ]
 
     /// The expectations that a test can have of an action.
     static func arguments(of action: ActionManifest) -> [Setting] {
