@@ -52,13 +52,39 @@ struct EventMembers {
 }
 
 extension ExpressionReview {
-    /// Warns if a member of `event.data` is compared with a constant that it can never equal.
+    /// Warns if a member of an event or of its data is compared with a constant that it can never equal.
     mutating func checkData(_ member: CEL.Node, _ others: [CEL.Node], _ comparison: CEL.Node) {
-        guard let type = EventMembers.type(of: member, names.events) else { return }
+        guard let type = EventMembers.type(of: member, names.events) ?? choices(of: member) else { return }
         for other in others {
             guard case .literal(let constant) = other.kind, let help = type.exclusion(of: constant) else { continue }
             return report("never-equal", "`\(text(member))` is never \(text(other))", at: comparison.range, help: help)
         }
+    }
+
+    /// The values that the type or the source of an event, the source of a task, or the kind of a comment can have; nil if unknown.
+    private func choices(of node: CEL.Node) -> SettingType? {
+        if case .identifier("source", _) = node.kind, expression.type(of: node) == .string { return sourcesOfEvents }
+        guard case .select(let owner, let name, _) = node.kind else { return nil }
+        func isObject(_ type: ObjectType) -> Bool {
+            [.object(type), .nullable(.object(type))].contains(expression.type(of: owner))
+        }
+        if isObject(CommentObject.type) { return EventCatalogue.comment.first { $0.name == name }?.type }
+        switch name {
+        case "type" where isObject(EventObject.type):
+            return names.events.isEmpty || names.events.contains(where: \.isOpen) ? nil : .oneOf(names.events.map(\.type.name))
+        case "source" where isObject(EventObject.type): return sourcesOfEvents
+        case "source" where isObject(names.types.task): return sources
+        default: return nil
+        }
+    }
+
+    /// Other events have a connection or a rule as their source.
+    private var sourcesOfEvents: SettingType? {
+        names.events.isEmpty || !names.events.allSatisfy { $0.hasTask && !$0.isOpen } ? nil : sources
+    }
+
+    private var sources: SettingType? {
+        names.sources.isEmpty || names.types.isOpen ? nil : .oneOf(names.sources.map(\.name))
     }
 }
 
