@@ -28,6 +28,15 @@ public struct CronSchedule: Sendable, Hashable, CustomStringConvertible {
 
     public var description: String { text }
 
+    /// If a day need match only one of its two fields: the fields as written, the schedule without the weekday, and the weekdays, 0
+    /// for Sunday. Otherwise nil.
+    public var eitherDayParts: (day: String, weekday: String, withoutWeekday: String, weekdays: [Int])? {
+        let words = text.split(whereSeparator: \.isWhitespace).map(String.init)
+        guard eitherDay, words.count == 5 else { return nil }
+        let numbers = (0..<7).filter { weekdays & (1 << UInt64($0)) != 0 }
+        return (words[2], words[4], (words.prefix(4) + ["*"]).joined(separator: " "), numbers)
+    }
+
     /// The first moment after a given one at which the schedule is due in a zone; nil if none before the calendar ends.
     public func next(after moment: Timestamp, in zone: TimeZoneTable) -> Timestamp? {
         hours == Self.everyHour ? nextElapsed(after: moment, in: zone) : nextOnWall(after: moment, in: zone)

@@ -86,6 +86,10 @@ struct TriggerReader: ProblemCollector {
             readEvery(node)
         } else if let pair = mapping.pairs.first, mapping.count == 1 {
             readChanges(pair, node)
+        } else if mapping["task_changed"] != nil, let other = mapping.pairs.first(where: { $0.name != "task_changed" }) {
+            report(
+                "unknown-key", "the key `\(other.name)` is not allowed next to `task_changed`", at: other.key,
+                help: other.name == "when" ? "write it beside `on`" : "write a list: each event begins with `- `")
         } else {
             report(
                 "wrong-type", "this is not an event", at: node,
@@ -115,21 +119,42 @@ struct TriggerReader: ProblemCollector {
                     "wrong-type", "only `task_changed` takes conditions here", at: pair.key,
                     help: "write `on: \(pair.name)` and `when: …`")
             } else {
-                let names = ["task_changed", "schedule", "every"] + RuleKeys.pattern.map(\.name)
-                report(
-                    "unknown-key", "`on` has no setting `\(pair.name)`", at: pair.key,
-                    help: Suggestion.didYouMean(pair.name, among: names))
+                report("unknown-key", "`on` has no setting `\(pair.name)`", at: pair.key, help: Self.meant(by: pair.name))
             }
             return
         }
         guard let fields = pair.value.mapping, !fields.isEmpty else {
             report(
                 "wrong-type", "`task_changed` must be a mapping of fields here, not \(pair.value.kind)", at: pair.value,
-                help: "write `{task_changed: {state: {to: Resolved}}}`")
+                help: Self.changes(of: pair.value))
             return
         }
         places.append(EventReach.Place(type: .taskChanged, node: pair.key, isAlone: false))
         triggers.append(Trigger(type: .taskChanged, changes: fields.map { read(change: $0) }))
+    }
+
+    /// The advice for a key under `on` that there is not.
+    private static func meant(by key: String) -> String {
+        switch key {
+        case "cron", "crontab": return "write `schedule: \"30 8 * * MON-FRI\"`"
+        case "at", "time", "time_of_day": return "write `schedule: \"30 8 * * *\"`: minute, hour, day, month, weekday"
+        case "any", "any_of", "or": return "write the events as a list: `on: [task_created, task_changed]`"
+        default: break
+        }
+        if let times = RuleKeys.schedulesInWords[plainWord(key)] { return "write `schedule: \"\(times)\"`" }
+        let names = ["task_changed", "schedule", "every"] + RuleKeys.pattern.map(\.name)
+        return Suggestion.didYouMean(key, among: names) ?? "use "
+            + names.filter { !["after", "within", "by"].contains($0) }.quotedList
+    }
+
+    /// The advice for `task_changed: state` and `task_changed: [state, priority]`.
+    private static func changes(of fields: Node) -> String {
+        let names = (fields.items ?? [fields]).compactMap(\.scalarText).filter { !$0.isEmpty }
+        if names.isEmpty { return "write `{task_changed: {state: {to: Resolved}}}`" }
+        let each = names.map { "{task_changed: {\($0): {}}}" }
+        return names.count == 1
+            ? "write `\(each[0])` for any change of it"
+            : "write `on: [\(each.joined(separator: ", "))]` for a change of any of them"
     }
 
     private mutating func read(change pair: Mapping.Pair) -> ChangeFilter {
@@ -155,7 +180,7 @@ struct TriggerReader: ProblemCollector {
         } else if !pair.value.isNull {
             report(
                 "wrong-type", "the change of `\(pair.name)` must be a mapping, not \(pair.value.kind)", at: pair.value,
-                help: "write `{from: …, to: …}`")
+                help: pair.value.scalarText.map { "write `{to: \($0)}`" } ?? "write `{from: …, to: …}`")
         }
         return filter
     }
@@ -178,7 +203,16 @@ struct TriggerReader: ProblemCollector {
             }
         }
         do throws(TimeTextError) {
-            set(.cron(try CronSchedule(text)), zone, zoneName, settings, node)
+            let times = try CronSchedule(text)
+            if let parts = times.eitherDayParts {
+                let days = parts.weekdays.map(String.init)
+                let wanted = days.count == 1 ? "== \(days[0])" : "in [\(days.joined(separator: ", "))]"
+                warn(
+                    "either-day", "this is due on each day \(parts.day) of the month, and also on each \(parts.weekday)",
+                    at: written,
+                    help: "for days that are both, write `\(parts.withoutWeekday)` and `when: now.getDayOfWeek(zone) \(wanted)`")
+            }
+            set(.cron(times), zone, zoneName, settings, node)
         } catch {
             if let times = RuleKeys.schedulesInWords[Self.plainWord(text)] {
                 return report(
