@@ -170,8 +170,38 @@ enum RuleKeys {
     static let aliases = [
         "trigger": "on", "triggers": "on", "event": "on", "events": "on", "actions": "do", "action": "do", "then": "do",
         "steps": "do", "run": "do", "if": "when", "condition": "when", "conditions": "when", "where": "when", "filter": "when",
-        "name": "rule", "id": "rule", "source": "from", "sources": "from",
+        "name": "rule", "id": "rule", "source": "from", "sources": "from", "delay": "for", "wait": "for", "dedupe": "once",
+        "dedup": "once", "cooldown": "throttle", "debounce": "throttle", "rate_limit": "throttle", "quiet_hours": "quiet",
     ]
+
+    /// What to write instead of keys that a rule does not have.
+    static let advice = inverted([
+        "it belongs under `on`: `on: {schedule: …}`": ["schedule", "every", "timezone", "missed"],
+        "write `enabled: false` to turn the rule off": ["disabled", "disable", "active"],
+        "write the opposite as `when`: `when: \"!(…)\"`": ["unless"],
+        "for messages, write `quiet: {outside: …}`; for the whole rule, `when: is_open(\"…\", now)`, both with a calendar": [
+            "hours", "days", "calendar",
+        ],
+    ])
+
+    private static func inverted(_ words: [String: [String]]) -> [String: String] {
+        Dictionary(uniqueKeysWithValues: words.flatMap { shown, names in names.map { ($0, shown) } })
+    }
+
+    /// Other programs' names for actions, with what to write.
+    static let actionAliases = inverted([
+        "notify: {to: …, title: …}": [
+            "slack", "teams", "discord", "telegram", "email", "mail", "message", "send", "send_message", "alert", "page",
+            "pagerduty", "opsgenie", "ntfy", "push", "post", "chat",
+        ],
+        "update: {assigned_to: …}": ["assign", "reassign", "assignee"],
+        "update: {state: …}": ["close", "resolve", "set_state", "transition", "state"],
+        "update: {field: value}": ["set", "edit", "change", "patch", "set_field"],
+        "comment: a text": ["note", "work_note", "work_notes", "comments", "reply", "add_comment"],
+        "log: a text": ["print", "echo", "debug"], "exec: {command: […]}": ["run", "shell", "script", "command", "sh"],
+        "webhook: {url: …}": ["http", "request", "curl", "post_url", "call"],
+        "create: {to: …, table: …, fields: {…}}": ["insert", "open", "create_task", "new_task"],
+    ])
 
     /// Words for schedules, with their cron expressions.
     static let schedulesInWords = [

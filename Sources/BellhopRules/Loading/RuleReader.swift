@@ -164,8 +164,8 @@ struct RuleReader: ProblemCollector {
                 meant.insert(word)
             } else if context.actions.contains(where: { $0.kind == pair.name }) {
                 help = "actions belong in a list under `do`"
-            } else if ["schedule", "every", "timezone", "missed"].contains(pair.name) {
-                help = "it belongs under `on`: `on: {schedule: …}`"
+            } else if let advice = RuleKeys.advice[pair.name] {
+                help = advice
             } else if RuleKeys.pattern.contains(where: { $0.name == pair.name }) {
                 help =
                     "write it under `on`, for example `on: {none: task_commented, after: task_created, within: 4h, by: task.id}`"
