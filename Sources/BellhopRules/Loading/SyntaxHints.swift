@@ -22,6 +22,8 @@ struct SyntaxHints {
     var help: String? {
         switch code {
         case "syntax", "bad-number": misplaced
+        case "strange-character": strange
+        case "no-fields": recordInstead
         case "unknown-name": unknownName
         case "unknown-function": unknownFunction
         case "incomparable-types": changeItself ?? comparedWithNull
@@ -50,6 +52,23 @@ struct SyntaxHints {
         case "endswith", "ends": return method("endsWith")
         default: return nil
         }
+    }
+
+    /// `t => …` and `title =~ /disk/`.
+    private var strange: String? {
+        guard word == "=" else { return nil }
+        if after.hasPrefix(">"), let element = Self.lastName(before).nonEmpty {
+            return "write the element's name and a comma: `\(element), …`"
+        }
+        return after.hasPrefix("~") ? "write `\(Self.lastName(before)).matches(\"…\")`" : nil
+    }
+
+    /// `task.assigned_to.name`: a reference is an id, and its label is the name.
+    private var recordInstead: String? {
+        guard
+            let found = (before + word).firstMatch(of: /((?:\w+\.)*\w+)\.(\w+)\.(name|display_value|label|displayName)$/)
+        else { return nil }
+        return "write `\(found.1).labels.\(found.2)`, with `display: both` on the source"
     }
 
     /// `task.title contains "disk"` as a method call.
@@ -94,6 +113,7 @@ struct SyntaxHints {
         switch word {
         case "True", "TRUE", "False", "FALSE": return "write `\(word.lowercased())`"
         case "None", "NULL", "Null", "nil", "undefined": return "write `null`; an empty text is `\"\"`"
+        case "today": return "write `now`; a part of the day is `now.getHours(zone)` or `now.getDayOfWeek(zone)`"
         default: break
         }
         let (left, right) = (before.trimmedBlanks, after.trimmedBlanks)
@@ -106,7 +126,8 @@ struct SyntaxHints {
     private var unknownFunction: String? {
         let argument = after.hasPrefix("(") ? String(after.dropFirst().prefix { $0 != ")" }) : ""
         let operand = before.hasSuffix(".") ? Self.lastName(String(before.dropLast())) : argument
-        let shown = operand.isEmpty || operand.contains("(") ? "text" : operand
+        let isKnown = !operand.isEmpty && !operand.contains("(")
+        let (shown, list) = isKnown ? (operand, operand) : ("text", "list")
         switch word.prefix(while: { $0 != "(" }).lowercased() {
         case "lower", "lowercase", "tolower", "tolowercase", "lcase", "downcase": return "write `\(shown).lowerAscii()`"
         case "upper", "uppercase", "toupper", "touppercase", "ucase", "upcase": return "write `\(shown).upperAscii()`"
@@ -118,8 +139,19 @@ struct SyntaxHints {
         case "endswith", "hassuffix": return "write `\(shown).endsWith(\"…\")`"
         case "isempty", "empty", "isnull", "isblank": return "write `\(shown) == \"\"`, or `== null` if it is not a text"
         case "not": return "write `!`"
-        case "date", "datetime", "parsetime", "todate": return "write `timestamp(\"2026-01-05T09:00:00Z\")`"
-        case "today": return "write `now`, which is the time of routing"
+        case "now", "today": return "write `now`, which is the time of routing"
+        case "hour", "hours": return "write `\(shown).getHours(zone)`"
+        case "weekday", "dayofweek", "day_of_week": return "write `\(shown).getDayOfWeek(zone)`; 0 is Sunday"
+        case "day", "dayofmonth": return "write `\(shown).getDate(zone)`"
+        case "date", "datetime", "parsetime", "todate":
+            return argument.isEmpty
+                ? "write, for example, `\(shown).format(\"yyyy-MM-dd\", zone)`" : "write `timestamp(\"2026-01-05T09:00:00Z\")`"
+        case "max": return "write `\(list).sort().last().orValue(0)`"
+        case "min": return "write `\(list).sort().first().orValue(0)`"
+        case "any", "some": return "write `\(list).exists(t, …)`"
+        case "every": return "write `\(list).all(t, …)`"
+        case "find": return "write `\(list).filter(t, …)`"
+        case "filter", "map", "exists", "all", "exists_one": return "name the element first: `\(list).\(word)(t, …)`"
         default: return nil
         }
     }
