@@ -54,7 +54,7 @@ struct TestCaseReader: ProblemCollector {
         if let items = node.items { return items }
         report(
             "wrong-type", "\(what) must be a list, not \(node.kind)", at: node,
-            help: what == "`expect`" ? "write `[]` to expect nothing" : nil)
+            help: node.mapping != nil ? "begin each entry with `- `" : what == "`expect`" ? "write `[]` to expect nothing" : nil)
         return nil
     }
 

@@ -72,7 +72,9 @@ struct TestFacts: ProblemCollector {
         case (.text, _): return .string(node.scalarText ?? value.text)
         case (.int, .int), (.double, .double), (.double, .int), (.bool, .bool): return value
         case (.timestamp, .string(let text)):
-            if let moment = Timestamp(rfc3339: text) ?? Timestamp(sql: text) { return .string(moment.rfc3339) }
+            if let moment = Timestamp(rfc3339: text) ?? Timestamp(sql: text) ?? Timestamp(sql: text + " 00:00:00") {
+                return .string(moment.rfc3339)
+            }
         default: break
         }
         let wanted =
