@@ -2,7 +2,8 @@ import BellhopCore
 import CEL
 
 extension Value {
-    /// The text that a template inserts: an empty text for null, RFC 3339 in a zone for a time, JSON for a list or a map.
+    /// The text that a template inserts: an empty text for null, RFC 3339 in a zone for a time, `1h30m` for a duration, JSON for a list
+    /// or a map.
     ///
     /// - Parameter room: the bytes left for the whole rendering; once they are used up, the result is incomplete.
     func rendered(in zone: TimeZoneTable, _ room: RenderRoom = .unlimited) -> String {
@@ -12,7 +13,10 @@ extension Value {
         case .timestamp(let moment): BellhopCore.Timestamp(moment).formatted(in: zone)
         case .list, .map: asJSON(in: zone, room).text
         case .object(let object): object.text ?? asJSON(in: zone, room).text
-        case .string, .bool, .int, .uint, .double, .bytes, .duration, .type: text ?? ""
+        case .duration(let span):
+            // Nobody reads the fraction of a second in "3d4h17.601388s".
+            DurationText.format(span.components.seconds == 0 ? span : .seconds(span.components.seconds))
+        case .string, .bool, .int, .uint, .double, .bytes, .type: text ?? ""
         }
     }
 
@@ -45,7 +49,8 @@ extension Value {
                 object[room.taking(name)] = host.value(named: name)?.asJSON(in: zone, room) ?? .null
             }
             return .object(object)
-        case .string, .timestamp, .bytes, .duration, .type: return .string(room.taking(rendered(in: zone, room)))
+        case .duration: return .string(room.taking(text ?? ""))
+        case .string, .timestamp, .bytes, .type: return .string(room.taking(rendered(in: zone, room)))
         }
     }
 

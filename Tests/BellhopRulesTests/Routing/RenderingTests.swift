@@ -54,6 +54,16 @@ import Testing
         #expect(json == expected)
     }
 
+    @Test(arguments: [
+        ("90m", "1h30m"), ("266657.601388s", "3d2h4m17s"), ("-90.5s", "-1m30s"), ("250ms", "250ms"), ("0s", "0s"),
+    ])
+    func `a duration is inserted in its largest units, and keeps its form in JSON`(_ span: String, _ shown: String) throws {
+        let message = try Self.message("- notify: {to: ops, title: \"after ${{ duration('\(span)') }}\"}")
+        #expect(message?.title.plainText == "after \(shown)")
+        let json = try Self.values("- webhook: {url: \"https://x.example/\", json: {span: \"${{ duration('90m') }}\"}}")["json"]
+        #expect(json?["span"] == "5400s")
+    }
+
     private static func rendered(_ step: String, _ argument: String, title: String) throws -> String {
         shown(argument, of: try #require(try route(step, title: title).first))
     }
