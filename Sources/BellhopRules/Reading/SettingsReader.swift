@@ -72,7 +72,9 @@ public struct SettingsReader<Deferred: Sendable> {
         let others = outdented.reduce(others) { $0.union($1.names).union([$1.head.name]) }
         for pair in mapping where !others.contains(pair.name) {
             guard let setting = settings.first(where: { $0.name == pair.name }) else {
-                let help = Suggestion.didYouMean(pair.name, among: names + others) ?? Self.listing(names)
+                let help =
+                    Suggestion.didYouMean(pair.name, among: names + others) ?? Self.meant(by: pair.name, among: names)
+                    ?? Self.listing(names)
                 report(code: "unknown-key", "\(subject) has no setting `\(shown(pair.name))`", at: pair.key, help: help)
                 continue
             }
@@ -222,9 +224,14 @@ public struct SettingsReader<Deferred: Sendable> {
         return nil
     }
 
-    /// The correct form of a value written in place of a mapping with one setting: ``write `coalesce: {above: 5}` ``.
+    /// The correct form of a value written in place of a mapping: ``write `coalesce: {above: 5}` `` or ``write `list: {of: …, as: …}` ``.
     private static func form(of settings: [Setting], _ node: Node, _ setting: Setting) -> String? {
-        guard settings.count == 1, let text = node.scalarText, let value = try? settings[0].type.value(of: text),
+        guard settings.count == 1 else {
+            let needed = settings.filter(\.required).map { "\($0.name): …" }
+            return needed.isEmpty
+                ? listing(settings.map(\.name)) : "write `\(setting.name): {\(needed.joined(separator: ", "))}`"
+        }
+        guard let text = node.scalarText, let value = try? settings[0].type.value(of: text),
             settings[0].type != .secret
         else { return nil }
         return "write `\(setting.name): {\(settings[0].name): \(value.text)}`"
@@ -240,6 +247,16 @@ public struct SettingsReader<Deferred: Sendable> {
             ? "`to` names a connection of bellhop.yaml, not a channel" : "put it in quotes: `\(setting.name): \"\(word)\"`"
         report(code: "cut-by-comment", "`\(setting.name)` has no value: YAML reads `\(word)` as a comment", at: node, help: help)
         return nil
+    }
+
+    /// The setting that another program's word means: ``write `text` ``.
+    private static func meant(by word: String, among names: [String]) -> String? {
+        let words = [
+            "body": ["json", "text"], "message": ["text"], "content": ["text"], "description": ["text"], "subject": ["title"],
+            "summary": ["title"], "headline": ["title"], "channel": ["to"], "recipient": ["to"], "recipients": ["to"],
+            "receiver": ["to"], "priority": ["severity"], "level": ["severity"], "in": ["within", "after"],
+        ]
+        return words[word]?.first(where: names.contains).map { "write `\($0)`" }
     }
 
     private static func listing(_ names: [String]) -> String? { names.isEmpty ? nil : "use " + names.quotedList }
