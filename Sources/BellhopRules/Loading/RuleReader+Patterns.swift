@@ -55,6 +55,13 @@ extension RuleReader {
                     reader.key(node, "`by`", &compiler)
                 }
             }
+        } else if draft.kind == .none, !draft.after.isEmpty, let pair = mapping["on"] {
+            let ends = draft.entries.flatMap(self.events(of:))
+            if !ends.isEmpty, (ends + events).allSatisfy(\.hasTask) {
+                warn(
+                    "one-for-all", "an event of any task ends this wait, and no other task is waited for meanwhile", at: pair.key,
+                    help: "add `by: task.id` beside `none`, to wait for each task separately")
+            }
         }
         guard let within else { return nil }
         var pattern = Pattern(kind: draft.kind, entries: entries, after: after, within: within, by: by)

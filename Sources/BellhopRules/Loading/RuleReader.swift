@@ -131,6 +131,7 @@ struct RuleReader: ProblemCollector {
             warn("unused-limit", "`limit` counts writes to tasks, but this rule writes to no task", at: limit.key)
         }
         warnOfUnusedQuiet(mapping["quiet"], actions)
+        warnOfOwnComments(mapping, trigger, actions)
         guard !problems.hasErrors, let from else { return nil }
 
         purpose.coverage?.add(rule: name, at: Diagnostic.Place(mapping["rule"]?.value ?? node, file: file))
