@@ -63,8 +63,15 @@ struct IssueWording {
         let whose = source.map { "a task of source `\($0.name)`" } ?? task
         let help =
             issue.help ?? source.flatMap { Suggestion.didYouMean(field, among: $0.schema.fields.map(\.name)) }
-            ?? (source ?? names.sources.first).map { Self.declaring(field, of: $0) }
+            ?? (source ?? names.sources.first).map { Self.declaring(field, of: $0) + (source == nil ? "" : readingOne(field)) }
         return Diagnostic(code: "unknown-field", "no field `\(field)` on \(whose)", at: place, help: help)
+    }
+
+    /// The advice to read the tasks of a source that has the field.
+    private func readingOne(_ field: String) -> String {
+        let able = names.sources.first { Self.has(field, $0.schema) }
+        return able.map { ", or read one source's tasks: `from: \($0.name)`, or `snapshot(\"\($0.name)\")` in place of `tasks`" }
+            ?? ""
     }
 
     private static func has(_ field: String, _ schema: TaskSchema) -> Bool {

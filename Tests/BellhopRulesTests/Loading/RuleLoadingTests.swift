@@ -93,7 +93,8 @@ import Testing
         #expect(problems?.all.map(\.message) == ["no field `created` on a task of source `incidents`"])
         #expect(
             problems?.all.map(\.help) == [
-                "declare `sys_created_on`, which `created` stands for, under `fields` of source `incidents`, if its tasks have it"
+                "declare `sys_created_on`, which `created` stands for, under `fields` of source `incidents`, if its tasks have it, "
+                    + "or read one source's tasks: `from: my-work`, or `snapshot(\"my-work\")` in place of `tasks`"
             ])
     }
 
