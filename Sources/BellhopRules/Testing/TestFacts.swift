@@ -55,7 +55,21 @@ struct TestFacts: ProblemCollector {
         for field in schema.fields where task.fields[field.name] == nil {
             task.fields[field.name] = field.type == .text ? "" : .null
         }
+        label(&task, on: mapping["labels"] == nil ? base : nil, given, source)
         return task
+    }
+
+    /// Drops the labels of values that were replaced, and labels empty values with an empty text, as a source does.
+    private func label(_ task: inout Snapshot, on base: Snapshot?, _ given: Set<String>, _ source: String) {
+        if let base {
+            for name in given where task.fields[name] != base.fields[name] { task.labels[name] = nil }
+        }
+        let facts = facts(of: source)
+        guard !context.isOpen, facts.labels == .yes else { return }
+        for field in facts.schema.fields where task.labels[field.name] == nil {
+            let value = task.fields[field.name]
+            if value == nil || value == "" || value == .null { task.labels[field.name] = "" }
+        }
     }
 
     private mutating func field(_ name: String, _ node: Node, at key: Node, _ schema: TaskSchema) -> JSON {
@@ -165,7 +179,9 @@ struct TestFacts: ProblemCollector {
             case "number": before.number = text
             case "title": before.title = text
             case "class": before.className = text
-            default: before.fields[pair.name] = field(pair.name, from, at: pair.key, schema)
+            default:
+                before.fields[pair.name] = field(pair.name, from, at: pair.key, schema)
+                before.labels[pair.name] = nil
             }
         }
         return before

@@ -1,0 +1,26 @@
+import BellhopCore
+import BellhopRules
+import Testing
+
+/// The labels of tasks in the tests of rules are those that a source would read.
+@Suite struct `Labels in tests` {
+    private func problems(_ rule: String, _ given: String, expect: String) -> [String] {
+        Fixture.problems(
+            "tests:\n  - name: t\n    given: [\(given)]\n    expect: \(expect)\n",
+            of: "rule: r\nfrom: my-work\n\(rule)\ndo: [{log: x}]")
+    }
+
+    @Test func `the label of an empty value is empty`() {
+        let rule = "on: task_created\nwhen: task.labels.assigned_to == ''"
+        #expect(problems(rule, "{task_created: {task: {id: a1}}}", expect: "[{log: x}]") == [])
+        let labelled = "{task_created: {task: {id: a1, labels: {assigned_to: Ada}}}}"
+        #expect(problems(rule, labelled, expect: "[]") == [])
+    }
+
+    @Test(arguments: ["before: {state: 2}", "changes: {state: {from: 2, to: 6}}"])
+    func `an earlier value does not have the label of the present one`(_ earlier: String) {
+        let given = "{task_changed: {task: {id: a1, state: 6, labels: {state: Resolved}}, \(earlier)}}"
+        #expect(problems("on: {task_changed: {state: {from: Resolved}}}", given, expect: "[]") == [])
+        #expect(problems("on: {task_changed: {state: {to: Resolved}}}", given, expect: "[{log: x}]") == [])
+    }
+}
