@@ -63,6 +63,32 @@ import Testing
         #expect(configuration.retention == Retention(events: .days(10)))
     }
 
+    @Test func `a command that needs no secrets and variables finds no mistake in what lacks them`() async throws {
+        let text = """
+            version: 1
+            timezone: "${{ env.ZONE }}"
+            connections:
+              snow: {kind: servicenow, instance: acme, auth: {keychain: true}}
+            sources:
+              my-work: {kind: tracker, connection: snow, every: "${{ env.EVERY }}"}
+            console:
+              listen: "127.0.0.1:8090"
+              users:
+                - {name: ada, token: "${{ secret.ada }}"}
+                - {name: bob, token: "${{ secret.bob }}"}
+                - {name: eve, token: "x-${{ secret.eve }}"}
+            """
+        let loader = ConfigurationLoader(environment: [:], keychain: keychain)
+        let file = folder.path + "/bellhop.yaml"
+        let configuration = try await loader.load(Array(text.utf8), file: file, focus: .shape)
+        #expect(configuration.source("my-work") != nil)
+        // A mistake elsewhere is still reported.
+        await #expect(throws: ConfigurationError.self) {
+            let wrong = text.replacing("127.0.0.1:8090", with: "127.0.0.1:99999")
+            _ = try await loader.load(Array(wrong.utf8), file: file, focus: .shape)
+        }
+    }
+
     @Test func `omitted settings get their documented defaults`() async throws {
         let configuration = try await load("version: 1\nsources:\nconnections:\n")
         #expect(configuration.store == folder.path + "/bellhop.db")

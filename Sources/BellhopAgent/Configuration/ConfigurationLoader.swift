@@ -87,7 +87,8 @@ public struct ConfigurationLoader: Sendable {
             problems.removeProblems(in: Self.incomplete(in: root, values, except: Self.nodes(of: name, in: root)))
         case .source(let name):
             problems.removeProblems(in: Self.incomplete(in: root, values, except: root["sources"]?[name].map { [$0] } ?? []))
-        case .everything, .shape: break
+        case .shape: problems.removeProblems(in: Self.unknown(in: root, values))
+        case .everything: break
         }
         if problems.hasErrors { throw .diagnostics(problems) }
         return configuration
@@ -180,6 +181,15 @@ public struct ConfigurationLoader: Sendable {
     /// Whether a value lacks a secret or a variable, or is still a placeholder.
     private static func isIncomplete(_ node: Node, _ values: SecretResolver.Found) -> Bool {
         references(in: node).contains { values.values[$0] == nil } || hasPlaceholder(node)
+    }
+
+    /// The scalars that lack a secret or a variable, or are still a placeholder: what stands for them may not fit their settings.
+    private static func unknown(in node: Node, _ values: SecretResolver.Found) -> [Node] {
+        switch node.content {
+        case .scalar: isIncomplete(node, values) ? [node] : []
+        case .sequence(let items): items.flatMap { unknown(in: $0, values) }
+        case .mapping(let pairs): pairs.flatMap { unknown(in: $0.value, values) }
+        }
     }
 
     private static func hasPlaceholder(_ node: Node) -> Bool {
