@@ -25,8 +25,13 @@ struct Initialise: AsyncParsableCommand {
         }
         guard let instance else { return }
         if instance.contains("://") {
-            do throws(HTTPAddress.Problem) { _ = try HTTPAddress(instance) } catch {
+            let address: HTTPAddress
+            do throws(HTTPAddress.Problem) { address = try HTTPAddress(instance) } catch {
                 throw ValidationError("--instance: \(error.message)")
+            }
+            guard address.userInfo == nil, address.target == "/" else {
+                throw ValidationError(
+                    "--instance: leave out the path, user and password of the address: `bellhop login snow` asks for the login.")
             }
         } else if instance.isEmpty || !instance.utf8.allSatisfy(Self.isHostByte) {
             throw ValidationError(
