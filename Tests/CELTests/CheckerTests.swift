@@ -98,6 +98,8 @@ struct CheckerTests {
             "task.title + task.priority",
             "no-such-operator: `+` does not work on a string and an int at task.title + task.priority (write `task.title + string(task.priority)`)"
         ), Line("-task.title", "no-such-operator: `-` does not work on a string at -task.title"),
+        Line("task.title * 3", "no-such-operator: `*` does not work on a string and an int at task.title * 3"),
+        Line("\"5\" * 3", "no-such-operator: `*` does not work on a string and an int at \"5\" * 3 (write `5 * 3`)"),
         Line(
             "task.title.contains(1)",
             "no-such-overload: there is no string.contains(int) at contains (use string.contains(string))"),

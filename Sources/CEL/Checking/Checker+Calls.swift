@@ -128,9 +128,13 @@ extension Checker {
                 }
             }
         }
+        let takesText = symbol == "+" || Self.comparisons.contains(symbol)
+        func converted(_ node: Node, from actual: CELType, to wanted: CELType) -> String? {
+            wanted.unwrapped == .string && !takesText ? nil : conversion(node, from: actual, to: wanted)
+        }
         // Converting a constant is preferred to converting a field.
-        let newRight = { conversion(right, from: rightType, to: leftType).map { "`\(source(left)) \(symbol) \($0)`" } }
-        let newLeft = { conversion(left, from: leftType, to: rightType).map { "`\($0) \(symbol) \(source(right))`" } }
+        let newRight = { converted(right, from: rightType, to: leftType).map { "`\(source(left)) \(symbol) \($0)`" } }
+        let newLeft = { converted(left, from: leftType, to: rightType).map { "`\($0) \(symbol) \(source(right))`" } }
         if case .literal = left.kind { return newLeft() ?? newRight() }
         if case .literal = right.kind { return newRight() ?? newLeft() }
         return leftType.unwrapped == .double ? newRight() : newLeft() ?? newRight()
