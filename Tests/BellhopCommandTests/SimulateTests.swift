@@ -33,7 +33,9 @@ import Testing
         #expect(ended.errors.hasPrefix("error: --fault: no fault 'nosuch'; known: too_many_requests, "))
     }
 
-    @Test func `the simulator starts with latency and faults from the command line`() async throws {
+    @Test func `the simulator starts with latency and faults from the command line, and keeps its port from a second one`()
+        async throws
+    {
         let folder = try TemporaryFolder()
         let program = try Program(
             ["simulate", "--still", "--port", "0", "--latency", "5", "--fault", #"[{"fault":"hangs"},{"fault":"rate_limit"}]"#],
@@ -44,6 +46,10 @@ import Testing
         try await eventually("the last address is printed") { program.errorsSoFar.contains("/webhook/NAME") }
         #expect(program.errorsSoFar.contains("  bellhop init practice --instance \(address) && cd practice\n"))
         #expect(program.errorsSoFar.contains("\(address)/hooks/ops"))
+        let port = String(address.split(separator: ":").last ?? "")
+        let second = try await Program(["simulate", "--port", port], in: folder.path).end()
+        #expect(second.code == 75)
+        #expect(second.errors == "error: The port \(port) of 127.0.0.1 cannot be used: choose another with --port.\n")
         program.send(15)
         #expect(await program.end().code == 0)
     }

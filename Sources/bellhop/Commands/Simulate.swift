@@ -101,7 +101,7 @@ struct Simulate: AsyncParsableCommand {
                 }
             } catch let problem as SimulatorServer.Problem {
                 guard case .cannotListen = problem else { return }
-                throw CommandError(.unreachable, "The port \(port) of 127.0.0.1 cannot be used: choose another with --port.")
+                throw CommandError(.tryLater, "The port \(port) of 127.0.0.1 cannot be used: choose another with --port.")
             }
         }
     }
@@ -116,7 +116,7 @@ struct Simulate: AsyncParsableCommand {
             }
         } catch let error as MailServer.CannotListen {
             throw CommandError(
-                .unreachable, "The port \(error.port) of 127.0.0.1 cannot be used: choose another with --mail-port.")
+                .tryLater, "The port \(error.port) of 127.0.0.1 cannot be used: choose another with --mail-port.")
         }
     }
 }
