@@ -30,6 +30,16 @@ import Testing
         }
     }
 
+    @Test func `a full pipe has no room, so that the last words of a stopping agent do not wait for its reader`() throws {
+        var ends: [Int32] = [-1, -1]
+        #expect(pipe(&ends) == 0)
+        defer { for end in ends { close(end) } }
+        _ = fcntl(ends[1], 1031, 4096)  // F_SETPIPE_SZ: the smallest possible pipe
+        #expect(Descriptor.hasRoom(ends[1]))
+        try Descriptor.write([UInt8](repeating: 0, count: 4096), to: ends[1])
+        #expect(!Descriptor.hasRoom(ends[1]))
+    }
+
     @Test func `lines fail while the reader has stopped, and each line is written once or fails`() async throws {
         signal(SIGPIPE, SIG_IGN)
         try await Self.withPipe(timeout: .milliseconds(200)) { writer, reader in

@@ -3,6 +3,7 @@ import BellhopAgent
 import BellhopConsole
 import BellhopCore
 import BellhopEngine
+import BellhopFiles
 import BellhopInbound
 import BellhopRules
 import Glibc
@@ -49,7 +50,10 @@ struct Run: AsyncParsableCommand {
         }
         for warning in assembly.warnings { Console.note(warning.rendered(colour: Console.noteHasColour)) }
         let secondSignal = SecondSignal { number in
-            Console.note("Second signal: Bellhop stops at once, and checks unfinished work at its next start.")
+            // A reader of the log that has stopped reading must not keep the agent alive.
+            if Descriptor.hasRoom(STDERR_FILENO) {
+                Console.note("Second signal: Bellhop stops at once, and checks unfinished work at its next start.")
+            }
             _exit(128 + number)
         }
         defer { withExtendedLifetime(secondSignal) {} }
