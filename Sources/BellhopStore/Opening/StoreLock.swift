@@ -11,7 +11,8 @@ final class StoreLock: Sendable {
     /// Takes the lock beside the store at `path`; throws `.busy`, naming the process that has it.
     init(path: String) throws(StoreError) {
         let lock = path + ".lock"
-        let descriptor = Glibc.open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        // Follows no link: root would give the file at its end away.
+        let descriptor = Glibc.open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
             let code = errno
             throw StoreFile.cannotOpen(access(lock, F_OK) == 0 ? lock : path, code)

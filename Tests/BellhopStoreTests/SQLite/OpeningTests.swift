@@ -109,6 +109,16 @@ import Testing
         try await store.close()
     }
 
+    @Test func `a lock that is a link is refused, and what it leads to stays as it was`() async throws {
+        try await make()
+        try folder.write("other", "kept")
+        unlink(path + ".lock")
+        #expect(symlink(folder.file("other"), path + ".lock") == 0)
+        let error = try #require(refusal { _ = try SQLiteStore.open(path: path) })
+        #expect(error.kind == .cannotOpen && error.message.contains("bellhop.db.lock"))
+        #expect(try String(contentsOfFile: folder.file("other"), encoding: .utf8) == "kept")
+    }
+
     @Test func `releasing a store releases its lock`() async throws {
         for _ in 1...3 {
             let store = try SQLiteStore.open(path: path)
