@@ -13,10 +13,10 @@ import Testing
 
     /// An agent whose only rule is in `rules/a.yaml`.
     private static func assembly(
-        in folder: TemporaryFolder, clock: TestClock = TestClock(), listeners: [SignalListener] = []
+        in folder: TemporaryFolder, settings: String = "", clock: TestClock = TestClock(), listeners: [SignalListener] = []
     ) async throws -> Assembly {
         try folder.write("rules/a.yaml", rule)
-        let file = try folder.write("bellhop.yaml", "version: 1\n")
+        let file = try folder.write("bellhop.yaml", "version: 1\n" + settings)
         let keychain = Keychain(path: folder.path + "/keychain.json")
         let configuration = try await ConfigurationLoader(environment: [:], keychain: keychain).load(file)
         return try await Assembly(
@@ -65,6 +65,45 @@ import Testing
         }
         try folder.write("rules/b.yaml", Self.rule.replacing("rule: r", with: "rule: b"))
         #expect(await counts.next() == 2)
+        reloading.cancel()
+        _ = await reloading.result
+        await assembly.shutdown()
+    }
+
+    @Test func `a change in a watched folder loads the rules again if the holidays of a calendar have changed`() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("free.ics", "BEGIN:VCALENDAR\nEND:VCALENDAR\n")
+        let (loads, loaded) = AsyncStream<Int>.makeStream()
+        let listener: SignalListener = { signal in
+            if case .rulesLoaded(let count, _) = signal { loaded.yield(count) }
+        }
+        let assembly = try await Self.assembly(
+            in: folder, settings: "calendars: {office: {holidays: [free.ics]}}\n", listeners: [listener])
+        var counts = loads.makeAsyncIterator()
+        #expect(await counts.next() == 1)
+        let reloading = Task { try await Reloader(assembly: assembly, environment: [:]).run() }
+        try folder.write(
+            "free.ics", "BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART;VALUE=DATE:20260106\nEND:VEVENT\nEND:VCALENDAR\n")
+        try folder.write("rules/new/notes.txt", "")
+        #expect(await counts.next() == 1)
+        reloading.cancel()
+        _ = await reloading.result
+        await assembly.shutdown()
+    }
+
+    @Test func `refused rules are loaded again after any change in a watched folder`() async throws {
+        let folder = try TemporaryFolder()
+        let (refusals, refused) = AsyncStream<Int>.makeStream()
+        let listener: SignalListener = { signal in
+            if case .rulesRefused(let problems) = signal { refused.yield(problems) }
+        }
+        let assembly = try await Self.assembly(in: folder, listeners: [listener])
+        let reloading = Task { try await Reloader(assembly: assembly, environment: [:]).run() }
+        var problems = refusals.makeAsyncIterator()
+        try folder.write("rules/a.yaml", "# Not written yet.\n")
+        #expect(await problems.next() == 1)
+        try folder.write("rules/new/notes.txt", "")
+        #expect(await problems.next() == 1)
         reloading.cancel()
         _ = await reloading.result
         await assembly.shutdown()

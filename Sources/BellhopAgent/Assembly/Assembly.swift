@@ -14,7 +14,7 @@ public struct Assembly: Sendable {
     public let shelf: RuleShelf
     public let engine: Engine
     let rules: RuleInstallation
-    /// The fingerprint of the rule files in force at the start.
+    /// The fingerprint of the files from which the rules in force at the start were loaded.
     let rulesAtStart: Fingerprint
     let runtimeFacts: RuntimeFacts
     private let store: any Store
@@ -126,7 +126,7 @@ public struct Assembly: Sendable {
         // Start with the fields of the sources that are in the store. Each source reads the other fields before its first poll.
         await connectors.prepare(offline: true)
         let loaded = try await rules.install()
-        rulesAtStart = loaded.found.fingerprint
+        rulesAtStart = rules.fingerprint(loaded.found)
         warnings = loaded.found.problems.all + loaded.book.warnings + (try await Self.refusedTokens(configuration, store))
     }
 

@@ -59,8 +59,9 @@ struct Reloader: Service {
                     assembly.context.signals.emit(.rulesUnwatched)
                 }
                 // Catch changes made before the watch was set.
-                let now = RuleFinder.find(assembly.configuration.rules).fingerprint
-                if now != loaded || requests != answered || retry != nil {
+                let now = assembly.rules.fingerprint(RuleFinder.find(assembly.configuration.rules))
+                // A refused load may have read a file while it was being written.
+                if now != loaded || requests != answered || retry != nil || assembly.rules.refusal != nil {
                     let isStored = await assembly.rules.reload()
                     (loaded, answered) = (now, requests)
                     retry = isStored ? nil : assembly.context.clock.now + Self.retryPause

@@ -22,6 +22,14 @@ final class RuleInstallation: Sendable {
     /// The errors of the last load; nil if its rules are in force.
     var refusal: Diagnostics? { latestRefusal.withLock { $0 } }
 
+    /// The fingerprint of all files that a load reads: these rules, and the holidays of the calendars.
+    func fingerprint(_ found: RuleFinder.Found) -> Fingerprint {
+        var builder = FingerprintBuilder()
+        builder.add(found.fingerprint)
+        builder.add(CalendarEntry.fingerprint(of: configuration.calendars))
+        return builder.fingerprint
+    }
+
     /// Loads the current rule files and puts them in force; on errors, the old rules stay and a signal reports the errors.
     ///
     /// - Parameter isForFields: true if no rule changed, but a source has read its fields. Then only errors and their end are

@@ -13,6 +13,22 @@ extension CalendarEntry {
         }
     }
 
+    /// The fingerprint of the files of holidays: the same for the same holidays.
+    static func fingerprint(of entries: [CalendarEntry]) -> Fingerprint {
+        var builder = FingerprintBuilder()
+        for entry in entries {
+            for file in entry.files {
+                builder.add(file.path)
+                do throws(Diagnostic) {
+                    builder.add(try bytes(of: file.path, for: entry.name) ?? [])
+                } catch {
+                    builder.add(error.message)
+                }
+            }
+        }
+        return builder.fingerprint
+    }
+
     private static func bytes(of file: String, for name: String) throws(Diagnostic) -> [UInt8]? {
         var facts = stat()
         if stat(file, &facts) == 0, facts.st_mode & S_IFMT != S_IFREG {
