@@ -171,6 +171,7 @@ struct TestFacts: ProblemCollector {
         }
         let schema = facts(of: source).schema
         var before = task
+        var given: Set<String> = []
         for pair in changes {
             if let to = pair.value[.to] { review(to, pair, of: task, schema) }
             guard let from = pair.value[.from] else { continue }
@@ -181,9 +182,10 @@ struct TestFacts: ProblemCollector {
             case "class": before.className = text
             default:
                 before.fields[pair.name] = field(pair.name, from, at: pair.key, schema)
-                before.labels[pair.name] = nil
+                given.insert(pair.name)
             }
         }
+        label(&before, on: task, given, source)
         return before
     }
 

@@ -17,6 +17,13 @@ import Testing
         #expect(problems(rule, labelled, expect: "[]") == [])
     }
 
+    @Test(arguments: ["before: {assigned_to: ''}", "changes: {assigned_to: {from: ''}}"])
+    func `the label of an earlier empty value is empty`(_ earlier: String) {
+        let given = "{task_changed: {task: {id: a1, assigned_to: ada, labels: {assigned_to: Ada}}, \(earlier)}}"
+        let rule = "on: task_changed\nwhen: before.labels.assigned_to == ''"
+        #expect(problems(rule, given, expect: "[{log: x}]") == [])
+    }
+
     @Test(arguments: ["before: {state: 2}", "changes: {state: {from: 2, to: 6}}"])
     func `an earlier value does not have the label of the present one`(_ earlier: String) {
         let given = "{task_changed: {task: {id: a1, state: 6, labels: {state: Resolved}}, \(earlier)}}"
