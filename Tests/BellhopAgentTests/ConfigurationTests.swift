@@ -63,7 +63,7 @@ import Testing
         #expect(configuration.retention == Retention(events: .days(10)))
     }
 
-    @Test func `a command that needs no secrets and variables finds no mistake in what lacks them`() async throws {
+    @Test func `a command that needs no secrets and variables reports no mistakes in values that lack them`() async throws {
         let text = """
             version: 1
             timezone: "${{ env.ZONE }}"

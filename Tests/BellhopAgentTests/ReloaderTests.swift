@@ -45,16 +45,11 @@ import Testing
 
     @Test func `a change in a watched folder that changes no rule loads none`() async throws {
         let folder = try TemporaryFolder()
-        try folder.write("rules/a.yaml", Self.rule)
-        let file = try folder.write("bellhop.yaml", "version: 1\n")
-        let keychain = Keychain(path: folder.path + "/keychain.json")
         let (loads, loaded) = AsyncStream<Int>.makeStream()
         let listener: SignalListener = { signal in
             if case .rulesLoaded(let count, _) = signal { loaded.yield(count) }
         }
-        let configuration = try await ConfigurationLoader(environment: [:], keychain: keychain).load(file)
-        let assembly = try await Assembly(
-            configuration, options: Assembly.Options(clock: TestClock(), listeners: [listener], output: { _ in }))
+        let assembly = try await Self.assembly(in: folder, listeners: [listener])
         var counts = loads.makeAsyncIterator()
         #expect(await counts.next() == 1)
         let reloading = Task { try await Reloader(assembly: assembly, environment: [:]).run() }

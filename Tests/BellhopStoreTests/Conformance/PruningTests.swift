@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `many rows from the time when the clock was ahead do not keep the old rows after them`(_ kind: StoreUnderTest)
+    func `many rows from when the clock was ahead do not protect old rows after them from pruning`(_ kind: StoreUnderTest)
         async throws
     {
         let bench = try kind.make()

@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a message that closes its conversation drops what is held of it, and no message that is held later`(
+    func `a message that closes its conversation drops its held messages, and none that is held later`(
         _ kind: StoreUnderTest
     ) async throws {
         let bench = try kind.make()

@@ -5,7 +5,7 @@ import Testing
 @testable import BellhopStore
 
 @Suite struct `Concurrent readers` {
-    @Test func `the agent's own reads do not wait while people read much`() async throws {
+    @Test func `the agent's own reads do not wait for long reads by people`() async throws {
         let bench = try SQLiteUnderTest(.onDisk)
         try await bench.store.append([Sample.event(1)])
         let gates = [Gate(), Gate()]

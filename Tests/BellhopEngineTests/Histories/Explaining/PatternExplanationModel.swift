@@ -81,8 +81,8 @@ struct PatternExplanationModel: ExplanationModel {
             while let escalation = escalations[id], let next = escalation.next, isDue(next) {
                 expected[escalation.event]["escalated"]?.deliveries += 1
                 escalations[id]?.take(at: now)
-                let isOver = escalations[id]?.next == nil
-                expected[escalation.event]["escalated"]?.note = isOver ? "the escalation has ended" : Self.next
+                let hasEnded = escalations[id]?.next == nil
+                expected[escalation.event]["escalated"]?.note = hasEnded ? "the escalation has ended" : Self.next
             }
         }
     }
