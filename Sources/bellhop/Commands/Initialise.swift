@@ -31,7 +31,7 @@ struct Initialise: AsyncParsableCommand {
             }
             guard address.userInfo == nil, address.target == "/" else {
                 throw ValidationError(
-                    "--instance: leave out the path, user and password of the address: `bellhop login snow` asks for the login.")
+                    "--instance must be an address without path, user and password: `bellhop login snow` asks for the login.")
             }
         } else if instance.isEmpty || !instance.utf8.allSatisfy(Self.isHostByte) {
             throw ValidationError(
