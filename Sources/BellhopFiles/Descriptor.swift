@@ -74,7 +74,7 @@ public enum Descriptor {
         }
     }
 
-    /// Whether a short write would not wait for a slow reader.
+    /// Whether a short write can be done now, without waiting for a slow reader.
     public static func hasRoom(_ file: Int32) -> Bool {
         var wanted = pollfd(fd: file, events: Int16(POLLOUT), revents: 0)
         return poll(&wanted, 1, 0) > 0

@@ -53,7 +53,7 @@ final class InboundKeys: Sendable {
     /// Nil if the secret cannot be read.
     subscript(path: String) -> InboundKey? { keys.withLock { $0[path] } }
 
-    /// Returns whether the secret is another one than before.
+    /// Returns whether the secret has changed.
     func replace(_ path: String, with key: InboundKey?) -> Bool {
         keys.withLock { keys in
             if keys[path] == key { return false }

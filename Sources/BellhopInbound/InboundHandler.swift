@@ -70,7 +70,8 @@ public struct InboundHandler: Sendable {
         return admission
     }
 
-    /// Replaces the secret of an endpoint; nil if it cannot be read now, so that senders must retry. Returns whether it has changed.
+    /// Replaces the secret of an endpoint; nil if it cannot be read now, so that senders must retry. Returns whether the secret has
+    /// changed.
     @discardableResult
     public func replaceKey(of path: String, with key: InboundKey?) -> Bool { keys.replace(path, with: key) }
 

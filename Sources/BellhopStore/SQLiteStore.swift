@@ -135,11 +135,11 @@ final class SQLiteStore: Sendable {
                 + "or restart the agent, which creates a new one if there is none.")
     }
 
-    /// Runs work on a reader. Cancelling the caller has no effect: reads are quick, and half a read is useless.
+    /// Runs work on a reader. Cancelling the caller has no effect: half a read is useless.
     ///
     /// - Parameters:
     ///   - here: reads on the caller's own thread if a connection is free; for short work on few rows.
-    ///   - isLong: whether it may read much, for people. The agent's own reads do not wait for such ones.
+    ///   - isLong: whether it may read many rows, for people. The agent's own reads do not wait for long ones.
     func read<Value: Sendable>(
         here: Bool = false, isLong: Bool = false, _ work: @escaping @Sendable (Session) throws -> Value
     ) async throws(StoreError) -> Value {

@@ -49,8 +49,7 @@ extension YAMLError.Code {
         case .tabIndentation, .indentation, .missingColon, .strayColon, .strayDash, .strayQuestionMark, .strayText, .missingValue,
             .unclosedQuote, .unclosedBracket, .blockHeader, .badEscape, .syntax, .colonInValue, .leadingCharacter,
             .textAfterQuote, .textAfterBracket, .cutByComment, .templateInFlow, .commaInFlow, .commentNeedsSpace, .unknownTag,
-            .unknownAlias,
-            .anchorName, .emptyKey, .version:
+            .unknownAlias, .anchorName, .emptyKey, .version:
             true
         }
     }

@@ -85,7 +85,7 @@ public struct Assembly: Sendable {
             sources: connectors.sources.map { ($0, plans[$0.name] ?? PollPlan(cadence: .every(.seconds(60)))) },
             limits: options.limits, retention: configuration.retention, receivers: { connectors.limits(of: $0) },
             onSchemaChange: { _ in await rules.reload(isForFields: true) }, actions: { connectors.action(for: $0) })
-        // A source that takes tasks is opened with its first request; the maintenance prunes the store before.
+        // A source that takes tasks is opened with its first request; the maintenance may prune the store before that.
         store.keepScopes(configuration.inbound.tasks.keys.map { SentTasks.scope($0).id })
         let telemetry = AgentTelemetry(registry, at: configuration.telemetry.place, clock: clock) {
             [store, engine, started = clock.now, names = configuration.connections.map(\.name)] in

@@ -43,11 +43,12 @@ struct Reloader: Service {
         }
     }
 
-    /// - Parameter asked: rings for a reload even if no rule has changed. Other changes can happen all the time in the folders of links and
-    ///   globs.
+    /// - Parameters:
+    ///   - changed: rings when something has changed in the watched folders, which need not be a rule.
+    ///   - asked: rings for a reload even if no rule has changed.
     private func watch(_ changed: Bell, _ asked: Bell) async {
         var loaded = assembly.rulesAtStart
-        var answered: UInt64 = 0
+        var answered: UInt64 = 0  // the rings of `asked` before the last reload
         var retry: Timestamp?
         while !Task.isCancelled {
             let requests = asked.rings

@@ -46,7 +46,7 @@ public final class StoreWatch: Service {
         let now = clock.now
         problem.withLock { problem in
             let times = (problem?.times ?? 0) + times
-            // The loss ends the agent, so no failure that follows from it takes its place.
+            // The loss ends the agent, so later failures, which follow from it, are only counted.
             if problem?.error.kind == .lost, error.kind != .lost {
                 problem?.times = times
             } else {

@@ -87,7 +87,7 @@ public struct ConfigurationLoader: Sendable {
             problems.removeProblems(in: Self.incomplete(in: root, values, except: Self.nodes(of: name, in: root)))
         case .source(let name):
             problems.removeProblems(in: Self.incomplete(in: root, values, except: root["sources"]?[name].map { [$0] } ?? []))
-        case .shape: problems.removeProblems(in: Self.unknown(in: root, values))
+        case .shape: problems.removeProblems(in: Self.incompleteScalars(in: root, values))
         case .everything: break
         }
         if problems.hasErrors { throw .diagnostics(problems) }
@@ -183,12 +183,12 @@ public struct ConfigurationLoader: Sendable {
         references(in: node).contains { values.values[$0] == nil } || hasPlaceholder(node)
     }
 
-    /// The scalars that lack a secret or a variable, or are still a placeholder: what stands for them may not fit their settings.
-    private static func unknown(in node: Node, _ values: SecretResolver.Found) -> [Node] {
+    /// The scalars that lack a secret or a variable, or are still a placeholder, so that their values need not fit their settings.
+    private static func incompleteScalars(in node: Node, _ values: SecretResolver.Found) -> [Node] {
         switch node.content {
         case .scalar: isIncomplete(node, values) ? [node] : []
-        case .sequence(let items): items.flatMap { unknown(in: $0, values) }
-        case .mapping(let pairs): pairs.flatMap { unknown(in: $0.value, values) }
+        case .sequence(let items): items.flatMap { incompleteScalars(in: $0, values) }
+        case .mapping(let pairs): pairs.flatMap { incompleteScalars(in: $0.value, values) }
         }
     }
 

@@ -40,7 +40,7 @@ struct MessageText<Flavour: Markup>: Sendable {
         let reserve = tail.isEmpty ? 0 : limit - tail.room + separator
         var writer = MarkupWriter(flavour, room: limit)
         writer.within(limit - reserve, links: tail.linkRoom) { writer in
-            // However many there are, they leave room for the message.
+            // Mentions take at most half of the room, so that the text remains.
             writer.within(writer.room / 2, links: writer.linkRoom / 2) { $0.block(.paragraph) { $0.mentions(mentions) } }
             if parts.contains(.title) {
                 writer.within(longestTitle) { writer in

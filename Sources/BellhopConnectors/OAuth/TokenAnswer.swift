@@ -52,7 +52,7 @@ enum TokenAnswer: Sendable, Hashable {
         }
     }
 
-    /// The errors of RFC 6749 and RFC 8628 that are no refusal, and those of Slack.
+    /// The errors in RFC 6749, in RFC 8628 and of Slack that are outages, not refusals.
     private static let outages: Set<String> = [
         "temporarily_unavailable", "slow_down", "ratelimited", "internal_error", "fatal_error", "service_unavailable",
         "request_timeout",

@@ -28,8 +28,8 @@ public struct CronSchedule: Sendable, Hashable, CustomStringConvertible {
 
     public var description: String { text }
 
-    /// If a day need match only one of its two fields: the fields as written, the schedule without the weekday, and the weekdays, 0
-    /// for Sunday. Otherwise nil.
+    /// The parts of a schedule whose days match the day of the month or the weekday: both fields as written, the schedule without the
+    /// weekday, and the weekdays (0 is Sunday). Nil for other schedules.
     public var eitherDayParts: (day: String, weekday: String, withoutWeekday: String, weekdays: [Int])? {
         let words = text.split(whereSeparator: \.isWhitespace).map(String.init)
         guard eitherDay, words.count == 5 else { return nil }

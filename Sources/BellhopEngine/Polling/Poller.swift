@@ -32,14 +32,14 @@ public struct Poller: Sendable {
     public mutating func run(noting initialPolls: InitialPolls? = nil) async {
         while !Task.isCancelled {
             let began = context.clock.now
-            let awake = initialPolls?.started
+            let awakeSince = initialPolls?.started
             var isGood = false
             do throws(StoreError) {
                 isGood = try await pollOnce().isGood
             } catch {
                 context.report(error, doing: "storing a poll of \(source.name)")
             }
-            if let awake { initialPolls?.markPolled(source.scope.id, isGood: isGood, since: awake, in: context) }
+            if let awakeSince { initialPolls?.markPolled(source.scope.id, isGood: isGood, since: awakeSince, in: context) }
             // The clock may have been set back during the poll.
             let started = min(began, context.clock.now)
             await sleep(

@@ -51,8 +51,8 @@ public struct TimerLoop: Sendable {
     /// How often to check the clock while sleeping, to notice that it was set.
     private static let stride = Duration.seconds(60)
 
-    /// Moves schedules forward that are due later than their rules say, because the clock was set back. Waits for polls, too, last no
-    /// longer than after a start at this time.
+    /// Moves schedules forward that are due later than their rules say, because the clock was set back. Also shortens
+    /// waits for polls, so that they last no longer than after a start now.
     private func correctFutureTimes() async throws(StoreError) {
         initialPolls.correctFutureTimes(to: context.clock.now)
         // No installation of other rules may set timers meanwhile.

@@ -2,7 +2,7 @@ import BellhopCore
 
 /// What recorded runs, stops and timers mean.
 extension Explainer {
-    /// What else is recorded than the result of a run, such as the state of its escalation, as clauses.
+    /// What is recorded besides the result of a run, such as the state of its escalation, as clauses.
     func furtherClauses(_ records: [DecisionRecord]) -> [String] {
         records.filter { record in
             guard !record.isOfRun || [.cancelled, .noStep].contains(record.verdict) && record != records.stop else {

@@ -130,13 +130,13 @@ struct SharedNames: Sendable {
 
     /// - Parameters:
     ///   - hasEvent: false if only the sources' tasks can be read.
-    ///   - ofAny: whether a field that only some of the sources declare may be used.
+    ///   - hasAllFields: whether fields that only some of the sources declare may be used.
     init(
         _ sources: [RuleContext.SourceFacts], isOpen: Bool, queryHint: @escaping RuleContext.QueryHint,
-        on base: Environment, snapshots: SnapshotFunction, hasEvent: Bool = true, ofAny: Bool = false
+        on base: Environment, snapshots: SnapshotFunction, hasEvent: Bool = true, hasAllFields: Bool = false
     ) {
         (self.sources, self.snapshots, self.queryHint) = (sources, snapshots, queryHint)
-        types = TaskTypes(sources, isOpen: isOpen, ofAny: ofAny)
+        types = TaskTypes(sources, isOpen: isOpen, hasAllFields: hasAllFields)
         var environment = base
         environment.declare(.init("tasks", .list(.object(types.task)), scope: Self.scope(of: sources)))
         environment.declare(.init("user", .string, scope: Self.scope(of: sources)))
@@ -200,19 +200,21 @@ final class SharedNameCache: Sendable {
         base = SharedNames.base(context, snapshots: snapshots, hasEvent: hasEvent)
     }
 
-    /// - Parameter ofAny: whether a field that only some of the sources declare may be used.
-    func names(for sources: [RuleContext.SourceFacts], ofAny: Bool = false) -> SharedNames {
+    /// - Parameter hasAllFields: whether fields that only some of the sources declare may be used.
+    func names(for sources: [RuleContext.SourceFacts], hasAllFields: Bool = false) -> SharedNames {
         let scope = SharedNames.scope(of: sources)
-        let key = ofAny ? "any of \(scope)" : scope
+        let key = hasAllFields ? "all fields of \(scope)" : scope
         return entries.withLock { entries in
             if let names = entries.names[key] { return names }
             let names = SharedNames(
                 sources, isOpen: context.isOpen, queryHint: context.queryHint, on: base,
-                snapshots: snapshots, hasEvent: hasEvent, ofAny: ofAny)
+                snapshots: snapshots, hasEvent: hasEvent, hasAllFields: hasAllFields)
             entries.names[key] = names
-            if ofAny, entries.groups[scope] != nil { return names }
-            entries.groups[scope] = TaskGroup(
-                sources: sources.map { ($0.name, $0.scope) }, user: sources.first?.user ?? "", type: names.types.task)
+            // The type with only the common fields is preferred, whichever names are asked for first.
+            if !hasAllFields || entries.groups[scope] == nil {
+                entries.groups[scope] = TaskGroup(
+                    sources: sources.map { ($0.name, $0.scope) }, user: sources.first?.user ?? "", type: names.types.task)
+            }
             return names
         }
     }

@@ -1,7 +1,7 @@
 import BellhopCore
 import CEL
 
-/// The types of tasks in expressions: the fields that all their sources declare, or any of them, each with the type they agree on.
+/// The types of tasks in expressions: the fields that all their sources declare, or at least one, each with the type they agree on.
 struct TaskTypes: Sendable {
     let task: ObjectType
     let fields: ObjectType
@@ -15,11 +15,11 @@ struct TaskTypes: Sendable {
 
     /// - Parameters:
     ///   - isOpen: without a configuration no fields are declared; custom fields are then allowed.
-    ///   - ofAny: whether a field that only some sources declare may be used; for tasks of the others it has no value.
-    init(_ sources: [RuleContext.SourceFacts], isOpen: Bool, ofAny: Bool = false) {
-        var declared = Self.declared(sources.map(\.schema), ofAny: ofAny)
+    ///   - hasAllFields: whether fields that only some sources declare may be used; tasks of the others have no value for them.
+    init(_ sources: [RuleContext.SourceFacts], isOpen: Bool, hasAllFields: Bool = false) {
+        var declared = Self.declared(sources.map(\.schema), hasAllFields: hasAllFields)
         let created = sources.compactMap(\.schema.created)
-        if let first = created.first, ofAny || created.count == sources.count,
+        if let first = created.first, hasAllFields || created.count == sources.count,
             !declared.contains(where: { $0.name == Snapshot.created })
         {
             let isSame = created.allSatisfy { $0.type == first.type }
@@ -62,12 +62,12 @@ struct TaskTypes: Sendable {
         }
     }
 
-    /// The fields that all schemas have, or any of them; differing types show only when the expression runs.
-    private static func declared(_ schemas: [TaskSchema], ofAny: Bool) -> [ObjectType.Field] {
-        let candidates = (ofAny ? schemas[...] : schemas.prefix(1)).flatMap(\.fields).map(\.name).unique()
+    /// The fields that all schemas have, or at least one; differing types show only when the expression runs.
+    private static func declared(_ schemas: [TaskSchema], hasAllFields: Bool) -> [ObjectType.Field] {
+        let candidates = (hasAllFields ? schemas[...] : schemas.prefix(1)).flatMap(\.fields).map(\.name).unique()
         return candidates.compactMap { name in
             let types = schemas.compactMap { $0[name]?.type }
-            guard let first = types.first, ofAny || types.count == schemas.count else { return nil }
+            guard let first = types.first, hasAllFields || types.count == schemas.count else { return nil }
             return ObjectType.Field(name, types.allSatisfy { $0 == first } ? CELType(first) : .dyn)
         }
     }

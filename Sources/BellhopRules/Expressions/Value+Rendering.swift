@@ -14,7 +14,7 @@ extension Value {
         case .list, .map: asJSON(in: zone, room).text
         case .object(let object): object.text ?? asJSON(in: zone, room).text
         case .duration(let span):
-            // Nobody reads the fraction of a second in "3d4h17.601388s".
+            // From one second on, without the fraction: "3d4h17s" instead of "3d4h17.601388s".
             DurationText.format(span.components.seconds == 0 ? span : .seconds(span.components.seconds))
         case .string, .bool, .int, .uint, .double, .bytes, .type: text ?? ""
         }

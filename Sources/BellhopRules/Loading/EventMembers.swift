@@ -53,7 +53,7 @@ struct EventMembers {
 
 extension ExpressionReview {
     /// Warns if a member of an event or of its data is compared with a constant that it can never equal.
-    mutating func checkData(_ member: CEL.Node, _ others: [CEL.Node], _ comparison: CEL.Node) {
+    mutating func checkMember(_ member: CEL.Node, _ others: [CEL.Node], _ comparison: CEL.Node) {
         guard let type = EventMembers.type(of: member, names.events) ?? choices(of: member) else { return }
         for other in others {
             guard case .literal(let constant) = other.kind, let help = type.exclusion(of: constant) else { continue }
@@ -80,7 +80,7 @@ extension ExpressionReview {
 
     /// Other events have a connection or a rule as their source.
     private var sourcesOfEvents: SettingType? {
-        names.events.isEmpty || !names.events.allSatisfy { $0.hasTask && !$0.isOpen } ? nil : sources
+        !names.events.isEmpty && names.events.allSatisfy { $0.hasTask && !$0.isOpen } ? sources : nil
     }
 
     private var sources: SettingType? {

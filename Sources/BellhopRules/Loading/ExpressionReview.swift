@@ -70,7 +70,7 @@ struct ExpressionReview {
 
     private mutating func checkConstants(_ part: CEL.Node, _ others: [CEL.Node], _ comparison: CEL.Node) {
         checkLabels(part, others, comparison)
-        checkData(part, others, comparison)
+        checkMember(part, others, comparison)
     }
 
     /// In a condition, a `label()` that returns only the value is a mistake; in a text it is intended.

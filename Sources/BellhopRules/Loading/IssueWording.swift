@@ -67,7 +67,7 @@ struct IssueWording {
         return Diagnostic(code: "unknown-field", "no field `\(field)` on \(whose)", at: place, help: help)
     }
 
-    /// The advice to read the tasks of a source that has the field.
+    /// The advice to read only the tasks of a source that has the field; empty if none has it.
     private func readingOne(_ field: String) -> String {
         let able = names.sources.first { Self.has(field, $0.schema) }
         return able.map { ", or read one source's tasks: `from: \($0.name)`, or `snapshot(\"\($0.name)\")` in place of `tasks`" }

@@ -94,7 +94,7 @@ extension RuleReader {
         return key(place, "`by`", &compiler, isLate: true).map { Rule.Throttle(every: .microseconds(every), by: $0) }
     }
 
-    /// Warns if a rule answers every comment, so also its own ones.
+    /// Warns if a rule answers every comment, its own ones included.
     mutating func warnOfOwnComments(_ mapping: Mapping, _ trigger: TriggerReader, _ steps: [Step]) {
         guard trigger.pattern == nil, trigger.triggers.contains(where: { $0.type == .taskCommented }), let pair = mapping["on"],
             ["when", "once", "throttle", "count", "group", "for"].allSatisfy({ mapping[$0] == nil }),

@@ -70,11 +70,10 @@ struct StepReader: ProblemCollector {
                 case "when": "write `if`"
                 case let name where isOfRule: "`\(name)` is a key of the rule: write it beside `do`"
                 case "wait", "delay", "sleep": "a rule waits with `for: 10m`, and later steps belong under `escalate`"
-                case let name where actions.isEmpty && RuleKeys.actionAliases[name] != nil:
-                    RuleKeys.actionAliases[name].map { "write `\($0)`" }
-                default:
-                    Suggestion.didYouMean(pair.name, among: (actions.isEmpty ? kinds : []) + keys)
-                        ?? (actions.isEmpty ? "use " + kinds.quotedList : nil)
+                case let name where actions.isEmpty:
+                    RuleKeys.actionAliases[name].map { "write `\($0)`" } ?? Suggestion.didYouMean(name, among: kinds + keys)
+                        ?? "use " + kinds.quotedList
+                default: Suggestion.didYouMean(pair.name, among: keys)
                 }
             report(actions.isEmpty ? "unknown-action" : "unknown-key", message, at: pair.key, help: help)
             if actions.isEmpty { return nil }

@@ -133,7 +133,7 @@ struct TriggerReader: ProblemCollector {
         triggers.append(Trigger(type: .taskChanged, changes: fields.map { read(change: $0) }))
     }
 
-    /// The advice for a key under `on` that there is not.
+    /// The advice for an unknown key under `on`.
     private static func meant(by key: String) -> String {
         switch key {
         case "cron", "crontab": return "write `schedule: \"30 8 * * MON-FRI\"`"

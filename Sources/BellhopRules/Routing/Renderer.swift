@@ -160,10 +160,9 @@ struct Renderer {
         try template.thread.map { thread throws(RenderFailure) in try text(thread) }.flatMap(Message.threadKey)
     }
 
-    /// The conversation of a message whose other parts cannot be rendered, and whether the message closes it; as far as that can be
-    /// rendered.
-    /// - Parameter mayClose: false if the message may not be meant.
-    func conversation(of template: MessageTemplate, closing mayClose: Bool) -> (thread: String?, resolve: Bool) {
+    /// The conversation of a message that cannot be rendered, and whether the message closes it, as far as these can be rendered.
+    /// - Parameter mayClose: false if the condition of the step fails.
+    func conversation(of template: MessageTemplate, mayClose: Bool) -> (thread: String?, resolve: Bool) {
         guard let key = try? thread(of: template) else { return (nil, false) }
         return (key, mayClose && (try? isTrue(template.resolve)) == true)
     }

@@ -67,7 +67,8 @@ public struct SilenceBook: Sendable {
     static func names(_ context: RuleContext, _ cache: SharedNameCache, events: [EventDefinition]? = nil) -> RuleNames {
         let sources = context.isOpen ? [context.assumedSource("")] : context.taskSources
         return RuleNames(
-            cache.names(for: sources, ofAny: true), events: events ?? context.events.definitions, zone: context.timeZoneName)
+            cache.names(for: sources, hasAllFields: true), events: events ?? context.events.definitions,
+            zone: context.timeZoneName)
     }
 
     /// The most bytes of a condition of a search or a silence, so that an address holds it however it is encoded.

@@ -66,9 +66,8 @@ struct TestFacts: ProblemCollector {
         }
         let facts = facts(of: source)
         guard !context.isOpen, facts.labels == .yes else { return }
-        for field in facts.schema.fields where task.labels[field.name] == nil {
-            let value = task.fields[field.name]
-            if value == nil || value == "" || value == .null { task.labels[field.name] = "" }
+        for name in facts.schema.fields.map(\.name) where task.labels[name] == nil {
+            if task.fields[name]?.plainText.isEmpty ?? true { task.labels[name] = "" }
         }
     }
 

@@ -61,7 +61,7 @@ final class Connections: Sendable {
             return waitingLong.removeFirst()
         }
 
-        /// Ends the wait of all reads.
+        /// Removes all waiting reads.
         mutating func takeWaiting() -> [Reading] {
             defer { (waiting, waitingLong) = ([], []) }
             return waiting + waitingLong
@@ -78,7 +78,7 @@ final class Connections: Sendable {
     }
 
     private static let maxReaders = 3
-    /// Long reads leave a reader to the others: while people look at much, the agent goes on.
+    /// Long reads leave a reader free for the agent's own reads.
     private static let maxLong = 2
 
     private let path: String
@@ -104,7 +104,7 @@ final class Connections: Sendable {
 
     /// Runs work on a connection that reads; the work sees the database as of one moment.
     ///
-    /// - Parameter isLong: whether it may read much.
+    /// - Parameter isLong: whether it may read many rows.
     func read<Value: Sendable>(
         isLong: Bool, _ work: @escaping @Sendable (Database) throws -> Value,
         then: @escaping @Sendable (Result<Value, any Error>) -> Void

@@ -110,7 +110,7 @@ final class GroupCommit: Sendable {
     private func drain(_ session: Session) {
         while let group = takeGroup() {
             if let error = commitTogether(group, session) {
-                // Another program holds the file, for which this transaction has waited. Others would wait as long, one after the other.
+                // Another program holds the file. This transaction has waited for it; one for each job would wait as long again.
                 let isBusy = (error as? SQLiteError)?.isBusy == true
                 if group.count == 1 || isBusy {
                     for job in group { fail(job, error) }

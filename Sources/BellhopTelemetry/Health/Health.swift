@@ -51,9 +51,7 @@ public struct Health: Sendable, Hashable {
     public var isReady: Bool { reasons.allSatisfy { $0.blocks == .nothing } }
 
     public init(_ facts: HealthFacts) {
-        var reasons = facts.hangingLoops.sorted().map {
-            Reason(code: .loopHangs, text: Self.hanging($0))
-        }
+        var reasons = facts.hangingLoops.sorted().map { Reason(code: .loopHangs, text: Self.hanging($0)) }
         if facts.storeFails { reasons.append(Reason(code: .storeFails, text: "The store fails; `bellhop status` says why.")) }
         if !facts.hasRules { reasons.append(Reason(code: .noRules, text: "No rules are in force yet.")) }
         let sources = facts.sources.sorted { $0.name < $1.name }

@@ -161,8 +161,8 @@ struct UpdateWrite: Write {
 
         var json: JSON { ["updates": .string(updates), "values": .object(values)] }
 
-        /// Whether a record has the new values. The server may write a number in its own way, so another text than before is the new
-        /// value if it is the same number.
+        /// Whether a record has the new values. The server may write a new number in its own way, so an equal number in another form
+        /// is the new value, unless the field had this text before.
         func shows(_ update: Update, in record: TaskRecord) -> Bool {
             update.writes.allSatisfy { write in
                 guard let found = record[write.name] else { return false }
