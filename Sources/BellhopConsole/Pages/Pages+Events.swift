@@ -214,9 +214,7 @@ struct ExplanationView {
         let t = context.t
         guard let changes = event.data[.changes]?.asObject, !changes.isEmpty else { return "" }
         let rows = changes.map { field, change -> [HTML] in
-            [
-                "\(field)", "<del>\(change[.from]?.plainText ?? "")</del>", "<ins>\(change[.to]?.plainText ?? "")</ins>",
-            ]
+            ["\(field)", "<del>\(change[.from]?.plainText ?? "")</del>", "<ins>\(change[.to]?.plainText ?? "")</ins>"]
         }
         return heading(t("Changes")) + context.table(t("Changes"), [t("Field"), t("Before"), t("After")], rows)
     }
