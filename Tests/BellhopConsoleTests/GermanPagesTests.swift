@@ -124,6 +124,12 @@ import Testing
                 == "die Eskalation ist beendet: Ereignis 0123456789ab beantwortete die Aufgabe um noon")
     }
 
+    @Test(.timeLimit(.minutes(5))) func `German sentences within sentences are translated once each`() {
+        let english = String(repeating: "The source a is failing: ", count: 60) + "no answer"
+        let german = String(repeating: "Die Quelle a ist gestört: ", count: 60) + "no answer"
+        #expect(Words(language: .german).sentence(english) == german)
+    }
+
     @Test func `German pages have the limits of a back-test in German`() throws {
         let since = Timestamp(seconds: 1_800_000_000)
         func event(_ type: EventType, _ data: JSON.Object = [:], after seconds: Int) -> Event {

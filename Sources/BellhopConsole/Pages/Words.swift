@@ -32,9 +32,14 @@ struct Words: Sendable {
     /// A sentence of the agent, and the sentences that it quotes. One that is not in the tables stays in English.
     func sentence(_ english: String) -> String {
         if language == .english { return english }
-        let sentences = [Self.germanSentences, Self.germanReasons].joined()
-        return sentences.lazy.compactMap { $0.translation(of: english, values: sentence) }.first
-            ?? Self.germanGaps.lazy.compactMap { $0.translation(of: english, values: valueOfGap) }.first ?? english
+        // `lazy.compactMap { … }.first` translates what it finds twice, so twice as often at each level of quoted sentences.
+        for candidate in [Self.germanSentences, Self.germanReasons].joined() {
+            if let translated = candidate.translation(of: english, values: sentence) { return translated }
+        }
+        for candidate in Self.germanGaps {
+            if let translated = candidate.translation(of: english, values: valueOfGap) { return translated }
+        }
+        return english
     }
 
     /// A value in a sentence about a back-test, which may be a span of time. Elsewhere, such words are a person's own.
