@@ -94,14 +94,14 @@ extension RuleReader {
         return key(place, "`by`", &compiler, isLate: true).map { Rule.Throttle(every: .microseconds(every), by: $0) }
     }
 
-    /// Warns if a rule answers every comment, its own ones included.
+    /// Warns if a rule answers every comment, so also its own ones, unless the source reports no comments of their kind.
     mutating func warnOfOwnComments(_ mapping: Mapping, _ trigger: TriggerReader, _ steps: [Step]) {
         guard trigger.pattern == nil, trigger.triggers.contains(where: { $0.type == .taskCommented }), let pair = mapping["on"],
             ["when", "once", "throttle", "count", "group", "for"].allSatisfy({ mapping[$0] == nil }),
             steps.contains(where: { $0.action.kind == "comment" && $0.condition == nil && $0.task == nil })
         else { return }
         warn(
-            "own-comments", "this rule answers its own comments too, until the limit of writes stops it", at: pair.key,
+            "own-comments", "this rule may answer its own comments too, until the limit of writes stops it", at: pair.key,
             help: "add `when: \"!comment.own\"`")
     }
 }

@@ -57,7 +57,8 @@ extension RuleReader {
             }
         } else if draft.kind == .none, !draft.after.isEmpty, let pair = mapping["on"] {
             let ends = draft.entries.flatMap(self.events(of:))
-            if !ends.isEmpty, (ends + events).allSatisfy(\.hasTask) {
+            // A task is created once: `none: task_created` waits for any other task.
+            if ends.contains(where: { $0.type != .taskCreated }), (ends + events).allSatisfy(\.hasTask) {
                 warn(
                     "one-for-all", "an event of any task ends this wait, and no other task is waited for meanwhile", at: pair.key,
                     help: "add `by: task.id` beside `none`, to wait for each task separately")

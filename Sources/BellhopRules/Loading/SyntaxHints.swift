@@ -65,9 +65,10 @@ struct SyntaxHints {
 
     /// `task.assigned_to.name`: a reference is an id, and its label is the name.
     private var recordInstead: String? {
-        guard
-            let found = (before + word).firstMatch(of: /((?:\w+\.)*\w+)\.(\w+)\.(name|display_value|label|displayName)$/)
-        else { return nil }
+        let form = /((?:\w+\.)*?\w+)(?:\.labels|\.fields)?\.(\w+)\.(name|display_value|label|displayName)$/
+        guard let found = (before + word).firstMatch(of: form) else { return nil }
+        // Only tasks have labels. A comment's author is a name already.
+        if ["comment", "event"].contains(found.1) { return nil }
         return "write `\(found.1).labels.\(found.2)`, with `display: both` on the source"
     }
 
@@ -125,9 +126,14 @@ struct SyntaxHints {
 
     private var unknownFunction: String? {
         let argument = after.hasPrefix("(") ? String(after.dropFirst().prefix { $0 != ")" }) : ""
-        let operand = before.hasSuffix(".") ? Self.lastName(String(before.dropLast())) : argument
+        // Of several arguments, the first is meant: `any(tasks, …)`.
+        let isOne = argument.first.map { "[{\"'".contains($0) } ?? true
+        let first = isOne ? argument : String(argument.prefix { $0 != "," })
+        let isMethod = before.hasSuffix(".")
+        let operand = isMethod ? Self.lastName(String(before.dropLast())) : first
         let isKnown = !operand.isEmpty && !operand.contains("(")
         let (shown, list) = isKnown ? (operand, operand) : ("text", "list")
+        let areNumbers = !isMethod && first != argument && !argument.contains("(")
         switch word.prefix(while: { $0 != "(" }).lowercased() {
         case "lower", "lowercase", "tolower", "tolowercase", "lcase", "downcase": return "write `\(shown).lowerAscii()`"
         case "upper", "uppercase", "toupper", "touppercase", "ucase", "upcase": return "write `\(shown).upperAscii()`"
@@ -146,6 +152,8 @@ struct SyntaxHints {
         case "date", "datetime", "parsetime", "todate":
             return argument.isEmpty
                 ? "write, for example, `\(shown).format(\"yyyy-MM-dd\", zone)`" : "write `timestamp(\"2026-01-05T09:00:00Z\")`"
+        case "max" where areNumbers: return "write `math.greatest(\(argument))`"
+        case "min" where areNumbers: return "write `math.least(\(argument))`"
         case "max": return "write `\(list).sort().last().orValue(0)`"
         case "min": return "write `\(list).sort().first().orValue(0)`"
         case "any", "some": return "write `\(list).exists(t, …)`"

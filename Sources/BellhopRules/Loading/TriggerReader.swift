@@ -89,7 +89,8 @@ struct TriggerReader: ProblemCollector {
         } else if mapping["task_changed"] != nil, let other = mapping.pairs.first(where: { $0.name != "task_changed" }) {
             report(
                 "unknown-key", "the key `\(other.name)` is not allowed next to `task_changed`", at: other.key,
-                help: other.name == "when" ? "write it beside `on`" : "write a list: each event begins with `- `")
+                help: RuleKeys.rule.contains { $0.name == other.name }
+                    ? "write it beside `on`" : "write a list: each event begins with `- `")
         } else {
             report(
                 "wrong-type", "this is not an event", at: node,
