@@ -32,7 +32,9 @@ struct IssueWording {
         case "wrong-type":
             let prefix = "the expression's type here"
             if issue.message.hasPrefix(prefix) {
-                return Diagnostic(code: issue.code, what + issue.message.dropFirst(prefix.count), at: place, help: issue.help)
+                return Diagnostic(
+                    code: issue.code, what + issue.message.dropFirst(prefix.count), at: place,
+                    help: SyntaxHints(issue, in: text).help ?? issue.help)
             }
         case "no-such-operator":
             if let found = word.firstMatch(of: /^([A-Za-z_][\w.]*)\[["']([^"']*)["']\]/), found.1 != "changes" {

@@ -3,7 +3,7 @@ import CEL
 
 /// Hints for syntax from other languages.
 struct SyntaxHints {
-    private let code: String
+    private let issue: Issue
     private let before: String
     private let word: String
     private let after: String
@@ -12,7 +12,7 @@ struct SyntaxHints {
     init(_ issue: Issue, in text: String) {
         let bytes = Array(text.utf8)
         let range = issue.range.clamped(to: 0..<bytes.count)
-        code = issue.code
+        self.issue = issue
         before = String(decoding: bytes[..<range.lowerBound], as: UTF8.self)
         word = String(decoding: bytes[range], as: UTF8.self)
         after = String(decoding: bytes[range.upperBound...], as: UTF8.self)
@@ -20,13 +20,15 @@ struct SyntaxHints {
 
     /// The correct form; nil if unknown.
     var help: String? {
-        switch code {
+        switch issue.code {
         case "syntax", "bad-number": misplaced
         case "strange-character": strange
-        case "no-fields": recordInstead
+        case "no-fields": recordInstead ?? unknownFunction
         case "unknown-name": unknownName
         case "unknown-function": unknownFunction
         case "incomparable-types": changeItself ?? comparedWithNull
+        case "wrong-type": changeAsCondition
+        case "no-such-overload": changedField
         default: nil
         }
     }
@@ -114,13 +116,15 @@ struct SyntaxHints {
         switch word {
         case "True", "TRUE", "False", "FALSE": return "write `\(word.lowercased())`"
         case "None", "NULL", "Null", "nil", "undefined": return "write `null`; an empty text is `\"\"`"
+        case "old", "previous": return "write `before`, which is the task as it was"
+        case "current": return "write `task`"
         case "today": return "write `now`; a part of the day is `now.getHours(zone)` or `now.getDayOfWeek(zone)`"
         default: break
         }
         let (left, right) = (before.trimmedBlanks, after.trimmedBlanks)
         let isCompared =
-            left.hasSuffix("==") || left.hasSuffix("!=") || right.hasPrefix("==") || right.hasPrefix("!=") || left.hasSuffix("[")
-            || left.hasSuffix(",")
+            left.hasSuffix("==") || left.hasSuffix("!=") || left.hasSuffix("[") || left.hasSuffix(",")
+            || issue.help == nil && (right.hasPrefix("==") || right.hasPrefix("!="))
         return isCompared ? "put a text in quotes: `\"\(word)\"`" : nil
     }
 
@@ -137,7 +141,7 @@ struct SyntaxHints {
         switch word.prefix(while: { $0 != "(" }).lowercased() {
         case "lower", "lowercase", "tolower", "tolowercase", "lcase", "downcase": return "write `\(shown).lowerAscii()`"
         case "upper", "uppercase", "toupper", "touppercase", "ucase", "upcase": return "write `\(shown).upperAscii()`"
-        case "len", "length", "count", "strlen": return "write `size(\(shown))`"
+        case "len", "length", "count", "size", "strlen": return "write `size(\(shown))`"
         case "strip", "trimmed": return "write `\(shown).trim()`"
         case "substr", "slice", "mid": return "write, for example, `\(shown).substring(0, 5)`"
         case "includes", "has", "like", "instr": return "write `\(shown).contains(\"…\")`"
@@ -169,6 +173,20 @@ struct SyntaxHints {
         guard word.hasPrefix("changes.") else { return nil }
         let name = word.prefix { Self.isName($0) }
         return name.split(separator: ".").count == 2 ? "write `\(name).to\(word.dropFirst(name.count))`" : nil
+    }
+
+    /// `changes.priority` as a condition.
+    private var changeAsCondition: String? {
+        guard issue.message.contains("must be a bool"), let found = word.wholeMatch(of: /changes\.(\w+)/) else { return nil }
+        return "write `changed(\"\(found.1)\")`"
+    }
+
+    /// `changed(task.priority)`, `task.changed("priority")` and `changes.contains("priority")`.
+    private var changedField: String? {
+        guard word == "changed" || word == "contains" && before.hasSuffix("changes."),
+            let found = after.firstMatch(of: /^\((?:task\.|["'])(\w+)["']?\)/)
+        else { return nil }
+        return "write `changed(\"\(found.1)\")`"
     }
 
     /// An empty text is `""` and never null.
