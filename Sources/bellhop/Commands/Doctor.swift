@@ -138,15 +138,17 @@ struct Doctor: DataCommand {
 
     private static func print(_ examination: Examination) {
         let width = examination.sections.flatMap(\.findings).map { $0.subject.singleLine.shownWidth }.max() ?? 0
+        let margin = 2 + 7 + 2 + width + 2
         for section in examination.sections {
             Console.data(Paint.bold(section.name.singleLine) + " (\(section.what.singleLine))")
             for finding in section.findings {
                 let word = finding.state.rawValue.padded(to: 7)
-                Console.data(
+                let line =
                     "  \(finding.state.paint(word))  \(finding.subject.singleLine.padded(to: width))  \(finding.text.singleLine)"
-                )
+                Console.data(line.wrapped(to: Screen.dataWidth, indent: margin))
                 if let remedy = finding.remedy {
-                    Console.data("  " + "".padded(to: 7 + 2 + width) + "  → \(remedy.singleLine)")
+                    let advice = "".padded(to: margin) + "→ \(remedy.singleLine)"
+                    Console.data(advice.wrapped(to: Screen.dataWidth, indent: margin + 2))
                 }
             }
         }

@@ -53,7 +53,7 @@ struct Eval: DataCommand {
         if let event { try await session.look(atEvent: event) }
         if let task { try await session.look(atTask: task) }
         if let expression {
-            if task != nil, !output.json { Console.note(session.about) }
+            if task != nil, !output.json { Console.sentence(session.about) }
             if let code = await answer(expression, session) { throw ExitCode(code.rawValue) }
             return
         }
@@ -131,7 +131,7 @@ struct Eval: DataCommand {
         var history = HistoryFile.standardPath("eval-history", environment: config.environment).map { HistoryFile(path: $0) }
         var prompt = LinePrompt(
             "eval> ", history: Self.remembering(&history) { file throws(HistoryFile.FileError) in try file.lines() } ?? [])
-        Console.note(session.about + " Tab completes, `:help` shows more, Ctrl-D ends.")
+        Console.sentence(session.about + " Tab completes, `:help` shows more, Ctrl-D ends.")
         while let line = prompt.line(complete: { [session] in session.completion(before: $0) }) {
             let words = line.split(separator: " ").joined(separator: " ")
             if [":quit", ":exit", ":q", "quit", "exit"].contains(words) { return }
@@ -142,7 +142,7 @@ struct Eval: DataCommand {
             Self.remembering(&history) { file throws(HistoryFile.FileError) in try file.add(line) }
             let wasAbout = session.about
             _ = await handle(line, &session)
-            if session.about != wasAbout { Console.note(session.about) }
+            if session.about != wasAbout { Console.sentence(session.about) }
         }
     }
 

@@ -101,14 +101,19 @@ struct Explain: DataCommand {
     }
 
     func printTree(_ facts: ExplanationFacts, _ link: StoreLink) {
-        for line in CauseTree(facts, ExplanationPage(zone: link.zone, isWhole: false)).lines { Console.data(line) }
+        for line in CauseTree(facts, ExplanationPage(zone: link.zone, isWhole: false)).lines { Self.print(line) }
     }
 
     /// Prints an explanation as lines for people or as JSON.
     func show(_ explanation: Explanation, hasRules: Bool, in zone: TimeZoneTable) {
         if output.json { return Console.json(explanation.json(isWhole: rule != nil, hasRules: hasRules)) }
         let page = ExplanationPage(zone: zone, isWhole: rule != nil, lacksRules: !hasRules)
-        for line in page.lines(explanation) { Console.data(line) }
+        for line in page.lines(explanation) { Self.print(line) }
+    }
+
+    /// Prints a line wrapped to the screen.
+    private static func print(_ line: String) {
+        Console.data(line.wrapped(to: Screen.dataWidth, indent: line.prefix { $0 == " " }.count + 4))
     }
 
     static let withoutRules = "The rules do not load, so only what was recorded is shown: see `bellhop check`."

@@ -61,7 +61,7 @@ struct Render: DataCommand {
             let receivers = run.deliveries.map(\.id.receiver)
             if deliveries.isEmpty { throw nothing(to: to, receivers, Array(link.connections.keys)) }
         }
-        if let polled, !output.json { Console.note(polled.sentence) }
+        if let polled, !output.json { Console.sentence(polled.sentence) }
         show(run, deliveries.map { $0.rendered(to: link.connections[$0.id.receiver]) })
         if !run.errors.isEmpty { throw ExitCode(CommandError.Code.problem.rawValue) }
     }

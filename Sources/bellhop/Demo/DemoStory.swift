@@ -9,8 +9,8 @@ struct DemoStory: Sendable {
     init(clock: DemoClock, zone: TimeZoneTable) { story = Story(clock: clock, zone: zone) }
 
     func open(address: String, speed: Double) {
-        Console.data("A simulated ServiceNow answers at \(address). It is Monday, 08:27, in Berlin, and")
-        Console.data("time runs \(Int(speed)) times as fast. John Doe has two old tasks; Bellhop runs the shipped rules.")
+        Console.data("A simulated ServiceNow runs at \(address). John Doe has two tasks.")
+        Console.data("It is Monday, 08:27, in Berlin, and time runs \(Int(speed)) times as fast.")
         Console.data("")
     }
 
