@@ -134,6 +134,11 @@ import Testing
         }
     }
 
+    @Test func `if no delivery is left to do, the view of deliveries names the command that lists the others`() {
+        let page = TopPage(view: Self.view(.deliveries), width: 80, height: 24)
+        #expect(page.lines.contains { $0.contains("`bellhop deliveries` lists the others") })
+    }
+
     @Test func `without a terminal the command names the command to use instead`() async throws {
         let folder = try TemporaryFolder()
         try folder.write("bellhop.yaml", "version: 1\n")

@@ -57,7 +57,10 @@ struct TopPage {
 
     private var table: [String] {
         let rows = view.rows
-        guard let selected = view.selected else { return ["Nothing here."] }
+        guard let selected = view.selected else {
+            let others = "No delivery waits or needs a decision: `bellhop deliveries` lists the others."
+            return [view.tab == .deliveries ? others : "Nothing here."]
+        }
         let first = min(max(selected - room / 2, 0), max(rows.count - room, 0))
         var table = Table(TopLook.columns(of: view.tab))
         for (place, row) in rows.enumerated() { table.add(row.cells, paints: place == selected ? [:] : row.paints) }
