@@ -62,7 +62,9 @@ public struct SettingsReader<Deferred: Sendable> {
     ) -> SettingsTree<Deferred> {
         guard let mapping = node.mapping else {
             if !(node.isNull && settings.allSatisfy { !$0.required }) {
-                report(code: "wrong-type", "\(subject) must be a mapping, not \(node.kind)", at: node)
+                report(
+                    code: "wrong-type", "\(subject) must be a mapping, not \(node.kind)", at: node,
+                    help: Self.needed(settings).map { "write `{\($0)}`" })
             }
             return .members([])
         }
@@ -227,9 +229,7 @@ public struct SettingsReader<Deferred: Sendable> {
     /// The correct form of a value written in place of a mapping: ``write `coalesce: {above: 5}` `` or ``write `list: {of: …, as: …}` ``.
     private static func form(of settings: [Setting], _ node: Node, _ setting: Setting) -> String? {
         guard settings.count == 1 else {
-            let needed = settings.filter(\.required).map { "\($0.name): …" }
-            return needed.isEmpty
-                ? listing(settings.map(\.name)) : "write `\(setting.name): {\(needed.joined(separator: ", "))}`"
+            return needed(settings).map { "write `\(setting.name): {\($0)}`" } ?? listing(settings.map(\.name))
         }
         guard let text = node.scalarText, let value = try? settings[0].type.value(of: text),
             settings[0].type != .secret
@@ -247,6 +247,12 @@ public struct SettingsReader<Deferred: Sendable> {
             ? "`to` names a connection of bellhop.yaml, not a channel" : "put it in quotes: `\(setting.name): \"\(word)\"`"
         report(code: "cut-by-comment", "`\(setting.name)` has no value: YAML reads `\(word)` as a comment", at: node, help: help)
         return nil
+    }
+
+    /// The settings that a mapping must have: `of: …, as: …`.
+    private static func needed(_ settings: [Setting]) -> String? {
+        let needed = settings.filter(\.required).map { "\($0.name): …" }
+        return needed.isEmpty ? nil : needed.joined(separator: ", ")
     }
 
     /// The setting that another program's word means: ``write `text` ``.

@@ -151,7 +151,7 @@ private final class EarlierChoices: HTTPExchange {
 
     func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
         let target = request.address.target
-        guard target.contains("sys_choice"), target.contains("priority"), isFirst.withLock({ $0 }) else {
+        guard target.contains("sys_choice"), target.contains("element%3Dpriority"), isFirst.withLock({ $0 }) else {
             return try await exchange.send(request)
         }
         isFirst.withLock { $0 = false }
