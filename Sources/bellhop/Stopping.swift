@@ -170,7 +170,11 @@ final class SecondSignal {
         watches = signals.map { number in
             let watch = DispatchSource.makeSignalSource(signal: number, queue: .global())
             watch.setEventHandler { if first.record(at: .now) { end(number) } }
+            // Until a source is registered, which another thread does, its signal ends the program.
+            let isRegistered = DispatchSemaphore(value: 0)
+            watch.setRegistrationHandler { isRegistered.signal() }
             watch.activate()
+            isRegistered.wait()
             return watch
         }
     }
