@@ -83,14 +83,19 @@ import Testing
         }
     }
 
+    /// Settings of a source that asks for changes, page by page.
+    /// - Parameter overlap: in microseconds.
+    private static func changes(size: Int64, overlap: Int64) -> JSON.Object {
+        [
+            "path": "page", "items": "items",
+            "paging": ["by": "page", "size": .int(size), "size_parameter": "per_page", "total": "total"],
+            "since": ["parameter": "updated_since", "field": "updated_at", "overlap": .int(overlap)],
+        ]
+    }
+
     @Test func `several pages are read again only if the next poll asks for later changes`() async throws {
         for number in 1...4 { api.add("issue \(number)") }
-        let settings: JSON.Object = [
-            "path": "page", "items": "items",
-            "paging": ["by": "page", "size": 2, "size_parameter": "per_page", "total": "total"],
-            "since": ["parameter": "updated_since", "field": "updated_at", "overlap": 3_600_000_000],
-        ]
-        try await practice.source(settings) { source in
+        try await practice.source(Self.changes(size: 2, overlap: 3_600_000_000)) { source in
             var latest = try await source.list(from: LastPoll())
             for (isChanged, requests) in [(false, 2), (true, 4), (false, 2)] {
                 await practice.clock.advance(by: .seconds(600))
@@ -105,12 +110,7 @@ import Testing
 
     @Test func `one page of changes is read once`() async throws {
         for number in 1...4 { api.add("issue \(number)") }
-        let settings: JSON.Object = [
-            "path": "page", "items": "items",
-            "paging": ["by": "page", "size": 3, "size_parameter": "per_page", "total": "total"],
-            "since": ["parameter": "updated_since", "field": "updated_at", "overlap": 0],
-        ]
-        try await practice.source(settings) { source in
+        try await practice.source(Self.changes(size: 3, overlap: 0)) { source in
             let first = try await source.list(from: LastPoll())
             await practice.clock.advance(by: .seconds(600))
             api.change(2) { $0.state = "closed" }
