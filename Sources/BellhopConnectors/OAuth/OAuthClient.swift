@@ -19,6 +19,9 @@ public actor OAuthClient {
     private var refresh: String?
     /// The mark of the login that `refresh` comes from; empty if it comes from none.
     private var mark = ""
+    /// The latest access token that was taken from the keychain or is stored there. It is not taken again: the keychain has it even after
+    /// another one replaced it, and its end may be unknown.
+    private var known: String?
     /// Tokens that are not yet in the keychain.
     private var unsaved: StoredTokens?
     /// How many renewals have finished, with or without a token.
@@ -135,9 +138,7 @@ public actor OAuthClient {
     private func renewed(_ stale: OAuthToken?, force: Bool) async throws(Failure) -> OAuthToken {
         let stored = try await stored()
         if let token = adopt(stored, instead: stale) { return token }
-        var tried: String?
         if let current = refreshToken(stored) {
-            tried = current
             do throws(Failure) {
                 return try await requestToken(.refreshing(current, settings, mark: stored?.mark ?? ""), stale, stored, force)
             } catch {
@@ -157,9 +158,12 @@ public actor OAuthClient {
             throw Failure.badArguments("The key of connection \(connection) cannot sign.")
         }
         guard let form else {
+            // There is no refresh token, so a person's request, too, uses the access token as long as it is valid.
+            if let token, token.text != stale?.text, !token.hasEnded(at: clock.now) { return token }
             let state =
-                tried == nil
-                ? "No tokens are stored for connection \(connection)" : "The tokens of connection \(connection) are used up"
+                stored?.access == nil
+                ? "No tokens are stored for connection \(connection)"
+                : "The token of connection \(connection) is no longer valid, and the server gave no refresh token for it"
             throw Failure(.unauthenticated, .pauseConnection, "\(state): run `bellhop login \(connection)`.")
         }
         return try await requestToken(form, stale, stored, force)
@@ -177,12 +181,14 @@ public actor OAuthClient {
 
     /// Uses a valid access token from the keychain, for example one that `bellhop login` stored.
     private func adopt(_ stored: StoredTokens?, instead stale: OAuthToken?) -> OAuthToken? {
-        guard let stored, let access = stored.access, access != stale?.text, access != token?.text else { return nil }
+        guard let stored, let access = stored.access, access != stale?.text, access != token?.text, access != known else {
+            return nil
+        }
         let now = clock.now
         let left = stored.expires.map { $0 - now }
         if let left, left <= (stored.refresh == nil ? .zero : OAuthToken.margin) { return nil }
         let adopted = OAuthToken(access, expiresIn: left, instead: nil, at: now)
-        token = adopted
+        (token, known) = (adopted, access)
         (refresh, mark) = (stored.refresh, stored.mark)
         return adopted
     }
@@ -258,7 +264,7 @@ public actor OAuthClient {
         guard let tokens = unsaved else { return }
         do {
             try await storage.keep(tokens, of: connection)
-            unsaved = nil
+            (known, unsaved) = (tokens.access, nil)
         } catch {
             throw Failure(
                 .fileSystem, .retry(after: nil),

@@ -42,6 +42,30 @@ import Testing
         #expect(practice.instance.counts.tokensRefused == 0)
     }
 
+    @Test func `tokens without a refresh token pass the trial of a login, and when they end a person must log in again`()
+        async throws
+    {
+        let body = #"{"access_token": "only", "expires_in": 3600}"#
+        practice.simulation.faults.add(.status(200, body: body), path: "/oauth_token.do")
+        try await practice.simulation.serve { address in
+            let client = try practice.client(address, practice.oauth("authorization_code"), storage: storage)
+            let request = try #require(await client.authorizationRequest())
+            try await client.redeem("code", of: request)
+            #expect(try await client.authorization(force: true).text == "only")
+            #expect(storage.all["snow"]?.access == "only")
+            await practice.clock.advance(by: .seconds(3599))
+            #expect(try await client.authorization().text == "only")
+            await practice.clock.advance(by: .seconds(1))
+            let failure = await failure { _ = try await client.authorization() }
+            #expect(failure?.reason == .unauthenticated)
+            #expect(
+                failure?.message
+                    == "The token of connection snow is no longer valid, and the server gave no refresh token for it: "
+                    + "run `bellhop login snow`.")
+        }
+        #expect(practice.simulation.requests.count("POST", path: "/oauth_token.do") == 1)
+    }
+
     @Test func `a code requested by another client is refused`() async throws {
         let settings = practice.oauth("authorization_code")
         try await practice.simulation.serve { address in

@@ -182,6 +182,26 @@ import Testing
         #expect(practice.instance.counts.tokensRefused == 0)
     }
 
+    /// Without `expires_in`, only a refusal shows that a token has ended.
+    @Test(arguments: [nil, Duration.seconds(86_400)])
+    func `a token in the keychain is not taken again after others have replaced it`(_ left: Duration?) async throws {
+        for text in ["second", "third"] {
+            practice.simulation.faults.add(.status(200, body: #"{"access_token": "\#(text)"}"#), path: "/oauth_token.do")
+        }
+        try await withClient(practice.oauth("authorization_code"), storage: storage) { client in
+            let stored = StoredTokens(
+                access: "first", expires: left.map { practice.clock.now + $0 }, refresh: "canary", origin: client.settings.origin)
+            try await storage.keep(stored, of: "snow")
+            var token = try await client.authorization()
+            #expect(token.text == "first")
+            for text in ["second", "third"] {
+                token = try await client.authorization(renewing: token)
+                #expect(token.text == text)
+            }
+        }
+        #expect(storage.all["snow"]?.access == "first")
+    }
+
     @Test func `tokens of another client or of another first refresh token are not used`() async throws {
         _ = practice.oauth("refresh_token")
         let first = try #require(practice.instance.refreshToken(of: "john.doe", client: "bellhop"))
