@@ -89,4 +89,16 @@ import Testing
         #expect(try await problems(file("issuer: login, viewers: [\"*\"]")).count == 1)
         #expect(try await problems(file("issuer: \"http://127.0.0.1:1\", viewers: [\"*\"]")) == [])
     }
+
+    @Test func `an address that the provider has not verified gives no role`() async throws {
+        let openid =
+            "{client_id: b, issuer: \"https://login.example\", claim: email, admins: [ada@example.com], viewers: [\"*\"]}"
+        let console = try await ConfigurationTests().load(Self.file("{listen: \"127.0.0.1:1\", openid: \(openid)}")).console
+        let openID = try #require(console.openID)
+        for verified in [false, "false"] as [JSON] {
+            #expect(openID.role(of: ["email": "ada@example.com", "email_verified": verified]) == .viewer)
+        }
+        #expect(openID.role(of: ["email": "ada@example.com", "email_verified": true]) == .admin)
+        #expect(openID.role(of: ["email": "ada@example.com"]) == .admin)
+    }
 }

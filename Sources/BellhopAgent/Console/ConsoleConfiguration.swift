@@ -52,7 +52,10 @@ public struct ConsoleConfiguration: Sendable {
         /// The highest role that these claims give; nil for none.
         public func role(of claims: JSON) -> ConsoleRole? {
             let value = claims[claim] ?? claim.split(separator: ".").reduce(Optional(claims)) { $0?[String($1)] }
-            let held = Set(value?.asString.map { [$0] } ?? value.texts)
+            // Anybody may have entered an address that the provider has not verified; some providers write a text here.
+            let verified = claims["email_verified"]
+            let isClaimed = claim == "email" && (verified == false || verified == "false")
+            let held = isClaimed ? [] : Set(value?.asString.map { [$0] } ?? value.texts)
             return [ConsoleRole.admin, .operator, .viewer].first { role in
                 guard let wanted = roles[role] else { return false }
                 return wanted.contains("*") || !wanted.isDisjoint(with: held)
