@@ -239,6 +239,38 @@ import Testing
         }
     }
 
+    @Test func `a browser keeps the cookie longer than the console keeps an idle session`() async throws {
+        let fixture = try await ConsoleFixture()
+        let cookie = try #require(await fixture.sendLogin().field("Set-Cookie"))
+        let age = try #require(cookie.firstRange(of: "Max-Age=")).upperBound
+        #expect(cookie[age...].prefix { $0.isNumber } == "\(400 * 86_400)")
+    }
+
+    @Test func `credentials for a proxy hide neither the login page nor a session, and give no access`() async throws {
+        let fixture = try await ConsoleFixture()
+        let browser = try await fixture.logIn(as: .viewer)
+        let basic = (name: "Authorization", value: Base64.basic(username: "ada", password: "secret"))
+        let cookie = (name: "Cookie", value: browser.cookie)
+        #expect(await fixture.desk.answer(ConsoleRequest("GET", "/login", headers: [basic])).status == 200)
+        #expect(await fixture.desk.answer(ConsoleRequest("GET", "/", headers: [basic, cookie])).status == 200)
+        #expect(await fixture.desk.answer(ConsoleRequest("GET", "/", headers: [basic])).status == 303)
+        let refused = await fixture.api("GET", "/status", as: nil, headers: [("Authorization", basic.value)])
+        #expect(refused.status == 401 && refused.json["detail"]?.asString?.contains("Bearer") == true)
+    }
+
+    @Test func `a token with blanks in it, which bellhop.yaml may give a user, logs in on the page`() async throws {
+        let fixture = try await ConsoleFixture(users: [.init(name: "ada", role: .viewer, token: "0123 4567 89ab cdef")])
+        func logIn(_ token: String) async -> Int {
+            await fixture.desk.answer(
+                ConsoleRequest(
+                    "POST", "/login", headers: [("Content-Type", "application/x-www-form-urlencoded")],
+                    body: Array("token=\(PercentEncoding.encode(token))".utf8))
+            ).status
+        }
+        for token in ["0123 4567 89ab cdef", " 0123 4567 89ab cdef\n"] { #expect(await logIn(token) == 303) }
+        #expect(await logIn("0123456789abcdef") == 401)
+    }
+
     @Test func `a login with a token never redirects to another site`() async throws {
         let fixture = try await ConsoleFixture()
         for next in ["https://evil.example", "//evil.example", "/\\evil.example", "javascript:alert(1)"] {

@@ -10,6 +10,8 @@ final class Authenticator: Sendable {
     static let cookie = "bellhop_session"
     /// A session ends after this time without a request.
     static let idle = Duration.seconds(12 * 3600)
+    /// How long a browser keeps the cookie of a session: as long as browsers allow, because the console ends the session.
+    private static let cookieSpan = Duration.seconds(400 * 86_400)
     /// The most sessions, of all users and of one user. A further session ends the one that was idle longest.
     static let maxSessions = 1000
     static let maxOfOne = 50
@@ -65,7 +67,7 @@ final class Authenticator: Sendable {
 
     /// The visitor who makes a request; nil without a login.
     func visitor(of request: ConsoleRequest) async throws(Problem) -> Visitor? {
-        switch try credentials(of: request, isNew: true) {
+        switch credentials(of: request, isNew: true) {
         case .token(let token)?:
             let owner = try await owner(of: token, from: request)
             return Visitor(name: owner.name, role: owner.role)
@@ -77,7 +79,7 @@ final class Authenticator: Sendable {
     /// Whether a request that is still being answered has valid credentials. Does not renew the session. True if the store fails.
     func stillAdmits(_ request: ConsoleRequest) async -> Bool {
         do throws(Problem) {
-            switch try credentials(of: request, isNew: false) {
+            switch credentials(of: request, isNew: false) {
             case .token(let token)?: return try await owner(withHash: ConsoleToken.hash(of: token)) != nil
             case .session(let entry)?: return try await visitor(of: entry) != nil
             case nil: return false
@@ -90,14 +92,10 @@ final class Authenticator: Sendable {
     /// The token or the session of a request; nil if it has none, or its session is over.
     ///
     /// - Parameter isNew: whether the request is new, so that the session's idle time starts again.
-    private func credentials(of request: ConsoleRequest, isNew: Bool) throws(Problem) -> Credentials? {
-        if let text = request.header("authorization") {
-            let parts = text.split(separator: " ", maxSplits: 1)
-            guard parts.count == 2, parts[0].lowercased() == "bearer" else {
-                throw Problem(401, "Send a token of the console as `Authorization: Bearer TOKEN`.")
-            }
-            return .token(String(parts[1]))
-        }
+    private func credentials(of request: ConsoleRequest, isNew: Bool) -> Credentials? {
+        let field = (request.header("authorization") ?? "").split(separator: " ", maxSplits: 1)
+        if field.count == 2, field[0].lowercased() == "bearer" { return .token(String(field[1])) }
+        // Any other scheme is meant for a proxy, which may pass it on.
         guard let id = request.cookie(Self.cookie) else { return nil }
         let (key, now) = (ConsoleToken.hash(of: id), view.clock.now)
         let entry = state.withLock { state -> Entry? in
@@ -156,7 +154,7 @@ final class Authenticator: Sendable {
 
     /// The header field that sets a visitor's session cookie; without a visitor, the field that removes it.
     func cookie(for visitor: Visitor?) -> (name: String, value: String) {
-        cookie(Self.cookie, visitor?.session?.id ?? "", for: Self.idle)
+        cookie(Self.cookie, visitor?.session?.id ?? "", for: Self.cookieSpan)
     }
 
     /// The header field that sets a cookie; an empty value removes it.

@@ -116,7 +116,7 @@ enum Pages {
         try handler.checkSite(request)
         let token = request.field("token") ?? ""
         do throws(Problem) {
-            let visitor = try await handler.authenticator.logIn(token.filter { !$0.isWhitespace }, from: request)
+            let visitor = try await handler.authenticator.logIn(token.trimmedBlanks, from: request)
             let wanted = request.field("next") ?? "/"
             var answer = ConsoleAnswer.seeOther(isPage(wanted) ? wanted : "/")
             answer.fields.append(handler.authenticator.cookie(for: visitor))

@@ -46,12 +46,13 @@ struct ConsoleFixture {
 
     /// - Parameters:
     ///   - inFiles: whether the store and the rule are files, so that others read them, too.
+    ///   - users: further users, besides one of each role.
     ///   - events: the types of events that the rules know.
     ///   - opening: called before a back-test reads the store.
     init(
         publicURL: String? = nil, reading: AgentReading = .test, provider: OpenIDProvider? = nil,
-        openID: ConsoleConfiguration.OpenID? = nil, inFiles: Bool = false, mayEdit: Bool = false, rule: String = Self.rule,
-        events: EventCatalogue = .builtIn,
+        openID: ConsoleConfiguration.OpenID? = nil, users: [ConsoleConfiguration.User] = [], inFiles: Bool = false,
+        mayEdit: Bool = false, rule: String = Self.rule, events: EventCatalogue = .builtIn,
         opening: @escaping @Sendable () throws(StoreError) -> Void = { () throws(StoreError) in }
     ) async throws {
         folder = inFiles ? try TemporaryFolder() : nil
@@ -68,6 +69,7 @@ struct ConsoleFixture {
         configuration.openID = openID
         configuration.mayEdit = mayEdit
         configuration.users = Self.tokens.map { .init(name: "the \($0.key.rawValue)", role: $0.key, token: $0.value) }
+        configuration.users += users
         let agent = Inquirer.Agent(
             facts: { ["version": "test"] }, wake: {}, book: { book }, events: eventBell, applyKeychainChange: { _, _ in [] })
         let inquirer = Inquirer(store: store, clock: clock, users: configuration.users.map(\.name), agent: agent)
