@@ -246,6 +246,21 @@ import Testing
         #expect(cookie[age...].prefix { $0.isNumber } == "\(400 * 86_400)")
     }
 
+    @Test func `a browser can be logged in to two consoles on one host`() async throws {
+        let first = try await ConsoleFixture(publicURL: "http://localhost:8091")
+        let second = try await ConsoleFixture(publicURL: "http://localhost:8092")
+        var jar: [String: String] = [:]
+        for console in [first, second] {
+            let field = try #require(await console.sendLogin().field("Set-Cookie"))
+            let pair = field.prefix { $0 != ";" }.split(separator: "=")
+            jar[String(pair[0])] = String(pair[1])
+        }
+        let cookies = jar.map { "\($0.key)=\($0.value)" }.joined(separator: "; ")
+        for console in [first, second] {
+            #expect(await console.desk.answer(ConsoleRequest("GET", "/", headers: [("Cookie", cookies)])).status == 200)
+        }
+    }
+
     @Test func `credentials for a proxy hide neither the login page nor a session, and give no access`() async throws {
         let fixture = try await ConsoleFixture()
         let browser = try await fixture.logIn(as: .viewer)

@@ -31,6 +31,13 @@ public struct ConsoleConfiguration: Sendable {
 
     public init() {}
 
+    /// The name of a session's cookie. It ends with the console's port, because browsers send a cookie to all ports of a host, where the
+    /// console of another project may listen.
+    public var sessionCookie: String {
+        let address = publicURL.flatMap { try? HTTPAddress($0) }
+        return "bellhop_session_\(address?.port ?? place?.port ?? 0)"
+    }
+
     public struct User: Sendable {
         public var name: String
         public var role: ConsoleRole

@@ -123,7 +123,7 @@ enum OpenAPI {
     ]
 
     /// The whole document.
-    static func document(_ operations: [Operation], server: String) -> JSON {
+    static func document(_ operations: [Operation], of console: ConsoleConfiguration) -> JSON {
         var paths: JSON.Object = [:]
         for operation in operations {
             var path = paths[operation.path]?.asObject ?? [:]
@@ -136,13 +136,13 @@ enum OpenAPI {
                 "title": "Bellhop", "version": .string(BellhopVersion.text),
                 "description": "The data of a running agent, and the acts of people on it.",
             ],
-            "servers": [["url": .string(server + "/api/v1")]],
+            "servers": [["url": .string((console.publicURL ?? "") + "/api/v1")]],
             "security": [["token": []], ["session": []]],
             "paths": .object(paths),
             "components": [
                 "securitySchemes": [
                     "token": ["type": "http", "scheme": "bearer"],
-                    "session": ["type": "apiKey", "in": "cookie", "name": .string(Authenticator.cookie)],
+                    "session": ["type": "apiKey", "in": "cookie", "name": .string(console.sessionCookie)],
                 ],
                 "schemas": .object(
                     JSON.Object(schemas.keys.sorted().map { ($0, schemas[$0]?.json ?? [:]) })),

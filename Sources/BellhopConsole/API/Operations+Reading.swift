@@ -8,7 +8,7 @@ extension Operations {
         Operation(
             id: "openapi", method: .get, path: "/openapi.json", summary: "This document.", role: .viewer, content: .json(.any())
         ) { call async throws(Problem) in
-            .json(OpenAPI.document(all, server: call.view.configuration.publicURL ?? ""))
+            .json(OpenAPI.document(all, of: call.view.configuration))
         },
         Operation(
             id: "status", method: .get, path: "/status",

@@ -7,7 +7,6 @@ import Synchronization
 ///
 /// A class with a mutex, because requests come on several threads.
 final class Authenticator: Sendable {
-    static let cookie = "bellhop_session"
     /// A session ends after this time without a request.
     static let idle = Duration.seconds(12 * 3600)
     /// How long a browser keeps the cookie of a session: as long as browsers allow, because the console ends the session.
@@ -50,10 +49,12 @@ final class Authenticator: Sendable {
 
     private let view: AgentView
     private let users: [ConsoleToken]
+    private let sessionCookie: String
     private let state = Mutex(State())
 
     init(_ view: AgentView) {
         self.view = view
+        sessionCookie = view.configuration.sessionCookie
         users = view.configuration.users.map {
             ConsoleToken(name: $0.name, role: $0.role, hash: ConsoleToken.hash(of: $0.token), created: view.clock.now)
         }
@@ -96,7 +97,7 @@ final class Authenticator: Sendable {
         let field = (request.header("authorization") ?? "").split(separator: " ", maxSplits: 1)
         if field.count == 2, field[0].lowercased() == "bearer" { return .token(String(field[1])) }
         // Any other scheme is meant for a proxy, which may pass it on.
-        guard let id = request.cookie(Self.cookie) else { return nil }
+        guard let id = request.cookie(sessionCookie) else { return nil }
         let (key, now) = (ConsoleToken.hash(of: id), view.clock.now)
         let entry = state.withLock { state -> Entry? in
             guard let entry = state.sessions[key], now - entry.used < Self.idle else {
@@ -154,7 +155,7 @@ final class Authenticator: Sendable {
 
     /// The header field that sets a visitor's session cookie; without a visitor, the field that removes it.
     func cookie(for visitor: Visitor?) -> (name: String, value: String) {
-        cookie(Self.cookie, visitor?.session?.id ?? "", for: Self.cookieSpan)
+        cookie(sessionCookie, visitor?.session?.id ?? "", for: Self.cookieSpan)
     }
 
     /// The header field that sets a cookie; an empty value removes it.
