@@ -6,7 +6,7 @@ public import BellhopCore
 /// a restart. An actor, because all requests share the token; the gate keeps the turns, because an actor is reentrant.
 public actor OAuthClient {
     public nonisolated let settings: OAuthSettings
-    private let connection: String
+    let connection: String
     private let exchange: any HTTPExchange
     private let storage: any TokenStorage
     private let memory: RefusalMemory
@@ -149,6 +149,7 @@ public actor OAuthClient {
                     return try await requestToken(.refreshing(next, settings, mark: now.mark), stale, now, force)
                 }
                 if settings.needsKeeping { throw error }
+                refusal = nil  // the grant, which is repeated now, decides
             }
         }
         let form: TokenForm?
@@ -231,7 +232,9 @@ public actor OAuthClient {
             let response = try await exchange.send(form.request(settings))
             await pause.note(response)
             let secrets = settings.secrets + form.fields.filter { $0.0 != "grant_type" && $0.0 != "client_id" }.map(\.1)
-            return TokenAnswer(response, from: settings.tokenAddress, hiding: secrets, at: clock.now)
+            let answer = TokenAnswer(response, from: settings.tokenAddress, hiding: secrets, at: clock.now)
+            if case .refused = answer, let failure = clockFailure(response, at: clock.now) { return .failed(failure) }
+            return answer
         } catch {
             // A token request is harmless to repeat.
             return .failed(error.failure(changesSomething: false))
@@ -269,25 +272,6 @@ public actor OAuthClient {
             throw Failure(
                 .fileSystem, .retry(after: nil),
                 "The server replaced the refresh token of connection \(connection), but the new one cannot be stored: \(error).")
-        }
-    }
-
-    private static func words(_ status: Int, _ reason: String) -> String { reason.isEmpty ? "\(status)" : "\(status), \(reason)" }
-
-    /// Says how a person can fix it. Servers give the same reason for all causes, so all remedies are listed.
-    private static func advice(_ grant: OAuthSettings.GrantName, _ connection: String) -> String {
-        let again = "Bellhop will not ask again until you change the login or run `bellhop login \(connection)`."
-        return switch grant {
-        case .password:
-            "the client's id or secret, or the user's name or password is wrong, the user is locked, or the grant is disabled there. \(again)"
-        case .refreshToken:
-            "the refresh token has expired or was replaced, or the client's id or secret is wrong. Put a new refresh token into bellhop.yaml. \(again)"
-        case .clientCredentials:
-            "the client's id or secret is wrong, or the grant is disabled there, or no user is set for it there. \(again)"
-        case .jwt:
-            "the client, the key, the subject or the audience is not what the server has registered, or the clocks differ. \(again)"
-        case .authorizationCode:
-            "the authorization has expired or was revoked, or the client's id or secret is wrong. Run `bellhop login \(connection)`."
         }
     }
 }

@@ -51,6 +51,30 @@ import Testing
         #expect(Set(assertions).count == 2)
     }
 
+    @Test func `an assertion that was refused while the clock was wrong is sent again`() async throws {
+        let (secret, open) = try Self.pair("ES256")
+        let key = try SigningKey(pem: secret, algorithm: .es256, from: "key.pem")
+        practice.instance.addClient("bellhop") { $0.publicKey = open }
+        let clock = TestClock()
+        await clock.advance(by: .seconds(7200))
+        var environment = practice.environment()
+        environment.clock = clock
+        try await practice.simulation.serve { address in
+            let assertion = JWTAssertion(key: key, keyID: nil, issuer: "bellhop", audience: "bellhop", subject: "john.doe")
+            let settings = OAuthSettings(
+                grant: .jwt(assertion), clientID: "bellhop", clientSecret: "client-secret", secretInHeader: false, scope: nil,
+                parameters: [], tokenAddress: try HTTPAddress(address + "/oauth_token.do"))
+            let exchange = try HTTPConnection(.init(name: "snow"), clock: clock)
+            let client = OAuthClient(settings, connection: "snow", exchange: exchange, environment: environment)
+            let failure = await failure { _ = try await client.authorization() }
+            #expect(failure?.remedy == .retry(after: .seconds(300)))
+            #expect(failure?.message.contains("this machine's clock is 7200 s ahead of the server's") == true)
+            await practice.clock.advance(by: .seconds(7200))
+            _ = try await client.authorization()
+        }
+        #expect(practice.notebook.all.isEmpty)
+    }
+
     @Test func `an invalid, wrong, encrypted or missing key is reported without its contents`() throws {
         let (secret, _) = try Self.pair("ES256")
         let problems = [

@@ -136,6 +136,19 @@ import Testing
         #expect(practice.notebook.all.isEmpty)
     }
 
+    @Test func `an expired refresh token is no refused login while the grant can be repeated`() async throws {
+        let settings = practice.oauth("password") { $0.refreshSeconds = 1000 }
+        try await withClient(settings) { client in
+            let first = try await client.authorization()
+            practice.simulation.faults.add(.badGateway, path: "/oauth_token.do", skip: 1)
+            await practice.clock.advance(by: .seconds(1750))
+            #expect(try await client.authorization().text == first.text)
+            #expect(await client.takeRefusal() == nil)
+        }
+        #expect(tokenRequests("refresh_token") == 1)
+        #expect(tokenRequests("password") == 2)
+    }
+
     @Test func `a new refresh token is stored before the new access token is used, also after a restart`() async throws {
         let settings = try rotating()
         try await practice.simulation.serve { address in
