@@ -102,7 +102,7 @@ extension ConfigOptions {
 
     private static func unused(_ change: KeychainChange) -> String {
         switch change {
-        case .secret(let name): "No connection or source of the running agent asks for `${{ secret.\(name) }}`."
+        case .secret(let name): "Nothing in the bellhop.yaml of the running agent asks for `${{ secret.\(name) }}`."
         case .login(let name): "The running agent has no connection `\(name)`: it must be restarted to use it."
         }
     }

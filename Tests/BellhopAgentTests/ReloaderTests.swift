@@ -104,6 +104,19 @@ import Testing
         await assembly.shutdown()
     }
 
+    @Test func `a changed secret of the console needs a restart`() async throws {
+        let folder = try TemporaryFolder()
+        try Keychain(path: folder.path + "/keychain.json").setSecret("on_call", to: "0123456789abcdef")
+        let console = "{listen: \"127.0.0.1:8090\", users: [{name: ada, token: \"${{ secret.on_call }}\"}]}"
+        let assembly = try await Self.assembly(in: folder, settings: "console: \(console)\n")
+        let reloader = SecretReloader(assembly, handler: nil, environment: [:])
+        let outcomes = await reloader.apply(.secret("on_call"), project: nil).map(\.json)
+        let reason: JSON = "`console` in bellhop.yaml is read only at the start"
+        #expect(outcomes == [["section": "console", "outcome": "needs_restart", "reason": reason]])
+        #expect(await reloader.apply(.secret("another"), project: nil).isEmpty)
+        await assembly.shutdown()
+    }
+
     @Test func `a rule that is moved to another file stays in force, and the rest of its old file may stay`() async throws {
         let folder = try TemporaryFolder()
         let assembly = try await Self.assembly(in: folder)

@@ -13,11 +13,13 @@ struct SecretReloader {
     struct Outcome {
         enum Subject {
             case connection(String), source(String)
+            /// A part of bellhop.yaml that is read only at the start, such as `console`.
+            case section(String)
 
             /// Its name in signals and in the status.
             var name: String {
                 switch self {
-                case .connection(let name): name
+                case .connection(let name), .section(let name): name
                 case .source(let name): "source \(name)"
                 }
             }
@@ -63,7 +65,7 @@ struct SecretReloader {
             outcomes.append(report(.connection(connection), rebound))
             await wake(connection)
         }
-        return outcomes + (await replaceKeys(for: change, project: project))
+        return outcomes + (await replaceKeys(for: change, project: project)) + sections(using: change)
     }
 
     /// Reads the secrets of connections and of requests from other systems again, and applies those that have changed. If one cannot be
@@ -156,6 +158,14 @@ struct SecretReloader {
         return key
     }
 
+    /// The parts of bellhop.yaml that use a secret only at the start.
+    private func sections(using change: KeychainChange) -> [Outcome] {
+        guard case .secret(let secret) = change else { return [] }
+        return ConfigurationLoader.sections(with: secret, in: assembly.configuration.content ?? []).map { name in
+            Outcome(subject: .section(name), rebound: .needsRestart("`\(name)` in bellhop.yaml is read only at the start"))
+        }
+    }
+
     private func connections(using change: KeychainChange) -> [String] {
         let names = assembly.configuration.connections.map(\.name)
         switch change {
@@ -198,6 +208,7 @@ extension SecretReloader.Outcome {
             switch subject {
             case .connection(let name): ["connection": .string(name)]
             case .source(let name): ["source": .string(name)]
+            case .section(let name): ["section": .string(name)]
             }
         switch rebound {
         case .inUse: json["outcome"] = "in_use"

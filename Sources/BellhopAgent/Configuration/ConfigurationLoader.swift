@@ -149,6 +149,13 @@ public struct ConfigurationLoader: Sendable {
         root(of: bytes)?["sources"]?[name].map { secretNames(in: [$0]) } ?? []
     }
 
+    /// The keys of the root that refer to a secret, besides `connections` and `sources`.
+    static func sections(with secret: String, in bytes: [UInt8]) -> [String] {
+        (root(of: bytes)?.mapping?.pairs ?? []).filter { pair in
+            !["connections", "sources"].contains(pair.name) && secretNames(in: [pair.value]).contains(secret)
+        }.map(\.name)
+    }
+
     /// The names of all secrets that a bellhop.yaml refers to.
     static func secretNames(in bytes: [UInt8]) -> Set<String> { root(of: bytes).map { secretNames(in: [$0]) } ?? [] }
 

@@ -8,7 +8,7 @@ struct SecretCommand: AsyncParsableCommand {
         commandName: "secret", abstract: "Keep secrets for `${{ secret.NAME }}` in the keychain.",
         discussion: """
             Each project has its own: the keychain keeps them by the line `project:` of bellhop.yaml. A running agent uses a changed \
-            secret at once.
+            secret of a connection or a source at once, and any other after a restart.
             """,
         subcommands: [SetSecret.self, Generate.self, Names.self, Remove.self])
 
