@@ -134,6 +134,7 @@ import Testing
             await fixture.clock.advance(by: OpenIDLogin.span)
             #expect(await browser.get(again).status == 403)
             #expect(await browser.get("/").status == 303)
+            #expect(await browser.get("/login/openid?error=invalid_scope").status == 403)
             let last = try await browser.agree()
             var copy = browser
             #expect(await browser.get(last).status == 303)
@@ -169,7 +170,7 @@ import Testing
             #expect(refused.status == 403 && refused.text.contains("eve@example.com"))
             simulation.openID.setClaims(["email": "eve@example.com", "realm_access": ["roles": ["ops"]]])
             #expect(try await browser.get(await browser.agree()).status == 303)
-            for name in ["", "a\u{202e}b", "a\nb", String(repeating: "x", count: 300)] {
+            for name in ["", "a\u{202e}b", "a\nb", "a\u{9b}b", String(repeating: "x", count: 300)] {
                 simulation.openID.setClaims(["email": .string(name), "realm_access": ["roles": ["ops"]]])
                 #expect(try await browser.get(await browser.agree()).status == 502, "\(name)")
             }

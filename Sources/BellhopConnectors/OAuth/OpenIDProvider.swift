@@ -132,8 +132,7 @@ public final class OpenIDProvider: Sendable {
         let now = clock.now.seconds
         guard let end = claims["exp"]?.asDouble, Double(now - Self.skew) < end else { throw refused("it has expired") }
         let name = claims[settings.nameClaim]?.asString ?? ""
-        let isPlain = name.unicodeScalars.allSatisfy { !$0.properties.isDefaultIgnorableCodePoint && $0.value >= 0x20 }
-        guard !name.isEmpty, name.utf8.count <= Self.longestName, isPlain else {
+        guard !name.isEmpty, name.utf8.count <= Self.longestName, !name.unicodeScalars.contains(where: \.isInvisible) else {
             throw Problem(
                 message: "\(settings.issuer) does not say who you are: the claim `\(settings.nameClaim)` is missing, too long, "
                     + "or has invisible characters.")

@@ -28,7 +28,8 @@ struct OpenIDLogin: Sendable {
 
     func answer(_ request: ConsoleRequest, _ authenticator: Authenticator) async throws(Problem) -> ConsoleAnswer {
         guard request.method == "GET" else { throw Problem(405, "Only GET is possible here.", allow: "GET") }
-        if request.value("state") == nil { return try await begin(request, authenticator) }
+        // An error may come without the state; another login would end with it, too.
+        if request.value("state") == nil, request.value("error") == nil { return try await begin(request, authenticator) }
         return try await complete(request, authenticator)
     }
 
