@@ -13,15 +13,18 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
     /// The page that the person opens.
     public let page: String
     public let redirect: HTTPAddress
+    /// The redirect address as it is registered with the server.
+    let registered: String
     let state: String
     let verifier: String
 
-    init(_ settings: OAuthSettings, page: HTTPAddress, redirect: HTTPAddress, random: () -> UInt64) {
+    init(_ settings: OAuthSettings, page: HTTPAddress, redirect: HTTPAddress, registered: String, random: () -> UInt64) {
         self.redirect = redirect
+        self.registered = registered
         state = Self.secret(16, random)
         verifier = Self.secret(32, random)
         var query = [
-            ("response_type", "code"), ("client_id", settings.clientID), ("redirect_uri", redirect.text), ("state", state),
+            ("response_type", "code"), ("client_id", settings.clientID), ("redirect_uri", registered), ("state", state),
             ("code_challenge", Self.challenge(of: verifier)), ("code_challenge_method", "S256"),
         ]
         if let scope = settings.scope { query.append(("scope", scope)) }

@@ -98,8 +98,8 @@ public actor OAuthClient {
 
     /// A new request for a person's authorization; nil for a grant that does not need a person.
     public func authorizationRequest() -> AuthorizationRequest? {
-        guard case .authorizationCode(let page, let redirect) = settings.grant else { return nil }
-        return AuthorizationRequest(settings, page: page, redirect: redirect, random: random)
+        guard case .authorizationCode(let page, let redirect, let registered) = settings.grant else { return nil }
+        return AuthorizationRequest(settings, page: page, redirect: redirect, registered: registered, random: random)
     }
 
     /// Exchanges the code of an authorization for tokens, and stores them.

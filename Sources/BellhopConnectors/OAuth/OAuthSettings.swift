@@ -18,8 +18,8 @@ public struct OAuthSettings: Sendable, CustomStringConvertible, CustomDebugStrin
         case refreshToken(String)
         case clientCredentials
         case jwt(JWTAssertion)
-        /// A person authorizes once in a browser: `bellhop login`.
-        case authorizationCode(page: HTTPAddress, redirect: HTTPAddress)
+        /// A person authorizes once in a browser: `bellhop login`. Servers compare the redirect address as text, as it was registered.
+        case authorizationCode(page: HTTPAddress, redirect: HTTPAddress, registered: String)
 
         public var name: GrantName {
             switch self {
@@ -187,7 +187,9 @@ extension OAuthSettings {
         case .clientCredentials: self.grant = .clientCredentials
         case .authorizationCode:
             let redirect = try address("redirect_url", try? HTTPAddress(Self.defaultRedirect))
-            self.grant = .authorizationCode(page: try address("authorize_url", defaults.page), redirect: redirect)
+            self.grant = .authorizationCode(
+                page: try address("authorize_url", defaults.page), redirect: redirect,
+                registered: settings.text("redirect_url") ?? Self.defaultRedirect)
         case .jwt:
             let file = path(settings.text("key") ?? "")
             let algorithm = SigningKey.Algorithm(rawValue: settings.text("algorithm") ?? "") ?? .rs256

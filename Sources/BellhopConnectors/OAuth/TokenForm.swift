@@ -14,7 +14,7 @@ struct TokenForm: Sendable {
     static func redeeming(_ code: String, _ request: AuthorizationRequest, _ settings: OAuthSettings) -> TokenForm {
         TokenForm(
             [
-                ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", request.redirect.text),
+                ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", request.registered),
                 ("code_verifier", request.verifier),
             ], settings, secrets: [code], mark: "")
     }

@@ -42,6 +42,20 @@ import Testing
         #expect(practice.instance.counts.tokensRefused == 0)
     }
 
+    /// Servers compare it with the registered one as text.
+    @Test func `the redirect address is sent as it is written, without a slash that it lacks`() async throws {
+        let registered = "http://localhost:8912"
+        let settings = practice.oauth("authorization_code", ["redirect_url": .string(registered)]) { $0.redirects = [registered] }
+        try await practice.simulation.serve { address in
+            let client = try practice.client(address, settings, storage: storage)
+            let request = try #require(await client.authorizationRequest())
+            let back = try await agree(request.page)
+            #expect(back.hasPrefix(registered + "?code="))
+            try await client.redeem(try request.code(in: back), of: request)
+        }
+        #expect(storage.all["snow"]?.refresh != nil)
+    }
+
     @Test func `tokens without a refresh token pass the trial of a login, and when they end a person must log in again`()
         async throws
     {
