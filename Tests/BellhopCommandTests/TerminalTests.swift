@@ -28,6 +28,17 @@ import Testing
         #expect(!ended.errors.contains("hunter2") && !ended.output.contains("hunter2"))
     }
 
+    @Test func `a secret that is too long for a line of a terminal is not stored in part`() async throws {
+        let folder = try TemporaryFolder()
+        let terminal = try PseudoTerminal()
+        let program = try Program(["secret", "set", "chat", "--shared"], in: folder.path, terminal: terminal)
+        try await eventually("the echo is off") { !terminal.hasEcho }
+        terminal.type(String(repeating: "x", count: 5000))
+        terminal.type("\n")
+        let ended = await program.end()
+        #expect(ended.code == 64 && ended.errors.contains("cuts lines after 4095 bytes"), "\(ended.errors)")
+    }
+
     /// The output on a terminal of a check that finds a mistake.
     private func shown(_ environment: [String: String], on screen: PseudoTerminal?) async throws -> String {
         let folder = try TemporaryFolder()

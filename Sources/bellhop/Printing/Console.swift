@@ -98,8 +98,18 @@ enum Console {
             withoutEcho?.restore(flushing: true)
             note("")
         }
-        return try checked(readLine())
+        let line = readLine()
+        if let line, line.utf8.count >= longestTyped {
+            throw CommandError(
+                .usage,
+                "A terminal cuts lines after \(longestTyped) bytes, so this was not used: pipe it into the command, or send a file."
+            )
+        }
+        return try checked(line)
     }
+
+    /// The longest line that can be typed, in bytes: the system drops the rest (termios(3)).
+    private static let longestTyped = 4095
 
     /// The next line of standard input, without its end; nil at the end of input.
     ///
