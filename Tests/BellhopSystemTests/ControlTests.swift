@@ -314,4 +314,18 @@ import Testing
             }
         }
     }
+
+    @Test func `SIGHUP while the agent opens its store does not end it, and reads the rules again`() async throws {
+        try await Stage.set(rules: Self.logging("A")) { stage in
+            let agent = try stage.start(["run"])
+            let store = stage.folder.path + "/bellhop.db"
+            while agent.isRunning, access(store, F_OK) != 0 { try await Task.sleep(for: .microseconds(200)) }
+            agent.send(SIGHUP)
+            try await eventually("the rules are loaded again") {
+                agent.errorsSoFar.split(separator: "\n").count { $0.contains("The rules are loaded") } == 2
+            }
+            let ended = await agent.stop()
+            #expect(ended.code == 0, "\(ended.errors)")
+        }
+    }
 }

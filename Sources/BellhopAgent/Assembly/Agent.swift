@@ -23,16 +23,17 @@ public struct Agent: Sendable {
     /// - Parameters:
     ///   - further: services that live as long as the agent.
     ///   - servers: makes the servers for people and tools that bellhop.yaml asks for.
+    ///   - hangups: the SIGHUPs that ask for a reload, if they are trapped already.
     ///
     /// - Throws: ``ControlSocketError`` when the socket or its private folder cannot be made.
     public func run(
         with further: [any Service] = [], servers: (AgentView) -> [any Service] = { _ in [] },
-        signals: [UnixSignal] = [.sigterm, .sigint]
+        signals: [UnixSignal] = [.sigterm, .sigint], hangups: UnixSignalsSequence? = nil
     ) async throws {
         try await assembly.engine.recover()
         let handler = Self.handler(assembly)
         let secrets = SecretReloader(assembly, handler: handler, environment: environment)
-        let reloader = Reloader(assembly: assembly, environment: environment, secrets: secrets)
+        let reloader = Reloader(assembly: assembly, environment: environment, secrets: secrets, hangups: hangups)
         let inquirer = inquirer(secrets)
         let server = ControlServer(
             at: ControlSocket.place(store: assembly.configuration.store, environment: environment), inquirer: inquirer)

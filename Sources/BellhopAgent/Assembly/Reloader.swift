@@ -14,6 +14,8 @@ struct Reloader: Service {
     let environment: [String: String]
     /// Nil if secrets are not reloaded.
     var secrets: SecretReloader?
+    /// Nil if SIGHUP is not trapped yet.
+    var hangups: UnixSignalsSequence?
 
     /// How long folders must be quiet before they are read: editors write in several steps.
     private static let quiet = Duration.milliseconds(150)
@@ -29,7 +31,8 @@ struct Reloader: Service {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
                 group.addTask {
-                    for await _ in await UnixSignalsSequence(trapping: .sighup) {
+                    let signals = if let hangups { hangups } else { await UnixSignalsSequence(trapping: .sighup) }
+                    for await _ in signals {
                         asked.ring()
                         changed.ring()
                         configuration.ring()

@@ -7,6 +7,7 @@ import BellhopFiles
 import BellhopInbound
 import BellhopRules
 import Glibc
+import UnixSignals
 
 struct Run: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -32,6 +33,8 @@ struct Run: AsyncParsableCommand {
         ProcessLimits.allowManyFiles()
         umask(0o077)  // The agent's files are for its own user: store, socket, logs.
         let configuration = try await config.load()
+        // From here on SIGHUP does not end the agent: one that comes while it opens its store is handled afterwards.
+        let hangups: UnixSignalsSequence? = if once { nil } else { await UnixSignalsSequence(trapping: .sighup) }
         try Workspace.requireLogins(configuration)
         let clock = SystemClock.ofThisRun(environment: config.environment)
         let story = log.story(clock: clock, zone: configuration.timeZone)
@@ -62,7 +65,7 @@ struct Run: AsyncParsableCommand {
         } else {
             do {
                 try await Agent(assembly, logger: logger, environment: config.environment)
-                    .run(with: [secondSignal.early], servers: { $0.servers(logger: logger) })
+                    .run(with: [secondSignal.early], servers: { $0.servers(logger: logger) }, hangups: hangups)
                 story?.say("Stopped.")
             } catch let error as StoreError {
                 throw CommandError(error)
