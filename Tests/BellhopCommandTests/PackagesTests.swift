@@ -8,7 +8,7 @@ import Testing
     /// has.
     private func packages(_ tools: [String: String]) async throws -> Program.Ended {
         let folder = try TemporaryFolder()
-        for name in ["uname", "mktemp", "tail", "rm", "sh"] {
+        for name in ["uname", "mktemp", "tail", "rm", "sh", "env"] {
             let path = ["/bin/", "/usr/bin/"].map { $0 + name }.first { FileManager.default.isExecutableFile(atPath: $0) }
             try FileManager.default.createSymbolicLink(atPath: folder.path + "/" + name, withDestinationPath: try #require(path))
         }
@@ -49,12 +49,12 @@ import Testing
                 """)
     }
 
-    @Test func `missing packages are installed, with sudo if necessary`() async throws {
-        let asRoot = try await packages(["id": "echo 0", "apt-get": "[ $1 = install ]"])
+    @Test func `missing packages are installed, with sudo if necessary, and ask no question`() async throws {
+        let apt = "[ $1 = install ] && [ \"$DEBIAN_FRONTEND\" = noninteractive ]"
+        let asRoot = try await packages(["id": "echo 0", "apt-get": apt])
         #expect(asRoot.code == 0)
-        let log = "echo \"$@\" > log; shift 2"
         let bySudo = try await packages([
-            "id": "echo 1000", "sudo": "[ \"$1\" = -n ] && shift; exec \"$@\"", "true": "exit 0", "apt-get": log,
+            "id": "echo 1000", "sudo": "[ \"$1\" = -n ] && shift; exec \"$@\"", "true": "exit 0", "apt-get": apt,
         ])
         #expect(bySudo.code == 0)
         #expect(bySudo.errors == "Installing libyaml-dev libre2-dev\n")
