@@ -131,6 +131,17 @@ import Testing
         #expect(try folder.mode("keychain.json.lock") == 0o600)
     }
 
+    @Test(.enabled(if: geteuid() == 0, "only root may give files away"))
+    func `the keychain that root makes is its folder's owner's, whose agent reads it`() throws {
+        #expect(chown(folder.path, 12_345, 12_346) == 0)
+        try keychain.setSecret("a", to: "1")
+        for path in [path, path + ".lock"] {
+            let facts = try FileManager.default.attributesOfItem(atPath: path)
+            #expect(facts[.ownerAccountID] as? NSNumber == 12_345 && facts[.groupOwnerAccountID] as? NSNumber == 12_346)
+        }
+        #expect(try folder.mode("keychain.json") == 0o600)
+    }
+
     @Test func `a secret that would make the keychain larger than what is read is refused, and the others stay`() throws {
         try keychain.setSecret("a", to: "1")
         let error = #expect(throws: SecretError.self) {

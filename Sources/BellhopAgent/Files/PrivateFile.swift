@@ -60,7 +60,7 @@ public enum PrivateFile {
     /// The draft is always a new file. An existing one is unlinked and never written to: it may have another link,
     /// another program may hold it open, or its mode may let others read it.
     ///
-    /// As far as this user may, the file keeps its owner and its group, whose agent reads it.
+    /// As far as this user may, the file keeps its owner and its group, whose agent reads it. A new file gets those of its folder.
     ///
     /// - Parameters:
     ///   - mode: the file's permissions.
@@ -101,10 +101,11 @@ public enum PrivateFile {
         }
     }
 
-    /// Gives a file the owner and the group of what is at a path, as far as this user may.
+    /// Gives a file the owner and the group of what is at a path, or else of its folder, as far as this user may.
     private static func giveAway(_ file: Int32, toOwnerOf path: String) {
         var facts = stat()
-        guard stat(path, &facts) == 0, fchown(file, facts.st_uid, facts.st_gid) != 0 else { return }
+        guard stat(path, &facts) == 0 || stat(PathText.folder(of: path), &facts) == 0 else { return }
+        if fchown(file, facts.st_uid, facts.st_gid) == 0 { return }
         // Only root gives files away; others may choose a group of their own.
         _ = fchown(file, uid_t.max, facts.st_gid)
     }
@@ -117,7 +118,7 @@ public enum PrivateFile {
         // Only a new file is given away: an existing one may be a link to a file of another user.
         var lock = open(name, flags | O_EXCL, 0o600)
         if lock >= 0 {
-            giveAway(lock, toOwnerOf: SharedFile.exists(path) ? path : PathText.folder(of: path))
+            giveAway(lock, toOwnerOf: path)
         } else if errno == EEXIST {
             lock = open(name, flags, 0o600)
         }
