@@ -234,7 +234,14 @@ struct LogOptions: ParsableArguments {
         Logger(label: "bellhop") { _ in
             TerminalLog(
                 logLevel: logLevel.threshold, format: logFormat ?? .text, clock: clock,
-                zone: isatty(STDERR_FILENO) == 1 ? zone : nil)
+                zone: isatty(STDERR_FILENO) == 1 ? zone : nil, isForJournal: isJournal)
         }
+    }
+
+    /// Whether standard error goes to systemd's journal (systemd.exec(5)).
+    private var isJournal: Bool {
+        var facts = stat()
+        guard let stream = getenv("JOURNAL_STREAM"), fstat(STDERR_FILENO, &facts) == 0 else { return false }
+        return String(cString: stream) == "\(facts.st_dev):\(facts.st_ino)"
     }
 }

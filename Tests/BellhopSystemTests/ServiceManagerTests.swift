@@ -55,6 +55,25 @@ import Testing
         }
     }
 
+    @Test func `each line of the log tells the journal its level, and no other reader`() async throws {
+        try await Stage.set(rules: Self.rules) { stage in
+            func lines(_ script: String) async throws -> [Substring] {
+                let agent = try stage.start(["run"], under: ["/bin/sh", "-c", "\(script); exec \"$@\"", "sh"])
+                try await eventually("a poll fails") { agent.errorsSoFar.contains("A poll failed") }
+                return await agent.stop().errors.split(separator: "\n")
+            }
+            func levels(of text: String, in lines: [Substring]) -> Set<Substring> {
+                Set(lines.filter { $0.contains(text) }.map { $0.prefix(3) })
+            }
+            stage.simulation.faults.add(.hibernating, times: nil)
+            let journal = try await lines("export JOURNAL_STREAM=$(stat -L -c %d:%i /proc/self/fd/2)")
+            #expect(levels(of: "A poll failed", in: journal) == ["<3>"])
+            #expect(levels(of: "The rules are loaded", in: journal) == ["<6>"])
+            let other = try await lines("export JOURNAL_STREAM=1:1")
+            #expect(other.contains { $0.contains("A poll failed") } && !other.contains { $0.hasPrefix("<") })
+        }
+    }
+
     @Test func `an instance that never answers does not delay the others`() async throws {
         let silent = try LoopbackListener()
         let configuration = { (address: String) in

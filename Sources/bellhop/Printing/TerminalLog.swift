@@ -9,6 +9,8 @@ struct TerminalLog: LogHandler {
     let clock: any AgentClock
     /// The time zone of text lines; nil for UTC.
     let zone: TimeZoneTable?
+    /// Whether each line begins with its level for systemd's journal (sd-daemon(3)).
+    let isForJournal: Bool
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
@@ -17,10 +19,12 @@ struct TerminalLog: LogHandler {
 
     func log(event: LogEvent) {
         let facts = metadata.merging(event.metadata ?? [:]) { _, new in new }
-        switch format {
-        case .text: Console.note(text(event, facts))
-        case .json: Console.note(json(event, facts))
-        }
+        let line =
+            switch format {
+            case .text: text(event, facts)
+            case .json: json(event, facts)
+            }
+        Console.note(isForJournal ? "<\(event.level.priority)>\(line)" : line)
     }
 
     private func text(_ event: LogEvent, _ facts: Logger.Metadata) -> String {
@@ -64,6 +68,20 @@ extension String {
         let line = singleLine.unicodeScalars
         guard line.isEmpty || line.contains(" ") else { return String(line) }
         return "\"" + String(String.UnicodeScalarView(line.map { $0 == "\"" ? "'" : $0 })) + "\""
+    }
+}
+
+extension Logger.Level {
+    /// The number of this level in syslog(3).
+    fileprivate var priority: Int {
+        switch self {
+        case .trace, .debug: 7
+        case .info: 6
+        case .notice: 5
+        case .warning: 4
+        case .error: 3
+        case .critical: 2
+        }
     }
 }
 
