@@ -27,9 +27,7 @@ final class StoreLock: Sendable {
             )
         }
         fchmod(descriptor, 0o600)
-        // Root leaves the lock to the store's owner, as SQLite does with its files: the agent must be able to take it later.
-        var facts = stat()
-        if geteuid() == 0, stat(path, &facts) == 0 { fchown(descriptor, facts.st_uid, facts.st_gid) }
+        StoreFile.leave(descriptor, toOwnerOf: path)
         ftruncate(descriptor, 0)
         let text = Array("\(getpid())\n".utf8)
         _ = text.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }  // shown to other processes that are refused

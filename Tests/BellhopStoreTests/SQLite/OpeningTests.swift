@@ -109,6 +109,17 @@ import Testing
         try await store.close()
     }
 
+    @Test(.enabled(if: geteuid() == 0, "Only root can give files away."))
+    func `the store that a command of root makes belongs to the owner of its folder`() async throws {
+        chown(folder.path, 4321, 4321)
+        let store = try SQLiteStore.open(path: path)
+        for file in [path, path + ".lock"] {
+            var facts = stat()
+            #expect(stat(file, &facts) == 0 && facts.st_uid == 4321 && facts.st_gid == 4321, "\(file)")
+        }
+        try await store.close()
+    }
+
     @Test func `a lock that is a link is refused, and what it leads to stays as it was`() async throws {
         try await make()
         try folder.write("other", "kept")
