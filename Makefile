@@ -124,4 +124,5 @@ clean:
 
 # Installs the Debian packages if a header is missing. If that is not possible, one sentence names what is needed.
 packages:
+	@command -v $(firstword $(SWIFT)) >/dev/null || { echo "There is no $(firstword $(SWIFT)): install Swift 6.2 or newer (https://swift.org/install), or name it: make SWIFT=FILE" >&2; exit 69; }
 	@.make/packages "$(PACKAGES) $(RUN_TIME)" $(HEADERS)

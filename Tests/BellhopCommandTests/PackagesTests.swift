@@ -2,7 +2,7 @@ import BellhopTesting
 import Foundation
 import Testing
 
-/// The output of `make` if Debian's packages are missing and cannot be installed.
+/// The output of `make` if Swift or Debian's packages are missing.
 @Suite(.timeLimit(.minutes(5))) struct PackagesTests {
     /// Runs .make/packages for a missing header with only these tools (a name and a script each) and a few that every machine
     /// has.
@@ -47,6 +47,16 @@ import Testing
                 \(Self.need) They could not be installed (is the network there?): install them, then run make again.
 
                 """)
+    }
+
+    @Test func `without Swift, one sentence says where it comes from, and nothing is installed`() async throws {
+        let ended = try await Program(
+            ["packages", "SWIFT=/no/swift"], program: "/usr/bin/make", in: Repository.root.path
+        ).end()
+        #expect(ended.code == 2)
+        #expect(
+            ended.errors.hasPrefix(
+                "There is no /no/swift: install Swift 6.2 or newer (https://swift.org/install), or name it: make SWIFT=FILE\n"))
     }
 
     @Test func `missing packages are installed, with sudo if necessary, and ask no question`() async throws {
