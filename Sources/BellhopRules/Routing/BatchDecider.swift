@@ -208,9 +208,13 @@ struct BatchDecider {
     /// - Parameter candidate: the run on its way through the parts of its rule; nil for a rule without such parts.
     @discardableResult
     mutating func perform(_ rule: Rule, _ number: Int, _ keys: RunKeys, _ candidate: Candidate? = nil) -> Bool {
-        // If `once` and `throttle` let a forced run pass, they record it, too.
-        let passed = memory.pass(keys, rule, frame.occasion.id)
-        if let stop = keys.stop ?? loop(rule) ?? (matches.replay?.isForced == true ? nil : passed) {
+        var stop = keys.stop ?? loop(rule)
+        // A run that fails uses up neither `once` nor `throttle`. If they let a forced run pass, they record it, too.
+        if stop == nil {
+            let passed = memory.pass(keys, rule, frame.occasion.id)
+            stop = matches.replay?.isForced == true ? nil : passed
+        }
+        if let stop {
             record(stop, of: number)
             return false
         }

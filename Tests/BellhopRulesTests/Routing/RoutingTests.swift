@@ -152,6 +152,20 @@ import Testing
         #expect(book.route([Self.number(1, id: "a"), Self.number(2, id: "a")]).state.map(\.key.key) == ["INC1", ""])
     }
 
+    @Test func `a run that fails, or is stopped as part of a loop, uses up neither once nor throttle`() throws {
+        let book = try Fixture.book(
+            "rule: r\non: task_created\nonce: task.priority\nthrottle: {every: 1h, by: task.id}\ndo: [{comment: x}]")
+        func event(_ id: String, priority: JSON, hop: Int = 0) -> Event {
+            Fixture.event(.taskCreated, Fixture.task("a", fields: ["priority": priority]), id: id, hop: hop)
+        }
+        let routing = book.route([
+            event("e1", priority: .null), event("e2", priority: 1, hop: Event.lastHop), event("e3", priority: 1),
+            event("e4", priority: 1),
+        ])
+        #expect(routing.deliveries.map(\.id.occasion.text) == ["event/e3"])
+        #expect(routing.decisions.map(\.verdict) == [.keyFailed, .loop, .throttled])
+    }
+
     @Test func `a task takes ten writes an hour from all rules together, and further ones are dead and visible`() throws {
         let rules = ["a", "b"].map { "rule: \($0)\non: task_changed\ndo:\n  - comment: x" }.joined(separator: "\n---\n")
         let book = try Fixture.book(rules)
