@@ -26,6 +26,21 @@ import Testing
         }
     }
 
+    @Test func `a silence that is made again after a person ended it is another silence`() async throws {
+        let (store, clock) = (try Stores.inMemory(), TestClock())
+        let inquirer = Inquirer(store: store, clock: clock)
+        for start in [0, 3600] {
+            let silence = Silence(
+                starts: clock.now + .seconds(start), ends: clock.now + .seconds(7200), reason: "x", by: "ada")
+            let first = try await inquirer.add(silence)
+            #expect(try await inquirer.add(silence)["changed"] == false)
+            _ = try await inquirer.endSilence(try #require(first["id"]?.asString))
+            let second = try await inquirer.add(silence)
+            #expect(second["changed"] == true && second["id"] != first["id"])
+        }
+        #expect(try await store.silences().map { $0.ended == nil } == [true, true, false, false])
+    }
+
     @Test func `a task whose name is ambiguous or unknown is not forgotten, and the error names the tasks`() async throws {
         let (store, clock) = (try Stores.inMemory(), TestClock())
         for instance in ["https://one.example", "https://two.example"] {

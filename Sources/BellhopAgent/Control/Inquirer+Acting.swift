@@ -115,9 +115,12 @@ extension Inquirer {
     }
 
     func add(_ silence: Silence) async throws(StoreError) -> JSON {
-        guard silence.ends > clock.now else { throw StoreError(.other, "The end of the silence is in the past.") }
-        let silence = silence.identified
-        let isNew = try await store.add(silence, at: clock.now)
+        let now = clock.now
+        guard silence.ends > now else { throw StoreError(.other, "The end of the silence is in the past.") }
+        var silence = silence.identified
+        let ended = try await store.silences().filter { $0.ended != nil }.map(\.silence.id)
+        while ended.contains(silence.id) { silence = silence.again(at: now) }
+        let isNew = try await store.add(silence, at: now)
         try await agent?.applySilences()
         return ["id": .string(silence.id), "changed": .bool(isNew)]
     }

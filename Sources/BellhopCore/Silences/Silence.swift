@@ -47,6 +47,13 @@ public struct Silence: Sendable, Hashable, Identifiable {
         return silence
     }
 
+    /// The same from now on, as another silence: the one with its id has ended.
+    public func again(at now: Timestamp) -> Silence {
+        var silence = self
+        silence.starts = max(starts + .microseconds(1), now)
+        return silence.identified
+    }
+
     public func isActive(at now: Timestamp) -> Bool { starts <= now && now < ends }
 
     /// The kind of a delivery, as far as silences distinguish it.

@@ -24,7 +24,7 @@ extension Session {
     }
 
     func beginAndEndSilences(_ entries: [SilenceEntry], at now: Timestamp) throws -> [Event] {
-        for silence in entries.flatMap({ $0.silences(at: now) }) { _ = try insert(silence) }
+        try insert(entries.flatMap { $0.silences(at: now) }, at: now)
         let identities = Set(entries.map(\.identity))
         var events: [Event] = []
         for var row in try silenceRows() where row.record.ended == nil {
@@ -35,7 +35,11 @@ extension Session {
                 row.started = now
             }
             guard !isConfigured || silence.ends <= now else { continue }
-            let ended = try end(row, at: now)
+            if !isConfigured, row.started == nil {
+                try run(SQL.Silences.remove, (":id", silence.id))
+                continue
+            }
+            let ended = try end(row, isConfigured: isConfigured, at: now)
             if row.started != nil { events.append(.silenceEnded(ended, at: now)) }
         }
         return events
@@ -53,6 +57,16 @@ extension Session {
     }
 
     // Parts.
+
+    /// Adds the silences of entries that are not stored yet. One whose entry was gone meanwhile begins anew.
+    private func insert(_ silences: [Silence], at now: Timestamp) throws {
+        if silences.isEmpty { return }
+        let known = try silenceRows().map(\.record.silence)
+        for var silence in silences where !known.contains(where: { $0.entry == silence.entry && $0.ends == silence.ends }) {
+            while known.contains(where: { $0.id == silence.id }) { silence = silence.again(at: now) }
+            _ = try insert(silence)
+        }
+    }
 
     private func insert(_ silence: Silence) throws -> Bool {
         return try run(
@@ -81,9 +95,10 @@ extension Session {
     }
 
     /// Ends a silence, with its event if it had begun.
-    private func end(_ row: SilenceRow, at now: Timestamp) throws -> SilenceRecord {
+    /// - Parameter isConfigured: false if its entry is gone from bellhop.yaml.
+    private func end(_ row: SilenceRow, isConfigured: Bool = true, at now: Timestamp) throws -> SilenceRecord {
         var record = row.record
-        try run(SQL.Silences.end, (":id", record.silence.id), (":now", now))
+        try run(SQL.Silences.end, (":id", record.silence.id), (":gone", !isConfigured), (":now", now))
         record.ended = now
         if row.started != nil { try append([.silenceEnded(record, at: now)]) }
         return record
@@ -103,7 +118,10 @@ extension SQL {
 
         static let start = "UPDATE silence SET started = :now WHERE id = :id"
 
-        static let end = "UPDATE silence SET ended = :now WHERE id = :id"
+        /// One whose entry is gone was to last no longer: if the entry is written again, it makes another silence.
+        static let end = "UPDATE silence SET ended = :now, ends = iif(:gone, min(ends, :now), ends) WHERE id = :id"
+
+        static let remove = "DELETE FROM silence WHERE id = :id"
 
         /// Changes nothing if the silence has ended.
         static let count = "UPDATE silence SET kept = kept + :count WHERE id = :id AND ended IS NULL"

@@ -118,6 +118,35 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `an entry that is written again makes its silences again, but not one that a person ended`(
+        _ kind: StoreUnderTest
+    ) async throws {
+        let bench = try kind.make()
+        let entries = [try Self.entry("cleaning")]
+        /// The silence that is active with these entries.
+        func active(_ entries: [SilenceEntry]) async throws -> Silence? {
+            _ = try await bench.store.beginAndEndSilences(entries, at: bench.now)
+            return try await bench.store.silences().first { $0.ended == nil && $0.silence.isActive(at: bench.now) }?.silence
+        }
+        let first = try #require(try await active(entries))
+        await bench.clock.pass(10)
+        #expect(try await active([]) == nil)
+        await bench.clock.pass(10)
+        let second = try #require(try await active(entries))
+        #expect(second.id != first.id && second.starts == bench.now && second.ends == first.ends)
+        #expect(try await active(entries) == second)
+        _ = try await bench.store.endSilence(second.id, at: bench.now)
+        await bench.clock.pass(10)
+        for entries in [entries, [], entries] { #expect(try await active(entries) == nil) }
+        #expect(
+            try await silenceEvents(bench) == [
+                "started cleaning", "ended cleaning 0", "started cleaning", "ended cleaning 0",
+            ])
+        await bench.clock.pass(570)
+        #expect(try await active(entries)?.starts == bench.now)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `a clock that is set back begins and ends no silence twice`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.add(Self.silence("once", from: 0, to: 60), at: bench.now)
