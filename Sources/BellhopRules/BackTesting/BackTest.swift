@@ -38,7 +38,8 @@ public struct BackTest: Sendable {
     ) {
         (self.book, self.coverage) = (book, coverage)
         trial = Trial(
-            book, at: start, known: known, silences: silences.map(\.lasted).filter { $0.ends > start },
+            book, at: start, known: known,
+            silences: silences.map(\.lasted).filter { $0.ends > max(start, $0.starts) },
             observer: BackTestTally(rules: rules), maxFirings: maxFirings)
         trial.forgetBeginnings(before: start)
         trial.observer.zone = book.context.timeZone

@@ -92,11 +92,13 @@ extension RuleBook {
         var closed: Set<String> = []
         for place in release.treatments.indices.reversed() {
             let (message, treatment) = release.treatments[place]
-            guard treatment == .joined, case .message(let content) = message.delivery.arguments,
-                let conversation = content.conversation
-            else { continue }
+            guard treatment == .joined, case .message(let content) = message.delivery.arguments else { continue }
             guard closesConversations(message.delivery.id.receiver) else {
                 if message.continues { release.treatments[place].treatment = .sent }
+                continue
+            }
+            guard let conversation = content.conversation else {
+                release.treatments[place].treatment = .sent
                 continue
             }
             if closed.contains(conversation) {

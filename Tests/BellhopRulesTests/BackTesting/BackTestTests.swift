@@ -52,6 +52,18 @@ import Testing
         #expect(Array(test.tally.tasks.values) == [1] && test.tally.rules["digest"]?.latest?.action == "log")
     }
 
+    @Test func `a silence that a person ended before it began does not begin in a back-test`() throws {
+        let book = try Fixture.book("rule: r\non: [silence_started, silence_ended]\ndo: [{log: x}]")
+        let silence = Silence(starts: Fixture.start + .seconds(60), ends: Fixture.start + .seconds(120))
+        func runs(ended second: Int) -> Int {
+            let record = SilenceRecord(silence, ended: Fixture.start + .seconds(second))
+            var test = BackTest(book, from: Fixture.start, silences: [record])
+            return test.finish(at: Fixture.start + .seconds(600)).deliveries.count
+        }
+        #expect(runs(ended: 90) == 2)
+        #expect(runs(ended: 30) == 0)
+    }
+
     @Test func `a back-test's memory does not grow with the number of events, and no run is lost`() throws {
         var test = BackTest(try Fixture.book(Self.rules), from: Fixture.start)
         var most: (events: Int, tasks: Int) = (0, 0)

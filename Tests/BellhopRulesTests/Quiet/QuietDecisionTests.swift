@@ -260,6 +260,7 @@ import Testing
         let book = try Self.book(Self.night + Self.notify, resolves: true)
         let held = [
             message(1, thread: "A"), message(2, thread: "B"), message(3, thread: "A", resolve: true), message(4, thread: "A"),
+            message(5), message(6),
         ]
         let release = book.release(held, ReleaseFacts(), at: Self.morning)
         guard case .dropped(let failure) = treatments(release)[0] else {
@@ -267,6 +268,6 @@ import Testing
             return
         }
         #expect(failure.reason == .quiet)
-        #expect(treatments(release).dropFirst() == [.sent, .sent, .sent])
+        #expect(treatments(release).dropFirst() == [.sent, .sent, .sent, .sent, .sent])
     }
 }
