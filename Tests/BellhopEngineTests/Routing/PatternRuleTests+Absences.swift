@@ -35,6 +35,16 @@ extension `Rules for several events` {
         #expect(decisions.filter { $0 == .notTrueWhenDue }.count == 1)
     }
 
+    @Test func `an absence without after begins anew when its rule is resumed`() async throws {
+        let rule = "rule: r\non: {none: task_created, within: 10m}\ndo: [{log: silent}]"
+        let agent = try await TestAgent(rule, [task("z", "x")])
+        try await agent.bench.store.pause(Pause(.rule("r"), since: agent.bench.now, reason: ""))
+        try await agent.put("a", thenWait: 15)
+        _ = try await agent.bench.store.resume(.rule("r"), at: agent.bench.now)
+        #expect(try await agent.texts(after: 9) == [])
+        #expect(try await agent.texts(after: 2) == ["silent"])
+    }
+
     @Test func `another event of after has no effect during the wait, and begins a new wait after the run`() async throws {
         let rule = """
             rule: r
