@@ -216,7 +216,13 @@ extension BatchDecider {
             revision: rule.summary.revision, action: step.action.kind, name: step.name, effect: step.action.effect,
             arguments: arguments, task: task, lane: lane, createdAt: now, runAt: end,
             expires: step.expires.map { (end ?? now) + $0 }, retry: step.retry, hop: frame.hop, initial: state)
-        if state == .available, case .message(let message) = arguments, message.resolve, message.conversation != nil,
+        // What it closes need not be sent any more, even if it is kept back itself.
+        let drops =
+            switch state {
+            case .available, .quiet, .silenced, .dropped: true
+            case .shadow, .done, .dead: false
+            }
+        if drops, case .message(let message) = arguments, message.resolve, message.conversation != nil,
             book.closesConversations(receiver)
         {
             delivery.closes = Delivery.Closing(held: [], isOpen: true, includesConversation: true)

@@ -74,6 +74,28 @@ extension `Escalations` {
         #expect(texts.contains("pager closes t-a") && texts.contains("pager: new b") && !texts.contains("pager: new a"))
     }
 
+    @Test(arguments: [("hold", ["pager closes t-a"]), ("drop", [])] as [(String, [String])])
+    func `a message that closes its conversation at a pager drops one that is held for longer, even if it is kept back itself`(
+        _ then: String, _ texts: [String]
+    ) async throws {
+        let rules = """
+            rule: page
+            on: task_created
+            quiet: {hours: "09:00-09:30"}
+            do: [{notify: {to: pager, title: "new ${{ task.id }}", thread: "t-${{ task.id }}"}}]
+            ---
+            rule: over
+            on: task_commented
+            quiet: {hours: "09:00-09:10", then: \(then)}
+            do: [{notify: {to: pager, title: over, thread: "t-${{ task.id }}", resolve: true}}]
+            """
+        let agent = try await TestAgent(rules)
+        try await agent.put("a")
+        try await agent.comment("a")
+        #expect(try await agent.bench.deliveries(.dropped).contains { $0.delivery.id.rule == "page" })
+        #expect(try await agent.texts(after: 40) == texts)
+    }
+
     @Test func `a rule with too many escalations is paused, with a signal`() async throws {
         let rule = Self.quiet("22:00-23:00")
         let agent = try await TestAgent(rule)
