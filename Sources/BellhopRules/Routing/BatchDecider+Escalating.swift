@@ -24,7 +24,7 @@ extension BatchDecider {
             // An escalation in shadow mode must not stop a live one.
             if let next = other.next, isShadow || !other.isShadow {
                 let before = other.alerts
-                other.note(opened: opened, closed: closed)
+                if isShadow == other.isShadow { other.note(opened: opened, closed: closed) }
                 if other.alerts != before { memory.set(piece, to: other.json) }
                 return record(escalating(other, key.key, until: next.turn.due), of: number)
             }

@@ -67,6 +67,27 @@ extension `Escalations` {
         #expect(other.texts.count == 2)
     }
 
+    @Test func `a run in shadow mode closes nothing that a live run has opened`() async throws {
+        let rule = """
+            rule: r
+            on: [task_created, task_changed]
+            do:
+              - notify: {to: pager, title: new, thread: "t-${{ task.id }}"}
+                if: event.type == "task_created"
+              - notify: {to: pager, title: over, thread: "t-${{ task.id }}", resolve: true}
+                if: event.type == "task_changed"
+            until: task.state == 9
+            escalate: {after: 10h, do: [{log: late}]}
+            """
+        let agent = try await TestAgent(rule, [task("other", "x", ["priority": 3])])
+        try await agent.put("a")
+        agent.source.put(task("a", "renamed", ["priority": 1, "state": 2]))
+        try await agent.runOnce(with: rule + "\nmode: shadow")
+        #expect(agent.texts == ["pager: new"])
+        try await agent.remove("a")
+        #expect(agent.texts == ["pager: new", "pager closes t-a"])
+    }
+
     @Test func `a step that closes a conversation leaves nothing to close`() async throws {
         let steps = "  - {after: 10m, do: [{notify: {to: pager, title: over, thread: \"t-${{ task.id }}\", resolve: true}}]}"
         let rule = String(Self.paging.split(separator: "escalate:")[0]) + "escalate:\n" + steps
