@@ -114,9 +114,10 @@ public struct SilenceBook: Sendable {
             let wording = IssueWording(names: names)
             throw Diagnostics(error.all.map { wording.diagnostic($0, in: text, at: place($0.range), "`\(key)`") })
         }
-        guard compiled.needs.contains(.tasks) else { return compiled }
+        guard !compiled.needs.isDisjoint(with: [.tasks, .snapshots]) else { return compiled }
+        let name = compiled.needs.contains(.tasks) ? "tasks" : "snapshot"
         throw Diagnostics(
-            code: "not-known-yet", "the condition of \(subject) cannot read `tasks`", at: place(whole),
+            code: "not-known-yet", "the condition of \(subject) cannot read `\(name)`", at: place(whole),
             help: "use `task`, the task of the message")
     }
 }
