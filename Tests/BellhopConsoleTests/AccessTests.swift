@@ -20,6 +20,13 @@ import Testing
         }
     }
 
+    @Test func `the login page leads a person who is logged in to the page that was asked for`() async throws {
+        let browser = try await ConsoleFixture().logIn(as: .viewer)
+        #expect(await browser.get("/login?next=/rules").field("Location") == "/rules")
+        #expect(await browser.get("/login?next=//evil.example").field("Location") == "/")
+        #expect(await browser.get("/login").field("Location") == "/")
+    }
+
     @Test func `a role allows only its actions`() async throws {
         let fixture = try await ConsoleFixture()
         let viewer = try await fixture.logIn(as: .viewer)

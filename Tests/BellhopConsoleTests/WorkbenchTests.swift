@@ -69,7 +69,8 @@ import Testing
         #expect(checked.contains("<span class=\"bad\">3  when: tsk.title") && checked.contains("did you mean `task`?"))
         #expect(checked.contains("<ins>+when: tsk.title") && checked.contains("<del>-when: task.title"))
         let tested = await browser.post(
-            "/rules/acknowledge/workbench", [("command", "test"), ("text", Self.changed), ("tag", "x")])
+            "/rules/acknowledge/workbench", [("command", "test"), ("text", Self.changed), ("tag", "x"), ("since", "30d")])
+        #expect(page.contains("name=\"since\" value=\"7d\"") && tested.text.contains("name=\"since\" value=\"30d\""))
         #expect(tested.text.contains("0 passed, 1 failed"))
         let begun = await browser.post(
             "/rules/acknowledge/workbench", [("command", "backtest"), ("text", Self.changed), ("tag", "x"), ("since", "1d")])
@@ -140,10 +141,30 @@ import Testing
         let mark = "name=\"tag\" value=\""
         let tag = String(page.components(separatedBy: mark)[1].prefix { $0 != "\"" })
         let fields = [("command", "save"), ("text", Self.changed), ("tag", tag)]
-        #expect(await browser.post("/rules/acknowledge/workbench", fields).status == 303)
+        let saved = await browser.post("/rules/acknowledge/workbench", fields)
+        #expect(saved.status == 303 && saved.field("Location") == "/rules?saved=" + PercentEncoding.encode(fixture.path))
         #expect(try fixture.ruleText() == Self.changed)
         let late = await browser.post("/rules/acknowledge/workbench", fields)
         #expect(late.status == 412 && late.text.contains("changed meanwhile"))
+    }
+
+    @Test func `a refused request shows what was entered, also after the session, but not what another site sent`() async throws {
+        let fixture = try await ConsoleFixture(inFiles: true)
+        let browser = try await fixture.logIn(as: .operator)
+        let address = "/rules/acknowledge/workbench"
+        let fields = [("command", "check"), ("text", Self.changed), ("tag", "x")]
+        let shown =
+            "<textarea id=\"entered-text\" rows=\"20\" readonly spellcheck=\"false\">\n\(HTML(escaping: Self.changed).text)</textarea>"
+        let outdated = await browser.post(address, fields, withToken: false)
+        #expect(outdated.status == 403 && outdated.text.contains(shown))
+        let removed = await browser.post("/rules/removed/workbench", fields)
+        #expect(removed.status == 404 && removed.text.contains(shown))
+        await fixture.clock.advance(by: Authenticator.idle)
+        let over = await browser.post(address, fields)
+        #expect(over.status == 401 && over.text.contains(shown))
+        #expect(over.text.contains("name=\"next\" value=\"\(address)\""))
+        let foreign = await browser.post(address, fields, headers: [("Sec-Fetch-Site", "cross-site")])
+        #expect(foreign.status == 401 && !foreign.text.contains("entered-text"))
     }
 
     @Test func `no text that a person enters becomes markup`() async throws {

@@ -59,7 +59,7 @@ extension Pages {
             <div class="acts"><button name="command" value="check">\(t("Check"))</button>
             <button name="command" value="test">\(t("Test"))</button>
             <button name="command" value="backtest">\(t("Back-test"))</button>\(save)</div>
-            \(field("since", t("Back-test since"), "7d", hint: "7d"))
+            \(field("since", t("Back-test since"), context.request.field("since") ?? "7d", hint: "7d"))
             """
     }
 
@@ -171,8 +171,8 @@ extension Pages {
             return "/backtests/" + job.id
         case "save":
             try await bench.save(result.text, over: result.tag)
-            guard let rule = bench.rule else { return "/rules?saved=" + PercentEncoding.encode(bench.path) }
-            return "/rules/" + PercentEncoding.encode(rule)
+            // Not to the rule's page: the text may give it another name.
+            return "/rules?saved=" + PercentEncoding.encode(bench.path)
         default:
             result.problems = try await bench.check(result.text).all
             result.isChecked = true

@@ -73,7 +73,7 @@ enum Pages {
         }
         if request.path == ["login"] { return try await logIn(request, visitor, handler) }
         guard let visitor else {
-            guard request.method == "GET" else { return loginPage(request, handler.view, status: 401) }
+            guard request.method == "GET" else { return loginPage(request, handler, status: 401) }
             return .seeOther("/login?next=" + PercentEncoding.encode(address(of: request)))
         }
         let context = PageContext(request, visitor, handler)
@@ -110,20 +110,21 @@ enum Pages {
         _ request: ConsoleRequest, _ visitor: Visitor?, _ handler: ConsoleHandler
     ) async throws(Problem) -> ConsoleAnswer {
         guard request.method == "POST" else {
-            return visitor?.session == nil ? loginPage(request, handler.view, status: 200) : .seeOther("/")
+            if visitor?.session == nil { return loginPage(request, handler, status: 200) }
+            // Logged in meanwhile, on another tab.
+            return .seeOther(placeAfterLogin(request))
         }
         // Otherwise another site could log the browser in with its own token (login CSRF).
         try handler.checkSite(request)
         let token = request.field("token") ?? ""
         do throws(Problem) {
             let visitor = try await handler.authenticator.logIn(token.trimmedBlanks, from: request)
-            let wanted = request.field("next") ?? "/"
-            var answer = ConsoleAnswer.seeOther(isPage(wanted) ? wanted : "/")
+            var answer = ConsoleAnswer.seeOther(placeAfterLogin(request))
             answer.fields.append(handler.authenticator.cookie(for: visitor))
             return answer
         } catch {
             guard error.status == 401 || error.status == 429 else { throw error }
-            return loginPage(request, handler.view, status: error.status, problem: error)
+            return loginPage(request, handler, status: error.status, problem: error)
         }
     }
 
@@ -134,6 +135,15 @@ enum Pages {
             && address.utf8.allSatisfy { 0x21...0x7e ~= $0 && $0 != UInt8(ascii: "\\") }
     }
 
+    /// The page to open after the login: the one that led to it, or the one of the form that was sent.
+    private static func placeAfterLogin(_ request: ConsoleRequest) -> String {
+        if request.path == ["login"] {
+            let wanted = request.field("next") ?? request.value("next") ?? "/"
+            return isPage(wanted) ? wanted : "/"
+        }
+        return all.contains { $0.values(in: request.path) != nil } ? address(of: request) : "/"
+    }
+
     /// The path and query of a request.
     private static func address(of request: ConsoleRequest) -> String {
         let path = "/" + request.path.map { PercentEncoding.encode($0) }.joined(separator: "/")
@@ -142,14 +152,14 @@ enum Pages {
     }
 
     private static func loginPage(
-        _ request: ConsoleRequest, _ view: AgentView, status: Int, problem: Problem? = nil
+        _ request: ConsoleRequest, _ handler: ConsoleHandler, status: Int, problem: Problem? = nil
     ) -> ConsoleAnswer {
         let t = Words(language: Language(request))
-        let next = request.field("next") ?? request.value("next") ?? "/"
+        let next = placeAfterLogin(request)
         let complaint = problem.map { problem -> HTML in
             "<p class=\"bad\" role=\"alert\" id=\"problem\">\(t.sentence(problem.detail))</p>"
         }
-        let account = view.provider.map { _ -> HTML in
+        let account = handler.view.provider.map { _ -> HTML in
             let address = "/login/openid?next=" + PercentEncoding.encode(next)
             return "<p><a class=\"button\" href=\"\(address)\">\(t("Log in with your account"))</a></p>"
         }
@@ -160,12 +170,33 @@ enum Pages {
             <form method="post" action="/login"><input type="hidden" name="next" value="\(next)">
             <label for="token">\(t("Token"))</label>
             <input id="token" name="token" type="password" autocomplete="current-password" required>
-            <button>\(t("Log in"))</button></form></main>
+            <button>\(t("Log in"))</button></form>\(entered(request, handler))</main>
             """
         var answer = ConsoleAnswer.page(document(t("Log in"), t, body), status: status)
         if let problem { answer.fields += ConsoleAnswer.fields(problem).filter { $0.name != "WWW-Authenticate" } }
         answer.fields.append(("Cache-Control", "no-store"))
         return answer
+    }
+
+    /// What a person entered in the form of a refused request, to be copied: a browser that goes back to the form loads it anew. Empty if
+    /// a page of another site may have sent the form.
+    private static func entered(_ request: ConsoleRequest, _ handler: ConsoleHandler) -> HTML {
+        guard request.method == "POST", (try? handler.checkSite(request)) != nil else { return "" }
+        let t = Words(language: Language(request))
+        let names = [
+            ("file", "File"), ("text", "Text"), ("after", "What is sent"), ("when", "Condition"), ("reason", "Reason"),
+        ]
+        let texts = names.compactMap { name, label -> HTML? in
+            let text = request.entered(name)
+            if text.isEmpty { return nil }
+            let rows = text.contains("\n") ? 20 : 2
+            return """
+                <label for="entered-\(name)">\(t(label))</label>
+                <textarea id="entered-\(name)" rows="\(rows)" readonly spellcheck="false">\n\(text)</textarea>
+                """
+        }
+        if texts.isEmpty { return "" }
+        return "<h2>\(t("What you entered"))</h2><p>\(t("Copy it before you leave this page."))</p>\(texts)"
     }
 
     // The frame of all pages.
@@ -204,11 +235,11 @@ enum Pages {
         """
     }
 
-    static func problem(_ problem: Problem, _ request: ConsoleRequest, _ view: AgentView) -> ConsoleAnswer {
+    static func problem(_ problem: Problem, _ request: ConsoleRequest, _ handler: ConsoleHandler) -> ConsoleAnswer {
         let t = Words(language: Language(request))
         let body: HTML = """
             <main id="content"><h1>\(t("Problem"))</h1><p class="bad" role="alert">\(t.sentence(problem.detail))</p>
-            <p><a href="/">\(t("Overview"))</a></p></main>
+            <p><a href="/">\(t("Overview"))</a></p>\(entered(request, handler))</main>
             """
         var answer = ConsoleAnswer.page(document(t("Problem"), t, body), status: problem.status)
         answer.fields += ConsoleAnswer.fields(problem).filter { $0.name != "WWW-Authenticate" }

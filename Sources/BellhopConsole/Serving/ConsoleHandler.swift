@@ -33,7 +33,7 @@ struct ConsoleHandler: Sendable {
         do throws(Problem) {
             answer = try await routed(request)
         } catch {
-            answer = request.wantsPage ? Pages.problem(error, request, view) : ConsoleAnswer(error)
+            answer = request.wantsPage ? Pages.problem(error, request, self) : ConsoleAnswer(error)
         }
         answer.fields += Self.securityHeaders
         return answer
