@@ -188,6 +188,23 @@ import Testing
         #expect(page.contains("<h2>2026-01-06</h2>") && page.contains("every 5m") && page.contains("messages wait"))
     }
 
+    @Test func `the page previews a silence at an address with what was entered, and without the form's token`() async throws {
+        let fixture = try await ConsoleFixture()
+        _ = try await fixture.happen(["Printer", "Mail"])
+        let browser = try await fixture.logIn(as: .operator)
+        let entered = [("for", "2h"), ("when", "task.title == 'Printer'"), ("reason", "loud")]
+        let asked = await browser.post("/silences", entered + [("rule", ""), ("preview", "true")])
+        let place = try #require(asked.field("Location"))
+        #expect(asked.status == 303 && place == "/silences?" + PercentEncoding.query(entered))
+        let page = await browser.get(place).text
+        #expect(page.contains("in the last 7 days: 1</h2>") && page.contains("value=\"loud\""), "\(page)")
+        #expect(await browser.get("/silences?for=4h").text.contains("in the last 7 days: 2</h2>"))
+        #expect(await !browser.get("/silences").text.contains("in the last 7 days") && !page.contains("formmethod"))
+        #expect(await fixture.api("GET", "/silences").json["silences"] == [])
+        let lacking = await browser.post("/silences", [("for", ""), ("reason", "loud")])
+        #expect(lacking.status == 422 && lacking.text.contains("how long the silence lasts, such as 4h"))
+    }
+
     @Test func `the preview of a silence shows what it would have kept back`() async throws {
         let fixture = try await ConsoleFixture()
         let event = try await fixture.happen("Printer", "Scanner", "Printer")[0]

@@ -61,7 +61,9 @@ extension Pages {
             return .seeOther("/receivers")
         },
         Page("/silences", .post, role: .operator) { context, _ throws(Problem) in
-            var body: JSON.Object = [:]
+            if context.request.field("preview") != nil { return previewed(context.request) }
+            // Without `for`, the message would be about `ends`, too, which the form does not have.
+            var body: JSON.Object = ["for": ""]
             for (name, value) in context.request.form where !value.isEmpty {
                 switch name {
                 case "when", "for", "reason": body[name] = .string(value)
@@ -87,6 +89,14 @@ extension Pages {
     ]
 
     private static func reason(_ context: PageContext) -> String { context.request.field("reason") ?? "" }
+
+    /// Leads to the page with the entered silence in its address. A form that is sent there itself would also put its token there.
+    private static func previewed(_ request: ConsoleRequest) -> ConsoleAnswer {
+        let entered = request.form.filter { name, value in
+            ["for", "when", "rule", "receiver", "reason"].contains(name) && !value.isEmpty
+        }
+        return .seeOther("/silences?" + PercentEncoding.query(entered.map { ($0.name, $0.value) }))
+    }
 
     private static func decide(_ command: DeliveryCommand) -> Page {
         Page("/deliveries/{delivery}/\(command.rawValue)", .post, role: .operator) { context, name throws(Problem) in

@@ -184,7 +184,7 @@ extension Pages {
             \(field("rule", t("Only this rule"), entered["rules"]?[0]?.asString ?? context.request.value("rule")))
             \(field("receiver", t("Only this receiver"), entered["receivers"]?[0]?.asString ?? context.request.value("receiver")))
             \(field("reason", t("Reason"), value("reason")))<button>\(t("Begin a silence"))</button>
-            <button formmethod="get" formaction="/silences">\(t("What would it keep back?"))</button></form>
+            <button name="preview" value="true">\(t("What would it keep back?"))</button></form>
             """
         let preview = try await preview(context, entered)
         return page(
@@ -199,7 +199,7 @@ extension Pages {
     private static func preview(_ context: PageContext, _ entered: JSON) async throws(Problem) -> HTML {
         let t = context.t
         let request = context.request
-        guard ["when", "rule", "receiver"].contains(where: { request.value($0)?.isEmpty == false }) else { return "" }
+        guard ["for", "when", "rule", "receiver"].contains(where: { request.value($0)?.isEmpty == false }) else { return "" }
         var body: JSON.Object = ["for": "1h"]
         body["when"] = request.value("when").flatMap { $0.isEmpty ? nil : .string($0) }
         for (name, member) in [("rule", "rules"), ("receiver", "receivers")] {
