@@ -236,6 +236,27 @@ import Testing
         #expect(page.contains("/silences?when=" + PercentEncoding.encode(#"task.id == "key1""#)))
     }
 
+    @Test func `a list of events shows the beginning of a long summary, and the page of the event all of it`() async throws {
+        let fixture = try await ConsoleFixture()
+        let title = String(repeating: "more ", count: 200) + "at last"
+        let event = try await fixture.happen(title)[0]
+        let browser = try await fixture.logIn(as: .viewer)
+        let list = await browser.get("/events").text
+        #expect(list.contains("more more") && list.contains("…</td>") && !list.contains("at last"))
+        #expect(await browser.get("/events/\(event.id.text)").text.contains(title))
+    }
+
+    @Test func `a decision about deliveries leads back to the same page of the list`() async throws {
+        let fixture = try await ConsoleFixture()
+        try await fixture.happen("A printer burns")
+        let browser = try await fixture.logIn(as: .operator)
+        let query = "state=shadow&before=1000"
+        let page = await browser.get("/deliveries?" + query).text
+        #expect(page.contains("name=\"query\" value=\"\(HTML(escaping: query).text)\""), "\(page)")
+        let decided = await browser.post("/deliveries", [("command", "retry"), ("query", query)])
+        #expect(decided.field("Location") == "/deliveries?" + query)
+    }
+
     @Test func `a summary of an event says what failed`() {
         let now = TestClock().now
         let failure = Failure(.unreachable, .retry(after: nil), "No connection.")

@@ -16,6 +16,7 @@ import time
 from selenium import webdriver
 from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException, WebDriverException
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -417,6 +418,19 @@ class Checks:
         driver.switch_to.active_element.send_keys("event.type == 'task_created' && task.title == 'Mail is down'" + Keys.ENTER)
         wait_for("the search", lambda: len(driver.find_elements(By.CSS_SELECTOR, "tbody tr")) == 1)
 
+    def double_click(self, driver):
+        """A double click on a button that acts is one act."""
+        driver.get(self.site.address + "/silences")
+        begin = driver.find_element(By.CSS_SELECTOR, "form[action='/silences'] button:not([name])")
+        ActionChains(driver).double_click(begin).perform()
+        silences = lambda: self.site.get("/silences")["silences"]
+        wait_for("the silence of a double click", silences)
+        time.sleep(1)
+        self.expect("a double click begins one silence", len(silences()) == 1)
+        wait_for("its page", lambda: driver.find_elements(By.CSS_SELECTOR, "form[action$='/end'] button"))
+        driver.find_element(By.CSS_SELECTOR, "form[action$='/end'] button").click()
+        wait_for("its end", lambda: not silences())
+
     def live(self, driver):
         driver.get(self.site.address + "/events")
         driver.find_element(By.ID, "live").click()
@@ -473,6 +487,7 @@ def main():
             checks.every_page("plain", plain, rules=False)
             checks.acts(plain)
             checks.live(light)
+            checks.double_click(light)
             checks.log_out(plain)
         except BaseException:
             with open(folder + "/log") as log:

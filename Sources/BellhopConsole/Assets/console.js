@@ -1,21 +1,23 @@
-// The script of all pages: it sends the browser's time zone, shows live events, and moves to the search.
+// The script of all pages: it sends the browser's time zone, shows live events, makes a double click one, and moves to the search.
 "use strict";
 (() => {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   if (zone) document.cookie = "bellhop_zone=" + encodeURIComponent(zone) + "; path=/; max-age=31536000; samesite=lax";
 
   // Text only ever becomes text.
-  const add = (log, event) => {
+  const say = (log, ...words) => {
     const line = document.createElement("p");
+    line.append(...words);
+    log.prepend(line);
+    while (log.childElementCount > 200) log.lastElementChild.remove();
+  };
+  const add = (log, event) => {
     const link = document.createElement("a");
     link.href = "/events/" + encodeURIComponent(event.id);
     link.textContent = event.type;
     const task = event.data && event.data.task;
-    const words = [new Date(event.time).toLocaleTimeString(), " ", link, " ", event.source, " ",
-      task ? (task.number || "") + " " + (task.title || "") : ""];
-    line.append(...words);
-    log.prepend(line);
-    while (log.childElementCount > 200) log.lastElementChild.remove();
+    say(log, new Date(event.time).toLocaleTimeString(), " ", link, " ", event.source, " ",
+      task ? (task.number || "") + " " + (task.title || "") : "");
   };
 
   const button = document.getElementById("live");
@@ -35,7 +37,11 @@
       stream.onmessage = show;
       for (const type of (button.dataset.types || "").split(" ")) if (type) stream.addEventListener(type, show);
       // The browser reconnects by itself, but not after a refusal: the session may be over.
-      stream.onerror = (error) => { if (error.target === stream && stream.readyState === EventSource.CLOSED) watch(false); };
+      stream.onerror = (error) => {
+        if (error.target !== stream || stream.readyState !== EventSource.CLOSED) return;
+        watch(false);
+        say(log, button.dataset.ended);
+      };
     };
     // A browser opens about six connections to a host, so a hidden tab keeps none; shown again, it continues at its place.
     const update = () => {
@@ -47,11 +53,18 @@
       watching = on;
       update();
       button.textContent = on ? button.dataset.off : button.dataset.on;
-      button.setAttribute("aria-pressed", String(on));
     };
     button.addEventListener("click", () => watch(!watching));
     document.addEventListener("visibilitychange", update);
   }
+
+  // A double click acts once, also on a slow network. After the stop of a request, the button soon works again.
+  let sent = -Infinity;
+  document.addEventListener("submit", (submit) => {
+    if (submit.target.method !== "post") return;
+    if (submit.timeStamp - sent < 5000) submit.preventDefault();
+    else sent = submit.timeStamp;
+  });
 
   // Keys: / goes to the search.
   document.addEventListener("keydown", (key) => {

@@ -16,6 +16,7 @@ extension Pages {
             complaint = try context.complaint(error)
         }
         let address = PercentEncoding.query(query.map { ($0.name, $0.value) })
+        let here = PercentEncoding.query(request.query.map { ($0.name, $0.value) })
         let options = DeliveryState.allCases.map { state -> HTML in
             "<option value=\"\(state.rawValue)\"\(states.contains(state) ? " selected" : "" as HTML)>\(t(state.rawValue))</option>"
         }
@@ -30,7 +31,7 @@ extension Pages {
         let list: HTML =
             context.may(.operator) && !rows.isEmpty
             ? """
-            <form method="post" action="/deliveries">\(context.formToken)<input type="hidden" name="query" value="\(address)">
+            <form method="post" action="/deliveries">\(context.formToken)<input type="hidden" name="query" value="\(here)">
             \(table)<p><button name="command" value="retry">\(t("Retry"))</button>
             <button class="danger" name="command" value="drop">\(t("Drop"))</button></p></form>
             """

@@ -1,4 +1,5 @@
 import BellhopAgent
+import BellhopConnectors
 import BellhopCore
 import BellhopEngine
 import BellhopRules
@@ -34,7 +35,8 @@ extension Pages {
         let stream = PercentEncoding.query(query.filter { $0.name != "since" }.map { ($0.name, $0.value) } + [("after", "")])
         let live: HTML = """
             <p><button type="button" id="live" hidden data-stream="/api/v1/events/stream?\(stream)" data-after="\(String(end))"
-            data-types="\(types.joined(separator: " "))" data-on="\(t("Watch live"))" data-off="\(t("Stop watching"))" aria-pressed="false">\(t("Watch live"))</button></p>
+            data-types="\(types.joined(separator: " "))" data-on="\(t("Watch live"))" data-off="\(t("Stop watching"))"
+            data-ended="\(t("The stream has ended. Load this page again."))">\(t("Watch live"))</button></p>
             <div id="live-log" role="log" aria-live="polite" aria-label="\(t("Watch live"))"></div>
             """
         return page(context, t("Events"), form + complaint + live + eventTable(context, rows) + older)
@@ -52,7 +54,7 @@ extension Pages {
                 let event = Event(cloudEvent: row)
                 return [
                     context.time(row["time"]), context.link("events", row["id"].text, text: row["type"].text),
-                    "\(row["source"].text)", context.taskLink(event?.task?.number ?? ""), "\(event.map(summary) ?? "")",
+                    "\(row["source"].text)", context.taskLink(event?.task?.number ?? ""), "\(event.map(beginning(of:)) ?? "")",
                 ]
             })
     }
@@ -65,6 +67,9 @@ extension Pages {
         if let message = error?[.message]?.asString ?? error?.asString { return message }
         return event.task?.title ?? event.data[.reason]?.asString ?? event.subject
     }
+
+    /// The beginning of an event's summary, for lists: a comment may have many pages.
+    static func beginning(of event: Event) -> String { Redaction.excerpt(summary(event), length: 300) }
 
     static func event(_ context: PageContext, _ id: String) async throws(Problem) -> ConsoleAnswer {
         let t = context.t
@@ -203,7 +208,7 @@ struct ExplanationView {
         ])
         let rules = account.rules.filter { isWhole || $0.isRelevant }.map { rule in html(rule, of: account) }
         let caused = account.caused.map { caused -> HTML in
-            "<li>\(context.link("events", caused.event.id.text, text: caused.event.type.name)) \(Pages.summary(caused.event))</li>"
+            "<li>\(context.link("events", caused.event.id.text, text: caused.event.type.name)) \(Pages.beginning(of: caused.event))</li>"
         }
         let led: HTML = caused.isEmpty ? "" : heading(t("Led to")) + "<ul>\(caused)</ul>"
         return facts + changes(event) + heading(t("Rules")) + "<div class=\"rules\">\(rules)</div>" + led

@@ -11,9 +11,11 @@ extension Pages {
         let numbers = counts.filter { ($0.value.asInt ?? 0) > 0 }.map { name, count -> HTML in
             "<li><a href=\"/deliveries?state=\(name)\">\(context.state(name)) \(count.asInt.map { Int($0) } ?? 0)</a></li>"
         }
+        let list: HTML =
+            numbers.isEmpty ? "<p class=\"none\">\(t("None."))</p>" : "<ul class=\"numbers\">\(numbers)</ul>"
         let content: HTML = """
             <section aria-labelledby="needs"><h2 id="needs">\(t("Needs a person"))</h2>\(needsList(needs, t))</section>
-            <section aria-labelledby="counts"><h2 id="counts">\(t("Deliveries"))</h2><ul class="numbers">\(numbers)</ul></section>
+            <section aria-labelledby="counts"><h2 id="counts">\(t("Deliveries"))</h2>\(list)</section>
             <div class="charts"><section aria-labelledby="hours"><h2 id="hours">\(t("Events per hour"))</h2>
             \(BarChart(t("Events per hour"), [.init(t("Events"), "bar", [activity["events"]], until: context.hour)], context).html)</section>
             <section aria-labelledby="results"><h2 id="results">\(t("Deliveries per hour"))</h2>
