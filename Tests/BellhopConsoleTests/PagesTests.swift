@@ -246,6 +246,24 @@ import Testing
         #expect(await browser.get("/events/\(event.id.text)").text.contains(title))
     }
 
+    @Test func `the page of a task links to its earlier events if it does not show them`() async throws {
+        let fixture = try await ConsoleFixture()
+        let browser = try await fixture.logIn(as: .viewer)
+        let task = Snapshot(key: TaskKey("key1"), number: "INC1", title: "Prices", url: "https://acme.example/1")
+        func happen(_ numbers: Range<Int>) async throws {
+            let events = numbers.map { number in
+                Event(
+                    .taskCreated(task, in: "incidents"), facts: String(number), source: "incidents", subject: "incidents/key1",
+                    at: fixture.clock.now)
+            }
+            _ = try await fixture.store.append(events)
+        }
+        try await happen(0..<50)
+        #expect(await !browser.get("/tasks/INC1").text.contains("/events?task="))
+        try await happen(50..<51)
+        #expect(await browser.get("/tasks/INC1").text.contains("<a href=\"/events?task=INC1\">Earlier events</a>"))
+    }
+
     @Test func `a decision about deliveries leads back to the same page of the list`() async throws {
         let fixture = try await ConsoleFixture()
         try await fixture.happen("A printer burns")

@@ -18,6 +18,8 @@ final class Authenticator: Sendable {
     static let maxFailures = 10
     static let span = Duration.seconds(60)
     private static let maxAddresses = 1000
+    /// How long browsers keep the cookie of a session, the longest time that they allow. The session ends here, and each request renews it.
+    private static let cookieSpan = Duration.days(400)
     /// The lifetime of a session that began at an OpenID provider.
     static let accountSpan = Duration.seconds(12 * 3600)
 

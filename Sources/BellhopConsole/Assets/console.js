@@ -1,4 +1,5 @@
-// The script of all pages: it sends the browser's time zone, shows live events, makes a double click one, and moves to the search.
+// The script of all pages: it sends the browser's time zone, shows live events and the progress of back-tests, makes a double
+// click one, and moves to the search.
 "use strict";
 (() => {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -57,6 +58,20 @@
     button.addEventListener("click", () => watch(!watching));
     document.addEventListener("visibilitychange", update);
   }
+
+  // A running back-test: its progress is renewed in place, and its report comes with the whole page.
+  const renew = async () => {
+    try {
+      const answer = await fetch(location.href);
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      if (answer.status < 500) {
+        if (!page.getElementById("progress")) return location.reload();
+        for (const part of ["main dl", "#progress"]) document.querySelector(part).replaceWith(page.querySelector(part));
+      }
+    } catch { /* The network is away. */ }
+    setTimeout(renew, 2000);
+  };
+  if (document.getElementById("progress")) setTimeout(renew, 2000);
 
   // A double click acts once, also on a slow network. After the stop of a request, the button soon works again.
   let sent = -Infinity;

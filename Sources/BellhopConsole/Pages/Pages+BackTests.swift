@@ -42,7 +42,7 @@ extension Pages {
         let facts = context.facts([
             (t("Rules"), "\(job.about.isEmpty ? t("All rules") : job.about)"), (t("State"), context.state(job.state.rawValue)),
             (t("Since"), "\(DurationText.format(job.span))"), (t("By"), "\(job.by)"), (t("Begin"), context.time(job.asked)),
-            (t("Error"), job.problem.map { "<span class=\"bad\">\($0)</span>" }),
+            (t("Error"), job.problem.map { "<span class=\"bad\">\(t.sentence($0))</span>" }),
         ])
         let meter: HTML =
             isOver
@@ -53,9 +53,10 @@ extension Pages {
             ? context.button("/backtests/\(id)/end", t(isOver ? "Forget" : "End"), isDangerous: true) : ""
         let report = job.report.map { BackTestPage(context, $0).html } ?? ""
         let coverage = job.coverage.map { CoveragePage(context, $0).html } ?? ""
-        var answer = page(context, t("Back-test"), "\(facts)\(meter)<div class=\"acts\">\(act)</div>\(report)\(coverage)")
-        if !isOver { answer.fields.append(("Refresh", "2")) }
-        return answer
+        // The script renews the facts in place, so that the keyboard stays where it is.
+        let refresh: HTML = isOver ? "" : "<noscript><meta http-equiv=\"refresh\" content=\"2\"></noscript>"
+        return page(
+            context, t("Back-test"), head: refresh, "\(facts)\(meter)<div class=\"acts\">\(act)</div>\(report)\(coverage)")
     }
 }
 

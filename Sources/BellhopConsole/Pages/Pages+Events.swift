@@ -178,6 +178,9 @@ extension Pages {
             accounts = story.explanation.events.reversed().map { account in
                 "<article><h2>\(account.event.event.type.name)</h2>\(ExplanationView(context: context, level: 3).html(account, isWhole: false))</article>"
             }
+            if story.explanation.isCut {
+                accounts.append("<p><a href=\"/events?task=\(PercentEncoding.encode(name))\">\(t("Earlier events"))</a></p>")
+            }
         } catch {
             guard error.status == 404 else { throw error }
             if shown.isEmpty { throw error }

@@ -207,8 +207,12 @@ enum Pages {
         ("/backtests", "Back-tests"), ("/audit", "Audit"),
     ]
 
-    /// - Parameter title: in the page's language.
-    static func page(_ context: PageContext, _ title: String, status: Int = 200, _ content: HTML) -> ConsoleAnswer {
+    /// - Parameters:
+    ///   - title: in the page's language.
+    ///   - head: more elements of the document's head.
+    static func page(
+        _ context: PageContext, _ title: String, status: Int = 200, head: HTML = "", _ content: HTML
+    ) -> ConsoleAnswer {
         let t = context.t
         let place = "/" + (context.request.path.first ?? "")
         let here = place == "/workbench" ? "/rules" : place
@@ -221,16 +225,16 @@ enum Pages {
             <div class="who"><span>\(context.visitor.name)</span>\(context.button("/logout", t("Log out")))</div></header>
             <main id="content"><h1>\(title)</h1>\(content)</main>
             """
-        return .page(document(title, t, body), status: status)
+        return .page(document(title, t, head: head, body), status: status)
     }
 
-    private static func document(_ title: String, _ t: Words, _ body: HTML) -> HTML {
+    private static func document(_ title: String, _ t: Words, head: HTML = "", _ body: HTML) -> HTML {
         """
         <!doctype html>
         <html lang="\(t.language.rawValue)"><head><meta charset="utf-8">
         <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
         <title>\(title) · Bellhop</title><link rel="icon" href="\(Assets.path("console.svg"))"><link rel="stylesheet" href="\(Assets.path("console.css"))">
-        <script src="\(Assets.path("console.js"))" defer></script></head>
+        <script src="\(Assets.path("console.js"))" defer></script>\(head)</head>
         <body>\(body)</body></html>
         """
     }

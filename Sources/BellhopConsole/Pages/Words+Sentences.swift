@@ -191,6 +191,9 @@ extension Words {
             "% back-tests are waiting already: try again when one of them has run.",
             "% Rückblick-Tests warten schon: Versuchen Sie es erneut, wenn einer davon gelaufen ist."),
         .init(
+            "It took more than % minutes: choose a shorter time, or fewer rules.",
+            "Er dauerte länger als % Minuten: Wählen Sie eine kürzere Zeit oder weniger Regeln."),
+        .init(
             "% other requests check or test rules now. Try again later.",
             "% andere Anfragen prüfen oder testen gerade Regeln. Versuchen Sie es später erneut."),
         .init(

@@ -117,7 +117,7 @@ struct Words: Sendable {
         "Workbench": "Werkbank", "Check": "Prüfen", "Test": "Testen", "The rules are valid.": "Die Regeln sind gültig.",
         "There are no tests beside this file.": "Neben dieser Datei stehen keine Tests.",
         "The whole file to commit": "Die ganze Datei zum Einchecken",
-        "What you entered": "Was Sie eingegeben haben",
+        "Earlier events": "Frühere Ereignisse", "What you entered": "Was Sie eingegeben haben",
         "Copy it before you leave this page.": "Kopieren Sie es, bevor Sie diese Seite verlassen.",
         "The stream has ended. Load this page again.": "Der Strom der Ereignisse ist zu Ende. Laden Sie diese Seite neu.",
         "Commit the file yourself.": "Checken Sie die Datei selbst ein.",
