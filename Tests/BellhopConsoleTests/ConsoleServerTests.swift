@@ -98,6 +98,18 @@ import Testing
         }
     }
 
+    @Test func `a browser whose large form is refused gets a page`() async throws {
+        let fixture = try await ConsoleFixture()
+        try await serve(fixture) { address, _ in
+            var form = HTTPClientRequest(url: address + "/workbench")
+            form.method = .POST
+            form.body = .bytes(ByteBuffer(string: String(repeating: "x", count: WebServer.largestUnknownBody + 1)))
+            let answer = try await HTTPClient.shared.execute(form, timeout: .seconds(20))
+            #expect(answer.status == .unauthorized && answer.headers.first(name: "Content-Type") == "text/html; charset=utf-8")
+            #expect(answer.headers.first(name: "Content-Security-Policy") != nil)
+        }
+    }
+
     @Test func `a large body is read in a session, and a wrong token before one counts as wrong`() async throws {
         let fixture = try await ConsoleFixture()
         let cookie = try await fixture.logIn(as: .viewer).cookie

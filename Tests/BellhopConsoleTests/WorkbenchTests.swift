@@ -141,6 +141,9 @@ import Testing
         let mark = "name=\"tag\" value=\""
         let tag = String(page.components(separatedBy: mark)[1].prefix { $0 != "\"" })
         let fields = [("command", "save"), ("text", Self.changed), ("tag", tag)]
+        let wrong = await browser.post(
+            "/rules/acknowledge/workbench", [("command", "save"), ("text", Self.wrong), ("tag", tag)])
+        #expect(wrong.status == 422 && wrong.text.contains("<span class=\"bad\">3  when: tsk.title"))
         let saved = await browser.post("/rules/acknowledge/workbench", fields)
         #expect(saved.status == 303 && saved.field("Location") == "/rules?saved=" + PercentEncoding.encode(fixture.path))
         #expect(try fixture.ruleText() == Self.changed)

@@ -29,7 +29,7 @@ extension Pages {
             """
         let table = table(context, rows)
         let list: HTML =
-            context.may(.operator) && !rows.isEmpty
+            rows.contains { canDecide(context, $0) }
             ? """
             <form method="post" action="/deliveries">\(context.formToken)<input type="hidden" name="query" value="\(here)">
             \(table)<p><button name="command" value="retry">\(t("Retry"))</button>
@@ -40,6 +40,11 @@ extension Pages {
         return page(context, t("Deliveries"), form + complaint + list + older)
     }
 
+    /// Whether the visitor can retry or drop a delivery.
+    private static func canDecide(_ context: PageContext, _ row: JSON) -> Bool {
+        context.may(.operator) && ["dead", "held", "quiet", "available"].contains(row["state"].text)
+    }
+
     private static func table(_ context: PageContext, _ rows: [JSON]) -> HTML {
         let t = context.t
         return context.table(
@@ -47,9 +52,8 @@ extension Pages {
             [t("Choose"), t("Created"), t("State"), t("Action"), t("Receiver"), t("Rule"), t("Task"), t("Error")],
             rows.map { row in
                 let id = row["id"].text
-                let canChoose = ["dead", "held", "quiet", "available"].contains(row["state"].text) && context.may(.operator)
                 return [
-                    canChoose
+                    canDecide(context, row)
                         ? "<input type=\"checkbox\" name=\"delivery\" value=\"\(id)\" aria-label=\"\(t("Choose")) \(String(id.prefix(12)))\">"
                         : "", context.time(row["created"]), context.state(of: row),
                     context.link("deliveries", id, text: row["action"].text), "\(row["receiver"].text)",
@@ -82,7 +86,7 @@ extension Pages {
         ])
         let address = "/deliveries/" + whole
         var acts: HTML = ""
-        if context.may(.operator), state == .dead || state == .held || state == .quiet || state == .available {
+        if canDecide(context, row) {
             acts =
                 context.button(address + "/retry", t("Retry")) + context.button(address + "/drop", t("Drop"), isDangerous: true)
             if state == .dead || state == .held { acts += "<a class=\"button\" href=\"\(address)/edit\">\(t("Edit"))</a>" }

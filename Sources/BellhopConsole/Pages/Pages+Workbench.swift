@@ -153,6 +153,7 @@ extension Pages {
             if let place = try await carryOut(context, bench, &result) { return .seeOther(place) }
         } catch {
             result.refusal = try shown(error)
+            result.problems = error.mistakes
         }
         return try await workbench(context, name, result)
     }
@@ -220,6 +221,7 @@ extension Pages {
             if let place = try await carryOut(context, new, &result) { return .seeOther(place) }
         } catch {
             result.refusal = try shown(error)
+            result.problems = error.mistakes
         }
         return try newRule(context, file: file, result, bench)
     }

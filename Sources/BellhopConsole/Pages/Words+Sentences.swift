@@ -136,6 +136,9 @@ extension Words {
             "die Regel wurde seither geändert; das ist, was ihre frühere Fassung tat"),
         // Why something was refused.
         .init("There is no such page.", "Diese Seite gibt es nicht."),
+        .init(
+            "Send a token of the console as `Authorization: Bearer TOKEN`, or log in at /login.",
+            "Senden Sie ein Token der Konsole als `Authorization: Bearer TOKEN`, oder melden Sie sich unter /login an."),
         .init("This address is for %, not for %.", "Diese Adresse ist für %, nicht für %."),
         .init(
             "The form is out of date, or came from another site. Open the page again.",

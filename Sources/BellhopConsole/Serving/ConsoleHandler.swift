@@ -29,12 +29,18 @@ struct ConsoleHandler: Sendable {
     ]
 
     func answer(_ request: ConsoleRequest) async -> ConsoleAnswer {
-        var answer: ConsoleAnswer
         do throws(Problem) {
-            answer = try await routed(request)
+            var answer = try await routed(request)
+            answer.fields += Self.securityHeaders
+            return answer
         } catch {
-            answer = request.wantsPage ? Pages.problem(error, request, self) : ConsoleAnswer(error)
+            return answer(request, error)
         }
+    }
+
+    /// The answer to a request that failed.
+    func answer(_ request: ConsoleRequest, _ problem: Problem) -> ConsoleAnswer {
+        var answer = request.wantsPage ? Pages.problem(problem, request, self) : ConsoleAnswer(problem)
         answer.fields += Self.securityHeaders
         return answer
     }

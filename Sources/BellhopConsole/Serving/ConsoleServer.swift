@@ -18,7 +18,8 @@ public struct ConsoleServer: Service {
         self.jobs = jobs
         server = WebServer(
             setting: "console", at: view.configuration.place, tls: view.configuration.tls, logger: logger,
-            isListening: isListening, refusal: { await handler.refusal(ofLargeBody: $0) }
+            isListening: isListening, refusal: { await handler.refusal(ofLargeBody: $0) },
+            refused: { handler.answer($0, $1) }
         ) { await handler.answer($0) }
     }
 
@@ -46,7 +47,7 @@ public struct TelemetryServer: Service {
     public init(_ view: AgentView, logger: Logger, isListening: @escaping @Sendable (Int) -> Void = { _ in }) {
         server = WebServer(
             setting: "telemetry", at: view.telemetry?.place, logger: logger, isListening: isListening,
-            refusal: { _ in Problem(413, "No request here needs a body.") }
+            refusal: { _ in Problem(413, "No request here needs a body.") }, refused: { ConsoleAnswer($1) }
         ) { request in
             do throws(Problem) {
                 if let telemetry = view.telemetry, TelemetryHandler.serves(request) {

@@ -17,6 +17,7 @@ struct WebServer: Sendable {
     private let logger: Logger
     private let isListening: @Sendable (Int) -> Void
     private let refusal: @Sendable (ConsoleRequest) async -> Problem?
+    private let refused: @Sendable (ConsoleRequest, Problem) -> ConsoleAnswer
     private let answer: @Sendable (ConsoleRequest) async -> ConsoleAnswer
 
     /// The largest body of a request, in bytes.
@@ -33,9 +34,11 @@ struct WebServer: Sendable {
     ///   - setting: the setting of bellhop.yaml that names its address.
     ///   - isListening: called with the port.
     ///   - refusal: why a large body is not read, from the request without it; nil to read it.
+    ///   - refused: the answer to a request whose body was not read.
     init(
         setting: String, at place: InboundServer.Address?, tls: ConsoleConfiguration.Certificate? = nil, logger: Logger,
         isListening: @escaping @Sendable (Int) -> Void, refusal: @escaping @Sendable (ConsoleRequest) async -> Problem?,
+        refused: @escaping @Sendable (ConsoleRequest, Problem) -> ConsoleAnswer,
         answer: @escaping @Sendable (ConsoleRequest) async -> ConsoleAnswer
     ) {
         self.setting = setting
@@ -44,6 +47,7 @@ struct WebServer: Sendable {
         self.logger = ServerLog.logger(logger)
         self.isListening = isListening
         self.refusal = refusal
+        self.refused = refused
         self.answer = answer
     }
 
@@ -66,8 +70,8 @@ struct WebServer: Sendable {
     private func run(at place: InboundServer.Address, on loop: MultiThreadedEventLoopGroup) async throws {
         let connections = InboundConnections(most: Self.maxConnections)
         let http = HTTP1Channel(
-            responder: { [refusal, answer] request, writer, channel in
-                try await Self.respond(request, writer, channel.remoteAddress?.ipAddress ?? "", refusal, answer)
+            responder: { [refusal, refused, answer] request, writer, channel in
+                try await Self.respond(request, writer, channel.remoteAddress?.ipAddress ?? "", refusal, refused, answer)
             },
             configuration: .init(
                 httpDecoderConfiguration: .init(
@@ -107,7 +111,9 @@ struct WebServer: Sendable {
     @concurrent
     private static func respond(
         _ request: Request, _ writer: consuming ResponseWriter, _ peer: String,
-        _ refusal: @Sendable (ConsoleRequest) async -> Problem?, _ reply: @Sendable (ConsoleRequest) async -> ConsoleAnswer
+        _ refusal: @Sendable (ConsoleRequest) async -> Problem?,
+        _ refused: @Sendable (ConsoleRequest, Problem) -> ConsoleAnswer,
+        _ reply: @Sendable (ConsoleRequest) async -> ConsoleAnswer
     ) async throws {
         var answer: ConsoleAnswer
         // The library takes `Host` out of the fields (RFC 9110, 7.2).
@@ -123,7 +129,7 @@ struct WebServer: Sendable {
             isRead = true
             answer = await reply(whole)
         } catch {
-            answer = ConsoleAnswer(error)
+            answer = refused(whole, error)
         }
         var fields = HTTPFields()
         for (name, value) in answer.fields {
