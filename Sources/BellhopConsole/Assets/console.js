@@ -83,7 +83,7 @@
 
   // Keys: / goes to the search.
   document.addEventListener("keydown", (key) => {
-    if (key.key !== "/" || /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement.tagName)) return;
+    if (key.key !== "/" || key.ctrlKey || key.metaKey || key.altKey || /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement.tagName)) return;
     const first = document.querySelector("form[role=search] input");
     if (first) { key.preventDefault(); first.focus(); }
   });

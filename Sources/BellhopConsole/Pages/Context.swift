@@ -27,11 +27,18 @@ struct PageContext: Sendable {
         Call(self, query: query.filter { !$0.value.isEmpty }, path: path, body: body)
     }
 
-    /// The message about a mistake in a search's condition, to be shown beside the form.
+    /// - Throws: 400 if the page's address has a filter or a position that an operation of the API refuses.
+    func check(_ id: String) throws(Problem) {
+        guard let operation = Operations.all.first(where: { $0.id == id }) else { preconditionFailure("no operation \(id)") }
+        // Forms send empty values for empty fields.
+        try operation.check(request.query.filter { !$0.value.isEmpty })
+    }
+
+    /// The message about a mistake in a search's filters, to be shown beside the form.
     ///
     /// - Throws: any other problem.
     func complaint(_ problem: Problem) throws(Problem) -> HTML {
-        guard problem.status == 422 else { throw problem }
+        guard problem.status == 422 || problem.status == 400 else { throw problem }
         return "<p class=\"bad\" role=\"alert\">\(t.sentence(problem.detail))</p>"
     }
 

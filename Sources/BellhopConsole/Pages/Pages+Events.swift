@@ -15,6 +15,7 @@ extension Pages {
         let end = try await context.call().ask(.events(EventQuery(limit: 1))).end["end"]?.asInt ?? 0
         var (rows, next, complaint): ([JSON], Int64?, HTML) = ([], nil, "")
         do throws(Problem) {
+            try context.check("events")
             let found = try await EventSearch(context.call(query)).rows(
                 limit: pageSize, before: request.value("before").flatMap { Int64($0) })
             (rows, next, complaint) = (found.rows, found.next, context.note(found.failures))
@@ -130,6 +131,7 @@ extension Pages {
         let after = [("after", request.value("after") ?? "")]
         var (found, next, complaint): ([JSON], String?, HTML) = ([], nil, "")
         do throws(Problem) {
+            try context.check("tasks")
             let failures: SearchFailures
             (found, next, failures) = try await TaskSearch(context.call(query + after)).rows(limit: pageSize)
             complaint = context.note(failures)

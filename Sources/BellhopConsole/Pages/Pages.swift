@@ -11,22 +11,18 @@ enum Pages {
         /// The path, with at most one parameter: its name is in braces.
         var path: String
         var role: ConsoleRole
-        /// The API operation that checks the parameters in the page's address; nil if the page checks them itself.
-        var operation: String?
         var run: Run
 
         /// - Parameter name: the value of the parameter in the path; empty without one.
         typealias Run = @Sendable (PageContext, _ name: String) async throws(Problem) -> ConsoleAnswer
 
         init(
-            _ path: String, _ method: Method = .get, role: ConsoleRole = .viewer, of operation: String? = nil,
-            _ run: @escaping Run
+            _ path: String, _ method: Method = .get, role: ConsoleRole = .viewer, _ run: @escaping Run
         ) {
             precondition(path.count(where: { $0 == "{" }) <= 1, "a page has at most one parameter: \(path)")
             self.path = path
             self.method = method
             self.role = role
-            self.operation = operation
             self.run = run
         }
 
@@ -35,7 +31,7 @@ enum Pages {
 
     static let all: [Page] = [
         Page("/") { context, _ throws(Problem) in try await overview(context) },
-        Page("/events", of: "events") { context, _ throws(Problem) in try await events(context) },
+        Page("/events") { context, _ throws(Problem) in try await events(context) },
         Page("/events/{event}") { context, name throws(Problem) in try await event(context, name) },
         Page("/events/{event}/test", role: .operator) { context, name throws(Problem) in
             try await test(context, event: name)
@@ -44,7 +40,7 @@ enum Pages {
             try await test(context, task: name)
         },
         Page("/calendar") { context, _ throws(Problem) in try await calendar(context) },
-        Page("/tasks", of: "tasks") { context, _ throws(Problem) in try await tasks(context) },
+        Page("/tasks") { context, _ throws(Problem) in try await tasks(context) },
         Page("/tasks/{task}") { context, name throws(Problem) in try await task(context, name) },
         Page("/rules") { context, _ throws(Problem) in try await rules(context) },
         Page("/rules/{rule}") { context, name throws(Problem) in try await rule(context, name) },
@@ -54,7 +50,7 @@ enum Pages {
         Page("/workbench", role: .operator) { context, _ throws(Problem) in try await newRule(context) },
         Page("/backtests") { context, _ throws(Problem) in try await backTests(context) },
         Page("/backtests/{backtest}") { context, name throws(Problem) in try await backTest(context, name) },
-        Page("/deliveries", of: "deliveries") { context, _ throws(Problem) in try await deliveries(context) },
+        Page("/deliveries") { context, _ throws(Problem) in try await deliveries(context) },
         Page("/deliveries/{delivery}") { context, name throws(Problem) in try await delivery(context, name) },
         Page("/deliveries/{delivery}/edit", role: .operator) { context, name throws(Problem) in
             try await deliveryForm(context, name)
@@ -62,7 +58,7 @@ enum Pages {
         Page("/timers") { context, _ throws(Problem) in try await timers(context) },
         Page("/silences") { context, _ throws(Problem) in try await silences(context) },
         Page("/receivers") { context, _ throws(Problem) in try await receivers(context) },
-        Page("/audit", of: "audit") { context, _ throws(Problem) in try await audit(context) },
+        Page("/audit") { context, _ throws(Problem) in try await audit(context) },
     ]
 
     static func answer(
@@ -85,13 +81,6 @@ enum Pages {
                 continue
             }
             try visitor.require(page.role)
-            if let id = page.operation {
-                guard let operation = Operations.all.first(where: { $0.id == id }) else {
-                    preconditionFailure("no operation \(id)")
-                }
-                // Forms send empty values for empty fields.
-                try operation.check(request.query.filter { !$0.value.isEmpty })
-            }
             if page.method == .post {
                 try handler.checkOrigin(request, visitor, formToken: request.field("form_token"))
             }
