@@ -233,6 +233,8 @@ import Testing
         _ = try await fixture.store.append([event])
         let browser = try await fixture.logIn(as: .operator)
         let page = await browser.get("/events/\(event.id.text)").text
+        // It has no number.
+        for text in [page, await browser.get("/events").text] { #expect(text.contains("<a href=\"/tasks/key1\">key1</a>")) }
         for cell in ["<del>1</del>", "<ins>2.5</ins>", "<del></del>", "<ins>2026-01-05</ins>"] {
             #expect(page.contains(cell), "\(cell)")
         }

@@ -134,8 +134,16 @@ struct PageContext: Sendable {
         "<a href=\"/\(path.map { PercentEncoding.encode($0) }.joined(separator: "/"))\">\(text)</a>"
     }
 
-    /// A link to a task's page; empty without a number.
-    func taskLink(_ number: String) -> HTML { number.isEmpty ? "" : link("tasks", number, text: number) }
+    /// A link to a task's page, by its number or, without one, by its id; empty without both.
+    func taskLink(_ number: String, or id: String = "") -> HTML {
+        let name = number.isEmpty ? id : number
+        return name.isEmpty ? "" : link("tasks", name, text: name)
+    }
+
+    /// A link to the page of a delivery's task; empty without a task.
+    func taskLink(of delivery: JSON) -> HTML {
+        taskLink(delivery["task"]?["number"].text ?? "", or: delivery["task"]?["id"].text ?? "")
+    }
 
     func ruleLink(_ name: String) -> HTML { link("rules", name, text: name) }
 

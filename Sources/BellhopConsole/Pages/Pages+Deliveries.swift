@@ -58,7 +58,7 @@ extension Pages {
                         ? "<input type=\"checkbox\" name=\"delivery\" value=\"\(id)\" aria-label=\"\(t("Choose")) \(String(id.prefix(12)))\">"
                         : "", context.time(row["created"]), context.state(of: row),
                     context.link("deliveries", id, text: row["action"].text), "\(row["receiver"].text)",
-                    context.ruleLink(row["rule"].text), context.taskLink(row["task"]?["number"].text ?? ""),
+                    context.ruleLink(row["rule"].text), context.taskLink(of: row),
                     "\(row["error"]?["message"].text ?? "")",
                 ]
             })

@@ -55,7 +55,8 @@ extension Pages {
                 let event = Event(cloudEvent: row)
                 return [
                     context.time(row["time"]), context.link("events", row["id"].text, text: row["type"].text),
-                    "\(row["source"].text)", context.taskLink(event?.task?.number ?? ""), "\(event.map(beginning(of:)) ?? "")",
+                    "\(row["source"].text)", context.taskLink(event?.task?.number ?? "", or: event?.task?.key.text ?? ""),
+                    "\(event.map(beginning(of:)) ?? "")",
                 ]
             })
     }
@@ -204,10 +205,9 @@ struct ExplanationView {
     func html(_ account: Explanation.EventAccount, isWhole: Bool) -> HTML {
         let t = context.t
         let event = account.event.event
-        let number = event.task?.number ?? ""
         let facts = context.facts([
             (t("Time"), context.time(event.time)), (t("Source"), "\(event.source)"),
-            (t("Task"), number.isEmpty ? nil : context.link("tasks", number, text: number)),
+            (t("Task"), event.task.map { context.taskLink($0.number, or: $0.key.text) }),
             (t("Summary"), "\(Pages.summary(event))"),
             (t("Caused by"), event.cause.map { context.link("events", $0.text, text: String($0.text.prefix(12))) }),
         ])

@@ -58,7 +58,7 @@ extension Pages {
             [
                 context.time(row["created"]), context.state(of: row),
                 context.link("deliveries", row["id"].text, text: row["action"].text), "\(row["receiver"].text)",
-                context.taskLink(row["task"]?["number"].text ?? ""),
+                context.taskLink(of: row),
             ]
         }
         let stops = try await list.stops(of: rule).map { verdict, count, last -> [HTML] in
@@ -217,7 +217,7 @@ extension Pages {
             [
                 context.time(row["created"]), context.link("deliveries", row["id"].text, text: row["action"].text),
                 "\(row["receiver"].text)", context.ruleLink(row["rule"].text),
-                context.taskLink(row["task"]?["number"].text ?? ""),
+                context.taskLink(of: row),
             ]
         }
         let unknown: HTML =
