@@ -6,13 +6,17 @@ import Testing
 @testable import BellhopConsole
 
 @Suite struct `Access to the console` {
-    @Test func `without a login, pages lead to the login and the API refuses`() async throws {
+    @Test func `without a login, pages lead to the login, and forms and the API refuse`() async throws {
         let fixture = try await ConsoleFixture()
         try await fixture.happen("A printer burns")
-        for page in Pages.all where page.method == .get {
+        for page in Pages.all {
             let answer = await fixture.desk.answer(ConsoleRequest("GET", page.path))
             #expect(
-                answer.status == 303 && answer.field("Location")?.hasPrefix("/login?next=%2F") == true && answer.bytes.isEmpty)
+                answer.status == 303 && answer.field("Location")?.hasPrefix("/login?next=%2F") == true && answer.bytes.isEmpty,
+                "\(page.path)")
+        }
+        for act in Pages.acts {
+            #expect(await fixture.desk.answer(ConsoleRequest("POST", act.path)).status == 401, "\(act.path)")
         }
         for operation in Operations.all {
             let (status, json, _) = await fixture.api(operation.method.rawValue, operation.path, as: nil)
@@ -27,19 +31,42 @@ import Testing
         #expect(await browser.get("/login").field("Location") == "/")
     }
 
+    /// The inquiries that not every user may send, with the role that each needs.
+    private static let inquiries: [(Inquiry, ConsoleRole)] = [
+        (.apply(.drop, deliveries: []), .operator), (.pause(.receiver("ops"), reason: ""), .operator),
+        (.pause(.writes, reason: ""), .operator), (.resume(.writes), .operator),
+        (
+            .addSilence(
+                Silence(when: nil, starts: TestClock().now, ends: TestClock().now + .seconds(60), reason: "", by: "")), .operator
+        ),
+        (.endSilence("x"), .operator), (.forget(task: "INC1"), .operator), (.form("x"), .operator),
+        (.edit(FormEdit(delivery: "x", before: "", after: "")), .operator), (.replay(ReplayRequest(events: ["x"])), .operator),
+        (.tokens, .admin), (.addToken(ConsoleToken(name: "x", role: .admin, hash: "x", created: TestClock().now)), .admin),
+        (.removeToken(of: "x"), .admin), (.keepRefusal("refused-login/snow", nil), .admin),
+        (.keychainChanged(.secret("x"), project: nil), .admin),
+    ]
+
     @Test func `a role allows only its actions`() async throws {
         let fixture = try await ConsoleFixture()
-        let viewer = try await fixture.logIn(as: .viewer)
-        for operation in Operations.all where operation.role != .viewer {
-            let answer = await fixture.api(operation.method.rawValue, operation.path, as: .viewer, body: [:])
-            #expect(answer.status == 403, "\(operation.id)")
+        // What every user may send changes nothing, except that it ends the user's own session.
+        let harmless = Operations.all.filter { $0.role == .viewer && $0.method != .get }.map(\.id)
+        #expect(Set(harmless) == ["inquire", "previewSilence"])
+        #expect(Pages.acts.filter { $0.role == .viewer }.map(\.path) == ["/logout"])
+        for role in [ConsoleRole.viewer, .operator] {
+            let browser = try await fixture.logIn(as: role)
+            for operation in Operations.all where !role.includes(operation.role) {
+                let answer = await fixture.api(operation.method.rawValue, operation.path, as: role, body: [:])
+                #expect(answer.status == 403, "\(role) \(operation.id)")
+            }
+            for page in Pages.all + Pages.acts where !role.includes(page.role) {
+                let answer = await (page.method == .get ? browser.get(page.path) : browser.post(page.path))
+                #expect(answer.status == 403, "\(role) \(page.path)")
+            }
+            for (inquiry, needed) in Self.inquiries where !role.includes(needed) {
+                let answer = await fixture.api("POST", "/inquiries", as: role, body: inquiry.json)
+                #expect(answer.status == 403, "\(role) \(inquiry)")
+            }
         }
-        for act in Pages.acts where act.role != .viewer {
-            #expect(await viewer.post(act.path).status == 403, "\(act.path)")
-        }
-        let pausing: JSON = ["inquiry": "pause", "receiver": "ops", "reason": ""]
-        #expect(await fixture.api("POST", "/inquiries", as: .viewer, body: pausing).status == 403)
-        #expect(await fixture.api("POST", "/inquiries", as: .operator, body: ["inquiry": "tokens"]).status == 403)
         #expect(try await fixture.store.stops().isEmpty)
     }
 
@@ -57,7 +84,6 @@ import Testing
         let fixture = try await ConsoleFixture()
         let pausing = Inquiry.pause(.receiver("nosuch"), reason: "").json
         #expect(await fixture.api("POST", "/inquiries", as: .operator, body: pausing).status == 404)
-        #expect(await fixture.api("POST", "/inquiries", as: .viewer, body: pausing).status == 403)
         #expect(try await fixture.store.stops().isEmpty)
     }
 
@@ -108,15 +134,20 @@ import Testing
         #expect(await attempt("[2001:db8::1]:5555") == 401)
     }
 
-    @Test func `a token made by a command works until it is removed, and the store has only its hash`() async throws {
+    @Test func `a token made by a command and its sessions work until it is removed, and the store has only its hash`()
+        async throws
+    {
         let fixture = try await ConsoleFixture()
         let token = try await fixture.addToken("eve", .operator)
+        let browser = try await fixture.logIn(with: token)
         #expect(await fixture.status(with: token) == 200)
+        #expect(await browser.get("/").status == 200)
         #expect(try await fixture.store.note("console/tokens")?.text.contains(token) == false)
         let listed = try await fixture.view.ask(.tokens).end
         #expect(listed.at("tokens")?[0]?["name"] == "eve" && !listed.text.contains(ConsoleToken.hash(of: token)))
         _ = try await fixture.view.ask(.removeToken(of: "eve"))
         #expect(await fixture.status(with: token) == 401)
+        #expect(await browser.get("/").status == 303)
         let acts = await fixture.api("GET", "/audit").json["rows"]?.asArray?.compactMap { $0["entry"]?.asString } ?? []
         #expect(acts.contains { $0.contains("console token add") } && acts.contains { $0.contains("console token remove") })
         #expect(!acts.contains { $0.contains(token) || $0.contains(ConsoleToken.hash(of: token)) })
@@ -210,15 +241,22 @@ import Testing
 
     @Test func `another site's page cannot act in the name of a user`() async throws {
         let fixture = try await ConsoleFixture()
-        let browser = try await fixture.logIn(as: .operator)
-        #expect(await browser.post("/receivers/ops/pause", withToken: false).status == 403)
-        #expect(
-            await browser.post("/receivers/ops/pause", headers: [("Origin", "https://evil.example"), ("Host", "127.0.0.1:8090")])
-                .status == 403)
-        let call = ConsoleRequest(
-            "POST", "/api/v1/receivers/ops/pause", headers: [("Cookie", browser.cookie), ("Content-Type", "application/json")],
-            body: Array("{}".utf8))
-        #expect(await fixture.desk.answer(call).status == 403)
+        let browser = try await fixture.logIn(as: .admin)
+        let elsewhere = [("Origin", "https://evil.example"), ("Host", "127.0.0.1:8090")]
+        for act in Pages.acts {
+            let answers = [
+                await browser.post(act.path, withToken: false),
+                await browser.post(act.path, [("form_token", "guessed")], withToken: false),
+                await browser.post(act.path, headers: elsewhere),
+            ]
+            #expect(answers.map(\.status) == [403, 403, 403], "\(act.path)")
+        }
+        for operation in Operations.all where operation.method != .get {
+            let call = ConsoleRequest(
+                operation.method.rawValue, "/api/v1" + operation.path,
+                headers: [("Cookie", browser.cookie), ("Content-Type", "application/json")], body: Array("{}".utf8))
+            #expect(await fixture.desk.answer(call).status == 403, "\(operation.id)")
+        }
         #expect(try await fixture.store.stops().isEmpty)
         #expect(
             await browser.post(

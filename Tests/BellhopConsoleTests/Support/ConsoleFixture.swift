@@ -185,13 +185,15 @@ struct ConsoleFixture {
         return (answer.status, (try? JSON.parse(answer.bytes)) ?? .null, answer)
     }
 
-    func logIn(as role: ConsoleRole) async throws -> Browser { try await Browser(self, role) }
+    func logIn(as role: ConsoleRole) async throws -> Browser { try await logIn(with: Self.tokens[role] ?? "") }
 
-    /// The answer to the form on the login page, filled in with the token of a role.
+    func logIn(with token: String) async throws -> Browser { try await Browser(self, token) }
+
+    /// The answer to the form on the login page, filled in with a token: the viewer's by default.
     func sendLogin(
-        as role: ConsoleRole = .viewer, next: String? = nil, headers: [(name: String, value: String)] = []
+        with token: String? = nil, next: String? = nil, headers: [(name: String, value: String)] = []
     ) async -> ConsoleAnswer {
-        let fields = "token=\(Self.tokens[role] ?? "")" + (next.map { "&next=\(PercentEncoding.encode($0))" } ?? "")
+        let fields = "token=\(token ?? Self.tokens[.viewer] ?? "")" + (next.map { "&next=\(PercentEncoding.encode($0))" } ?? "")
         return await desk.answer(
             ConsoleRequest(
                 "POST", "/login", headers: [("Content-Type", "application/x-www-form-urlencoded")] + headers,
@@ -214,9 +216,9 @@ struct Browser {
     let cookie: String
     let formToken: String
 
-    init(_ fixture: ConsoleFixture, _ role: ConsoleRole) async throws {
+    init(_ fixture: ConsoleFixture, _ token: String) async throws {
         self.fixture = fixture
-        let answer = await fixture.sendLogin(as: role, next: "/rules")
+        let answer = await fixture.sendLogin(with: token, next: "/rules")
         #expect(answer.status == 303 && answer.field("Location") == "/rules")
         cookie = String(try #require(answer.field("Set-Cookie")).prefix { $0 != ";" })
         let page = await fixture.desk.answer(ConsoleRequest("GET", "/", headers: [("Cookie", cookie)])).text
