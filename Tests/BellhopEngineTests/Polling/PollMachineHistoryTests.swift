@@ -32,8 +32,8 @@ private struct PollHistory {
     private var memory = SourceMemory(known: KnownTasks())
     private var stored: [TaskKey: RememberedTask] = [:]
     private var events: [Event] = []
-    /// The tasks according to the baseline and the events since.
-    private var reported: Set<TaskKey> = []
+    /// The tasks according to the baseline and the events since, with their titles.
+    private var reported: [TaskKey: String] = [:]
 
     // The expected health.
     private var failures = 0
@@ -63,7 +63,7 @@ private struct PollHistory {
             now = machine.nextPoll(after: now, jitter: 0.5)
         }
         expect(Set(memory.known.map(\.key)) == Set(tasks.keys), "the known tasks differ from the source's")
-        expect(reported == Set(tasks.keys), "the reported tasks differ from the source's")
+        expect(reported == tasks.mapValues(title), "the reported tasks differ from the source's")
         expect(memory.health.failures == 0 && memory.health.held == nil, "it does not recover")
     }
 
@@ -99,7 +99,7 @@ private struct PollHistory {
         }
     }
 
-    private func snapshot(_ key: TaskKey, _ version: Int) -> Snapshot { task(key.text, "title \(version)") }
+    private func title(_ version: Int) -> String { "title \(version)" }
 
     // MARK: A poll
 
@@ -175,7 +175,7 @@ private struct PollHistory {
         case 6: (keys, coverage) = (keys.filter { _ in !random.oneIn(3) }, .part)
         default: break
         }
-        var answer = Answer(tasks: keys, coverage: coverage, title: { "title \(tasks[$0] ?? 0)" }, cursor: cursor)
+        var answer = Answer(tasks: keys, coverage: coverage, title: { title(tasks[$0] ?? 0) }, cursor: cursor)
         if lastPoll.answer == answer.fingerprint, coverage == .whole, lastPoll.known.count == keys.count {
             (answer.listing, answer.coverage) = (Listing(), .same)
         }
@@ -196,7 +196,7 @@ private struct PollHistory {
         var details = Details()
         for key in keys {
             if let version = tasks[key], listed.contains(key) {
-                if isCalm || !random.oneIn(20) { details.snapshots[key] = snapshot(key, version) }
+                if isCalm || !random.oneIn(20) { details.snapshots[key] = task(key.text, title(version)) }
             } else if tasks[key] != nil {
                 details.remaining.insert(key)
             } else {
@@ -212,19 +212,18 @@ private struct PollHistory {
         let known = memory.known.count
         expect(
             known < 20 || poll.removed.count * 2 <= known || wasHeld, "\(poll.removed.count) of \(known) tasks leave unconfirmed")
-        if !memory.hasBaseline { reported = Set(poll.present.map(\.text.key)) }
+        let announced = Set(poll.events.compactMap(\.task?.key))
         for task in poll.present {
             let key = task.text.key
+            // The first tasks are the baseline, and tasks that an empty first list hid join it.
+            let isBaseline = !memory.hasBaseline || memory.health.emptyBaseline != nil && !announced.contains(key)
+            if isBaseline, reported[key] == nil { reported[key] = task.text.snapshot.title }
             stored[key] = RememberedTask(snapshot: task.text.snapshot, generation: task.generation)
             memory.known.set(KnownTask(key: key, listed: task.listed, content: task.content, refreshed: task.refreshed))
         }
         for task in poll.removed {
             stored[task.key] = RememberedTask(snapshot: task.snapshot, generation: task.generation, removed: poll.at)
             memory.known.remove(task.key)
-        }
-        // Tasks that an empty first list hid join the baseline.
-        if memory.health.emptyBaseline != nil {
-            reported.formUnion(Set(poll.present.map(\.text.key)).subtracting(poll.events.compactMap(\.task?.key)))
         }
         (memory.turn, memory.hasBaseline) = (memory.turn + 1, true)
         (memory.cursor, memory.answer, memory.health) = (poll.cursor, poll.answer, poll.health)
@@ -235,11 +234,13 @@ private struct PollHistory {
         for event in new {
             expect(event.task == nil || !events.contains { $0.id == event.id }, "\(event.type.name) happens twice")
             events.append(event)
-            guard let key = event.task?.key else { continue }
+            guard let task = event.task else { continue }
+            let before = reported[task.key]
+            reported[task.key] = event.type == .taskRemoved ? nil : task.title
             switch event.type {
-            case .taskCreated, .taskReturned: expect(reported.insert(key).inserted, "\(key) comes twice")
-            case .taskRemoved: expect(reported.remove(key) != nil, "\(key) leaves twice")
-            default: expect(reported.contains(key), "\(key) changes while it is away")
+            case .taskCreated, .taskReturned: expect(before == nil, "\(task.key) comes twice")
+            case .taskRemoved: expect(before != nil, "\(task.key) leaves twice")
+            default: expect(before != nil && before != task.title, "\(task.key) changes twice, or while it is away")
             }
         }
     }
