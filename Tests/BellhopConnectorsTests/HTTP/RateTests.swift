@@ -75,16 +75,48 @@ import Testing
         #expect(polls + comments * 3 <= 220)
     }
 
-    @Test func `waiting for a rate sleeps on the agent's clock`() async throws {
-        let clock = TestClock()
-        let start = clock.now
-        let limiter = RateLimiter(Rate(count: 1, per: .seconds(10)), clock: clock)
-        try await limiter.wait()
-        async let second: Void = limiter.wait()
-        try await clock.waitForSleepers(1)
-        await clock.advance(by: .seconds(10))
-        try await second
-        #expect(clock.now - start == .seconds(10))
+    @Test func `whatever requests and deliveries do, no period exceeds the rate, and no token is lost`() {
+        for number in 0..<RandomRuns.count(200) { checkHistory(seed: RandomRuns.seed(UInt64(number))) }
+    }
+
+    private func checkHistory(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        let rate = Rate(count: Int.random(in: 1...6, using: &random), per: .seconds(10))
+        let requests = min(rate.count, Int.random(in: 1...3, using: &random))
+        var queue = RateQueue(rate)
+        var (now, used, waiting, reserved) = (self.now, [Timestamp](), [Int](), 0)
+        for _ in 0..<150 {
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0: waiting.append(queue.enter(isContinuing: random.oneIn(2)))
+            case 1:
+                let passed = waiting.filter { queue.passes($0, at: now) }
+                used += passed.map { _ in now }
+                waiting.removeAll { passed.contains($0) }
+            case 2:
+                // A request is cancelled, perhaps when its turn has come.
+                guard let ticket = waiting.randomElement(using: &random) else { break }
+                queue.leave(ticket, at: now)
+                waiting.removeAll { $0 == ticket }
+            case 3:
+                let attempts = Int.random(in: 1...4, using: &random)
+                reserved += queue.reserve(upTo: attempts, requests: requests, at: now) * requests
+            case 4 where reserved > 0:
+                queue.use(at: now)
+                used.append(now)
+                reserved -= 1
+            case 5:
+                queue.giveBack(reserved, at: now)
+                reserved = 0
+            case 6: queue.want(random.oneIn(2) ? requests : 0, at: now)
+            default: now = now + .seconds(Int.random(in: 0...4, using: &random))
+            }
+        }
+        let early = used.indices.dropFirst(rate.count).filter { used[$0] - used[$0 - rate.count] < rate.period }
+        #expect(early.isEmpty, "history \(seed): requests that were sent too early")
+        for ticket in waiting { queue.leave(ticket, at: now) }
+        queue.giveBack(reserved, at: now)
+        queue.want(0, at: now)
+        #expect(queue.reserve(upTo: 100, requests: 1, at: now + rate.period) == rate.count, "history \(seed)")
     }
 }
 
@@ -125,11 +157,21 @@ import Testing
 }
 
 @Suite struct RedactionTests {
-    @Test func `secrets are removed from texts, as written and as encoded in addresses`() {
-        let text = Redaction.scrub("GET /x?k=s%26cret and s&cret, not abc", of: ["s&cret", "abc"])
-        #expect(text == "GET /x?k=••• and •••, not abc")
+    @Test(arguments: [
+        ("s&cret", "GET /x?k=s%26cret and s&cret", "GET /x?k=••• and •••"), ("two words", "two+words, two%20words", "•••, •••"),
+        (#"a"b\c/d"#, #"{"a": "a\"b\\c/d", "b": "a\"b\\c\/d"}"#, #"{"a": "•••", "b": "•••"}"#), ("abc", "abc", "abc"),
+    ])
+    func `a secret is removed from a text in each form in which an answer may repeat it, unless it is very short`(
+        _ secret: String, _ text: String, _ expected: String
+    ) { #expect(Redaction.scrub(text, of: [secret]) == expected) }
+
+    @Test func `a secret that contains another is removed completely`() {
+        #expect(Redaction.scrub("abcdef", of: ["abcd", "abcdef", "cdef"]) == "•••")
         // With the accent, the last letter of the secret is another character for Swift.
         #expect(Redaction.scrub("s&cret\u{301}", of: ["s&cret"]).utf8.elementsEqual("•••\u{301}".utf8))
+    }
+
+    @Test func `names of secrets are recognized, and remote texts are cut to one line`() {
         for name in ["pwd", "Pass", "X-Sig", "sig", "db_password", "passwd"] {
             #expect(Redaction.suggestsSecret(name), "\(name)")
         }

@@ -23,14 +23,17 @@ import Testing
         }
     }
 
-    private func run(_ rate: Rate, count: Int, then body: (Dispatcher) async throws -> Void) async throws {
+    /// - Parameter requests: the requests that are reserved for a delivery, which sends one.
+    private func run(
+        _ rate: Rate, count: Int, requests: Int = 1, then body: (Dispatcher) async throws -> Void
+    ) async throws {
         let limiter = RateLimiter(rate, clock: clock)
         let post = Post(limiter: limiter)
         let deliveries = (0..<count).map { Delivery.comment("\($0)", on: "t\($0)", occasion: "event/\($0)") }
         try await store.route(Routing(deliveries: deliveries))
         let context = EngineContext(store: store, clock: clock, signals: Signals())
         let dispatcher = Dispatcher(
-            context, receivers: { _ in ReceiverLimits(rate: limiter.attempts(of: 1)) }, actions: { _ in post })
+            context, receivers: { _ in ReceiverLimits(rate: limiter.attempts(of: requests)) }, actions: { _ in post })
         try await body(dispatcher)
     }
 
@@ -45,6 +48,15 @@ import Testing
             #expect(areUntouched)
             await clock.advance(by: .seconds(3000))
             #expect(try await dispatcher.dispatchPending() == 6)
+        }
+    }
+
+    @Test func `requests that are reserved for a delivery and not sent are used by later ones`() async throws {
+        try await run(Rate(count: 6, per: .seconds(3600)), count: 10, requests: 3) { (dispatcher: Dispatcher) async throws in
+            // Four requests are sent; the two that are left are too few for another delivery.
+            #expect(try await dispatcher.dispatchPending() == 4)
+            await clock.advance(by: .seconds(3600))
+            #expect(try await dispatcher.dispatchPending() == 4)
         }
     }
 

@@ -10,11 +10,11 @@ import Testing
     /// Runs the dispatcher over these deliveries for a while. Returns when each attempt began, in seconds.
     private func run(
         _ bench: Bench, _ deliveries: [TestDelivery], _ action: ScriptedAction, for time: Duration = .days(1),
-        limits: Dispatcher.Limits = .init()
+        receiver: ReceiverLimits = ReceiverLimits()
     ) async throws -> [Double] {
         try await bench.enqueue(deliveries)
         let start = bench.now
-        let loop = bench.dispatching(action, limits: limits)
+        let loop = bench.dispatching(action, receivers: { _ in receiver })
         await bench.run(until: start + time)
         await loop.stop()
         return action.performed.map { ($0.attempt.now - start) / .seconds(1) }
@@ -149,7 +149,10 @@ import Testing
         #expect(try await bench.deliveries(.dead).map(\.failure?.reason) == [.missingReceiver])
     }
 
-    @Test func `an attempt that takes too long is cancelled, and counts as possibly received`() async throws {
+    @Test(arguments: [0, 600])
+    func `an attempt that takes too long is cancelled, and counts as possibly received; waiting for a rate gives more time`(
+        _ extraTime: Int
+    ) async throws {
         let bench = try Bench()
         let gate = Gate()
         let action = ScriptedAction { _, attempt throws(Failure) in
@@ -157,8 +160,9 @@ import Testing
             if await gate.pass() { return Receipt("done") }
             throw Failure(.cut, .retry(after: nil), "cancelled")
         }
-        let times = try await run(bench, [TestDelivery("a")], action)
-        #expect(times == [0, 246])
+        let limits = ReceiverLimits(extraTime: .seconds(extraTime))
+        let times = try await run(bench, [TestDelivery("a")], action, receiver: limits)
+        #expect(times == [0, Double(246 + extraTime)])
         #expect(action.performed[1].attempt.lastUncertain == TestClock().now)
         #expect(try await bench.deliveries().map(\.failure?.reason) == [.timeout])
         #expect(try await bench.deliveries().map(\.state) == [.done])

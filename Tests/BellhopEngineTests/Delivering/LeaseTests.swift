@@ -91,6 +91,29 @@ import Testing
         #expect(try await bench.deliveries().map(\.state) == [.done])
     }
 
+    @Test(arguments: [FaultyStore.Call.claim, .finish])
+    func `a delivery is made once even if its claim or its outcome is stored without an answer`(
+        _ call: FaultyStore.Call
+    ) async throws {
+        let bench = try Bench()
+        let action = ScriptedAction()
+        let engine = Engine(bench.context, shelf: RuleShelf(), sources: [], actions: { _ in action })
+        let running = Task { try await engine.run() }
+        // The first claim for a receiver only finds it.
+        try await bench.enqueue([TestDelivery("first")])
+        await bench.run(until: bench.now + .seconds(1))
+        bench.store.failOnce(call, .after)
+        let claimed = bench.now
+        try await bench.enqueue([TestDelivery("second")])
+        await bench.run(until: claimed + .seconds(600))
+        running.cancel()
+        try await running.value
+        #expect(action.texts == ["first", "second"])
+        // An attempt that never began counts as possibly received.
+        #expect(action.performed.last?.attempt.lastUncertain == (call == .claim ? claimed : nil))
+        #expect(try await bench.deliveries().map(\.state) == [.done, .done])
+    }
+
     @Test func `a clock that jumps past the lease of an attempt in flight does not start a second attempt`() async throws {
         let wall = WallClock()
         let bench = try Bench(clock: wall.steady, wall: wall)

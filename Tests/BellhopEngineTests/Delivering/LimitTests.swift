@@ -1,6 +1,7 @@
 import BellhopCore
 import BellhopEngine
 import BellhopTesting
+import Synchronization
 import Testing
 
 /// The order of deliveries in a lane, and the limits on concurrent attempts.
@@ -86,14 +87,44 @@ import Testing
         await loop.stop()
     }
 
-    /// A rate that each claim uses up with its first attempt.
-    private struct OnePerClaim: AttemptRate {
+    /// A rate that each claim uses up with its first attempts. A class with a mutex, because attempts run in tasks of their own.
+    private final class CountingRate: AttemptRate {
+        private let reserved = Mutex(0)
+        private let most: Int
+
+        init(most: Int) { self.most = most }
+
+        /// The attempts for which requests are reserved.
+        var open: Int { reserved.withLock { $0 } }
         var next: Timestamp? { nil }
 
-        func reserve(upTo attempts: Int) -> Int { min(attempts, 1) }
-        func giveBack(_ attempts: Int) {}
+        func reserve(upTo attempts: Int) -> Int {
+            reserved.withLock { $0 += min(attempts, most) }
+            return min(attempts, most)
+        }
+        func giveBack(_ attempts: Int) { reserved.withLock { $0 -= attempts } }
         func setWaiting(_ isWaiting: Bool) {}
-        func spend<Value: Sendable>(_ attempt: () async -> Value) async -> Value { await attempt() }
+        func spend<Value: Sendable>(_ attempt: () async -> Value) async -> Value {
+            giveBack(1)
+            return await attempt()
+        }
+    }
+
+    @Test func `what is reserved for deliveries that are not made is given back, even if the store fails`() async throws {
+        let bench = try Bench()
+        let (rate, action) = (CountingRate(most: 5), ScriptedAction())
+        let dispatcher = Dispatcher(bench.context, receivers: { _ in ReceiverLimits(rate: rate) }, actions: { _ in action })
+        for text in ["a", "b"] {
+            try await bench.enqueue([TestDelivery(text)])
+            try await dispatcher.dispatchPending()
+            #expect(rate.open == 0)
+        }
+        try await bench.enqueue([TestDelivery("c")])
+        bench.store.failOnce(.claim)
+        await #expect(throws: StoreError.self) { try await dispatcher.dispatchPending() }
+        #expect(rate.open == 0)
+        try await dispatcher.dispatchPending()
+        #expect(action.texts == ["a", "b", "c"])
     }
 
     @Test func `a due delivery is performed on time although a slow attempt has used up its receiver's rate`() async throws {
@@ -105,7 +136,7 @@ import Testing
         }
         let start = bench.now
         try await bench.enqueue([TestDelivery("slow"), TestDelivery("later", runAt: start + .seconds(20))])
-        let loop = bench.dispatching(action, receivers: { _ in ReceiverLimits(rate: OnePerClaim()) })
+        let loop = bench.dispatching(action, receivers: { _ in ReceiverLimits(rate: CountingRate(most: 1)) })
         await bench.run(until: start + .seconds(60))
         let later = action.performed.first { $0.delivery.text == "later" }
         #expect(later.map { $0.attempt.now <= start + .seconds(21) } == true)
