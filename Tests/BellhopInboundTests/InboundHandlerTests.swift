@@ -199,6 +199,27 @@ import Testing
         #expect(await events(.header("X-Delivery"), isTimed: true, (0, "x", one), (1, "x", one)) == 1)
     }
 
+    @Test(arguments: [("webhook-id", 2), ("X-Delivery", 1)])
+    func `with Standard Webhooks the signed webhook-id can be the delivery id, and another field only repeats the event`(
+        _ field: String, _ count: Int
+    ) async {
+        let secret = [UInt8](repeating: 7, count: 24)
+        var endpoint = InboundEndpoint.events(dedupKey: .header(field))
+        endpoint.key = .standardWebhooks([secret])
+        let handler = recorder.handler(endpoint)
+        let (body, time) = (#"{"service": "a"}"#, "\(TestClock().now.microseconds / 1_000_000)")
+        for id in ["x", "y", "x"] {
+            let signed = Array("\(id).\(time).\(body)".utf8)
+            let code = Array(HMAC<SHA256>.authenticationCode(for: signed, using: SymmetricKey(data: secret)))
+            let headers = [
+                ("webhook-id", id), ("webhook-timestamp", time), ("webhook-signature", "v1," + Base64.encode(code)),
+                ("X-Delivery", id),
+            ]
+            #expect(await answer(handler, body, headers: headers).status == 202)
+        }
+        #expect(events.count == 3 && Set(events.map(\.id)).count == count)
+    }
+
     @Test func `without dedup only the same signed time and body are the same event`() async {
         let body = #"{"service": "a"}"#
         #expect(await events(nil, isTimed: true, (0, "x", body), (0, "y", body)) == 1)

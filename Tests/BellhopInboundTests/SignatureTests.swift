@@ -111,6 +111,29 @@ import Testing
         #expect(refusal(key, [], body, at: 1_614_265_330) == 401)
     }
 
+    /// RFC 2202 and RFC 4231, test case 2.
+    @Test(
+        arguments: [
+            (.sha1, "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79"),
+            (.sha256, "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"),
+            (
+                .sha512,
+                "164b7a7bfcf819e2e395fbe73b56e0a387bd64222e831fd610270cd7ea2505549758bf75c05a994a6d034f65f8f0e6fdcaeab1a34d4a6b4b636e070a38bce737"
+            ),
+        ] as [(SignatureCheck.Algorithm, String)])
+    func `a signature of each algorithm is accepted in its encoding, and refused in the other or for another body`(
+        _ algorithm: SignatureCheck.Algorithm, _ hex: String
+    ) throws {
+        let base64 = Base64.encode(try #require(Hexadecimal.bytes(hex)))
+        for (encoding, right, wrong) in [(SignatureCheck.Encoding.hex, hex, base64), (.base64, base64, hex)] {
+            var check = SignatureCheck(keys: [Array("Jefe".utf8)], header: "X-Sign")
+            (check.algorithm, check.encoding) = (algorithm, encoding)
+            #expect(refusal(.signature(check), [("X-Sign", right)], "what do ya want for nothing?") == nil)
+            #expect(refusal(.signature(check), [("X-Sign", wrong)], "what do ya want for nothing?") == 401)
+            #expect(refusal(.signature(check), [("X-Sign", right)], "what do ya want for something?") == 401)
+        }
+    }
+
     @Test func `thousands of signatures of a large body cost little more than one`() {
         let key = InboundKey.standardWebhooks([Array(repeating: 1, count: 24)])
         let body = String(repeating: "x", count: 1_000_000)
