@@ -12,6 +12,7 @@ import Testing
         static func all(below folder: String) throws -> [Source] {
             let root = DocumentationPage.repository.appending(path: "Sources").appending(path: folder).standardized
             let names = try #require(FileManager.default.subpaths(atPath: root.path)).filter { $0.hasSuffix(".swift") }
+            try #require(!names.isEmpty, "\(folder) has no source")
             return try names.sorted().map { name in
                 let text = try String(contentsOf: root.appending(path: name), encoding: .utf8)
                 let code = text.replacing(/\/\/[^\n]*/, with: "").replacing(/"(\\.|[^"\\\n])*"/, with: "")

@@ -101,7 +101,8 @@ import Testing
             #expect(details.notice?.hasPrefix("Left out because unreadable: 1 response") == true, "\(details.notice ?? "none")")
             fail(times: nil)
             let gone = (9001...9006).map { TaskKey(String($0)) }
-            #expect(try await source.details(of: gone, in: listing).departures.values.allSatisfy { $0 == .unknown })
+            let departures = try await source.details(of: gone, in: listing).departures
+            #expect(departures == Dictionary(uniqueKeysWithValues: gone.map { ($0, RemovalReason.unknown) }))
             let failure = await failure { _ = try await source.details(of: listing.entries.map(\.key), in: listing) }
             #expect(failure != nil)
         }

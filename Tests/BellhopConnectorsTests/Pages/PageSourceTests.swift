@@ -278,7 +278,8 @@ import Testing
             #expect(answer.listing.entries.map(\.key) == ["-/board.do"])
             instance.setPage("/k3y-of-mine/board.do", "<i>none</i>")
             let found = await failure { _ = try await source.list(from: LastPoll()) }
-            for text in ["\(found, default: "")", "\(source.scope)"] { #expect(!text.contains("k3y") && !text.contains("word")) }
+            let message = try #require(found?.message)
+            for text in [message, "\(source.scope)"] { #expect(!text.contains("k3y") && !text.contains("word"), "\(text)") }
         }
         #expect(practice.simulation.requests.all.last?.query == "token=pass%2Fword&list=a")
     }

@@ -140,6 +140,7 @@ import Testing
         for number in 1...20 { instance.addTask(title: "Task \(number)", assignedTo: "john.doe") }
         practice.simulation.faults.add(.transactionCancelled, "GET", path: "/api/now/v2/table/task")
         let (_, details) = try await poll()
+        #expect(details.snapshots.count == 20)
         #expect(details.snapshots.values.allSatisfy { !$0.className.isEmpty })
         #expect(practice.simulation.requests.count("GET", path: "/api/now/v2/table/task") == 3)
     }
