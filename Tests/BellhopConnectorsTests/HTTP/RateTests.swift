@@ -75,6 +75,22 @@ import Testing
         #expect(polls + comments * 3 <= 220)
     }
 
+    @Test func `a request of an attempt under way is sent before a request of a poll`() {
+        var queue = RateQueue(Rate(count: 1, per: .seconds(10)))
+        #expect(queue.reserve(upTo: 1, requests: 1, at: now) == 1)
+        queue.use(at: now)
+        let poll = queue.enter(isContinuing: false)
+        let attempt = queue.enter(isContinuing: true)
+        var order: [Int] = []
+        for second in [10, 20] { order += [poll, attempt].filter { queue.passes($0, at: now + .seconds(second)) } }
+        #expect(order == [attempt, poll])
+    }
+
+    @Test(arguments: [(1, 60, 720), (5, 5, 15), (60, 60, 60), (1, 86_400, 86_400)])
+    func `four requests get the time that they and as many others need at the rate, at most a day`(
+        _ count: Int, _ period: Int, _ seconds: Int
+    ) { #expect(Rate(count: count, per: .seconds(period)).wait(for: 4) == .seconds(seconds)) }
+
     @Test func `whatever requests and deliveries do, no period exceeds the rate, and no token is lost`() {
         for number in 0..<RandomRuns.count(200) { checkHistory(seed: RandomRuns.seed(UInt64(number))) }
     }
