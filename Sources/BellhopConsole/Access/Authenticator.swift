@@ -10,7 +10,7 @@ final class Authenticator: Sendable {
     /// A session ends after this time without a request.
     static let idle = Duration.seconds(12 * 3600)
     /// How long a browser keeps the cookie of a session: as long as browsers allow, because the console ends the session.
-    private static let cookieSpan = Duration.seconds(400 * 86_400)
+    private static let cookieSpan = Duration.days(400)
     /// The most sessions, of all users and of one user. A further session ends the one that was idle longest.
     static let maxSessions = 1000
     static let maxOfOne = 50
@@ -18,8 +18,6 @@ final class Authenticator: Sendable {
     static let maxFailures = 10
     static let span = Duration.seconds(60)
     private static let maxAddresses = 1000
-    /// How long browsers keep the cookie of a session, the longest time that they allow. The session ends here, and each request renews it.
-    private static let cookieSpan = Duration.days(400)
     /// The lifetime of a session that began at an OpenID provider.
     static let accountSpan = Duration.seconds(12 * 3600)
 
