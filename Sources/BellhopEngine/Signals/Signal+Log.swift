@@ -4,132 +4,106 @@ public import Logging
 
 extension Signal {
     /// The signal's name, the same in logs, metrics and documentation.
-    public var name: String {
-        switch self {
-        case .polled: "source.polled"
-        case .unchanged: "source.unchanged"
-        case .baseline: "source.baseline"
-        case .pollFailed: "source.poll_failed"
-        case .recovered: "source.recovered"
-        case .pollHeld: "source.held"
-        case .pollSuperseded: "source.superseded"
-        case .notice: "source.notice"
-        case .event: "event"
-        case .eventDropped: "event.dropped"
-        case .routed: "router.routed"
-        case .ruleFailed: "rule.failed"
-        case .keysLost: "rule.keys_lost"
-        case .shadowed: "delivery.shadow"
-        case .silenced: "delivery.silenced"
-        case .quiet: "delivery.quiet"
-        case .dropped: "delivery.dropped"
-        case .released: "delivery.released"
-        case .silenceRefused: "silence.refused"
-        case .delivered: "delivery.done"
-        case .retrying: "delivery.retrying"
-        case .postponed: "delivery.postponed"
-        case .dead: "delivery.dead"
-        case .held: "delivery.held"
-        case .paused: "delivery.paused"
-        case .leaseLost: "delivery.lease_lost"
-        case .coalesced: "delivery.coalesced"
-        case .breakerOpened: "receiver.breaker_opened"
-        case .breakerTrial: "receiver.breaker_trial"
-        case .breakerClosed: "receiver.breaker_closed"
-        case .receiverPaused: "receiver.paused"
-        case .receiverResumed: "receiver.resumed"
-        case .rescued: "delivery.rescued"
-        case .rulesLoaded: "rules.loaded"
-        case .rulesRefused: "rules.refused"
-        case .ruleRefused: "rule.refused"
-        case .rulesUnwatched: "rules.unwatched"
-        case .configurationChanged: "configuration.changed"
-        case .configurationWrong: "configuration.wrong"
-        case .configurationRestored: "configuration.restored"
-        case .storeFailed: "store.failed"
-        case .pruned: "store.pruned"
-        case .clockJumped: "clock.jumped"
-        case .rebound: "connection.rebound"
-        case .telemetryFailed: "telemetry.failed"
-        case .telemetryRecovered: "telemetry.recovered"
-        case .stopping: "agent.stopping"
-        }
-    }
+    public var name: String { line.name }
 
-    public var level: Logger.Level {
-        switch self {
-        case .unchanged, .routed, .pruned: .debug
-        case .postponed(_, _, _, let isNewRest): isNewRest ? .warning : .debug
-        case .polled, .baseline, .event, .delivered, .rulesLoaded, .rescued, .stopping, .shadowed, .silenced, .quiet, .dropped,
-            .released, .recovered, .breakerTrial, .breakerClosed, .receiverResumed, .coalesced, .configurationRestored,
-            .telemetryRecovered:
-            .info
-        case .rebound(_, let problem): problem == nil ? .info : .error
-        case .notice, .pollHeld, .retrying, .paused, .breakerOpened, .ruleFailed, .keysLost, .leaseLost, .pollSuperseded,
-            .rulesUnwatched, .configurationChanged, .clockJumped, .telemetryFailed:
-            .warning
-        case .receiverPaused(let stop): stop.cause == .person ? .info : .error
-        case .pollFailed, .eventDropped, .dead, .held, .rulesRefused, .ruleRefused, .storeFailed, .silenceRefused,
-            .configurationWrong:
-            .error
-        }
-    }
+    public var level: Logger.Level { line.level }
 
     /// A constant sentence; the facts are metadata.
-    public var message: Logger.Message {
+    public var message: Logger.Message { line.message }
+
+    private var line: (name: String, level: Logger.Level, message: Logger.Message) {
         switch self {
-        case .polled: "The source was polled."
-        case .unchanged: "Nothing changed in the source."
-        case .baseline: "The first poll of a new source is its baseline."
-        case .pollFailed: "A poll failed."
-        case .recovered: "The source works again."
-        case .pollHeld: "A poll's result differs so much from the last that it is held until a later poll shows the same."
-        case .pollSuperseded: "Another poll of the same source was stored first; this one is repeated."
-        case .notice: "A notice about the source."
-        case .event: "An event happened."
-        case .eventDropped: "The store did not accept this event, and it is lost."
-        case .routed: "Events were routed."
-        case .ruleFailed: "A part of a rule failed for some events: the rule or this step did not run for them."
+        case .polled: ("source.polled", .info, "The source was polled.")
+        case .unchanged: ("source.unchanged", .debug, "Nothing changed in the source.")
+        case .baseline: ("source.baseline", .info, "The first poll of a new source is its baseline.")
+        case .pollFailed: ("source.poll_failed", .error, "A poll failed.")
+        case .recovered: ("source.recovered", .info, "The source works again.")
+        case .pollHeld:
+            (
+                "source.held", .warning,
+                "A poll's result differs so much from the last that it is held until a later poll shows the same."
+            )
+        case .pollSuperseded:
+            ("source.superseded", .warning, "Another poll of the same source was stored first; this one is repeated.")
+        case .notice: ("source.notice", .warning, "A notice about the source.")
+        case .event: ("event", .info, "An event happened.")
+        case .eventDropped: ("event.dropped", .error, "The store did not accept this event, and it is lost.")
+        case .routed: ("router.routed", .debug, "Events were routed.")
+        case .ruleFailed:
+            ("rule.failed", .warning, "A part of a rule failed for some events: the rule or this step did not run for them.")
         case .keysLost:
-            "A rule had more keys than it may remember: those not used for the longest time were dropped, or the rule was paused."
-        case .shadowed: "A rule in shadow mode would have done this; it was only recorded."
-        case .silenced: "A silence keeps this delivery back; it was only recorded."
-        case .quiet: "A quiet time keeps this message back until it ends."
-        case .dropped: "A quiet time drops this message; it was only recorded."
-        case .released: "A quiet time has ended; the messages that it kept back are sent."
+            (
+                "rule.keys_lost", .warning,
+                "A rule had more keys than it may remember: those not used for the longest time were dropped, or the rule was paused."
+            )
+        case .shadowed: ("delivery.shadow", .info, "A rule in shadow mode would have done this; it was only recorded.")
+        case .silenced: ("delivery.silenced", .info, "A silence keeps this delivery back; it was only recorded.")
+        case .quiet: ("delivery.quiet", .info, "A quiet time keeps this message back until it ends.")
+        case .dropped: ("delivery.dropped", .info, "A quiet time drops this message; it was only recorded.")
+        case .released: ("delivery.released", .info, "A quiet time has ended; the messages that it kept back are sent.")
         case .silenceRefused:
-            "The condition of a silence has a mistake, so it keeps nothing back: end it, and add a corrected one."
-        case .delivered: "Done."
-        case .retrying: "An attempt failed; the delivery is tried again."
-        case .postponed: "The receiver is busy; its deliveries wait in order, and no attempt is counted."
-        case .dead: "A delivery is dead; only a person can retry it (bellhop deliveries)."
-        case .held: "A delivery is held: it may have been done; a person must decide (bellhop deliveries)."
-        case .paused: "A delivery waits until its connection works again."
-        case .breakerOpened: "A receiver failed several times in a row; its deliveries wait, then one is tried."
-        case .breakerTrial: "One delivery is tried at the receiver that failed."
-        case .breakerClosed: "The receiver answers again."
-        case .receiverPaused: "The receiver is paused; its deliveries wait until a person resumes it (bellhop resume)."
-        case .receiverResumed: "A person resumed the receiver."
-        case .coalesced: "Waiting messages are sent as one."
-        case .leaseLost: "An attempt took longer than its lease; its outcome was discarded."
-        case .rescued: "Attempts interrupted by an earlier stop are continued."
-        case .rulesLoaded: "The rules are loaded."
-        case .rulesRefused: "The changed rules have errors; the old ones stay in force."
-        case .ruleRefused: "A changed rule has a mistake."
-        case .rulesUnwatched: "Rule folders cannot be watched (inotify has no watches left); send SIGHUP after a change."
-        case .configurationChanged: "The configuration changed; restart to use it."
+            (
+                "silence.refused", .error,
+                "The condition of a silence has a mistake, so it keeps nothing back: end it, and add a corrected one."
+            )
+        case .delivered: ("delivery.done", .info, "Done.")
+        case .retrying: ("delivery.retrying", .warning, "An attempt failed; the delivery is tried again.")
+        case .postponed(_, _, _, let isNewRest):
+            (
+                "delivery.postponed", isNewRest ? .warning : .debug,
+                "The receiver is busy; its deliveries wait in order, and no attempt is counted."
+            )
+        case .dead: ("delivery.dead", .error, "A delivery is dead; only a person can retry it (bellhop deliveries).")
+        case .held:
+            ("delivery.held", .error, "A delivery is held: it may have been done; a person must decide (bellhop deliveries).")
+        case .paused: ("delivery.paused", .warning, "A delivery waits until its connection works again.")
+        case .leaseLost: ("delivery.lease_lost", .warning, "An attempt took longer than its lease; its outcome was discarded.")
+        case .coalesced: ("delivery.coalesced", .info, "Waiting messages are sent as one.")
+        case .breakerOpened:
+            (
+                "receiver.breaker_opened", .warning,
+                "A receiver failed several times in a row; its deliveries wait, then one is tried."
+            )
+        case .breakerTrial: ("receiver.breaker_trial", .info, "One delivery is tried at the receiver that failed.")
+        case .breakerClosed: ("receiver.breaker_closed", .info, "The receiver answers again.")
+        case .receiverPaused(let stop):
+            (
+                "receiver.paused", stop.cause == .person ? .info : .error,
+                "The receiver is paused; its deliveries wait until a person resumes it (bellhop resume)."
+            )
+        case .receiverResumed: ("receiver.resumed", .info, "A person resumed the receiver.")
+        case .rescued: ("delivery.rescued", .info, "Attempts interrupted by an earlier stop are continued.")
+        case .rulesLoaded: ("rules.loaded", .info, "The rules are loaded.")
+        case .rulesRefused: ("rules.refused", .error, "The changed rules have errors; the old ones stay in force.")
+        case .ruleRefused: ("rule.refused", .error, "A changed rule has a mistake.")
+        case .rulesUnwatched:
+            (
+                "rules.unwatched", .warning,
+                "Rule folders cannot be watched (inotify has no watches left); send SIGHUP after a change."
+            )
+        case .configurationChanged: ("configuration.changed", .warning, "The configuration changed; restart to use it.")
         case .configurationWrong:
-            "The changed configuration has mistakes; Bellhop goes on with the old one, but cannot start with this one (bellhop check)."
-        case .configurationRestored: "The configuration has no mistakes any more."
-        case .storeFailed: "The store failed."
-        case .pruned: "Old rows were deleted."
+            (
+                "configuration.wrong", .error,
+                "The changed configuration has mistakes; Bellhop goes on with the old one, but cannot start with this one (bellhop check)."
+            )
+        case .configurationRestored: ("configuration.restored", .info, "The configuration has no mistakes any more.")
+        case .storeFailed: ("store.failed", .error, "The store failed.")
+        case .pruned: ("store.pruned", .debug, "Old rows were deleted.")
         case .clockJumped:
-            "The clock was set, or the machine slept: polls and schedules follow the new time; missed runs follow the rules' `missed`."
-        case .rebound(_, nil): "The changed secrets are in use."
-        case .rebound: "The changed secrets are not in use."
-        case .telemetryFailed: "The OpenTelemetry receiver accepts none of this data, which is dropped until it does."
-        case .telemetryRecovered: "The OpenTelemetry receiver accepts this data again."
-        case .stopping: "Stopping; deliveries in progress are finished first."
+            (
+                "clock.jumped", .warning,
+                "The clock was set, or the machine slept: polls and schedules follow the new time; missed runs follow the rules' `missed`."
+            )
+        case .rebound(_, nil): ("connection.rebound", .info, "The changed secrets are in use.")
+        case .rebound: ("connection.rebound", .error, "The changed secrets are not in use.")
+        case .telemetryFailed:
+            (
+                "telemetry.failed", .warning,
+                "The OpenTelemetry receiver accepts none of this data, which is dropped until it does."
+            )
+        case .telemetryRecovered: ("telemetry.recovered", .info, "The OpenTelemetry receiver accepts this data again.")
+        case .stopping: ("agent.stopping", .info, "Stopping; deliveries in progress are finished first.")
         }
     }
 
