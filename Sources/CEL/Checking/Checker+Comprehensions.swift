@@ -27,13 +27,13 @@ extension Checker {
     }
 
     private mutating func result(of macro: Node.Comprehension, over range: CELType) -> CELType {
-        if let filter = macro.filter { needBool(filter, Part.condition(of: macro.kind)) }
+        if let filter = macro.filter { needBool(filter, "the condition of \(macro.kind.rawValue)()") }
         switch macro.kind {
         case .all, .exists, .existsOne:
-            needBool(macro.body, Part.condition(of: macro.kind))
+            needBool(macro.body, "the condition of \(macro.kind.rawValue)()")
             return .bool
         case .filter:
-            needBool(macro.body, Part.condition(of: macro.kind))
+            needBool(macro.body, "the condition of \(macro.kind.rawValue)()")
             if case .list(let element) = inference.resolve(range).unwrapped { return .list(element) }
             return .list(scopes[scopes.count - 1].type)
         case .map, .transformList: return .list(visit(macro.body))
@@ -41,11 +41,12 @@ extension Checker {
         case .transformMapEntry:
             let type = visit(macro.body)
             let map = CELType.map(inference.fresh(), inference.fresh())
-            return fits(macro.body, type, map, Part.product(of: macro.kind)) ? type : .dyn
+            return fits(macro.body, type, map, "the result of \(macro.kind.rawValue)()") ? type : .dyn
         case .sortBy:
             let key = visit(macro.body)
             if isStrict, !Self.isSortable(inference.resolve(key).unwrapped) {
-                issues.append(.wrongType(Part.key(of: macro.kind), needs: .string, got: resolved(key), at: macro.body.range))
+                issues.append(
+                    .wrongType("the key of \(macro.kind.rawValue)()", needs: .string, got: resolved(key), at: macro.body.range))
             }
             if case .list(let element) = inference.resolve(range).unwrapped { return .list(element) }
             return .list(.dyn)
@@ -62,11 +63,11 @@ extension Checker {
 
     private mutating func optional(_ macro: Node.Comprehension, over range: CELType, _ node: Node) -> CELType {
         let inner = inference.fresh()
-        _ = fits(macro.range, range, .optional(inner), Part.operand(of: macro.kind))
+        _ = fits(macro.range, range, .optional(inner), "the target of \(macro.kind.rawValue)()")
         let value = isStrict ? inference.resolve(inner) : .dyn
         let type = scoped([(macro.variables[0], value)], of: node) { checker in checker.visit(macro.body) }
         guard macro.kind == .optFlatMap else { return .optional(type) }
         let flat = CELType.optional(inference.fresh())
-        return fits(macro.body, type, flat, Part.product(of: macro.kind)) ? inference.resolve(flat) : .dyn
+        return fits(macro.body, type, flat, "the result of \(macro.kind.rawValue)()") ? inference.resolve(flat) : .dyn
     }
 }

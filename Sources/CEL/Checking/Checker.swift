@@ -16,7 +16,7 @@ struct Checker {
     ) throws(Issues) -> Checked {
         var checker = Checker(environment: environment, text: text, isStrict: isStrict)
         let type = checker.visit(root)
-        if let expected, checker.issues.isEmpty { _ = checker.fits(root, type, expected, Part.whole) }
+        if let expected, checker.issues.isEmpty { _ = checker.fits(root, type, expected, "the expression's type here") }
         guard checker.issues.isEmpty else {
             throw Issues(checker.issues.sorted { $0.range.lowerBound < $1.range.lowerBound })
         }
@@ -29,7 +29,9 @@ struct Checker {
     /// The node's type, as far as known.
     mutating func visit(_ node: Node) -> CELType {
         var type = isStrict ? inference.resolve(type(of: node)) : dynamic(node)
-        if type.isDeeper(than: Self.deepestType) { type = report(.typeTooDeep(at: node.range)) }
+        if type.isDeeper(than: Self.deepestType) {
+            type = report(Issue("expression-too-deep", "the value here is nested more than 100 deep", at: node.range))
+        }
         types[node.id] = type
         return type
     }
@@ -64,10 +66,10 @@ struct Checker {
             return overload(optional ? "_[?_]" : "_[_]", node, isMember: false, nodes: [operand, key], types: arguments)
         case .call(let function, let target, let arguments): return call(node, function, target, arguments)
         case .and(let left, let right), .or(let left, let right):
-            for side in [left, right] { needBool(side, Part.side(of: node.kind.logicalSymbol)) }
+            for side in [left, right] { needBool(side, "each side of `\(node.kind.logicalSymbol)`") }
             return .bool
         case .conditional(let condition, let yes, let no):
-            needBool(condition, Part.choice)
+            needBool(condition, "the condition before `?`")
             let (first, second) = (visit(yes), visit(no))
             return join(first, second)
                 ?? report(
@@ -223,7 +225,7 @@ struct Checker {
         for (node, optional) in elements {
             var type = visit(node)
             if optional {
-                guard fits(node, type, .optional(inference.fresh()), Part.optionalElement) else { return .dyn }
+                guard fits(node, type, .optional(inference.fresh()), "the value after `?`") else { return .dyn }
                 type = inference.resolve(type).optionalPayload
             }
             guard let previous = joined else {

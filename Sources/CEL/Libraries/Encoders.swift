@@ -9,7 +9,7 @@ enum Encoders {
         .pure("base64.decode", .string, .bytes) { activation, value throws(EvaluationError) in
             guard case .string(let text) = value else { return value }
             try activation.spend(bytes: text.utf8.count)
-            guard let bytes = Base64.decode(text) else { throw .invalid(Messages.notBase64) }
+            guard let bytes = Base64.decode(text) else { throw .invalid("the text is not base 64") }
             return .bytes(bytes)
         },
     ]

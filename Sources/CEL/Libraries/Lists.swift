@@ -23,7 +23,7 @@ enum Lists {
                 try flatten(value, depth: 1, activation)
             },
             .pure(member: true, .list(.dyn), .int, .list(.dyn)) { activation, value, depth throws(EvaluationError) in
-                guard case .int(let depth) = depth, depth >= 0 else { throw .invalid(Messages.negativeDepth) }
+                guard case .int(let depth) = depth, depth >= 0 else { throw .invalid("flatten(): the depth is negative") }
                 return try flatten(value, depth: depth, activation)
             }),
         Function(

@@ -13,7 +13,7 @@ enum MathFunctions {
     /// Of several numbers or a list of them; the first of equal ones.
     private static func extreme(_ name: String, _ wanted: Order) -> Function {
         let pick: @Sendable ([Value]) throws(EvaluationError) -> Value = { values throws(EvaluationError) in
-            guard var best = values.first else { throw .invalid(Messages.emptyList(name)) }
+            guard var best = values.first else { throw .invalid("\(name)() of an empty list") }
             for value in values {
                 guard isNumber(value), isNumber(best) else { throw Operators.mismatch(call: name, values) }
                 if Value.order(value, best) == wanted { best = value }
@@ -38,7 +38,7 @@ enum MathFunctions {
     private static func numbersOnly(_ name: String) -> Overload.ArgumentCheck {
         { constants in
             guard let wrong = constants.firstIndex(where: { $0.map { !isNumber($0) } ?? false }) else { return nil }
-            return Overload.ArgumentProblem(Messages.numbersOnly(name), argument: wrong)
+            return Overload.ArgumentProblem("\(name)() compares numbers", argument: wrong)
         }
     }
 
@@ -146,7 +146,7 @@ enum MathFunctions {
         let body: @Sendable (Activation, Value, Value) throws(EvaluationError) -> Value = {
             _, value, distance throws(EvaluationError) in
             guard case .int(let distance) = distance else { throw .noOverload(name, [value, distance]) }
-            guard distance >= 0 else { throw .invalid(Messages.negativeShift(name)) }
+            guard distance >= 0 else { throw .invalid("\(name)(): negative offset") }
             switch value {
             case .int(let number):
                 let bits = UInt64(bitPattern: number)

@@ -73,8 +73,10 @@ enum Network {
     private static func address(_ value: Value, _ run: Activation) throws(EvaluationError) -> Value {
         guard case .string(let text) = value else { return value }
         try read(text, run)
-        if text.utf8.contains(UInt8(ascii: "%")) { throw .invalid(Messages.zoneNotAllowed("IP Address")) }
-        guard let parsed = IPAddress(text) else { throw .invalid(Messages.notAnAddress(text)) }
+        if text.utf8.contains(UInt8(ascii: "%")) { throw .invalid("IP Address with zone value is not allowed") }
+        guard let parsed = IPAddress(text) else {
+            throw .invalid("IP Address '\(text)' parse error during conversion from string")
+        }
         if parsed.isDottedMapped { throw .invalid(Messages.mappedNotAllowed) }
         return .object(parsed)
     }
@@ -83,8 +85,8 @@ enum Network {
         if case .object(let object) = value, let block = object as? AddressBlock { return block }
         guard case .string(let text) = value else { throw .noOverload("cidr", [value]) }
         try read(text, run)
-        if text.utf8.contains(UInt8(ascii: "%")) { throw .invalid(Messages.zoneNotAllowed("CIDR")) }
-        guard let parsed = AddressBlock(text) else { throw .invalid(Messages.notABlock(text)) }
+        if text.utf8.contains(UInt8(ascii: "%")) { throw .invalid("CIDR with zone value is not allowed") }
+        guard let parsed = AddressBlock(text) else { throw .invalid("CIDR '\(text)' parse error during conversion from string") }
         if parsed.isDottedMapped { throw .invalid(Messages.mappedNotAllowed) }
         return parsed
     }

@@ -40,7 +40,7 @@ extension Standard {
                 }
                 return .timestamp(time)
             },
-            .pure(.string, .timestamp, check: readable(Messages.timeHelp) { Value.Timestamp($0) != nil }) {
+            .pure(.string, .timestamp, check: readable("such as \"2026-01-05T09:00:00Z\"") { Value.Timestamp($0) != nil }) {
                 _, value throws(EvaluationError) in
                 guard case .string(let text) = value, let time = Value.Timestamp(text) else {
                     throw .conversion(value, to: .timestamp)
@@ -54,7 +54,7 @@ extension Standard {
                 guard case .int(let nanoseconds) = value else { return value }
                 return .duration(.nanoseconds(nanoseconds))
             },
-            .pure(.string, .duration, check: readable(Messages.durationHelp) { Duration(cel: $0) != nil }) {
+            .pure(.string, .duration, check: readable("such as \"90s\", \"15m\" or \"1h30m\"") { Duration(cel: $0) != nil }) {
                 _, value throws(EvaluationError) in
                 guard case .string(let text) = value, let span = Duration(cel: text) else {
                     throw .conversion(value, to: .duration)
@@ -69,7 +69,7 @@ extension Standard {
     private static func readable(_ help: String, _ isReadable: @escaping @Sendable (String) -> Bool) -> Overload.ArgumentCheck {
         { constants in
             guard case .string(let text)?? = constants.first, !isReadable(text) else { return nil }
-            return Overload.ArgumentProblem(Messages.unreadable(text), help: help)
+            return Overload.ArgumentProblem("\(Value.quoted(text)) is not in a valid format", help: help)
         }
     }
 

@@ -23,7 +23,9 @@ extension Strings {
                 result.append(next)
                 continue
             }
-            guard let first = rest.popFirst() else { throw .invalid(Messages.unfinishedClause) }
+            guard let first = rest.popFirst() else {
+                throw .invalid("could not parse formatting clause: the text ends after `%`")
+            }
             if first == "%" {
                 result.append("%")
                 continue
@@ -34,12 +36,13 @@ extension Strings {
                 let digits = rest.prefix { ("0"..."9").contains($0) }
                 rest = rest[digits.endIndex...]
                 guard let number = Int(String(digits)), number <= maxDigits, let letter = rest.popFirst() else {
-                    throw .invalid(Messages.badPrecision)
+                    throw .invalid(
+                        "could not parse formatting clause: a precision is a number from 0 to 1000 and a letter, as in `%.2f`")
                 }
                 precision = number
                 clause = letter
             }
-            guard used < values.count else { throw .invalid(Messages.missingArgument(used)) }
+            guard used < values.count else { throw .invalid("format(): there is no argument for place \(used)") }
             let made = try format(values[used], clause, precision ?? 6)
             try activation.spend(bytes: made.utf8.count)
             result.append(contentsOf: made.unicodeScalars)
@@ -66,7 +69,7 @@ extension Strings {
             default: text = try digits(value, radix: 16, clause)
             }
             return clause == "X" ? text.uppercased() : text
-        default: throw .invalid(Messages.unknownClause(clause))
+        default: throw .invalid("could not parse formatting clause: unrecognized formatting clause \"\(clause)\"")
         }
     }
 
@@ -105,7 +108,7 @@ extension Strings {
     }
 
     private static func string(_ value: Value, depth: Int) throws(EvaluationError) -> String {
-        guard depth < 64 else { throw .invalid(Messages.tooNested) }
+        guard depth < 64 else { throw .invalid("error during formatting: the value is nested too deep") }
         switch value {
         case .null: return "null"
         case .double(let number): return Numbers.text(number, plain: true)

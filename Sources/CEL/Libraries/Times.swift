@@ -18,7 +18,9 @@ enum Times {
         ]
     }
 
-    private static let patternCheck = Overload.secondText(help: Messages.timePatternHelp) { pattern throws(EvaluationError) in
+    private static let patternCheck = Overload.secondText(
+        help: "such as \"yyyy-MM-dd HH:mm\"; text between single quotes is literal"
+    ) { pattern throws(EvaluationError) in
         _ = try fields(of: pattern)
     }
 
@@ -74,12 +76,12 @@ enum Times {
                         isOpen = false
                     }
                 }
-                guard !isOpen else { throw .invalid(Messages.openQuote) }
+                guard !isOpen else { throw .invalid("the pattern has a quote that is not closed") }
             } else if next.properties.isAlphabetic, next.isASCII {
                 let more = rest.prefix { $0 == next }
                 rest = rest[more.endIndex...]
                 guard let most = known[next], more.count < most else {
-                    throw .invalid(Messages.unknownTimeField(next, more.count + 1))
+                    throw .invalid("`\(String(repeating: String(next), count: more.count + 1))` is not part of a time pattern")
                 }
                 fields.append(.letter(next, more.count + 1))
             } else {

@@ -4,7 +4,7 @@ extension EvaluationError {
 
     /// The error of a condition whose value is not a bool.
     static func notACondition(_ value: Value) -> Self {
-        value.isNull ? .nullOperand(Operand.condition) : .noOverload(Operand.condition, [value])
+        value.isNull ? .nullOperand("a condition") : .noOverload("a condition", [value])
     }
 
     static func selectFromNull(_ field: String) -> Self { Self(.nullOperand, "field `\(field)` of null") }

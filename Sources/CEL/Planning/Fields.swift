@@ -43,12 +43,12 @@ enum Fields {
     static func index(_ operand: Value, _ key: Value) throws(EvaluationError) -> Value {
         switch operand {
         case .list(let list):
-            if key.isNull { throw .nullOperand(Operand.index) }
+            if key.isNull { throw .nullOperand("an index") }
             guard let index = wholeNumber(key) else { throw .badIndex(key) }
             guard index >= 0, index < list.count else { throw .indexOutOfRange(key) }
             return list[Int(index)]
         case .map(let map):
-            guard let found = map[key] else { throw key.isNull ? .nullOperand(Operand.key) : .noSuchKey(key) }
+            guard let found = map[key] else { throw key.isNull ? .nullOperand("a key") : .noSuchKey(key) }
             return found
         case .object(let object):
             guard case .string(let field) = key else { throw .noOverload("[]", [operand, key]) }
@@ -56,7 +56,7 @@ enum Fields {
             return found
         case .optional(let inner):
             return try inner.map { inner throws(EvaluationError) in try optionalIndex(inner, key) } ?? .optional(nil)
-        case .null: throw .nullOperand(Operand.element)
+        case .null: throw .nullOperand("an element")
         default: throw .noOverload("[]", [operand, key])
         }
     }
@@ -73,7 +73,7 @@ enum Fields {
             return .optional(object.value(named: field))
         case .optional(let inner):
             return try inner.map { inner throws(EvaluationError) in try optionalIndex(inner, key) } ?? .optional(nil)
-        case .null: throw .nullOperand(Operand.element)
+        case .null: throw .nullOperand("an element")
         default: throw .noOverload("[?]", [operand, key])
         }
     }

@@ -10,11 +10,11 @@ final class Pattern: @unchecked Sendable {
     private static let memory: Int64 = 8 << 20
 
     init(_ text: String, limit: Int = Limits().patternBytes) throws(EvaluationError) {
-        guard text.utf8.count <= limit else { throw .badPattern(Messages.patternTooLong(limit: limit)) }
+        guard text.utf8.count <= limit else { throw .badPattern("it is longer than \(limit) bytes") }
         let made = text.withBytes { bytes in
             bytes.withMemoryRebound(to: CChar.self) { cre2_new($0.baseAddress, bytes.count, Self.memory) }
         }
-        guard let made else { throw .badPattern(Messages.outOfMemory) }
+        guard let made else { throw .badPattern("out of memory") }
         regex = made
         // deinit deletes a refused pattern: all properties are set by now.
         if let reason = cre2_error(made) { throw .badPattern(String(cString: reason)) }

@@ -39,7 +39,7 @@ extension Lexer {
     private mutating func endOfNumber(from start: Int) throws(Issue) {
         guard peek()?.isLetter == true else { return }
         while let next = peek(), next.isLetter || next.isDigit { advance() }
-        throw .badNumber(string(start..<at), at: start..<at)
+        throw Issue("bad-number", "`\(string(start..<at))` is not a number", at: start..<at)
     }
 
     /// A string or bytes literal whose quotes begin at the current offset; `start` is the offset of its prefix.

@@ -9,7 +9,9 @@ extension Parser {
         var variables: [String] = []
         for argument in arguments.prefix(shape.variables) {
             guard let variable = argument.variableName else { throw .notAVariable(macro: name, at: argument.range) }
-            guard !variables.contains(variable) else { throw .sameVariableTwice(variable, at: argument.range) }
+            guard !variables.contains(variable) else {
+                throw Issue("same-variable-twice", "`\(variable)` is the name of both variables", at: argument.range)
+            }
             variables.append(variable)
         }
         let rest = arguments.dropFirst(shape.variables)
@@ -42,7 +44,9 @@ extension Parser {
     }
 
     private mutating func has(_ argument: Node, _ range: Range<Int>, _ point: Range<Int>) throws(Issue) -> Node {
-        guard case .select(let operand, let field, let optional) = argument.kind else { throw .hasNeedsField(at: argument.range) }
+        guard case .select(let operand, let field, let optional) = argument.kind else {
+            throw Issue("has-needs-field", "has() needs a field", at: argument.range, help: "write it as has(task.title)")
+        }
         return try make(range, point: argument.point, .has(operand, field: field, optional: optional))
     }
 
@@ -55,7 +59,8 @@ extension Parser {
             return try make(range, point: point, .bind(variable, arguments[1], arguments[2]))
         case ("block", 2) where macros.contains(.block):
             guard case .list(let elements) = arguments[0].kind, !elements.contains(where: \.optional) else {
-                throw .blockNeedsList(at: arguments[0].range)
+                let message = "cel.block() needs a list of values as its first argument"
+                throw Issue("block-needs-list", message, at: arguments[0].range)
             }
             return try make(range, point: point, .block(elements.map(\.value), arguments[1]))
         case ("index", 1) where macros.contains(.block):
@@ -71,7 +76,9 @@ extension Parser {
     }
 
     private func smallNumber(_ node: Node) throws(Issue) -> Int64 {
-        guard case .literal(.int(let number)) = node.kind, number >= 0 else { throw .blockNeedsNumber(at: node.range) }
+        guard case .literal(.int(let number)) = node.kind, number >= 0 else {
+            throw Issue("block-needs-number", "a number such as 0 belongs here", at: node.range)
+        }
         return number
     }
 }

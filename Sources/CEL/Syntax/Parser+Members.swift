@@ -28,7 +28,9 @@ extension Parser {
     private mutating func takeOptionalMark() throws(Issue) -> Bool {
         let place = token.range
         guard try take(.question) else { return false }
-        guard macros.contains(.optionals) else { throw .optionalSyntax(at: place) }
+        guard macros.contains(.optionals) else {
+            throw Issue("optional-syntax", "optional values are not enabled here", at: place)
+        }
         return true
     }
 
@@ -37,7 +39,7 @@ extension Parser {
         case .identifier(let name) where !Self.keywords.contains(name), .quoted(let name):
             try advance()
             return name
-        default: throw .unexpected(token, expected: Expected.member)
+        default: throw .unexpected(token, expected: "the name of a field or a function")
         }
     }
 
@@ -62,7 +64,7 @@ extension Parser {
             return inner
         case .symbol(.openBracket): return try list(from: start.range.lowerBound)
         case .symbol(.openBrace): return try map(from: start.range.lowerBound)
-        default: throw .unexpected(token, expected: Expected.value)
+        default: throw .unexpected(token, expected: "a value")
         }
     }
 
@@ -75,8 +77,10 @@ extension Parser {
     private mutating func name() throws(Issue) -> Node {
         let start = token.range.lowerBound
         let absolute = try take(.dot)
-        guard case .identifier(let name) = token.kind else { throw .unexpected(token, expected: Expected.name) }
-        guard !Self.keywords.contains(name), !Self.reserved.contains(name) else { throw .reservedName(name, at: token.range) }
+        guard case .identifier(let name) = token.kind else { throw .unexpected(token, expected: "a name") }
+        guard !Self.keywords.contains(name), !Self.reserved.contains(name) else {
+            throw Issue("reserved-name", "`\(name)` is a reserved word of the language", at: token.range)
+        }
         let place = token.range
         try advance()
         if token.kind == .symbol(.openParenthesis) {

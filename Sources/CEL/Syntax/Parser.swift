@@ -13,10 +13,11 @@ struct Parser {
     static func parse(_ text: String, macros: Set<Library>, limits: Limits) throws(Issue) -> Node {
         let bytes = Array(text.utf8)
         guard bytes.count <= limits.expressionBytes else {
-            throw .expressionTooLong(limit: limits.expressionBytes, at: 0..<bytes.count)
+            let message = "the expression is longer than \(limits.expressionBytes) bytes"
+            throw Issue("expression-too-long", message, at: 0..<bytes.count)
         }
         var parser = try Parser(bytes, macros: macros, limits: limits)
-        if parser.token.kind == .end { throw .emptyExpression(at: 0..<bytes.count) }
+        if parser.token.kind == .end { throw Issue("empty-expression", "the expression is empty", at: 0..<bytes.count) }
         let node = try parser.expression()
         guard parser.token.kind == .end else { throw .unexpected(parser.token, expected: nil) }
         return node
@@ -104,7 +105,10 @@ struct Parser {
     private mutating func unary() throws(Issue) -> Node {
         var operators: [Token] = []
         while token.kind == .symbol(.not) || token.kind == .symbol(.minus) {
-            if let first = operators.first, first.kind != token.kind { throw .mixedSigns(at: token.range) }
+            if let first = operators.first, first.kind != token.kind {
+                throw Issue(
+                    "syntax", "`!` and `-` cannot follow each other", at: token.range, help: "put the inner part in parentheses")
+            }
             operators.append(token)
             try advance()
             guard operators.count <= limits.depth else { throw .expressionTooDeep(limit: limits.depth, at: token.range) }
@@ -152,7 +156,7 @@ struct Parser {
     }
 
     mutating func need(_ symbol: Token.Symbol) throws(Issue) {
-        guard try take(symbol) else { throw .unexpected(token, expected: Expected.symbol(symbol)) }
+        guard try take(symbol) else { throw .unexpected(token, expected: "`\(symbol.rawValue)`") }
     }
 
     static let keywords: Set<String> = ["in", "true", "false", "null"]
