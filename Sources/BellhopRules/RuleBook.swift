@@ -7,7 +7,8 @@ public struct RuleBook: Sendable {
     let index: RuleIndex
     let facts: RunFacts
     let slots: SlotTable
-    let context: RuleContext
+    /// What the rules were checked against.
+    public let context: RuleContext
     /// The places of the rules by their names.
     let byName: [String: Int]
     /// The places of the rules whose waits any event may end, by the names of their state.

@@ -145,7 +145,8 @@ import Testing
     @Test func `a search ends at its time limit, and says where the next one continues`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen((0..<10).map { "Printer \($0)" })
-        let search = FilteredEvents(try #require(fixture.view.book()).filter("true"), EventQuery(limit: 100))
+        let book = try #require(fixture.view.book())
+        let search = FilteredEvents(try EventFilter("true", context: book.context), EventQuery(limit: 100))
         var (seen, place): ([Int64], Int64?) = ([], nil)
         for _ in 0..<4 {
             var looked = 0

@@ -10,7 +10,7 @@ struct DeliverySearch: Sendable {
     init(_ call: Call) throws(Problem) {
         self.call = call
         condition = try call.text("where").map { text throws(Problem) in
-            try call.checked { book throws(Diagnostics) in try book.deliveryCondition(text) }
+            try call.checked { book throws(Diagnostics) in try DeliveryCondition(text, context: book.context) }
         }
     }
 

@@ -14,7 +14,7 @@ struct EventSearch: Sendable {
     }
 
     static func filter(_ text: String, _ call: Call) throws(Problem) -> EventFilter {
-        try call.checked { book throws(Diagnostics) in try book.filter(text) }
+        try call.checked { book throws(Diagnostics) in try EventFilter(text, context: book.context) }
     }
 
     private func query(through: Int64?, limit: Int) -> EventQuery {

@@ -13,7 +13,7 @@ struct TaskSearch: Sendable {
     init(_ call: Call) throws(Problem) {
         self.call = call
         condition = try call.text("where").map { text throws(Problem) in
-            try call.checked { book throws(Diagnostics) in try book.taskCondition(text) }
+            try call.checked { book throws(Diagnostics) in try TaskCondition(text, context: book.context) }
         }
     }
 

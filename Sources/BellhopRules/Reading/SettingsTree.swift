@@ -13,12 +13,8 @@ public indirect enum SettingsTree<Deferred: Sendable>: Sendable {
         case .value(let value): return value
         case .deferred: return nil
         case .list(let items):
-            var values: [JSON] = []
-            for item in items {
-                guard let value = item.json else { return nil }
-                values.append(value)
-            }
-            return .array(values)
+            let values = items.compactMap(\.json)
+            return values.count == items.count ? .array(values) : nil
         case .members(let members):
             var object = JSON.Object()
             for member in members {

@@ -34,13 +34,6 @@ public struct DeliveryCondition: Sendable {
     }
 }
 
-extension RuleBook {
-    /// A search among deliveries.
-    public func deliveryCondition(_ when: String) throws(Diagnostics) -> DeliveryCondition {
-        try DeliveryCondition(when, context: context)
-    }
-}
-
 /// The values of a search among deliveries, moved from one to the next; a class because the language asks for values one by one.
 private final class DeliveryFrame: Resolver {
     var delivery: JSON.Object = [:]

@@ -35,10 +35,3 @@ public struct TaskCondition: Sendable {
         }
     }
 }
-
-extension RuleBook {
-    /// A search among tasks, against the sources of these rules.
-    public func taskCondition(_ when: String) throws(Diagnostics) -> TaskCondition {
-        try TaskCondition(when, context: context)
-    }
-}

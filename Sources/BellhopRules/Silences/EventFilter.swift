@@ -90,9 +90,6 @@ extension Program {
 }
 
 extension RuleBook {
-    /// A search against the sources of these rules.
-    public func filter(_ when: String) throws(Diagnostics) -> EventFilter { try EventFilter(when, context: context) }
-
     /// These rules from the same files, so that each part of a condition has its value: for ``judge(_:by:tasks:at:)``.
     public func explainable(_ files: [RuleFile]) throws(Diagnostics) -> RuleBook {
         try Self.loadToExplain(files, context: context)

@@ -3,8 +3,6 @@ public struct InstanceSettings: Sendable, Hashable {
     public var sessionSeconds = 1800
     /// `glide.ui.rotate_sessions`: JSESSIONID changes on a session's second response, and the old one becomes invalid.
     public var rotatesSessions = true
-    /// Whether cookies carry `Secure`; a client on plain HTTP would not send them back.
-    public var secureCookies = false
     /// How many requests may wait for the running request of their session; further ones are answered 202 and dropped.
     public var sessionQueue = 10
     /// Non-standard labels of columns, such as `comments`: in the dictionary and above the entries of a history.

@@ -78,7 +78,7 @@ struct Sessions: Sendable {
             numberOfJavaSession[session.javaSession] = number
         }
         open[number] = session
-        let flags = settings.secureCookies ? "; Path=/; Secure; HttpOnly" : "; Path=/; HttpOnly"
+        let flags = "; Path=/; HttpOnly"
         let java = "JSESSIONID=\(session.javaSession)\(flags)"
         let expires = CivilTime.cookie(session.ends)
         let store = "glide_session_store=\(session.store); Max-Age=\(settings.sessionSeconds); Expires=\(expires)\(flags)"
