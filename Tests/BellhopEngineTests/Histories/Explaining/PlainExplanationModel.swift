@@ -74,7 +74,7 @@ struct PlainExplanationModel: ExplanationModel {
         rule: quiet
         on: [task_created, task_changed]
         quiet: {hours: "09:10-09:20,09:33-12:00"}
-        do: [{notify: {to: pager, title: "quiet\(version)"}}]
+        do: [{notify: {to: chat, title: "quiet\(version)"}}]
         ---
         rule: dropped
         on: [task_created, task_changed]
