@@ -118,9 +118,11 @@ struct EmailConnection: MessageReceiver, Connection {
         }
         try await waitForTurn()
         let ending = try await transfer(.send(from: from.text, to: waiting, mail: bytes))
-        let outcome = try SMTPOutcome(ending, recipients: waiting, server: label)
-        guard outcome.refused.isEmpty else { throw try await incomplete(outcome, done + outcome.accepted, delivery) }
-        return Receipt("\(label.words(of: outcome.receipt)), from \(label.text)", conversation: conversation)
+        let outcome = try SMTPOutcome(ending, recipients: waiting, othersHaveIt: !done.isEmpty, server: label)
+        guard outcome.refused.isEmpty, let receipt = outcome.receipt else {
+            throw try await incomplete(outcome, done + outcome.accepted, delivery)
+        }
+        return Receipt("\(label.words(of: receipt)), from \(label.text)", conversation: conversation)
     }
 
     /// A reply has the first mail's subject, by which some programs group conversations.

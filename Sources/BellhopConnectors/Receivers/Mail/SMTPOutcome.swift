@@ -9,15 +9,20 @@ struct SMTPOutcome: Sendable, Hashable {
 
     var accepted: [String] = []
     var refused: [Refusal] = []
-    /// The server's answer to the mail.
-    var receipt: SMTPReply
+    /// The server's answer to the mail; nil if it refused all of these recipients.
+    var receipt: SMTPReply?
 
-    /// - Parameter recipients: in the order in which the server got them.
-    /// - Throws: if the server accepted the mail for no recipient, or did not say whether it accepted it.
-    init(_ ending: SMTPEnding, recipients: [String], server: SMTPLabel) throws(Failure) {
+    /// - Parameters:
+    ///   - recipients: in the order in which the server got them.
+    ///   - othersHaveIt: whether earlier attempts sent the mail to other recipients. A refusal then is no trouble of the server.
+    /// - Throws: if the server accepted the mail for no recipient at all, or did not say whether it accepted it.
+    init(_ ending: SMTPEnding, recipients: [String], othersHaveIt: Bool, server: SMTPLabel) throws(Failure) {
         let transcript = ending.transcript
-        guard let receipt = transcript.reply(.mail), receipt.isPositive else { throw Self.failure(ending, recipients, server) }
-        self.receipt = receipt
+        let isAccepted = transcript.reply(.mail)?.isPositive == true
+        guard isAccepted || othersHaveIt && transcript.refusesAll(recipients.count) && !transcript.closes else {
+            throw Self.failure(ending, recipients, server)
+        }
+        receipt = transcript.reply(.mail)
         for (recipient, reply) in zip(recipients, transcript.recipients) {
             if reply.isPositive {
                 accepted.append(recipient)
@@ -71,10 +76,8 @@ struct SMTPOutcome: Sendable, Hashable {
     /// The failure of the reply that ended the dialogue; nil if no reply did.
     private static func refusal(_ transcript: SMTPTranscript, _ recipients: [String], _ server: SMTPLabel) -> Failure? {
         // If all recipients are refused, the library ends the dialogue.
-        let answers = transcript.recipients
-        if transcript.reply(.data) == nil, !answers.isEmpty, answers.count == recipients.count,
-            !answers.contains(where: \.isPositive)
-        {
+        if transcript.refusesAll(recipients.count) {
+            let answers = transcript.recipients
             if let deferred = answers.first(where: \.isTemporary) { return failure(of: deferred, to: "the recipients", server) }
             let words = zip(recipients, answers).map { "\($0) (\(server.words(of: $1)))" }
             return Failure(.refused, .giveUp, "\(server.text) refused all recipients: \(words.joined(separator: ", ")).")
@@ -97,7 +100,8 @@ struct SMTPOutcome: Sendable, Hashable {
                     .unauthenticated, .pauseReceiver,
                     "\(server.text) refused the login: \(server.words(of: reply)). Check `username` and `password`.")
         case .sender: failure(of: reply, to: "the sender", server)
-        case .recipient: failure(of: reply, to: "the recipients", server)
+        // The library goes on after it, so it ended the dialogue only if the server closed the connection with it.
+        case .recipient: transcript.closes ? failure(of: reply, to: "the recipients", server) : nil
         case .data, .mail: failure(of: reply, to: "the mail", server)
         }
     }

@@ -91,6 +91,15 @@ struct SMTPTranscript: Sendable, Hashable {
     /// The replies to the recipients, in their order; fewer if the dialogue ended earlier.
     var recipients: [SMTPReply] { exchanges.filter { $0.step == .recipient }.compactMap(\.reply) }
 
+    /// Whether the server refused each of this many recipients, after which the library ends the dialogue.
+    func refusesAll(_ count: Int) -> Bool {
+        let answers = recipients
+        return count > 0 && answers.count == count && reply(.data) == nil && !answers.contains(where: \.isPositive)
+    }
+
+    /// Whether the server's latest answer to a recipient says that it closes the connection.
+    var closes: Bool { recipients.last?.code == 421 }
+
     /// Whether the dialogue ended because the server does not know EHLO (RFC 5321, section 3.2), and with it neither STARTTLS nor a login.
     /// Where TLS is not required, the library then says HELO.
     var lacksHello: Bool {
