@@ -24,6 +24,10 @@ static inline CURLcode bellhop_curl_set_debugger(void *set, CURL *curl, curl_deb
     return ((CURLcode (*)(CURL *, CURLoption, ...))set)(curl, CURLOPT_DEBUGFUNCTION, value);
 }
 
+static inline CURLcode bellhop_curl_set_socket_options(void *set, CURL *curl, curl_sockopt_callback value) {
+    return ((CURLcode (*)(CURL *, CURLoption, ...))set)(curl, CURLOPT_SOCKOPTFUNCTION, value);
+}
+
 static inline CURLcode bellhop_curl_set_progress(void *set, CURL *curl, curl_xferinfo_callback value) {
     return ((CURLcode (*)(CURL *, CURLoption, ...))set)(curl, CURLOPT_XFERINFOFUNCTION, value);
 }

@@ -82,6 +82,11 @@ struct CurlLibrary: @unchecked Sendable {  // contains only pointers to function
         _ = bellhop_curl_set_debugger(easySetOption, handle, function)
     }
 
+    /// - Parameter function: called with each socket before it connects.
+    func setSocketOptions(_ handle: Handle, _ function: curl_sockopt_callback) {
+        _ = bellhop_curl_set_socket_options(easySetOption, handle, function)
+    }
+
     func setProgress(_ handle: Handle, _ function: curl_xferinfo_callback) {
         _ = bellhop_curl_set_progress(easySetOption, handle, function)
     }

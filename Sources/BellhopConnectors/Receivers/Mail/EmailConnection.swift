@@ -44,7 +44,8 @@ struct EmailConnection: MessageReceiver, Connection {
                 + "A server without EHLO has no STARTTLS."),
         Setting("ca", .path, "A PEM file with certificate authorities to trust in addition to the system's."),
         Setting(
-            "timeout", .duration, default: "30s", least: "1ms", "The time limit of a mail, from the connection to the answer."),
+            "timeout", .duration, default: "2m", least: "1ms",
+            "The time limit of a mail, from the connection to the answer; some servers delay the answer to check the mail."),
         Setting("rate", .rate, "The maximum rate of mails, such as 60/m."),
     ]
 
@@ -91,7 +92,7 @@ struct EmailConnection: MessageReceiver, Connection {
         to = recipients
         configuration = SMTPConfiguration(
             address: address, upgrades: !address.isSecure && !isOff, login: login, ca: settings.text("ca"),
-            timeout: settings.duration("timeout") ?? .seconds(30), helloName: from.host)
+            timeout: settings.duration("timeout") ?? .seconds(120), helloName: from.host)
         label = SMTPLabel(name: name, configuration)
         deliveries = DeliverySettings(settings)
         limiter = environment.rates.limiter(name, settings.record("rate").flatMap(Rate.init))

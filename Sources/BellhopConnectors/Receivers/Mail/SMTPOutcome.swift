@@ -50,8 +50,9 @@ struct SMTPOutcome: Sendable, Hashable {
                 "\(server.name): There is no host named \(server.host); DNS does not know it or cannot be reached.")
         case .unreachable: return Failure(.unreachable, again, "\(server.name): No connection to \(place).")
         case .timeout:
-            return Failure(
-                .timeout, again, "\(server.name): \(place) did not finish the dialogue within \(server.timeout.plain).")
+            let isSilent = transcript.reply(.greeting) == nil
+            let missing = isSilent ? "answer in time" : "finish the dialogue within \(server.timeout.plain)"
+            return Failure(.timeout, again, "\(server.name): \(place) did not \(missing).")
         case .noTLS:
             return Failure(
                 .tls, again,

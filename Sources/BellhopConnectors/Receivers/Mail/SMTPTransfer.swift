@@ -110,7 +110,15 @@ final class SMTPTransfer: Sendable {
         curl.set(easy, CURLOPT_NOSIGNAL, 1)
         curl.set(easy, CURLOPT_PROXY, "")
         curl.set(easy, CURLOPT_TIMEOUT_MS, milliseconds(configuration.timeout))
-        curl.set(easy, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(min(configuration.timeout, .seconds(10))))
+        // In seconds. The library's default is 60 in some versions.
+        curl.set(easy, CURLOPT_SERVER_RESPONSE_TIMEOUT, (milliseconds(configuration.timeout) + 999) / 1000)
+        // Two repetitions of the first packet take about ten seconds. The library's own limit for connecting would include the greeting
+        // and the login, which some servers delay.
+        curl.setSocketOptions(easy) { _, socket, _ in
+            var repetitions: Int32 = 2
+            setsockopt(socket, Int32(IPPROTO_TCP), TCP_SYNCNT, &repetitions, socklen_t(MemoryLayout<Int32>.size))
+            return CURL_SOCKOPT_OK
+        }
         if configuration.upgrades { curl.set(easy, CURLOPT_USE_SSL, Int(CURLUSESSL_ALL.rawValue)) }
         curl.set(easy, CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         if let ca = configuration.ca {
