@@ -114,6 +114,9 @@ struct MailTests {
         ("ops@example.com", "", "ops@example.com"), ("  ops@Example.COM ", "", "ops@example.com"),
         ("Ops <ops@example.com>", "Ops", "ops@example.com"),
         ("\"Ops, all\" <o.p+s@mail.example.com>", "Ops, all", "o.p+s@mail.example.com"),
+        (#""Ops \"24/7\", C:\\" <ops@example.com>"#, #"Ops "24/7", C:\"#, "ops@example.com"),
+        ("Müller, Jörg <j.m@example.com>", "Müller, Jörg", "j.m@example.com"),
+        ("ops@example.com <ops@example.com>", "ops@example.com", "ops@example.com"),
         ("<x@localhost>", "", "x@localhost"), ("Jörg <j@xn--bcher-kva.example>", "Jörg", "j@xn--bcher-kva.example"),
     ])
     func `an address is read with its name`(_ text: String, _ name: String, _ address: String) throws {
@@ -125,6 +128,8 @@ struct MailTests {
     @Test(arguments: [
         "", "ops", "@example.com", "ops@", "a b@example.com", "a@b@example.com", "a..b@example.com", ".a@example.com", "a@-_-",
         "a@b..c", "jörg@example.com", "a@bücher.example", "a@example.com>", "<a@example.com", "a@example.com, b@example.com",
+        "A <a@example.com>, B <b@example.com>", "\"A\" <a@example.com>, \"B\" <b@example.com>",
+        "a@example.com; B <b@example.com>",
         "<a@example.com> SIZE=1", String(repeating: "a", count: 65) + "@example.com", "a@[127.0.0.1]",
     ])
     func `an invalid address is refused`(_ text: String) {

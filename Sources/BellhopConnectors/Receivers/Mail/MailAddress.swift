@@ -15,6 +15,8 @@ struct MailAddress: Sendable, Hashable {
     /// The longest local part and the longest address (RFC 5321, section 4.5.3.1).
     private static let longestLocal = 64
     private static let longest = 254
+    private static let form = Problem(
+        message: "Write one mail address, as name@host or Somebody <name@host>; several recipients are a list.")
 
     init(_ text: some StringProtocol) throws(Problem) {
         let text = ASCII.trimmed(text)
@@ -25,13 +27,18 @@ struct MailAddress: Sendable, Hashable {
         name = ""
         if text.last == ">", let open = text.lastIndex(of: "<") {
             address = text[text.index(after: open)...].dropLast()
-            var words = ASCII.trimmed(text[..<open])
-            if words.count >= 2, words.first == "\"", words.last == "\"" { words = words.dropFirst().dropLast() }
-            name = String(words)
+            let words = ASCII.trimmed(text[..<open])
+            if let quoted = words.wholeMatch(of: /"((?:[^"\\]|\\.)*)"/) {
+                name = String(quoted.output.1.replacing(/\\(.)/) { $0.output.1 })
+            } else {
+                // Other addresses written before this one are no name: they would get no mail.
+                guard !words.contains("<"), !words.contains("@") || !words.contains(where: { ",;".contains($0) }) else {
+                    throw Self.form
+                }
+                name = String(words)
+            }
         }
-        guard let at = address.lastIndex(of: "@") else {
-            throw Problem(message: "A mail address is name@host, or Somebody <name@host>.")
-        }
+        guard let at = address.lastIndex(of: "@") else { throw Self.form }
         local = String(address[..<at])
         host = ASCII.lowercased(address[address.index(after: at)...])
         guard address.utf8.allSatisfy({ $0 < 0x80 }) else {
@@ -42,7 +49,7 @@ struct MailAddress: Sendable, Hashable {
         guard Self.isDotted(local, { $0.isASCIIAlphanumeric || "!#$%&'*+-/=?^_`{|}~".utf8.contains($0) }),
             Self.isDotted(host, { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "-") }),
             local.utf8.count <= Self.longestLocal, address.utf8.count <= Self.longest
-        else { throw Problem(message: "A mail address is name@host, or Somebody <name@host>.") }
+        else { throw Self.form }
     }
 
     /// `ops@example.com`.
