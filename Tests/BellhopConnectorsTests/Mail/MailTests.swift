@@ -47,6 +47,12 @@ struct MailTests {
         #expect(head.allSatisfy { $0.utf8.count <= MailHeaderValue.lineLength })
     }
 
+    @Test func `a mail without a title has the rule's name as its subject`() {
+        let message = Message(title: [], text: [.paragraph([.text("It is late.")])])
+        let rendered = EmailRenderer.render(message, from: SampleMessage.origin)
+        #expect(rendered["subject"]?.asString == SampleMessage.origin.rule)
+    }
+
     @Test(arguments: [
         "a\r\nBcc: x@evil.example", "a\nb", "a\rb", "a\u{0}b", "\r\n", "a\u{85}b", "a\u{2028}b", "a\u{2029}b", "a\u{9}b",
         "\u{1B}[31m",

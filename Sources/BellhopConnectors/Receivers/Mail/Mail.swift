@@ -71,8 +71,10 @@ enum EmailRenderer {
         text.longestItem = EmailLimits.text
         var html = MessageText(flavour: HTMLMarkup(), limit: EmailLimits.text)
         html.longestItem = EmailLimits.text
+        let title = MessageTitle.text(message, origin)
         return [
-            "subject": .string(DisplayText.cut(MessageTitle.text(message, origin), to: EmailLimits.subject)),
+            // Without a subject, mail programs show that one is missing, and group such mails.
+            "subject": .string(DisplayText.cut(title.isEmpty ? DisplayText.line(origin.rule) : title, to: EmailLimits.subject)),
             "text": .string(text.render(message, from: origin) + "\n"),
             "html": .string(page(html.render(message, from: origin))),
         ]
