@@ -43,9 +43,7 @@ struct GoogleChatReceiver: HookReceiver {
             )
         }
         guard StatusSet.success.contains(response.status), response.json?["name"] == nil else { return nil }
-        return Failure(
-            ReceiverAnswer.isPage(response) ? .unexpectedPage : .badAnswer, .giveUp,
-            "\(hook.label) answered \(response.status) without a message's name, as Google Chat does\(hook.words(of: response))")
+        return hook.unexpected(response, instead: "the message's name")
     }
 }
 
