@@ -76,9 +76,10 @@ struct DiscordReceiver: HookReceiver {
         return ["message": id, "channel": channel]
     }
 
-    /// Unknown Message, and Unknown Channel for a post that was deleted.
+    /// Unknown Message, and Unknown Channel for a post that was deleted. Discord archives a post without new messages after days, and
+    /// then refuses to change its messages.
     func isGone(_ response: HTTPResponse) -> Bool {
-        [10008, 10003].contains(response.json?["code"]?.asInt) && [400, 404].contains(response.status)
+        [10008, 10003, 50083].contains(response.json?["code"]?.asInt) && [400, 404].contains(response.status)
     }
 
     /// Seconds, with a fraction.

@@ -38,6 +38,7 @@ extension SimulatedChats.State {
         let thread = call.request.parameter("thread_id")
         if let thread, find("discord", hook, thread) == nil { throw Refusal(404, ["message": "Unknown Channel", "code": 10003]) }
         if call.request.method == "PATCH", call.path.count == 6, call.path[4] == "messages" {
+            if let thread, archived.contains(thread) { throw Refusal(400, ["message": "Thread is archived", "code": 50083]) }
             guard edit(call, place: hook, id: call.path[5], body) else {
                 throw Refusal(404, ["message": "Unknown Message", "code": 10008])
             }
@@ -54,6 +55,7 @@ extension SimulatedChats.State {
         if !isForum, name != nil {
             throw Refusal(400, ["message": "Webhooks can only create threads in forum channels", "code": 220003])
         }
+        if let thread { archived.remove(thread) }
         let id = String(1_100_000_000_000_000_000 + next())
         // A post of a forum has its first message's id.
         add(call, place: hook, thread: thread, id: id, body)

@@ -22,6 +22,8 @@ public final class SimulatedChats: Sendable {
         var faults: [String: [ChatFault]] = [:]
         /// When the webhooks of Discord were used, in microseconds.
         var uses: [String: [Int64]] = [:]
+        /// The posts of Discord's forums that are archived.
+        var archived: Set<String> = []
         var count = 0
     }
 
@@ -36,6 +38,9 @@ public final class SimulatedChats: Sendable {
     public func messages(in service: String) -> [ChatMessage] { messages.filter { $0.service == service } }
 
     public func delete(_ id: String) { state.withLock { $0.messages.removeAll { $0.id == id } } }
+
+    /// Archives a post of a forum of Discord, which the next message in it ends.
+    public func archive(_ id: String) { state.withLock { _ = $0.archived.insert(id) } }
 
     /// Adds a fault to those of a chat's next answers, which occur in this order.
     public func answer(of service: String, next fault: ChatFault) {

@@ -153,6 +153,16 @@ import Testing
         }
     }
 
+    @Test func `an update of a post that Discord has archived begins a new post`() async throws {
+        try await open(.forum) { sender in
+            try await sender.send(Self.message("one", thread: "INC1"))
+            sender.chats.archive(try #require(sender.chats.messages.first?.id))
+            try await sender.send(Self.message("two", thread: "INC1", update: true))
+            try await sender.send(Self.message("three", thread: "INC1", update: true))
+            #expect(sender.chats.messages.map(\.edits) == [0, 1])
+        }
+    }
+
     /// Telegram counts the messages of each chat from 1, so the number of a message may also be that of another chat's.
     @Test(arguments: [Chat.telegram, .slack], [true, false])
     func `a conversation of another chat begins anew in the chat that the settings name now`(
