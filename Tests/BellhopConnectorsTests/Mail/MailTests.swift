@@ -173,7 +173,7 @@ struct MailTests {
     @Test(arguments: [
         "", "mail.example.com", "http://mail.example.com", "smtp://", "smtp://user:pass@mail.example.com",
         "smtp://mail.example.com:0",
-        "smtp://mail.example.com/path", "smtp://a b", "smtp://mail\r\nQUIT",
+        "smtp://mail.example.com/path", "smtp://mail.example.com:465", "smtp://a b", "smtp://mail\r\nQUIT",
     ])
     func `an invalid address of a mail server is refused without repeating it`(_ text: String) {
         let problem = #expect(throws: HTTPAddress.Problem.self) { try SMTPAddress(text) }

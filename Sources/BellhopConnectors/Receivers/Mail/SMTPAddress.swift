@@ -31,6 +31,11 @@ struct SMTPAddress: Sendable, Hashable {
         let address = try HTTPAddress("http://" + authority)
         host = address.host
         port = authority.last == "]" || !authority.contains(":") ? (isSecure ? Self.submissions : Self.submission) : address.port
+        // Such a server says nothing before TLS begins.
+        guard isSecure || port != Self.submissions else {
+            throw HTTPAddress.Problem(
+                message: "A mail server at port 465 uses TLS from the first byte: write smtps:// instead of smtp://.")
+        }
     }
 
     /// True for addresses of this machine, which may get mail without TLS.
