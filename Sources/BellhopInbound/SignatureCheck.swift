@@ -1,9 +1,9 @@
 import BellhopCore
 import Crypto
 
-/// A signature in a header field: an HMAC of the body, or of a text with the body and a timestamp.
+/// A signature in a header field, or several separated by commas: an HMAC of the body, or of a text with the body and a timestamp.
 ///
-/// GitHub: `header: X-Hub-Signature-256`, `prefix: "sha256="`. Slack: `header: X-Slack-Signature`, `prefix: "v0="`,
+/// GitHub: `header: X-Hub-Signature-256`, `prefix: "sha256="`. PagerDuty: `header: X-PagerDuty-Signature`, `prefix: "v1="`. Slack: `header: X-Slack-Signature`, `prefix: "v0="`,
 /// `timestamp: {header: X-Slack-Request-Timestamp, signed: "v0:{timestamp}:{body}"}`. Stripe: `header: Stripe-Signature`,
 /// `prefix: "v1="`, `timestamp: {in: "t=", signed: "{timestamp}.{body}"}`.
 public struct SignatureCheck: Sendable, Equatable {
@@ -37,7 +37,7 @@ public struct SignatureCheck: Sendable, Equatable {
     public struct TimestampRule: Sendable, Equatable {
         public enum Place: Sendable, Equatable {
             case header(String)
-            /// The element of the signature's header field that begins with this text, such as `t=`. Commas separate elements.
+            /// The element of the signature's header field that begins with this text, such as `t=`.
             case element(String)
         }
 
@@ -71,7 +71,7 @@ public struct SignatureCheck: Sendable, Equatable {
     /// The signed time (empty if none is required) and the signatures. Throws 401 if one is missing or the time is too old.
     func parts(of head: InboundRequest, at now: Timestamp) throws(InboundAnswer) -> (time: String, codes: [[UInt8]]) {
         guard let value = head.value(header) else { throw InboundAnswer(401, head.problem(with: header)) }
-        var elements = [Substring(value)]
+        let elements = value.split(separator: ",").map { $0.drop { $0 == " " } }
         var time: String?
         if let timestamp {
             switch timestamp.place {
@@ -79,7 +79,6 @@ public struct SignatureCheck: Sendable, Equatable {
                 time = head.value(name)
                 if time == nil { throw InboundAnswer(401, head.problem(with: name)) }
             case .element(let start):
-                elements = value.split(separator: ",").map { $0.drop { $0 == " " } }
                 let times = elements.filter { $0.hasPrefix(start) }
                 time = times.count == 1 ? String(times[0].dropFirst(start.count)) : nil
             }

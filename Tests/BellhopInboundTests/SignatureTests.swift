@@ -53,6 +53,19 @@ import Testing
         #expect(refusal(key, [("X-Hub-Signature-256", signature), ("X-Hub-Signature-256", signature)], "Hello, World!") == 401)
     }
 
+    @Test func `one of several signatures of PagerDuty must be right`() {
+        let key = InboundKey.signature(
+            SignatureCheck(keys: [Array("secret".utf8)], header: "X-PagerDuty-Signature", prefix: "v1="))
+        let code = HMAC<SHA256>.authenticationCode(for: Array("{}".utf8), using: SymmetricKey(data: Array("secret".utf8)))
+        let (right, other) = ("v1=" + Hexadecimal.text(Array(code)), "v1=" + String(repeating: "0", count: 64))
+        for signatures in [right, "\(other),\(right)", "\(right), \(other)"] {
+            #expect(refusal(key, [("X-PagerDuty-Signature", signatures)], "{}") == nil)
+        }
+        for signatures in [other, "\(other),\(other)", "\(other),v2=\(right.dropFirst(3))", ","] {
+            #expect(refusal(key, [("X-PagerDuty-Signature", signatures)], "{}") == 401)
+        }
+    }
+
     /// api.slack.com, "Verifying requests from Slack": the example.
     @Test func `a signature of Slack is accepted while it is fresh`() {
         let key = InboundKey.signature(
