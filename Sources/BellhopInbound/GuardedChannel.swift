@@ -3,7 +3,7 @@ package import Logging
 package import NIOCore
 import NIOHTTP1
 
-/// Hummingbird's channel for HTTP/1, with an ``OldVersionHandler`` and a ``SlowSenderHandler`` behind the decoder.
+/// Hummingbird's channel for HTTP/1, with a ``VersionHandler`` and a ``SlowSenderHandler`` behind the decoder.
 package struct GuardedChannel: ServerChildChannel {
     private let http: HTTP1Channel
     private let timeouts: InboundServer.Timeouts
@@ -18,7 +18,7 @@ package struct GuardedChannel: ServerChildChannel {
             let pipeline = channel.pipeline.syncOperations
             let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
             try pipeline.addHandlers(
-                [OldVersionHandler(), SlowSenderHandler(timeouts, connections)], position: .after(decoder))
+                [VersionHandler(), SlowSenderHandler(timeouts, connections)], position: .after(decoder))
             return value
         }
     }
@@ -27,17 +27,26 @@ package struct GuardedChannel: ServerChildChannel {
 }
 
 /// Makes a request of HTTP/1.0 mean what it means there: it knows no 100 Continue and must get none (RFC 9110, 10.1.1), and its
-/// connection ends with the answer unless it asks to keep it (RFC 9112, 9.3).
+/// connection ends with the answer unless it asks to keep it (RFC 9112, 9.3). The connection of a request that asks for another
+/// protocol ends with the answer too.
 ///
 /// A channel handler, because the requests that the server is given no longer have a version.
-final class OldVersionHandler: ChannelInboundHandler, Sendable {
+final class VersionHandler: ChannelInboundHandler, Sendable {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard case .head(var head) = unwrapInboundIn(data), head.version == .http1_0 else { return context.fireChannelRead(data) }
-        head.headers.remove(name: "Expect")
-        if !head.isKeepAlive { head.headers.replaceOrAdd(name: "Connection", value: "close") }
+        guard case .head(var head) = unwrapInboundIn(data), head.version == .http1_0 || head.asksForProtocol else {
+            return context.fireChannelRead(data)
+        }
+        if head.version == .http1_0 { head.headers.remove(name: "Expect") }
+        if !head.isKeepAlive || head.asksForProtocol { head.headers.replaceOrAdd(name: "Connection", value: "close") }
         context.fireChannelRead(wrapInboundOut(.head(head)))
     }
+}
+
+extension HTTPRequestHead {
+    /// Whether it asks for another protocol, as Java's client asks for HTTP/2. NIO's decoder reads no request after it, and keeps all
+    /// further bytes.
+    var asksForProtocol: Bool { method == .CONNECT || headers.contains(name: "Upgrade") }
 }

@@ -81,7 +81,8 @@ package final class InboundConnections: Sendable {
     }
 }
 
-/// Closes a connection whose peer is too slow to begin a request, to finish one, or to read an answer.
+/// Closes a connection whose peer is too slow to begin a request, to finish one, or to read an answer; and one whose peer asked for
+/// another protocol, after the answer.
 ///
 /// A channel handler: all its state belongs to the connection's thread.
 package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHandler {
@@ -92,6 +93,9 @@ package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHan
 
     /// Thrown to the reader of a body that did not arrive in time.
     struct TooSlow: Error {}
+
+    /// The most bytes that are read at a time.
+    private static let mostRead = 16 << 10
 
     private let timeouts: InboundServer.Timeouts
     private let connections: InboundConnections
@@ -106,6 +110,10 @@ package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHan
     private var isAnsweredEarly = false
     /// Whether a head was too large: all further bytes are ignored.
     private var isRefused = false
+    /// Whether the latest request asks for another protocol.
+    private var asksForProtocol = false
+    /// Whether the server sends nothing more, and waits for the peer to close the connection.
+    private var isOutputClosed = false
     /// The number of complete requests without an answer.
     private var unanswered = 0
     /// The number of answers that are not sent yet.
@@ -118,6 +126,12 @@ package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHan
 
     package func handlerAdded(context: ChannelHandlerContext) {
         connections.add(context.channel)
+        // All requests that arrive together are decoded before the first is answered, and a head may take twenty times its bytes.
+        if let options = context.channel.syncOptions {
+            try? options.setOption(.maxMessagesPerRead, value: 1)
+            try? options.setOption(
+                .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 64, initial: 2048, maximum: Self.mostRead))
+        }
         arm(timeouts.head, context)
     }
 
@@ -137,8 +151,9 @@ package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHan
 
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
-        case .head:
+        case .head(let head):
             isReceiving = true
+            asksForProtocol = head.asksForProtocol
             arm(timeouts.body, context)
         case .body: break
         case .end:
@@ -149,9 +164,7 @@ package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHan
                 unanswered += 1
                 if unanswered == 1 { connections.setAnswering(true, context.channel) }
             }
-            if unsent == 0 {
-                if unanswered > 0 { disarm() } else { arm(timeouts.head, context) }
-            }
+            if unsent == 0 { awaitPeer(context) }
         }
         context.fireChannelRead(data)
     }
@@ -171,21 +184,37 @@ package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHan
         sent.futureResult.whenSuccess {
             let (handler, context) = own.value
             handler.unsent -= 1
-            if handler.isReceiving { return }
-            // The next request may have arrived completely before this answer was sent.
-            if handler.unanswered > 0, handler.unsent == 0 {
-                handler.disarm()
-            } else {
-                handler.arm(handler.timeouts.head, context)
-            }
+            if !handler.isReceiving { handler.awaitPeer(context) }
         }
         context.write(data, promise: sent)
+    }
+
+    package func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        if mode == .output, !isOutputClosed {
+            isOutputClosed = true
+            if !isReceiving { arm(timeouts.head, context) }
+        }
+        context.close(mode: mode, promise: promise)
+    }
+
+    /// Sets the time limit for the peer between two requests; none while it waits for an answer.
+    private func awaitPeer(_ context: ChannelHandlerContext) {
+        if unsent > 0 {
+            arm(timeouts.head, context)
+        } else if unanswered > 0 {
+            // The next request may have arrived completely before the answer was sent.
+            disarm()
+        } else if asksForProtocol {
+            context.close(promise: nil)
+        } else {
+            arm(isOutputClosed ? timeouts.head : timeouts.idle, context)
+        }
     }
 
     private func disarm() { deadline = nil }
 
     private func arm(_ time: Duration, _ context: ChannelHandlerContext) {
-        let deadline = NIODeadline.now() + TimeAmount(time)
+        let deadline = context.eventLoop.now + TimeAmount(time)
         self.deadline = deadline
         if let check, check.time <= deadline { return }
         schedule(deadline, context)
@@ -198,7 +227,7 @@ package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHan
             let (handler, context) = own.value
             handler.check = nil
             guard let deadline = handler.deadline else { return }
-            if deadline > .now() { handler.schedule(deadline, context) } else { handler.expire(context) }
+            if deadline > context.eventLoop.now { handler.schedule(deadline, context) } else { handler.expire(context) }
         }
         check = (time, task)
     }

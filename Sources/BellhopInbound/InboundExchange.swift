@@ -31,7 +31,7 @@ struct InboundChannel: ServerChildChannel {
                 withPipeliningAssistance: true, withErrorHandling: false, withOutboundHeaderValidation: false,
                 withEncoderConfiguration: .init(),
                 withDecoderLimitConfiguration: limits)
-            try pipeline.addHandlers([OldVersionHandler(), SlowSenderHandler(timeouts, connections)])
+            try pipeline.addHandlers([VersionHandler(), SlowSenderHandler(timeouts, connections)])
             let end = channel.eventLoop.makePromise(of: Void.self)
             do {
                 try pipeline.addHandler(InboundExchange(handler, connections, executor, end: end))
@@ -102,7 +102,7 @@ final class InboundExchange: ChannelInboundHandler {
         do throws(InboundAnswer) {
             state = .reading(
                 try handler.admit(
-                    method: head.method.rawValue, path: String(head.uri.unicodeScalars.prefix { $0 != "?" }), head: request,
+                    method: head.method.rawValue, path: Self.path(of: head.uri), head: request,
                     announced: head.headers.first(name: "Content-Length").flatMap { Int($0) }))
         } catch {
             return refuse(error, context, isHead: head.method == .HEAD)
@@ -112,6 +112,14 @@ final class InboundExchange: ChannelInboundHandler {
             context.writeAndFlush(
                 wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
         }
+    }
+
+    /// The path of a request's target, without the query. The target may be a whole address (RFC 9112, 3.2.2).
+    private static func path(of target: String) -> String {
+        let path = Substring(target.unicodeScalars.prefix { $0 != "?" })
+        if path.hasPrefix("/") { return String(path) }
+        let parts = path.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+        return parts.count == 4 ? "/" + parts[3] : String(path)
     }
 
     private func read(_ piece: ByteBuffer, _ context: ChannelHandlerContext) {

@@ -59,14 +59,18 @@ public struct InboundServer: Service {
 
     /// The time limits for a peer.
     public struct Timeouts: Sendable {
-        /// To begin a request, counted from the connection or the previous answer; and to read an answer.
+        /// To begin the first request, counted from the connection; and to read an answer.
         public var head: Duration
         /// To send the rest of a request.
         public var body: Duration
+        /// To begin a further request, counted from the previous answer. Longer than proxies keep their connections, some for ten
+        /// minutes: what a proxy sends while the server closes the connection is lost.
+        public var idle: Duration
 
-        public init(head: Duration = .seconds(30), body: Duration = .seconds(10)) {
+        public init(head: Duration = .seconds(30), body: Duration = .seconds(10), idle: Duration = .seconds(620)) {
             self.head = head
             self.body = body
+            self.idle = idle
         }
     }
 

@@ -3,6 +3,7 @@ import BellhopTesting
 import Logging
 import NIOCore
 import NIOEmbedded
+import NIOHTTP1
 import NIOPosix
 import Synchronization
 import Testing
@@ -70,6 +71,15 @@ private final class ReadCounter: ChannelOutboundHandler {
     func read(context: ChannelHandlerContext) {
         count += 1
         context.read()
+    }
+}
+
+/// Lets a channel without a socket close in one direction.
+private final class HalfClosing: ChannelOutboundHandler {
+    typealias OutboundIn = HTTPServerResponsePart
+
+    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
+        if mode != .output { context.close(mode: mode, promise: promise) }
     }
 }
 
@@ -197,6 +207,26 @@ private final class ReadCounter: ChannelOutboundHandler {
         channel.embeddedEventLoop.run()
         let answer = try channel.readOutbound(as: ByteBuffer.self)
         #expect(!channel.isActive && answer == nil)
+    }
+
+    @Test func `a request that asks for another protocol is answered, and then the connection ends`() async throws {
+        // As Java's client sends it.
+        let asking = Self.request.replacing(
+            "Content-Length",
+            with: "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAA\r\nContent-Length")
+        let answer = try await exchange((asking, ""))
+        #expect(Self.statuses(answer.rest) == ["202"], "\(answer)")
+        #expect(answer.rest.lowercased().contains("connection: close\r\n"), "\(answer)")
+        #expect(recorder.events.count == 1)
+    }
+
+    @Test func `a request whose target is a whole address is answered too`() async throws {
+        let whole = Self.request.replacing("POST /in/deploys", with: "POST http://bellhop.example:8091/in/deploys?x=/y")
+        let last = whole.replacing("Content-Length", with: "Connection: close\r\nContent-Length")
+        let answer = try await exchange((last, ""))
+        #expect(Self.statuses(answer.rest) == ["202"], "\(answer)")
+        let other = try await exchange((whole.replacing("/in/deploys", with: ""), ""))
+        #expect(Self.statuses(other.rest) == ["404"], "\(other)")
     }
 
     @Test func `bytes that are not a request are answered 400`() async throws {
@@ -333,15 +363,56 @@ private final class ReadCounter: ChannelOutboundHandler {
     }
 
     @Test func `an idle connection is closed some time after its answer`() async throws {
-        try await recorder.serve(.events(), timeouts: .init(head: .milliseconds(200), body: .seconds(600))) { port in
-            // On a busy machine the request itself may be late.
-            while true {
-                let answer = try await RawConnection.with(port) { peer in
-                    try? await peer.send(Self.request)
-                    return await peer.readToEnd()
-                }
-                if answer.hasPrefix("HTTP/1.1 202 ") { return }
+        let timeouts = InboundServer.Timeouts(head: .seconds(600), body: .seconds(600), idle: .milliseconds(50))
+        try await recorder.serve(.events(), timeouts: timeouts) { port in
+            let answer = try await RawConnection.with(port) { peer in
+                try await peer.send(Self.request)
+                return await peer.readToEnd()
             }
+            #expect(answer.hasPrefix("HTTP/1.1 202 "), "\(answer)")
+        }
+    }
+
+    /// Runs `body` with a connection in virtual time, after the answers to requests with these header fields.
+    private static func withConnection(after requests: HTTPHeaders..., body: (EmbeddedChannel) throws -> Void) throws {
+        let channel = EmbeddedChannel(handlers: [HalfClosing(), SlowSenderHandler(.init(), InboundConnections(most: 1))])
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 80)).wait()
+        for headers in requests {
+            let head = HTTPRequestHead(version: .http1_1, method: .POST, uri: "/in/deploys", headers: headers)
+            try channel.writeInbound(HTTPServerRequestPart.head(head))
+            try channel.writeInbound(HTTPServerRequestPart.end(nil))
+            try channel.writeOutbound(HTTPServerResponsePart.head(HTTPResponseHead(version: .http1_1, status: .accepted)))
+            try channel.writeOutbound(HTTPServerResponsePart.end(nil))
+        }
+        try body(channel)
+        _ = try channel.finish(acceptAlreadyClosed: true)
+    }
+
+    @Test func `a connection stays open for ten minutes after an answer, and half a minute before its first request`() throws {
+        func expectClosed(_ channel: EmbeddedChannel, after seconds: Int64) {
+            channel.embeddedEventLoop.advanceTime(by: .seconds(seconds - 1))
+            #expect(channel.isActive)
+            channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+            #expect(!channel.isActive)
+        }
+        try Self.withConnection { expectClosed($0, after: 30) }
+        try Self.withConnection(after: [:], [:]) { expectClosed($0, after: 620) }
+        // The server has announced the end, and the peer does not close the connection.
+        try Self.withConnection(after: [:]) { channel in
+            channel.close(mode: .output, promise: nil)
+            expectClosed(channel, after: 30)
+        }
+    }
+
+    @Test func `a connection is closed after the answer to a request for another protocol, whatever its peer sends`() throws {
+        try Self.withConnection(after: [:]) { channel in #expect(channel.isActive) }
+        try Self.withConnection(after: [:], ["Upgrade": "h2c"]) { channel in #expect(!channel.isActive) }
+    }
+
+    @Test func `a connection reads few bytes at a time, so that requests that arrive together do not fill the memory`() throws {
+        try Self.withConnection { channel in
+            #expect(channel.options.compactMap { ($0.value as? AdaptiveRecvByteBufferAllocator)?.maximum } == [16 << 10])
+            #expect(channel.options.compactMap { $0.value as? UInt } == [1])
         }
     }
 
