@@ -114,6 +114,7 @@ public struct EventReading: Sendable {
         case (.text, .string), (.json, _), (.boolean, .bool), (.integer, .int): return value
         case (.text, .int), (.text, .double), (.text, .bool): return .string(value.text)
         case (.integer, .string(let text)): if let number = Int64(text) { return .int(number) }
+        case (.integer, .double): if let number = value.asInt { return .int(number) }
         case (.boolean, .string("true")): return true
         case (.boolean, .string("false")): return false
         default: break

@@ -34,7 +34,8 @@ public enum InboundSettings {
             "`task` if each item is the current state of a task; otherwise the type of the events, declared under `events`."),
         Setting(
             "items", .text,
-            "The path to the list of events or tasks in the body; by default the whole body is one event or task."),
+            "The path to the list of events or tasks in the body, `\"\"` if the body itself is the list; by default the whole body is one event or task."
+        ),
         Setting(
             "id", .text,
             "The path to the id of the event's subject, within the item. For `event: task` it is required, and the id must be unique."
@@ -72,7 +73,9 @@ public enum InboundSettings {
                 "hmac",
                 .record([
                     Setting("secret", .list(.secret), required: true, "The secret, or several while a secret is being replaced."),
-                    Setting("header", .text, required: true, "The header field with the signature."),
+                    Setting(
+                        "header", .text, required: true,
+                        "The header field with the signature, or with several separated by commas."),
                     Setting(
                         "algorithm", .oneOf(SignatureCheck.Algorithm.allCases.map(\.rawValue)), default: "sha256",
                         "The hash function."),

@@ -34,6 +34,16 @@ import Testing
         #expect(configuration.events[EventType("deploy_finished")]?.members.map(\.name) == ["service"])
     }
 
+    @Test func `the list of events can be the body itself`() async throws {
+        let source = "path: /in/deploys, auth: {bearer: x}, event: deploy_finished, items: \"\""
+        let endpoint = try await ConfigurationTests().load(Self.file(source: source)).inbound.endpoints.first
+        guard case .events(let reading)? = endpoint?.purpose else {
+            Issue.record("It is not an endpoint for events.")
+            return
+        }
+        #expect(reading.items == JSON.Path())
+    }
+
     @Test func `a command for one connection needs no secrets of pushes and webhook sources of other connections`() async throws {
         let base = try ConfigurationTests()
         let text =
