@@ -7,7 +7,9 @@ enum InboundBody {
     /// The elements of the list at the path; without a path, the body itself as the only item.
     static func items(_ body: JSON, at path: JSON.Path?) throws(InboundAnswer) -> [JSON] {
         guard let path else { return [body] }
-        guard let list = body[path]?.asArray else { throw InboundAnswer(400, "The body has no list at `\(path)`.") }
+        guard let list = body[path]?.asArray else {
+            throw InboundAnswer(400, path.steps.isEmpty ? "The body is not a list." : "The body has no list at `\(path)`.")
+        }
         guard list.count <= maxItems else {
             throw InboundAnswer(413, "The list at `\(path)` has more than \(maxItems) items.")
         }
@@ -29,8 +31,14 @@ enum InboundBody {
         return try parsed(request.body)
     }
 
+    /// Throws the answer that Slack wants before it sends events to an address: the `challenge` of the body.
     private static func parsed(_ bytes: [UInt8]) throws(InboundAnswer) -> JSON {
-        do { return try JSON.parse(bytes) } catch { throw InboundAnswer(400, "The body is not JSON.") }
+        let body: JSON
+        do { body = try JSON.parse(bytes) } catch { throw InboundAnswer(400, "The body is not JSON.") }
+        if body["type"] == "url_verification", let challenge = body["challenge"]?.asString {
+            throw InboundAnswer(200, challenge)
+        }
+        return body
     }
 }
 

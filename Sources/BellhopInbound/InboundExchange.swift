@@ -152,7 +152,7 @@ final class InboundExchange: ChannelInboundHandler {
             self.request.body = []
             let own = NIOLoopBound((self, context), eventLoop: context.eventLoop)
             Task(executorPreference: executor) { [handler] in
-                let answer = await handler.answer(request, to: admission.path)
+                let answer = await handler.answer(request, admission)
                 let (exchange, context) = own.value
                 exchange.answered(answer, context)
             }
@@ -190,11 +190,12 @@ final class InboundExchange: ChannelInboundHandler {
 
     private func send(_ answer: InboundAnswer, _ context: ChannelHandlerContext, isLast: Bool, isHead: Bool = false) {
         connections.setKnown(answer.isToKnownSender, context.channel)
-        let text = ByteBuffer(string: answer.text + "\n")
+        let text = ByteBuffer(string: answer.body)
         var headers: HTTPHeaders = [
             "Content-Type": "text/plain; charset=utf-8", "Content-Length": String(text.readableBytes),
         ]
         if let seconds = answer.retryAfter { headers.add(name: "Retry-After", value: String(seconds)) }
+        if let challenge = answer.challenge { headers.add(name: "WWW-Authenticate", value: challenge) }
         if answer.status == 405 { headers.add(name: "Allow", value: "POST") }
         if isLast { headers.add(name: "Connection", value: "close") }
         let head = HTTPResponseHead(

@@ -50,8 +50,9 @@ public struct InboundHandler: Sendable {
         var path: String
         /// The largest body, in bytes.
         var largestBody: Int
-        /// Whether the head proves that the sender has the secret. Otherwise only the body can show it.
-        var isKnown: Bool
+        /// The proof of the sender, if the head has it. Otherwise only the body can show that the sender has the secret.
+        var proof: InboundKey.Proof?
+        var isKnown: Bool { proof != nil }
     }
 
     /// How the body of a request with this head is read. Throws the answer to a request that is refused before its body is read.
@@ -63,9 +64,9 @@ public struct InboundHandler: Sendable {
         guard let endpoint = endpoints[path]?.endpoint else { throw refusal(404, "Bellhop has no endpoint at this path.") }
         guard method == "POST" else { throw refusal(405, "Only POST is allowed here.") }
         let key = try key(of: path)
-        let isKnown: Bool
-        do throws(InboundAnswer) { isKnown = try key.checkHead(head, at: clock.now) } catch { throw refusal(error) }
-        let admission = Admission(path: path, largestBody: endpoint.largestBody, isKnown: isKnown)
+        let proof: InboundKey.Proof?
+        do throws(InboundAnswer) { proof = try key.checkHead(head, at: clock.now) } catch { throw refusal(error, of: key) }
+        let admission = Admission(path: path, largestBody: endpoint.largestBody, proof: proof)
         if let announced, announced > endpoint.largestBody { throw tooLarge(admission) }
         return admission
     }
@@ -88,6 +89,13 @@ public struct InboundHandler: Sendable {
         return InboundAnswer(429, "Too many requests from unknown senders for now.", retryAfter: seconds)
     }
 
+    /// The refusal of a sender that does not have the secret.
+    private func refusal(_ answer: InboundAnswer, of key: InboundKey) -> InboundAnswer {
+        var answer = answer
+        answer.challenge = key.challenge
+        return refusal(answer)
+    }
+
     func tooLarge(_ admission: Admission) -> InboundAnswer {
         refusal(InboundAnswer(413, "The body is larger than \(admission.largestBody) bytes."), admission)
     }
@@ -101,12 +109,13 @@ public struct InboundHandler: Sendable {
     }
 
     /// Answers a request that was admitted.
-    public func answer(_ request: InboundRequest, to path: String) async -> InboundAnswer {
-        guard let (endpoint, budget) = endpoints[path] else { return refusal(404, "Bellhop has no endpoint at this path.") }
+    func answer(_ request: InboundRequest, _ admission: Admission) async -> InboundAnswer {
+        guard let (endpoint, budget) = endpoints[admission.path] else {
+            return refusal(404, "Bellhop has no endpoint at this path.")
+        }
         let proof: InboundKey.Proof
         do throws(InboundAnswer) {
-            let key = try key(of: path)
-            do throws(InboundAnswer) { proof = try key.check(request, at: clock.now) } catch { throw refusal(error) }
+            proof = if let known = admission.proof { known } else { try check(request, admission.path) }
         } catch { return error }
         var answer: InboundAnswer
         do throws(InboundAnswer) {
@@ -130,6 +139,11 @@ public struct InboundHandler: Sendable {
         }
         answer.isToKnownSender = true
         return answer
+    }
+
+    private func check(_ request: InboundRequest, _ path: String) throws(InboundAnswer) -> InboundKey.Proof {
+        let key = try key(of: path)
+        do throws(InboundAnswer) { return try key.check(request, at: clock.now) } catch { throw refusal(error, of: key) }
     }
 
     private func store(_ items: [JSON], of source: String) async throws(InboundAnswer) {

@@ -19,20 +19,24 @@ public enum InboundKey: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// Whether the head alone proves that the sender has the secret. Throws 401 if it shows that the request will be refused: its body
-    /// is then not read.
-    func checkHead(_ head: InboundRequest, at now: Timestamp) throws(InboundAnswer) -> Bool {
+    /// The value of `WWW-Authenticate` in a refusal; nil for signatures.
+    var challenge: String? {
         switch self {
-        case .bearer, .basic:
-            try check(head, at: now)
-            return true
-        case .signature(let check):
-            _ = try check.parts(of: head, at: now)
-            return false
-        case .standardWebhooks:
-            _ = try Self.standardWebhooksParts(of: head, at: now)
-            return false
+        case .signature, .standardWebhooks: nil
+        case .bearer: "Bearer realm=\"Bellhop\""
+        case .basic: "Basic realm=\"Bellhop\""
         }
+    }
+
+    /// The proof of the sender, if the head alone has it. Throws 401 if the head shows that the request will be refused: its body is
+    /// then not read.
+    func checkHead(_ head: InboundRequest, at now: Timestamp) throws(InboundAnswer) -> Proof? {
+        switch self {
+        case .bearer, .basic: return try check(head, at: now)
+        case .signature(let check): _ = try check.parts(of: head, at: now)
+        case .standardWebhooks: _ = try Self.standardWebhooksParts(of: head, at: now)
+        }
+        return nil
     }
 
     /// The part of a request that its signature protects.

@@ -22,10 +22,12 @@ public struct InboundRequest: Sendable {
 /// The answer to the sender.
 public struct InboundAnswer: Error, Sendable, Hashable {
     public var status: Int
-    /// One sentence, without secrets.
+    /// One sentence, without secrets; with 200, the text that the sender wants back.
     public var text: String
     /// Seconds.
     public var retryAfter: Int?
+    /// The value of `WWW-Authenticate`: some senders, such as Amazon SNS, send a password only when they are asked for one.
+    var challenge: String?
     /// Whether the sender was authenticated.
     var isToKnownSender = false
 
@@ -34,6 +36,9 @@ public struct InboundAnswer: Error, Sendable, Hashable {
         self.text = text
         self.retryAfter = retryAfter
     }
+
+    /// What is sent: a line for people, or exactly what the sender wants back.
+    var body: String { status == 200 ? text : text + "\n" }
 
     static let accepted = InboundAnswer(202, "Accepted.")
 }

@@ -14,8 +14,11 @@ import Testing
         headers: [(String, String)] = []
     ) async -> InboundAnswer {
         let all = [("Authorization", "Bearer " + token)] + headers
-        return await handler.answer(
-            InboundRequest(headers: all.map { (name: $0.0, value: $0.1) }, body: Array(body.utf8)), to: path)
+        let request = InboundRequest(headers: all.map { (name: $0.0, value: $0.1) }, body: Array(body.utf8))
+        do throws(InboundAnswer) {
+            let admission = try handler.admit(method: "POST", path: path, head: request, announced: nil)
+            return await handler.answer(request, admission)
+        } catch { return error }
     }
 
     private var events: [Event] { recorder.events }
@@ -46,6 +49,43 @@ import Testing
         #expect(Set(events.map(\.id)).count == 2)
         #expect(await answer(handler, #"{"alerts": []}"#).status == 202)
         #expect(await answer(handler, #"{"alerts": {}}"#).status == 400)
+    }
+
+    @Test func `with an empty path the body itself is the list`() async {
+        let handler = recorder.handler(.events(items: ""))
+        #expect(await answer(handler, #"[{"service": "a"}, {"service": "b"}]"#).status == 202)
+        #expect(events.map { $0.data["service"] } == ["a", "b"])
+        let refused = await answer(handler, #"{"service": "a"}"#)
+        #expect(refused.status == 400 && refused.text == "The body is not a list.")
+    }
+
+    @Test func `a whole number may be written as a decimal number`() async {
+        let handler = recorder.handler(.events())
+        #expect(await answer(handler, #"{"service": "a", "count": 5.0}"#).status == 202)
+        #expect(events.map { $0.data["count"] } == [5])
+    }
+
+    @Test func `the challenge of Slack is sent back as it is to a known sender, and is not an event`() async {
+        let handler = recorder.handler(.events(dedupKey: .path(JSON.Path(keys: ["event_id"]))))
+        let body =
+            #"{"token": "x", "challenge": "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P", "type": "url_verification"}"#
+        let verified = await answer(handler, body)
+        #expect(verified.status == 200 && verified.body == "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P")
+        let stranger = await answer(handler, body, token: "other")
+        #expect(stranger.status == 401 && !stranger.body.contains("3eZ"))
+        #expect(await answer(handler, #"{"service": "a", "event_id": "1", "challenge": "x"}"#).status == 202)
+        #expect(events.count == 1)
+    }
+
+    @Test func `a refused sender is asked for the password or the token that it needs`() {
+        func challenge(_ key: InboundKey) -> String? {
+            var endpoint = InboundEndpoint.push
+            endpoint.key = key
+            return refusal(recorder.handler(endpoint), token: "other")?.challenge
+        }
+        #expect(challenge(.basic(username: "ada", password: "x")) == #"Basic realm="Bellhop""#)
+        #expect(challenge(.bearer(["token"])) == #"Bearer realm="Bellhop""#)
+        #expect(challenge(.standardWebhooks([[1]])) == nil)
     }
 
     @Test func `a body can be a form, or a form with JSON in its only field payload`() async {

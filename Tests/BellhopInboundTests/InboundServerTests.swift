@@ -103,7 +103,8 @@ private final class LogLines: Sendable {
             #expect(try await send(address + "/other").status == 404)
             let wrong = try await send(address + "/in/deploys", method: "GET")
             #expect(wrong.status == 405 && wrong.headers["allow"] == "POST")
-            #expect(try await send(address + "/in/deploys", headers: []).status == 401)
+            let unknown = try await send(address + "/in/deploys", headers: [])
+            #expect(unknown.status == 401 && unknown.headers["www-authenticate"] == #"Bearer realm="Bellhop""#)
             #expect(try await send(address + "/in/deploys", Array("{".utf8)).status == 400)
             #expect(try await send(address + "/in/deploys", [UInt8](repeating: 32, count: 1001)).status == 413)
             // The answer comes before such a body is sent; this client may give up sending it instead of reading the answer.
