@@ -38,7 +38,10 @@ public struct Delivery: Sendable, Hashable, Identifiable {
     public var hop: Int
     /// Deliveries of earlier steps of the same run that must be done first. If one of them is given up, so is this one.
     public var after: [ID]
-    /// The earlier messages that this message closes at its receiver; nil if it closes none.
+    /// Whether it closes or acknowledges what its conversation opened at its receiver. Earlier messages of the conversation that are still
+    /// kept back are then dropped, once it no longer waits for earlier steps.
+    public var settles = false
+    /// The messages of an escalation that this message closes as the escalation ends; nil for any other.
     public var closes: Closing?
     public var initial: InitialState
     /// The changes that people made to its arguments, oldest first.
@@ -52,19 +55,15 @@ public struct Delivery: Sendable, Hashable, Identifiable {
         case makes
     }
 
-    /// The earlier messages that a message closes at its receiver. Those that a quiet time still holds are dropped instead of being
+    /// The messages of an escalation that a message closes at its receiver. Those that are still kept back are dropped instead of being
     /// sent; if no other was sent, the closing message is not made. The store decides this, together with the rest of the run.
     public struct Closing: Sendable, Hashable {
-        /// The names of those messages' deliveries that a quiet time held when they were made.
+        /// The names of those messages' deliveries that a quiet time held, or that waited for earlier steps, when they were made.
         public var held: [String]
-        /// Whether at least one of the messages was not held when it was made.
+        /// Whether at least one of the messages was not kept back when it was made.
         public var isOpen: Bool
-        /// Whether it also drops all messages of its conversation that a quiet time holds.
-        public var includesConversation: Bool
 
-        public init(held: [String], isOpen: Bool, includesConversation: Bool = false) {
-            (self.held, self.isOpen, self.includesConversation) = (held, isOpen, includesConversation)
-        }
+        public init(held: [String], isOpen: Bool) { (self.held, self.isOpen) = (held, isOpen) }
     }
 
     /// A person's change to the arguments of a delivery.
@@ -180,6 +179,14 @@ public enum Arguments: Sendable, Hashable {
         switch self {
         case .message(let message): message.conversation
         case .values(let values): values["thread"]?.asString.flatMap(Message.threadKey).map(Message.conversation(of:))
+        }
+    }
+
+    /// Whether it closes or acknowledges what its conversation opened, if the receiver can do that.
+    public var settlesConversation: Bool {
+        switch self {
+        case .message(let message): message.resolve && message.conversation != nil
+        case .values: conversation != nil
         }
     }
 }

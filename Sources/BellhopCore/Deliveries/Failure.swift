@@ -18,9 +18,9 @@ public struct Failure: Error, Sendable, Hashable {
         Failure(.expired, .giveUp, "It could not be sent before \(expires), so it expired.")
     }
 
-    /// Why a message that a quiet time holds is dropped when its conversation is closed.
-    public static let closedWhileHeld = Failure(
-        .quiet, .giveUp, "A later message of its conversation closed it before the quiet time ended.")
+    /// Why a message that is kept back is dropped when its conversation is closed or acknowledged.
+    public static let settled = Failure(
+        .movedOn, .giveUp, "Its conversation was closed or acknowledged before it could be sent.")
 
     /// The rest that the receiver asks for, with its length if the receiver names one; nil if it asks for no rest.
     public var requestedRest: Duration?? {

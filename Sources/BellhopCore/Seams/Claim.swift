@@ -155,7 +155,8 @@ public enum DeliveryState: String, Sendable, Hashable, CaseIterable {
     case silenced
     /// A quiet time holds it until that time ends.
     case quiet
-    /// A person or a quiet time dropped it, or an earlier step of its rule was given up (`Failure.Reason.stopped`).
+    /// A person, a quiet time or a later message of its conversation dropped it, or an earlier step of its rule was given up
+    /// (`Failure.Reason.stopped`).
     case dropped
 
     /// The state in a few words for users, and what to do.
@@ -171,7 +172,7 @@ public enum DeliveryState: String, Sendable, Hashable, CaseIterable {
         case .shadow: "its rule is in shadow mode: recorded, not done"
         case .silenced: "a silence kept it back: recorded, never sent"
         case .quiet: "a quiet time keeps it back until it ends; a retry sends it now"
-        case .dropped: "dropped by a person or a quiet time, or the step it waited for is dead"
+        case .dropped: "dropped by a person, a quiet time or a later message of its thread, or the step it waited for is dead"
         }
     }
 }

@@ -60,7 +60,7 @@ extension RuleBook {
             }
             release.treatments.append((message, treatment))
         }
-        settleConversations(&release)
+        separateConversations(&release)
         join(&release, facts)
         return release
     }
@@ -85,27 +85,13 @@ extension RuleBook {
         return facts.tasks[scope]?[task.key]
     }
 
-    /// Decides which messages are not coalesced because of their conversations. A pager gets each message by itself, but not one
-    /// whose alert a later message of the same conversation closes. At other receivers, a conversation that has begun goes on
-    /// with its own messages, and a new one begins with the coalesced message.
-    private func settleConversations(_ release: inout MessageRelease) {
-        var closed: Set<String> = []
-        for place in release.treatments.indices.reversed() {
+    /// Decides which messages are not coalesced because of their conversations. A pager gets each message by itself. At other receivers, a
+    /// conversation that has begun goes on with its own messages, and a new one begins with the coalesced message.
+    private func separateConversations(_ release: inout MessageRelease) {
+        for place in release.treatments.indices {
             let (message, treatment) = release.treatments[place]
-            guard treatment == .joined, case .message(let content) = message.delivery.arguments else { continue }
-            guard closesConversations(message.delivery.id.receiver) else {
-                if message.continues { release.treatments[place].treatment = .sent }
-                continue
-            }
-            guard let conversation = content.conversation else {
+            if treatment == .joined, message.continues || closesConversations(message.delivery.id.receiver) {
                 release.treatments[place].treatment = .sent
-                continue
-            }
-            if closed.contains(conversation) {
-                release.treatments[place].treatment = .dropped(.closedWhileHeld)
-            } else {
-                release.treatments[place].treatment = .sent
-                if content.resolve { closed.insert(conversation) }
             }
         }
     }

@@ -270,6 +270,7 @@ extension BatchDecider {
                 lane: alert.lane, createdAt: now, expires: notify?.expires.map { now + $0 }, hop: frame.hop,
                 initial: isShadow ? .shadow : .available)
             delivery.closes = alert.opened
+            delivery.settles = !isShadow
             add(delivery)
             bytes += Self.gatheredBytes
         }

@@ -29,8 +29,7 @@ extension BatchDecider {
             }
             for place in deliveries.indices[first...] {
                 deliveries[place].after = after
-                // A message that waits for an earlier step may never be sent, so it drops no held ones.
-                if !after.isEmpty { deliveries[place].closes = nil }
+                if rule.escalation != nil, case .message(let template) = step.content, !template.staysOpen { noteAlert(place) }
                 if step.action.emitsEvent, after.isEmpty, deliveries[place].isPending { emit(place) }
             }
             guard step.stopsOnError else { continue }
@@ -69,12 +68,10 @@ extension BatchDecider {
         }
         let arguments: Arguments
         var isEmpty = false
-        var staysOpen = true
         switch step.content {
         case .message(let template):
             let message = try renderer.message(template)
             arguments = .message(message)
-            staysOpen = template.staysOpen
             if template.skipsEmpty, message.isEmpty { isEmpty = true }
         case .values(let templates):
             var values = JSON.Object()
@@ -107,25 +104,25 @@ extension BatchDecider {
             }
             bytes += renderer.room.used
             add(delivery(step, rule, receiver, arguments, target?.reference ?? owner, target, state, end))
-            if !staysOpen, rule.escalation != nil { noteAlert(receiver) }
         }
         return succeeded
     }
 
-    /// Remembers what the latest delivery opened or closed, if its receiver is a pager.
-    private mutating func noteAlert(_ receiver: String) {
-        guard frame.facts.isPager(receiver), let delivery = deliveries.last, case .message(var message) = delivery.arguments
-        else { return }
+    /// Remembers what a delivery opened or closed, if its receiver is a pager.
+    private mutating func noteAlert(_ place: Int) {
+        let delivery = deliveries[place]
+        guard frame.facts.isPager(delivery.id.receiver), case .message(var message) = delivery.arguments else { return }
         let thread = message.thread ?? delivery.id.text
-        var alert = OpenAlert(receiver: receiver, thread: thread, lane: delivery.lane, opened: .init(held: [], isOpen: true))
+        var alert = OpenAlert(
+            receiver: delivery.id.receiver, thread: thread, lane: delivery.lane, opened: .init(held: [], isOpen: true))
         switch delivery.initial {
-        case .available, .shadow: break
-        case .quiet: alert.opened = .init(held: [delivery.id.text], isOpen: false)
+        case .available where delivery.after.isEmpty, .shadow: break
+        case .available, .quiet: alert.opened = .init(held: [delivery.id.text], isOpen: false)
         case .done, .silenced, .dropped, .dead: return
         }
         // With a thread it is sent by itself, not joined with others, so that it can be closed.
         message.thread = thread
-        deliveries[deliveries.count - 1].arguments = .message(message)
+        deliveries[place].arguments = .message(message)
         if message.resolve { closed.append(alert) } else { opened.append(alert) }
     }
 
@@ -155,14 +152,12 @@ extension BatchDecider {
     private mutating func fail(_ step: Step, _ rule: Rule, _ number: Int, _ owner: TaskReference?, _ error: RenderFailure) {
         var arguments = Arguments.values([:])
         var state = Delivery.InitialState.dead(Failure(.unrenderable, .giveUp, error.message))
-        var staysOpen = false
         if step.action.isMessage {
             var message = Message.fallback(rule: rule.name, task: owner, error: error.message)
             if case .message(let template) = step.content {
                 let renderer = Renderer(frame: frame, activation: activation, zone: rule.zone)
                 let mayClose = (try? applies(step)) ?? false
                 (message.thread, message.resolve) = renderer.conversation(of: template, mayClose: mayClose)
-                staysOpen = template.staysOpen
             }
             arguments = .message(message)
             state = .available
@@ -171,7 +166,6 @@ extension BatchDecider {
         for receiver in receivers(step, arguments, nil) {
             let kept = state == .available ? keptBack(step, rule, number, receiver) : nil
             add(delivery(step, rule, receiver, arguments, owner, nil, kept?.state ?? state, kept?.end))
-            if !staysOpen, rule.escalation != nil { noteAlert(receiver) }
         }
     }
 
@@ -216,16 +210,11 @@ extension BatchDecider {
             revision: rule.summary.revision, action: step.action.kind, name: step.name, effect: step.action.effect,
             arguments: arguments, task: task, lane: lane, createdAt: now, runAt: end,
             expires: step.expires.map { (end ?? now) + $0 }, retry: step.retry, hop: frame.hop, initial: state)
-        // What it closes need not be sent any more, even if it is kept back itself.
-        let drops =
-            switch state {
-            case .available, .quiet, .silenced, .dropped: true
-            case .shadow, .done, .dead: false
-            }
-        if drops, case .message(let message) = arguments, message.resolve, message.conversation != nil,
-            book.closesConversations(receiver)
-        {
-            delivery.closes = Delivery.Closing(held: [], isOpen: true, includesConversation: true)
+        // What it closes or acknowledges need not be sent any more, even if it is kept back itself.
+        switch state {
+        case .available, .quiet, .silenced, .dropped:
+            delivery.settles = arguments.settlesConversation && book.closesConversations(receiver)
+        case .shadow, .done, .dead: break
         }
         return delivery
     }

@@ -21,7 +21,12 @@ struct TrialHolding {
                 let before = messages.count
                 messages.removeAll { closing.held.contains($0.delivery.id.text) }
                 if !closing.isOpen, before - messages.count == closing.held.count { continue }
-                if closing.includesConversation { messages.removeAll { $0.delivery.lane == delivery.lane } }
+            }
+            if delivery.settles {
+                messages.removeAll { held in
+                    held.delivery.lane == delivery.lane && !held.delivery.settles
+                        && held.delivery.arguments.conversation == delivery.arguments.conversation
+                }
             }
             made.append(delivery)
             if case .quiet = delivery.initial {

@@ -8,6 +8,7 @@ struct DeliveryBody: Hashable {
     var task: TaskReference?
     var retry: RetryPolicy
     var after: [Delivery.ID]
+    var settles: Bool
     var initial: Delivery.InitialState
     var edits: [Delivery.Edit]
 
@@ -18,6 +19,7 @@ struct DeliveryBody: Hashable {
         task = delivery.task
         retry = delivery.retry
         after = delivery.after
+        settles = delivery.settles
         initial = delivery.initial
         edits = delivery.edits
     }
@@ -34,6 +36,7 @@ struct DeliveryBody: Hashable {
         if let name { object["name"] = .string(name) }
         if let task { object["task"] = task.stored }
         if !after.isEmpty { object["after"] = .array(after.map(\.stored)) }
+        if settles { object["settles"] = true }
         switch initial {
         case .available: break
         case .shadow: object["initial"] = "shadow"
@@ -75,6 +78,7 @@ struct DeliveryBody: Hashable {
         if object.members["after"] != nil {
             for json in try object.array("after") { after.append(try Delivery.ID(stored: json)) }
         }
+        settles = object.members["settles"] == true
         switch object.members["initial"] {
         case nil: initial = .available
         case "shadow": initial = .shadow

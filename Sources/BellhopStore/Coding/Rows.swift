@@ -37,6 +37,7 @@ struct DeliveryRow {
             delivery.task = body.task
             delivery.retry = body.retry
             delivery.after = body.after
+            delivery.settles = body.settles
             delivery.initial = body.initial
             delivery.edits = body.edits
         } catch let error as DamagedValue {

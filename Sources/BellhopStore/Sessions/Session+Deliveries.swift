@@ -15,7 +15,6 @@ extension Session {
             let name = delivery.id.text
             try find.bind(":name", key: name)
             if try find.exists() { continue }
-            if delivery.closes?.includesConversation == true { try dropHeld(in: delivery.lane, at: delivery.createdAt) }
             body.removeAll(keepingCapacity: true)
             DeliveryBody(delivery).stored.encode(into: &body)
             let (state, failure) = delivery.stored
@@ -47,6 +46,8 @@ extension Session {
             if state == .waiting || state == .quiet && !delivery.after.isEmpty {
                 try wait(database.lastInsertedRowID, delivery)
                 waits = waits || state == .waiting
+            } else if delivery.settles {
+                try dropKeptBack(settledBy: database.lastInsertedRowID, at: delivery.createdAt)
             }
         }
         // A waiting delivery makes later ones of its lane wait too. Waiting is rare, so lanes are examined only if a delivery waits.

@@ -48,12 +48,20 @@ extension Session {
         while let id = changed.popLast() {
             for follower in try followers(of: id) {
                 let readiness = try readiness(of: follower.id)
+                if follower.isQuiet, readiness == .free { try dropKeptBack(settledBy: follower.id, at: now) }
                 guard readiness != follower.readiness, readiness == .stopped || !follower.isQuiet else { continue }
                 try set(follower.id, to: readiness, at: now)
                 try reorder(follower.lane)
                 changed.append(follower.id)
             }
         }
+    }
+
+    /// Drops a delivery, and those that wait for it.
+    func drop(_ id: Int64, _ failure: Failure, at now: Timestamp) throws {
+        try run(SQL.Predecessors.stop, (":now", now), (":failure", failure.stored.encoded()), (":id", id))
+        try forgetWaits(of: id)
+        try settleFollowers(of: id, at: now)
     }
 
     /// Deletes a delivery's waits, so that no predecessor makes it available again.
@@ -95,6 +103,7 @@ extension Session {
         case .free:
             try run(SQL.Predecessors.free, (":now", now), (":id", id))
             try forgetWaits(of: id)
+            try dropKeptBack(settledBy: id, at: now)
         case .waiting, .aside: try run(SQL.Predecessors.wait, (":bars", readiness == .waiting), (":id", id))
         case .stopped: try run(SQL.Predecessors.stop, (":now", now), (":failure", Self.stopped.stored.encoded()), (":id", id))
         }

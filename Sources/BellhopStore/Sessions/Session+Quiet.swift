@@ -52,7 +52,7 @@ extension Session {
                 try run(SQL.Quiet.silence, (":silence", silence), (":now", release.at), (":id", id))
                 try forgetWaits(of: id)
                 silenced[silence, default: 0] += 1
-            case .dropped(let failure): try drop(held: id, failure, at: release.at)
+            case .dropped(let failure): try drop(id, failure, at: release.at)
             case .held(let until): try run(SQL.Quiet.holdLonger, (":until", until), (":id", id))
             }
         }
@@ -67,39 +67,51 @@ extension Session {
         try reorder(lane)
     }
 
-    private func drop(held id: Int64, _ failure: Failure, at now: Timestamp) throws {
-        try run(SQL.Quiet.drop, (":failure", failure.stored.encoded()), (":now", now), (":id", id))
-        try forgetWaits(of: id)
-    }
-
-    /// Drops the messages that `closing` would close and that a quiet time still holds. Returns whether others must still be closed.
+    /// Drops the messages that `closing` would close and that are still kept back. Returns whether others must still be closed.
     func dropHeld(closedBy closing: Delivery.Closing, at now: Timestamp) throws -> Bool {
-        var statement = try prepare(SQL.Quiet.named)
-        let failure = Failure(.quiet, .giveUp, "The escalation that it belongs to ended before the quiet time did.")
+        let failure = Failure(.movedOn, .giveUp, "The escalation that it belongs to ended before it could be sent.")
         var isOpen = closing.isOpen
         for name in closing.held {
-            try statement.bind(":name", key: name)
-            let id = try statement.next() ? statement.int(0) : nil
-            statement.stop()
-            if let id { try drop(held: id, failure, at: now) } else { isOpen = true }
+            guard let (id, lane) = try keptBack(name) else {
+                isOpen = true
+                continue
+            }
+            try drop(id, failure, at: now)
+            try reorder(lane)
         }
         return isOpen
     }
 
-    /// Drops the messages of a conversation that a quiet time holds: a new message closes it.
-    func dropHeld(in lane: String, at now: Timestamp) throws {
-        var statement = try prepare(SQL.Quiet.ofLane)
-        try statement.bind(lane: lane)
-        var held: [Int64] = []
-        while try statement.next() { held.append(statement.int(0)) }
-        for id in held { try drop(held: id, .closedWhileHeld, at: now) }
+    private func keptBack(_ name: String) throws -> (id: Int64, lane: String)? {
+        var statement = try prepare(SQL.Quiet.keptBack)
+        try statement.bind(":name", key: name)
+        return try statement.next() ? (statement.int(0), statement.text(1)) : nil
+    }
+
+    /// Drops the earlier messages of its conversation that are still kept back, if this delivery closes or acknowledges what they would
+    /// open.
+    func dropKeptBack(settledBy id: Int64, at now: Timestamp) throws {
+        guard let settling = try rows(SQL.Quiet.delivery, (":id", id), read: { row in DeliveryRow(row).delivery }).first,
+            settling.settles
+        else { return }
+        let lane = settling.lane
+        let kept: [Int64] = try rows(
+            SQL.Quiet.keptBackInLane, (":lane_key", Fingerprint(content: lane).indexKey), (":lane", lane), (":id", id)
+        ) { row in
+            let other = DeliveryRow(row).delivery
+            guard !other.settles, other.arguments.conversation == settling.arguments.conversation else { return nil }
+            return row.int(DeliveryRow.width)
+        }
+        if kept.isEmpty { return }
+        for id in kept { try drop(id, .settled, at: now) }
+        try reorder(lane)
     }
 
     /// Drops the messages about a task that quiet times hold; returns how many of each rule.
     func dropHeld(about task: NamedTask, at now: Timestamp) throws -> [String: Int] {
         let held = try rows(SQL.Quiet.ofTask, (":subject", task.subject)) { row in (id: row.int(0), rule: row.text(1)) }
         let failure = Failure(.quiet, .giveUp, "`bellhop forget` ended all that waited for its task.")
-        for (id, _) in held { try drop(held: id, failure, at: now) }
+        for (id, _) in held { try drop(id, failure, at: now) }
         return held.reduce(into: [:]) { $0[$1.rule, default: 0] += 1 }
     }
 
@@ -156,13 +168,20 @@ extension SQL {
             WHERE id = :id
             """
 
-        static let named = "SELECT id FROM delivery WHERE \(Deliveries.isNamed) AND state = 'quiet'"
+        /// True for a delivery that a quiet time holds, or that waits for earlier steps.
+        private static let isKeptBack = "state IN ('quiet', 'waiting')"
 
-        static let ofLane = "SELECT id FROM delivery WHERE \(Deliveries.isOpenInLane) AND state = 'quiet'"
+        static let keptBack = "SELECT id, lane FROM delivery WHERE \(Deliveries.isNamed) AND \(isKeptBack)"
+
+        static let keptBackInLane = """
+            SELECT \(Deliveries.identity), id FROM delivery
+            WHERE \(Deliveries.isOpenInLane) AND \(isKeptBack) AND id < :id
+            ORDER BY id
+            """
+
+        static let delivery = "SELECT \(Deliveries.identity) FROM delivery WHERE id = :id"
 
         static let ofTask = "SELECT id, rule FROM delivery WHERE state = 'quiet' AND subject = :subject ORDER BY rule, id"
-
-        static let drop = "UPDATE delivery SET state = 'dropped', finished = :now, failure = :failure WHERE id = :id"
 
         /// The held messages, counted for people.
         static let all = """

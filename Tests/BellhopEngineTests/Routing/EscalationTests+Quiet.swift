@@ -1,4 +1,5 @@
 import BellhopCore
+import Synchronization
 import Testing
 
 /// Escalations with held pages, and more escalations than a rule may have. The clock starts at nine on a Monday.
@@ -69,7 +70,7 @@ extension `Escalations` {
         try await agent.comment("a")
         let dropped = try await agent.bench.deliveries(.dropped)
         #expect(dropped.map(\.delivery.id.receiver) == ["pager"])
-        #expect(dropped.compactMap(\.failure?.message) == [Failure.closedWhileHeld.message])
+        #expect(dropped.compactMap(\.failure?.message) == [Failure.settled.message])
         let texts = try await agent.texts(after: 40)
         #expect(texts.contains("pager closes t-a") && texts.contains("pager: new b") && !texts.contains("pager: new a"))
     }
@@ -94,6 +95,61 @@ extension `Escalations` {
         try await agent.comment("a")
         #expect(try await agent.bench.deliveries(.dropped).contains { $0.delivery.id.rule == "page" })
         #expect(try await agent.texts(after: 40) == texts)
+    }
+
+    @Test func `an acknowledgement drops the pages of its thread that are still held`() async throws {
+        let rules = """
+            rule: page
+            on: task_created
+            quiet: {hours: "09:00-09:30"}
+            do: [{notify: {to: pager, title: "new ${{ task.id }}", thread: "t-${{ task.id }}"}}]
+            ---
+            rule: over
+            on: task_commented
+            do: [{acknowledge: {to: pager, thread: "t-${{ task.id }}"}}]
+            """
+        let agent = try await TestAgent(rules)
+        for id in ["a", "b"] { try await agent.put(id) }
+        try await agent.comment("a")
+        #expect(try await agent.bench.deliveries(.dropped).map(\.failure?.message) == [Failure.settled.message])
+        #expect(try await agent.texts(after: 40) == ["pager acknowledges t-a", "pager: new b"])
+    }
+
+    @Test func `a page that waits for a step with on_error stop is dropped by an answer, and by an acknowledgement`() async throws
+    {
+        let page = """
+            rule: r
+            on: task_created
+            do:
+              - {comment: calling, on_error: stop}
+              - {notify: {to: pager, title: new, thread: "t-${{ task.id }}"}}
+            """
+        let escalation = "\nuntil: answered\nescalate: {after: 10h, do: [{log: late}]}"
+        let acknowledging = """
+
+            ---
+            rule: over
+            on: task_commented
+            do: [{acknowledge: {to: pager, thread: "t-${{ task.id }}"}}]
+            """
+        let cases: [(rules: String, texts: [String])] = [
+            (page + escalation, []), (page + acknowledging, ["pager acknowledges t-a"]),
+        ]
+        for (rules, texts) in cases {
+            let agent = try await TestAgent(rules)
+            let isBroken = Mutex(true)
+            agent.action.script { delivery, _ throws(Failure) in
+                if delivery.action == "comment", isBroken.withLock({ $0 }) { throw Failure(.gateway, .retry(after: nil), "502") }
+                return Receipt("done")
+            }
+            try await agent.put("a")
+            #expect(try await agent.bench.deliveries(.waiting).count == 1)
+            try await agent.comment("a")
+            #expect(try await agent.bench.deliveries(.dropped).map(\.delivery.text) == ["pager: new"])
+            isBroken.withLock { $0 = false }
+            #expect(try await agent.texts(after: 60).filter { $0 != "calling" } == texts)
+            #expect(try await agent.bench.deliveries(.done).contains { $0.delivery.action == "comment" })
+        }
     }
 
     @Test func `a rule with too many escalations is paused, with a signal`() async throws {

@@ -22,8 +22,8 @@ extension RuleFile {
 }
 
 extension RuleContext {
-    /// These sources, with the actions `log`, `notify` (to `chat` and `pager`), `emit` (of the type `ping`) and `comment` (which writes
-    /// to tasks).
+    /// These sources, with the actions `log`, `notify` (to `chat` and `pager`), `acknowledge` (at `pager`), `emit` (of the type `ping`)
+    /// and `comment` (which writes to tasks).
     static func test(sources: [ScriptedSource], hours: String = "08:00-17:00", quiet: QuietEntry? = nil) throws -> RuleContext {
         var chat = RuleContext.ConnectionFacts(name: "chat", kind: "slack", actions: ["notify"], messages: .init(threads: .yes))
         chat.quiet = quiet
@@ -35,7 +35,9 @@ extension RuleContext {
             },
             connections: [
                 .init(name: "snow", kind: "servicenow", actions: ["comment"]), chat,
-                .init(name: "pager", kind: "pagerduty", actions: ["notify"], messages: .init(threads: .yes, resolves: .yes)),
+                .init(
+                    name: "pager", kind: "pagerduty", actions: ["notify", "acknowledge"],
+                    messages: .init(threads: .yes, resolves: .yes)),
             ],
             actions: [
                 ActionManifest(
@@ -53,6 +55,12 @@ extension RuleContext {
                         Setting("thread", .text, "The conversation."),
                         Setting("resolve", .boolean, default: "false", "Whether it closes the conversation."),
                     ], isMessage: true, expires: .days(1)),
+                ActionManifest(
+                    kind: "acknowledge", summary: "Acknowledges an alert.", receiver: .named,
+                    arguments: [
+                        Setting("to", .list(.name), required: true, "Receivers."),
+                        Setting("thread", .text, required: true, "The conversation."),
+                    ], expires: .days(1)),
                 ActionManifest(
                     kind: "emit", summary: "Emits an event.", receiver: .local(nil), shorthand: "type",
                     arguments: [

@@ -41,14 +41,15 @@ final class ScriptedAction: Action {
 }
 
 extension Delivery {
-    /// The text argument; of a message its receiver and its title, and its conversation if it closes it.
+    /// The text argument; of a message its receiver and its title; of what closes or acknowledges a conversation this.
     var text: String {
         if case .message(let message) = arguments {
             return message.resolve
                 ? "\(id.receiver) closes \(message.thread ?? "")" : "\(id.receiver): \(message.title.plainText)"
         }
-        if case .values(let values) = arguments, case .string(let text)? = values["text"] { return text }
-        return ""
+        guard case .values(let values) = arguments else { return "" }
+        if case .string(let thread)? = values["thread"] { return "\(id.receiver) acknowledges \(thread)" }
+        return values["text"]?.asString ?? ""
     }
 }
 

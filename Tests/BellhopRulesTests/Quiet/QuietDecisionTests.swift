@@ -216,7 +216,7 @@ import Testing
         #expect(treatments(try Self.book(Self.notify).release(held, ReleaseFacts(), at: night)) == [.sent])
     }
 
-    private func message(_ number: Int, thread: String? = nil, resolve: Bool = false, continues: Bool = false) -> HeldMessage {
+    private func message(_ number: Int, thread: String? = nil, continues: Bool = false) -> HeldMessage {
         HeldMessage(
             place: Int64(number),
             delivery: Delivery(
@@ -224,7 +224,7 @@ import Testing
                     occasion: Occasion.event(Event.ID("e\(number)")).id, rule: "r", step: StepPath(index: 0), receiver: "ops"),
                 revision: "", action: "notify",
                 arguments: .message(
-                    Message(title: [.value("m\(number)")], mentions: [.user("U\(number % 2)")], thread: thread, resolve: resolve)),
+                    Message(title: [.value("m\(number)")], mentions: [.user("U\(number % 2)")], thread: thread)),
                 task: nil, lane: "l", createdAt: Self.evening, runAt: Self.morning, initial: .quiet(Delivery.KeptBack())),
             continues: continues)
     }
@@ -256,18 +256,10 @@ import Testing
         #expect(list.items.count > 300 && list.items.count + list.more == 1000)
     }
 
-    @Test func `at a pager a message is dropped if a later one closes its thread, and no messages are coalesced`() throws {
+    @Test func `at a pager no messages are coalesced`() throws {
         let book = try Self.book(Self.night + Self.notify, resolves: true)
-        let held = [
-            message(1, thread: "A"), message(2, thread: "B"), message(3, thread: "A", resolve: true), message(4, thread: "A"),
-            message(5), message(6),
-        ]
-        let release = book.release(held, ReleaseFacts(), at: Self.morning)
-        guard case .dropped(let failure) = treatments(release)[0] else {
-            Issue.record("the first is not dropped")
-            return
-        }
-        #expect(failure.reason == .quiet)
-        #expect(treatments(release).dropFirst() == [.sent, .sent, .sent, .sent, .sent])
+        let release = book.release(
+            [message(1, thread: "A"), message(2, thread: "B"), message(3), message(4)], ReleaseFacts(), at: Self.morning)
+        #expect(treatments(release) == [.sent, .sent, .sent, .sent])
     }
 }

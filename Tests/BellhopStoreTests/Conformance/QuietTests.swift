@@ -18,6 +18,17 @@ import Testing
         return delivery
     }
 
+    /// A message that closes its conversation.
+    private static func closing(
+        _ number: Int, after: [Int] = [], initial: Delivery.InitialState = .available, until end: Timestamp? = nil
+    ) -> Delivery {
+        var delivery = Sample.delivery(number, lane: "a", action: "notify", after: after, initial: initial)
+        delivery.arguments = .message(Message(title: [], thread: "INC1", resolve: true))
+        delivery.settles = true
+        delivery.runAt = end ?? delivery.runAt
+        return delivery
+    }
+
     private func state(_ bench: Bench, _ number: Int) async throws -> DeliveryState? {
         try await bench.store.deliveries(DeliveryQuery(id: Sample.delivery(number).id.text)).first?.state
     }
@@ -45,17 +56,67 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a message that closes its conversation drops its held messages, and none that is held later`(
+    func `what closes or acknowledges a conversation drops the messages that are still kept back in it, and no later ones`(
         _ kind: StoreUnderTest
     ) async throws {
+        var acknowledgement = Self.closing(5)
+        acknowledgement.arguments = .values(["thread": " INC1"])
+        for settling in [Self.closing(5), acknowledgement] {
+            let bench = try kind.make()
+            var waiting = Self.message(2, thread: "INC1", lane: "a", after: [1])
+            (waiting.initial, waiting.runAt) = (.available, bench.now)
+            try await bench.store.route(
+                Routing(deliveries: [
+                    Sample.delivery(1), waiting, Self.message(3, thread: "INC1", lane: "a"),
+                    Self.message(4, thread: "INC2", lane: "a"), settling, Self.message(6, thread: "INC1", lane: "a"),
+                ]))
+            #expect(try await bench.states() == [.available, .dropped, .dropped, .quiet, .available, .quiet])
+            #expect(try await bench.store.deliveries(DeliveryQuery(states: [.dropped])).allSatisfy { $0.failure == .settled })
+            try await bench.store.route(Routing(deliveries: [settling]))
+            for claim in try await bench.claim() { try await bench.finish(claim, .done(Sample.receipt)) }
+            #expect(try await bench.states() == [.done, .dropped, .dropped, .quiet, .done, .quiet])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a message that waits for an earlier step drops held ones once that is done, even if it is held itself`(
+        _ kind: StoreUnderTest
+    ) async throws {
+        for isHeld in [false, true] {
+            for isFine in [true, false] {
+                let bench = try kind.make()
+                let closing =
+                    isHeld
+                    ? Self.closing(3, after: [1], initial: .quiet(Delivery.KeptBack()), until: Self.end)
+                    : Self.closing(3, after: [1])
+                let own: DeliveryState = isHeld ? .quiet : .waiting
+                try await bench.store.route(
+                    Routing(deliveries: [Sample.delivery(1), Self.message(2, thread: "INC1", lane: "a"), closing]))
+                try await bench.store.route(Routing(deliveries: [Self.message(4, thread: "INC1", lane: "a")]))
+                #expect(try await bench.states() == [.available, .quiet, own, .quiet])
+                let claim = try #require(try await bench.claim().first)
+                try await bench.finish(claim, isFine ? .done(Sample.receipt) : .dead(Sample.failure))
+                let free: DeliveryState = isHeld ? .quiet : .available
+                #expect(
+                    try await bench.states()
+                        == (isFine ? [.done, .dropped, free, .quiet] : [.dead, .quiet, .dropped, .quiet]))
+            }
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a dropped message that waited lets those behind it go on, and drops the steps after it`(_ kind: StoreUnderTest)
+        async throws
+    {
         let bench = try kind.make()
-        var closing = Sample.delivery(3, lane: "a", action: "notify")
-        closing.closes = Delivery.Closing(held: [], isOpen: true, includesConversation: true)
-        try await bench.store.route(
-            Routing(deliveries: [Self.message(1, lane: "a"), Self.message(2, lane: "b"), closing, Self.message(4, lane: "a")]))
-        #expect(try await bench.states() == [.dropped, .quiet, .available, .quiet])
-        try await bench.store.route(Routing(deliveries: [closing]))
-        #expect(try await bench.states() == [.dropped, .quiet, .available, .quiet])
+        var waiting = Self.message(2, thread: "INC1", lane: "a", after: [1])
+        (waiting.initial, waiting.runAt) = (.available, bench.now)
+        var behind = Sample.delivery(3, lane: "a", action: "notify")
+        behind.arguments = .message(Message(title: [], thread: "INC1"))
+        try await bench.store.route(Routing(deliveries: [Sample.delivery(1), waiting, behind, Sample.delivery(4, after: [2])]))
+        try await bench.store.route(Routing(deliveries: [Self.closing(5)]))
+        #expect(try await bench.states() == [.available, .dropped, .available, .dropped, .available])
+        #expect(try await Set(bench.claim().map(\.delivery.id)) == [Sample.delivery(1).id, behind.id])
     }
 
     @Test(arguments: StoreUnderTest.allCases)

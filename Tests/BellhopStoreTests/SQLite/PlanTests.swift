@@ -51,6 +51,8 @@ import Testing
         ("first to release", SQL.Quiet.first, "INDEX delivery_quiet (run_at<?"),
         ("messages to release", SQL.Quiet.held, "delivery_quiet (run_at=? AND receiver=?"),
         ("is held", SQL.Quiet.isHeld, "PRIMARY KEY (rowid=?"),
+        ("what is kept back in a lane", SQL.Quiet.keptBackInLane, "delivery_lane (lane_key=?"),
+        ("a delivery that is kept back", SQL.Quiet.keptBack, "delivery_name (<expr>=?"),
         ("held for people", SQL.Quiet.all, "INDEX delivery_quiet"),
         ("an event by its id", SQL.Queries.event, "event_id (<expr>=?"),
         ("the place of an event", SQL.Queries.eventPlace, "event_id (<expr>=?"),

@@ -35,7 +35,7 @@ import Testing
                 #expect(try DeliveryBody(stored: JSON.parse(body.stored.encoded())) == body)
                 delivery.task = nil
                 delivery.after = [Sample.delivery(2).id, Sample.delivery(3, rule: "other", receiver: "mail").id]
-                delivery.arguments = .values([:])
+                (delivery.arguments, delivery.settles) = (.values([:]), true)
                 delivery.retry = RetryPolicy(attempts: 2, base: .milliseconds(3), cap: .seconds(4))
                 #expect(try DeliveryBody(stored: DeliveryBody(delivery).stored) == DeliveryBody(delivery))
             }
@@ -101,7 +101,7 @@ import Testing
         let text = """
             {"v":1,"revision":"r1","retry":[8,2000000,600000000],"values":{"text":"hello"},"name":"INC1","task":{"source":"tasks",\
             "key":"k","number":"INC1","title":"t","class":"incident","url":"https://a/b","subject":"https://a/k"},\
-            "after":[["event/e","rule","0","chat"]],"initial":{"reason":"budget","message":"too many","remedy":"give_up"}}
+            "after":[["event/e","rule","0","chat"]],"settles":true,"initial":{"reason":"budget","message":"too many","remedy":"give_up"}}
             """
         let body = try DeliveryBody(stored: JSON.parse(Array(text.utf8)))
         var delivery = Sample.delivery(1, initial: .dead(Failure(.budget, .giveUp, "too many")))
@@ -112,6 +112,7 @@ import Testing
             subject: "https://a/k")
         delivery.retry = RetryPolicy(attempts: 8, base: .seconds(2), cap: .seconds(600))
         delivery.after = [Delivery.ID(occasion: Occasion.ID("event/e"), rule: "rule", step: StepPath("0"), receiver: "chat")]
+        delivery.settles = true
         #expect(body == DeliveryBody(delivery))
         let least = try DeliveryBody(
             stored: JSON.parse(Array(#"{"v":1,"revision":"r1","retry":[8,1,2],"values":{},"later":1}"#.utf8)))

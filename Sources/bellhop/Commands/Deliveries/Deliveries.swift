@@ -17,7 +17,7 @@ struct Deliveries: AsyncParsableCommand {
               shadow     its rule is in shadow mode: recorded, not done
               silenced   a silence kept it back: recorded, never sent
               quiet      a quiet time keeps it back until it ends: a retry sends it now
-              dropped    a person or a quiet time dropped it, or an earlier step is dead
+              dropped    dropped by a person, a quiet time, a later message or a dead step
 
             `bellhop deliveries` lists the newest 50. --limit N changes the number; --state, --rule, --receiver, --since, \
             --reason and --where list only some.
