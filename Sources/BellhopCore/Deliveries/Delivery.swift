@@ -189,6 +189,9 @@ public enum Arguments: Sendable, Hashable {
         case .values: conversation != nil
         }
     }
+
+    /// Whether it replaces the first message of its conversation.
+    public var updatesConversation: Bool { if case .message(let message) = self { message.update } else { false } }
 }
 
 extension Delivery {

@@ -22,6 +22,10 @@ public struct Failure: Error, Sendable, Hashable {
     public static let settled = Failure(
         .movedOn, .giveUp, "Its conversation was closed or acknowledged before it could be sent.")
 
+    /// Why a message is not sent that would undo what a newer one of its conversation did.
+    public static let outdated = Failure(
+        .movedOn, .giveUp, "A newer message of its conversation was sent, so this one is no longer right.")
+
     /// The rest that the receiver asks for, with its length if the receiver names one; nil if it asks for no rest.
     public var requestedRest: Duration?? {
         if case .rest(let wait) = remedy { return .some(wait) }

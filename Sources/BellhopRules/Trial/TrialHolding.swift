@@ -42,6 +42,12 @@ struct TrialHolding {
     private mutating func send(_ delivery: Delivery) {
         guard case .message(let message) = delivery.arguments, let conversation = message.conversation else { return }
         let key = [delivery.id.receiver, conversation]
+        let isFirst = !conversations.contains(key)
+        // Those that are held would undo what this one did.
+        messages.removeAll { held in
+            held.delivery.lane == delivery.lane
+                && (held.delivery.settles || held.delivery.arguments.updatesConversation && (message.update || isFirst))
+        }
         if message.resolve { conversations.remove(key) } else { conversations.insert(key) }
     }
 

@@ -106,21 +106,24 @@ extension SQL {
                 AND (state = 'running' OR (state = 'done' AND finished >= :since) OR uncertain_started >= :since)
             """
 
-        static let firstMessage = """
-            SELECT first_message FROM conversation WHERE receiver = :receiver AND conversation = :conversation
+        /// The first message of a delivery's conversation, whether a newer one was sent, whether the latest closed the conversation, and
+        /// whether the first shows a newer one. Compares times too, because an id may be reused after its delivery is deleted.
+        static let conversation = """
+            SELECT first_message, latest > :id AND used >= :created, is_closed, shown > :id AND used >= :created
+            FROM conversation
+            WHERE receiver = :receiver AND conversation = :conversation
             """
 
-        static let useConversation = """
-            UPDATE conversation SET used = :at WHERE receiver = :receiver AND conversation = :conversation
+        /// Records that a message of a conversation was sent.
+        static let keepConversation = """
+            INSERT INTO conversation (receiver, conversation, first_message, shown, latest, is_closed, used)
+            VALUES (:receiver, :conversation, :first_message, :id, :id, :closes, :at)
+            ON CONFLICT (receiver, conversation) DO UPDATE SET
+                first_message = iif(:closes, NULL, coalesce(:first_message, first_message)),
+                shown = iif(:updates OR :first_message IS NOT NULL OR is_closed, :id, shown),
+                latest = iif(:id > latest OR :created > used, :id, latest),
+                is_closed = :closes, used = :at
             """
-
-        static let beginConversation = """
-            INSERT INTO conversation (receiver, conversation, first_message, used)
-            VALUES (:receiver, :conversation, :first_message, :at)
-            ON CONFLICT (receiver, conversation) DO UPDATE SET first_message = :first_message, used = :at
-            """
-
-        static let endConversation = "DELETE FROM conversation WHERE receiver = :receiver AND conversation = :conversation"
 
         /// True for the delivery of a lease while the lease holds. The name is compared because another delivery may have got the row.
         private static let isLeased = "id = :id AND state = 'running' AND lease = :lease AND name = :name"

@@ -2,12 +2,12 @@ import BellhopCore
 
 /// The database schema. Released text is never changed: a new version is a new migration.
 enum Schema {
-    /// Marks a file as a Bellhop store: the bytes of `BHP6`.
-    static let application: Int64 = 0x4248_5036
+    /// Marks a file as a Bellhop store: the bytes of `BHP7`.
+    static let application: Int64 = 0x4248_5037
 
-    /// Marked the stores of builds before the first release: the bytes of `BELL`, `BHOP`, and `BHP1` to `BHP5`.
+    /// Marked the stores of builds before the first release: the bytes of `BELL`, `BHOP`, and `BHP1` to `BHP6`.
     static let applicationsBeforeRelease: [Int64] = [
-        0x4245_4c4c, 0x4248_4f50, 0x4248_5031, 0x4248_5032, 0x4248_5033, 0x4248_5034, 0x4248_5035,
+        0x4245_4c4c, 0x4248_4f50, 0x4248_5031, 0x4248_5032, 0x4248_5033, 0x4248_5034, 0x4248_5035, 0x4248_5036,
     ]
 
     /// One step from each version to the next, the first from an empty file; `user_version` counts the steps taken.
@@ -148,12 +148,15 @@ enum Schema {
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX delivery_wait_delivery ON delivery_wait (delivery);
 
-        -- The first messages of conversations, by receiver and key.
+        -- What was sent in conversations, by receiver and key.
         CREATE TABLE conversation (
             receiver TEXT NOT NULL,
             conversation TEXT NOT NULL,
-            first_message TEXT NOT NULL,              -- what the receiver needs to answer or replace it
-            used INTEGER NOT NULL,                    -- when the latest message was sent
+            first_message TEXT,                       -- what the receiver needs to answer or replace it; NULL if it cannot
+            shown INTEGER NOT NULL,                   -- the delivery that the first message shows: an update replaces it
+            latest INTEGER NOT NULL,                  -- the delivery of the latest message
+            is_closed INTEGER NOT NULL,               -- 1 if that closed what the conversation opened
+            used INTEGER NOT NULL,                    -- when it was sent
             PRIMARY KEY (receiver, conversation)
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX conversation_used ON conversation (used);

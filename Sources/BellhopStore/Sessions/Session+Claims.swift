@@ -17,6 +17,22 @@ extension Session {
         }
     }
 
+    /// What was sent in the conversation of a delivery.
+    private struct Conversation {
+        var firstMessage: JSON?
+        /// Whether a message newer than the delivery was sent.
+        var isNewer: Bool
+        /// Whether the latest message closed it.
+        var isClosed: Bool
+        /// Whether its first message shows one that is newer than the delivery.
+        var showsNewer: Bool
+
+        /// Whether the delivery would undo what a newer one did.
+        func outdates(_ delivery: Delivery) -> Bool {
+            isNewer && (isClosed || delivery.settles) || showsNewer && delivery.arguments.updatesConversation
+        }
+    }
+
     /// How far the clock may have been set back between two attempts.
     private static let clockCorrection = Duration.seconds(3600)
 
@@ -43,6 +59,7 @@ extension Session {
         for due in all {
             claimed.lastRules[due.receiver] = due.rule
             guard var row = try claimable(due.id) else { continue }
+            let conversation = try conversation(of: row)
             if let failure = row.refusal(at: now) {
                 claimed.mayHaveMore = true
                 try endUnattempted(due.id, failure, at: now)
@@ -50,13 +67,17 @@ extension Session {
                 try promote(row.delivery.delivery.lane)
                 try release(behind: row.delivery.delivery.id)
                 try settleFollowers(of: due.id, at: now)
+            } else if let conversation, conversation.outdates(row.delivery.delivery) {
+                claimed.mayHaveMore = true
+                try drop(due.id, .outdated, at: now)
+                try promote(row.delivery.delivery.lane)
             } else {
                 row.delivery.delivery = try withoutExpired(row.delivery.delivery, due.id, &claimed, at: now)
                 let upcoming = try due.upcoming.compactMap { try subject(of: $0) }
                 claimed.claims.append(
                     try start(
                         row, by: request.node, until: request.until + due.extraTime, at: now, after: downtimes,
-                        upcoming: upcoming))
+                        upcoming: upcoming, firstMessage: conversation?.firstMessage))
             }
         }
         return claimed
@@ -212,7 +233,8 @@ extension Session {
     }
 
     private func start(
-        _ row: Row, by node: NodeID, until: Timestamp, at now: Timestamp, after downtimes: Downtimes?, upcoming: [String]
+        _ row: Row, by node: NodeID, until: Timestamp, at now: Timestamp, after downtimes: Downtimes?, upcoming: [String],
+        firstMessage: JSON?
     ) throws -> Claim {
         let lease = Lease(token: row.lease + 1, node: node, until: until, row: row.id, name: row.name)
         var statement = try prepare(SQL.Deliveries.start)
@@ -227,7 +249,7 @@ extension Session {
             number: row.attempts + 1, now: now, firstStarted: row.firstStarted, lastUncertain: row.lastUncertain,
             othersReferences: try references(of: row),
             mayRepeat: row.lastUncertain == nil ? downtimes?.span(before: delivery.createdAt) : nil,
-            firstMessage: try firstMessage(for: delivery, at: now))
+            firstMessage: firstMessage)
         attempt.replayOf = try timeOfReplayedEvent(for: delivery)
         attempt.upcoming = upcoming
         return Claim(delivery: delivery, lease: lease, attempt: attempt)
@@ -241,20 +263,18 @@ extension Session {
         return try statement.next() ? statement.time(0) : .distantPast
     }
 
-    /// The first message of a message's conversation. Records the use, so that the conversation is not pruned.
-    private func firstMessage(for delivery: Delivery, at now: Timestamp) throws -> JSON? {
-        guard case .message(let message) = delivery.arguments, let conversation = message.conversation else { return nil }
-        var statement = try prepare(SQL.Deliveries.firstMessage)
-        try statement.bind(":receiver", delivery.id.receiver)
-        try statement.bind(":conversation", conversation)
-        guard try statement.next() else { return nil }
-        let first = try statement.json(0)
-        var using = try prepare(SQL.Deliveries.useConversation)
-        try using.bind(":receiver", delivery.id.receiver)
-        try using.bind(":conversation", conversation)
-        try using.bind(":at", now)
-        try using.run()
-        return first
+    /// Nil if it has no conversation, or nothing was sent in it.
+    private func conversation(of row: Row) throws -> Conversation? {
+        let delivery = row.delivery.delivery
+        guard let conversation = delivery.arguments.conversation else { return nil }
+        return try rows(
+            SQL.Deliveries.conversation, (":id", row.id), (":created", delivery.createdAt), (":receiver", delivery.id.receiver),
+            (":conversation", conversation)
+        ) { row in
+            try Conversation(
+                firstMessage: row.isNull(0) ? nil : row.json(0), isNewer: row.int(1) == 1, isClosed: row.int(2) == 1,
+                showsNewer: row.int(3) == 1)
+        }.first
     }
 
     /// The references of other deliveries' writes to the task, or of records that they created at the receiver. An attempt that looks for its

@@ -69,9 +69,7 @@ extension Session {
             delivery: delivery.id, name: lease.name, action: delivery.action, subject: delivery.task?.subject,
             attempt: lease.token)
         try audit(attempt, outcome: outcome, detail: detail, at: now, &chain)
-        if case .done(let receipt) = finish.next, let change = receipt.conversation {
-            try keep(change, of: delivery.id.receiver, at: now)
-        }
+        if case .done(let receipt) = finish.next { try keep(receipt.conversation, of: finish) }
         switch finish.next {
         case .done, .dead, .held:
             try promote(delivery.lane)
@@ -131,15 +129,21 @@ extension Session {
         return changed == 1
     }
 
-    private func keep(_ change: ConversationChange, of receiver: String, at now: Timestamp) throws {
-        var statement = try prepare(
-            change.firstMessage == nil ? SQL.Deliveries.endConversation : SQL.Deliveries.beginConversation)
-        try statement.bind(":receiver", receiver)
-        try statement.bind(":conversation", change.conversation)
-        if let first = change.firstMessage {
-            try statement.bind(":first_message", text: first.encoded())
-            try statement.bind(":at", now)
-        }
+    /// Records what was sent in the conversation of a message.
+    private func keep(_ change: ConversationChange?, of finish: Finish) throws {
+        let (delivery, row) = (finish.claim.delivery, finish.claim.lease.row)
+        var conversation = change?.conversation
+        if case .message(let message) = delivery.arguments { conversation = message.conversation }
+        guard let conversation else { return }
+        var statement = try prepare(SQL.Deliveries.keepConversation)
+        try statement.bind(":receiver", delivery.id.receiver)
+        try statement.bind(":conversation", conversation)
+        try statement.bind(":first_message", text: change?.firstMessage?.encoded())
+        try statement.bind(":id", row)
+        try statement.bind(":closes", change.map { $0.firstMessage == nil } ?? false)
+        try statement.bind(":at", finish.at)
+        try statement.bind(":updates", delivery.arguments.updatesConversation)
+        try statement.bind(":created", delivery.createdAt)
         try statement.run()
     }
 

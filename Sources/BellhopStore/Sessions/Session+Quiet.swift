@@ -151,7 +151,10 @@ extension SQL {
             LIMIT :limit
             """
 
-        static let continues = "SELECT 1 FROM conversation WHERE receiver = :receiver AND conversation = :conversation"
+        static let continues = """
+            SELECT 1 FROM conversation
+            WHERE receiver = :receiver AND conversation = :conversation AND first_message IS NOT NULL
+            """
 
         static let waits = "SELECT 1 FROM delivery_wait WHERE delivery = :id"
 

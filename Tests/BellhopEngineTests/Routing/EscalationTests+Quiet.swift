@@ -152,6 +152,26 @@ extension `Escalations` {
         }
     }
 
+    @Test func `a held message does not close an alert that was opened after it was made`() async throws {
+        let rules = """
+            rule: page
+            on: [task_created, task_commented]
+            do: [{notify: {to: pager, title: "${{ event.type }}", thread: "t-${{ task.id }}"}}]
+            ---
+            rule: over
+            on: task_changed
+            quiet: {hours: "09:00-09:30"}
+            do: [{notify: {to: pager, title: over, thread: "t-${{ task.id }}", resolve: true}}]
+            """
+        let agent = try await TestAgent(rules)
+        try await agent.put("a")
+        try await agent.put("a", "another title")
+        #expect(try await agent.bench.deliveries(.quiet).count == 1)
+        try await agent.comment("a")
+        #expect(try await agent.texts(after: 40) == ["pager: task_created", "pager: task_commented"])
+        #expect(try await agent.bench.deliveries(.dropped).map(\.failure?.message) == [Failure.outdated.message])
+    }
+
     @Test func `a rule with too many escalations is paused, with a signal`() async throws {
         let rule = Self.quiet("22:00-23:00")
         let agent = try await TestAgent(rule)

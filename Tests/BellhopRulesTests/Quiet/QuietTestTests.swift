@@ -44,6 +44,16 @@ import Testing
         #expect(problems(given + "      - after: 9h2s\n      - notify: {title: a}\n").count == 1)
     }
 
+    @Test func `a held update of a thread is not sent after a newer one`() {
+        let given = "      - wait: 1s\n" + Self.event("a") + Self.event("b", priority: 1) + "      - wait: 24h\n    expect:\n"
+        let test = "tests:\n  - name: t\n    at: 2026-01-05T21:59:59Z\n    given:\n" + given
+        let b = "      - notify: {title: b}\n"
+        let update = Self.rule.replacing("title:", with: "thread: board, update: true, title:")
+        #expect(Fixture.problems(test + b, of: update) == [])
+        let a = "      - after: 9h1s\n      - notify: {title: a}\n"
+        #expect(Fixture.problems(test + b + a, of: update.replacing(", update: true", with: "")) == [])
+    }
+
     @Test func `a test can demand that a message is kept back`() {
         let given = Self.event("a") + "      - wait: 1s\n" + Self.event("b")
         let a = "    expect:\n      - notify: {title: a}\n"

@@ -9,6 +9,90 @@ import Testing
         return delivery
     }
 
+    /// A message in the lane of its conversation.
+    private static func inLane(
+        _ number: Int, update: Bool = false, resolve: Bool = false, at time: Timestamp = Sample.now
+    ) -> Delivery {
+        var delivery = Sample.delivery(number, lane: "a", at: time)
+        delivery.arguments = .message(Message(title: [], thread: "INC1", update: update, resolve: resolve))
+        delivery.settles = resolve
+        return delivery
+    }
+
+    /// Sends a message, or gives it up.
+    private func send(_ delivery: Delivery, _ bench: Bench, _ next: RetryPolicy.Next = .done(Receipt("200"))) async throws {
+        try await bench.store.route(Routing(deliveries: [delivery]))
+        let claim = try #require(try await bench.claim().first)
+        #expect(claim.delivery.id == delivery.id)
+        #expect(try await bench.finish(claim, next))
+    }
+
+    /// The state of a message that a person retries, and that is then claimed.
+    private func retried(_ delivery: Delivery, _ bench: Bench) async throws -> DeliveryState? {
+        #expect(try await bench.store.apply(.retry, to: [delivery.id], at: bench.now) == 1)
+        for claim in try await bench.claim() { try await bench.finish(claim, .done(Receipt("200"))) }
+        let record = try await bench.store.deliveries(DeliveryQuery(id: delivery.id.text)).first
+        if record?.state == .dropped { #expect(record?.failure == .outdated) }
+        return record?.state
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `an update that a person retries is dropped if the first message shows a newer one, not if only an answer is newer`(
+        _ kind: StoreUnderTest
+    ) async throws {
+        let bench = try kind.make()
+        let dead = (1...4).map { Self.inLane($0, update: $0 > 1) }
+        try await send(dead[0], bench, .dead(Sample.failure))
+        try await send(dead[1], bench, .dead(Sample.failure))
+        // The first message that is sent begins the conversation.
+        try await send(Self.inLane(5), bench, Self.began(["ts": "1"]))
+        #expect(try await retried(dead[1], bench) == .dropped)
+        #expect(try await retried(dead[0], bench) == .done)
+        try await send(dead[2], bench, .dead(Sample.failure))
+        try await send(Self.inLane(6), bench)
+        #expect(try await retried(dead[2], bench) == .done)
+        try await send(dead[3], bench, .dead(Sample.failure))
+        try await send(Self.inLane(7, update: true), bench)
+        #expect(try await retried(dead[3], bench) == .dropped)
+        try await send(Self.inLane(8, update: true), bench)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `an alert is not closed or acknowledged after a newer message of its thread, and not opened again after its end`(
+        _ kind: StoreUnderTest
+    ) async throws {
+        let bench = try kind.make()
+        let (page, closing) = (Self.inLane(1), Self.inLane(2, resolve: true))
+        var acknowledgement = Self.inLane(3, resolve: true)
+        acknowledgement.arguments = .values(["thread": "INC1"])
+        for delivery in [page, closing, acknowledgement] { try await send(delivery, bench, .dead(Sample.failure)) }
+        try await send(Self.inLane(4), bench)
+        #expect(try await retried(closing, bench) == .dropped)
+        #expect(try await retried(acknowledgement, bench) == .dropped)
+        let end = Self.inLane(5, resolve: true)
+        try await send(end, bench, .dead(Sample.failure))
+        #expect(try await retried(page, bench) == .done)
+        // It is still the newest.
+        try await bench.store.apply(.retry, to: [end.id], at: bench.now)
+        try await bench.finish(try await bench.claim()[0], Self.began(nil))
+        let late = Self.inLane(6)
+        try await send(late, bench, .dead(Sample.failure))
+        try await send(Self.inLane(7, resolve: true), bench, Self.began(nil))
+        #expect(try await retried(late, bench) == .dropped)
+        try await send(Self.inLane(8), bench)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a conversation goes on although its deliveries were deleted`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        for number in 1...3 { try await send(Self.inLane(number, update: true), bench) }
+        await bench.clock.pass(2 * 86_400)
+        let retention = Retention(events: .days(1), deliveries: .days(1), forgotten: .days(30))
+        try await bench.store.prune(retention, at: bench.now)
+        #expect(try await bench.states() == [])
+        for number in 4...5 { try await send(Self.inLane(number, update: true, at: bench.now), bench) }
+    }
+
     private static func began(_ first: JSON?) -> RetryPolicy.Next {
         .done(Receipt("200", conversation: ConversationChange("INC1", firstMessage: first)))
     }
