@@ -123,7 +123,12 @@ extension BatchDecider {
         // With a thread it is sent by itself, not joined with others, so that it can be closed.
         message.thread = thread
         deliveries[place].arguments = .message(message)
-        if message.resolve { closed.append(alert) } else { opened.append(alert) }
+        if message.resolve {
+            closed.append(alert)
+        } else {
+            opened.append(alert)
+            closed.removeAll { $0.isSame(as: alert) }
+        }
     }
 
     /// The budget for a request that is not itself a write to a task, but goes to a connection that a source reads.

@@ -98,6 +98,30 @@ extension `Escalations` {
         #expect(agent.texts.count == 3)
     }
 
+    @Test func `an answer that fulfils a condition with answered closes the page`() async throws {
+        let rule = Self.paging.replacing("until: answered", with: "until: answered && task.state == 6")
+        let agent = try await TestAgent(rule)
+        try await agent.put("a")
+        try await agent.comment("a")
+        #expect(agent.texts.count == 2)
+        try await agent.put("a", state: 6)
+        #expect(agent.texts.last == "pager closes t-a")
+    }
+
+    @Test func `an alert that a step closes and opens again is closed at the end`() async throws {
+        let steps = """
+            escalate:
+              - after: 10m
+                do:
+                  - {notify: {to: pager, title: over, thread: "t-${{ task.id }}", resolve: true}}
+                  - {notify: {to: pager, title: again, thread: "t-${{ task.id }}"}}
+            """
+        let agent = try await TestAgent(String(Self.paging.split(separator: "escalate:")[0]) + steps)
+        try await agent.put("a", thenWait: 10)
+        try await agent.comment("a")
+        #expect(agent.texts.suffix(3) == ["pager closes t-a", "pager: again", "pager closes t-a"])
+    }
+
     // MARK: Shadow
 
     @Test func `in shadow mode the steps and the end of an escalation are only recorded`() async throws {
