@@ -136,8 +136,10 @@ public struct RuleBook: Sendable {
 
     public func scope(of source: String) -> Scope.ID? { facts.scope(of: source) }
 
-    /// The sources and connections that a rule watches with `on: {none}` and without `after`.
-    public func watched(by rule: String) -> [String] { self.rule(named: rule)?.time.pattern?.watched ?? [] }
+    /// The sources whose events end the absences of a rule, whichever source began them.
+    public func sourcesEndingAbsences(of rule: String) -> [String] {
+        self.rule(named: rule)?.time.pattern?.sourcesEndingAbsences ?? []
+    }
 
     /// How many keys each rule may remember.
     public var maxKeys: Int { context.maxKeys }

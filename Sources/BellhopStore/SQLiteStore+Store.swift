@@ -103,12 +103,12 @@ extension SQLiteStore: Store {
 
     func formerRules() async throws(StoreError) -> [String: [String: JSON]] { try await read { try $0.formerRules() } }
 
-    func nextTimer(after time: Timestamp) async throws(StoreError) -> Timestamp? {
-        try await read(here: true) { try $0.nextTimer(after: time) }
+    func nextTimer(after time: Timestamp, besides waiting: WaitingTimers) async throws(StoreError) -> Timestamp? {
+        try await read(here: true) { try $0.nextTimer(after: time, besides: waiting) }
     }
 
-    func dueTimers(at now: Timestamp, limit: Int) async throws(StoreError) -> [RuleTimer] {
-        try await read(here: true) { try $0.dueTimers(at: now, limit: limit) }
+    func dueTimers(at now: Timestamp, limit: Int, besides waiting: WaitingTimers) async throws(StoreError) -> [RuleTimer] {
+        try await read(here: true) { try $0.dueTimers(at: now, limit: limit, besides: waiting) }
     }
 
     func timers(_ ids: [RuleTimer.ID]) async throws(StoreError) -> [RuleTimer] {

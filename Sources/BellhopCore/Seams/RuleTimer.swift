@@ -62,6 +62,18 @@ public struct RuleTimer: Sendable, Hashable, Identifiable {
     public init(_ id: ID, due: Timestamp, payload: JSON.Object = [:]) { (self.id, self.due, self.payload) = (id, due, payload) }
 }
 
+/// Timers that must not fire yet, because they wait for a poll of a source.
+public struct WaitingTimers: Sendable, Hashable {
+    /// The rules of which all timers wait.
+    public var rules: Set<String> = []
+    /// The rules of which all absences wait.
+    public var absences: Set<String> = []
+    /// The sources (``RuleTimer/source``) for which timers wait that evaluate a condition again.
+    public var sources: Set<String> = []
+
+    public init() {}
+}
+
 /// A change of a rule's timers.
 public enum TimerChange: Sendable, Hashable {
     /// Sets the timer, or moves the existing timer with its id.

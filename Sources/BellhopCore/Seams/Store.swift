@@ -65,10 +65,10 @@ public protocol Store: Notebook {
     /// The texts of rules whose escalations may be under way, as they were when the escalations began: by rule, and then by the key
     /// that the escalations store.
     func formerRules() async throws(StoreError) -> [String: [String: JSON]]
-    /// When the first timer is due after this time.
-    func nextTimer(after time: Timestamp) async throws(StoreError) -> Timestamp?
-    /// The first timers that are due: by their time, then by the place of their rules, then by when they were set.
-    func dueTimers(at now: Timestamp, limit: Int) async throws(StoreError) -> [RuleTimer]
+    /// When the first timer is due after this time. Leaves out the waiting timers, and those of paused rules.
+    func nextTimer(after time: Timestamp, besides waiting: WaitingTimers) async throws(StoreError) -> Timestamp?
+    /// The first timers that are due: by their time, then by the place of their rules, then by when they were set. Leaves out the same.
+    func dueTimers(at now: Timestamp, limit: Int, besides waiting: WaitingTimers) async throws(StoreError) -> [RuleTimer]
     /// The timers with these ids that are set.
     func timers(_ ids: [RuleTimer.ID]) async throws(StoreError) -> [RuleTimer]
 
@@ -195,7 +195,13 @@ public protocol Store: Notebook {
 
 extension Store {
     /// When the first timer is due.
-    public func nextTimer() async throws(StoreError) -> Timestamp? { try await nextTimer(after: .distantPast) }
+    public func nextTimer() async throws(StoreError) -> Timestamp? {
+        try await nextTimer(after: .distantPast, besides: WaitingTimers())
+    }
+
+    public func dueTimers(at now: Timestamp, limit: Int) async throws(StoreError) -> [RuleTimer] {
+        try await dueTimers(at: now, limit: limit, besides: WaitingTimers())
+    }
 
     public func commit(_ poll: PollCommit) async throws(StoreError) -> PollResult { try await commit(poll) {} }
 

@@ -19,8 +19,8 @@ public final class InitialPolls: Sendable {
         var goodPolls: [Scope.ID: Timestamp]
         /// The sources for which a notice has said that timers no longer wait.
         var reported: Set<Scope.ID> = []
-        /// When the first poll of each ended.
-        var ends: [Scope.ID: Timestamp] = [:]
+        /// When the first poll of each ended, and the first good one.
+        var (ends, goodEnds): ([Scope.ID: Timestamp], [Scope.ID: Timestamp]) = ([:], [:])
 
         init(_ scopes: Set<Scope.ID>, started: Timestamp) {
             self.started = started
@@ -60,16 +60,19 @@ public final class InitialPolls: Sendable {
             missing.started = min(missing.started, now)
             missing.goodPolls = missing.goodPolls.mapValues { min($0, now + Self.timeoutForGoodPolls) }
             missing.ends = missing.ends.mapValues { min($0, now) }
+            missing.goodEnds = missing.goodEnds.mapValues { min($0, now) }
         }
     }
 
     /// - Parameter start: ``started`` when the poll began. A poll during which the machine slept may have tasks from before.
     func markPolled(_ scope: Scope.ID, isGood: Bool, since start: Timestamp, in context: EngineContext) {
+        let now = context.clock.now
         let mayReleaseTimers = missing.withLock { missing in
             guard missing.started == start else { return false }
             let isFirst = missing.polls.remove(scope) != nil
-            if isFirst { missing.ends[scope] = context.clock.now }
+            if isFirst { missing.ends[scope] = now }
             let isFirstGood = isGood && missing.goodPolls.removeValue(forKey: scope) != nil
+            if isFirstGood { missing.goodEnds[scope] = now }
             return isFirst || isFirstGood
         }
         if mayReleaseTimers { context.bells.timers.ring() }
@@ -87,6 +90,13 @@ public final class InitialPolls: Sendable {
         }
     }
 
+    /// Whether all of these scopes had had a good poll at a moment, as far as timers that were due then wait for one.
+    func hadGoodPolls(_ scopes: some Sequence<Scope.ID>, at moment: Timestamp) -> Bool {
+        missing.withLock { missing in
+            scopes.allSatisfy { (missing.goodPolls[$0] ?? missing.goodEnds[$0] ?? .distantPast) <= moment }
+        }
+    }
+
     /// Lets timers wait for this source, whose poll failed or was held.
     /// - Parameter since: when the current series of such polls began, possibly in an earlier run.
     func wait(for scope: Scope.ID, since: Timestamp) {
@@ -96,6 +106,14 @@ public final class InitialPolls: Sendable {
     /// Whether timers wait for a good poll of this scope.
     func mustWait(for scope: Scope.ID, at now: Timestamp) -> Bool {
         missing.withLock { $0.goodPolls[scope].map { now < $0 } ?? false }
+    }
+
+    /// When timers next give up waiting for polls; nil if none waits.
+    func nextTimeout(after now: Timestamp) -> Timestamp? {
+        missing.withLock { missing in
+            let first = missing.polls.isEmpty ? [] : [missing.started + Self.timeout]
+            return (Array(missing.goodPolls.values) + first).filter { $0 > now }.min()
+        }
     }
 
     /// Whether timers have given up waiting for a good poll of this scope. True only at the first call for each scope.

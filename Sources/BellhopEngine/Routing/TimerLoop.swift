@@ -24,8 +24,12 @@ public struct TimerLoop: Sendable {
                 if context.clock.now < latest { try await correctFutureTimes() }
                 latest = context.clock.now
                 try await fireDue()
-                let timer = try await context.store.nextTimer().map(nextLook)
-                let next = [timer, context.silences.next, context.held.next.map(nextLook)].compactMap(\.self).min()
+                let looked = context.clock.now
+                let waiting = shelf.book.map { self.waiting(by: $0, at: looked) } ?? WaitingTimers()
+                let timer = try await context.store.nextTimer(after: .distantPast, besides: waiting).map(nextLook)
+                let next = [
+                    timer, initialPolls.nextTimeout(after: looked), context.silences.next, context.held.next.map(nextLook),
+                ].compactMap(\.self).min()
                 context.turns.end(.timers)
                 let began = context.clock.now
                 await context.bells.timers.wait(until: next, on: context.clock, stride: Self.stride)
@@ -42,7 +46,7 @@ public struct TimerLoop: Sendable {
     }
 
     /// When to look again. A due timer that could not fire yet is tried again in a second, or when the bell rings because its rule was
-    /// installed or a first poll has ended.
+    /// installed. Timers that wait for a poll are looked at when the bell rings because a first poll has ended.
     private func nextLook(_ due: Timestamp) -> Timestamp {
         let now = context.clock.now
         return due > now ? due : now + .seconds(1)
@@ -95,14 +99,15 @@ public struct TimerLoop: Sendable {
         }
         guard let place = first.firstIndex(where: concernsTimers) else { return events(before: first.endIndex, due: nil) }
         let time = first[place].event.time
-        if let due = try await context.store.nextTimer(), due <= time {
+        let waiting = waiting(by: book, at: context.clock.now)
+        if let due = try await context.store.nextTimer(after: .distantPast, besides: waiting), due <= time {
             // Events that cannot matter to any timer do not wait for the due timers.
             if place > 0 { return events(before: place, due: due) }
             let known = unrouted ?? (first.count < Self.maxEvents ? nil : first)
             if try await fireDue(at: time, before: known, for: .router) > 0 { return nil }
         }
         // Timers that are due earlier wait for a poll, and do not delay these events.
-        guard let due = try await context.store.nextTimer(after: time) else {
+        guard let due = try await context.store.nextTimer(after: time, besides: waiting) else {
             return events(before: first.endIndex, due: nil)
         }
         return events(before: first.firstIndex { $0.event.time >= due && concernsTimers($0) } ?? first.endIndex, due: due)
@@ -115,11 +120,15 @@ public struct TimerLoop: Sendable {
             ? NextEvents.Moment(time: due) : NextEvents.Moment(time: schedule.time, isLate: true)
     }
 
-    private func isOnTime(_ timer: RuleTimer, by book: RuleBook) -> Bool { isOnTime(timer.due, of: timer.id.rule, by: book) }
-
     /// Whether the agent was running at the due time, and knew the tasks that the rule reads.
     private func isOnTime(_ due: Timestamp, of rule: String, by book: RuleBook) -> Bool {
         due >= initialPolls.started && initialPolls.hadPolled(book.scopesRead(by: rule), at: due)
+    }
+
+    /// The same for a timer, which waited for no good poll. Otherwise it comes after the events of that poll.
+    private func isOnTime(_ timer: RuleTimer, by book: RuleBook) -> Bool {
+        isOnTime(timer.due, of: timer.id.rule, by: book)
+            && initialPolls.hadGoodPolls(scopesEvaluated(by: timer, of: book).map(\.scope), at: timer.due)
     }
 
     /// - Parameters:
@@ -144,12 +153,12 @@ public struct TimerLoop: Sendable {
             let book = active.book
             let now = context.clock.now
             context.turns.begin(loop, at: context.clock.elapsed)
-            let due = try await context.store.dueTimers(at: min(limit ?? now, now), limit: count)
+            let due = try await context.store.dueTimers(
+                at: min(limit ?? now, now), limit: count, besides: waiting(by: book, at: now))
             let ready = due.filter { timer in
                 // The timer of a rule that is being installed waits until the rule is in force.
                 book.contains(timer.id.rule)
                     && (limit == nil || timer.id.kind == .group || timer.id.kind == .existing || isOnTime(timer, by: book))
-                    && !isKeptBack(timer, by: book, at: now)
             }
             if ready.isEmpty {
                 if due.count < count { break }
@@ -183,21 +192,27 @@ public struct TimerLoop: Sendable {
         return fired
     }
 
-    /// Whether a timer waits for the first poll of the sources whose tasks its rule reads, or for the first good poll of its own source.
-    private func isKeptBack(_ timer: RuleTimer, by book: RuleBook, at now: Timestamp) -> Bool {
-        if now < initialPolls.started + InitialPolls.timeout,
-            initialPolls.isMissing(book.scopesRead(by: timer.id.rule))
-        {
-            return true
+    /// The timers that wait: for the first poll of the sources whose tasks their rules read, or for the first good poll of the sources
+    /// on which their result depends.
+    private func waiting(by book: RuleBook, at now: Timestamp) -> WaitingTimers {
+        var waiting = WaitingTimers()
+        if initialPolls.areGood { return waiting }
+        for source in book.context.sources where initialPolls.mustWait(for: source.scope, at: now) {
+            waiting.sources.insert(source.name)
         }
-        return scopesEvaluated(by: timer, of: book).contains { initialPolls.mustWait(for: $0.scope, at: now) }
+        let isStarting = now < initialPolls.started + InitialPolls.timeout
+        guard isStarting || !waiting.sources.isEmpty else { return waiting }
+        for rule in book.rules.map(\.name) {
+            if isStarting, initialPolls.isMissing(book.scopesRead(by: rule)) { waiting.rules.insert(rule) }
+            if !waiting.sources.isDisjoint(with: book.sourcesEndingAbsences(of: rule)) { waiting.absences.insert(rule) }
+        }
+        return waiting
     }
 
-    /// The sources of a timer whose result depends on the present state of a task; otherwise empty.
+    /// The sources of a timer whose result depends on their present state; otherwise empty.
     private func scopesEvaluated(by timer: RuleTimer, of book: RuleBook) -> [(source: String, scope: Scope.ID)] {
         guard timer.id.kind.reevaluatesCondition, let source = timer.source else { return [] }
-        // An absence of a whole rule is about all of the rule's sources.
-        let sources = source.isEmpty ? book.watched(by: timer.id.rule) : [source]
+        let sources = timer.id.kind == .absence ? [source] + book.sourcesEndingAbsences(of: timer.id.rule) : [source]
         return sources.compactMap { source in book.scope(of: source).map { (source, $0) } }
     }
 

@@ -60,6 +60,15 @@ struct Pattern: Sendable {
     /// Whether a task that leaves may have begun an absence under another key than its id.
     var needsBegun: Bool { endsWithTask && by != nil && !isByTask }
 
+    /// The sources whose events end each absence, apart from the source that began it.
+    var sourcesEndingAbsences: [String] {
+        if kind != .none { return [] }
+        if beginsByItself { return isBySource ? [] : watched }
+        return entries.map(\.sources).filter { sources in
+            after.allSatisfy { !$0.sources.isEmpty && Set($0.sources).isDisjoint(with: sources) }
+        }.flatMap(\.self)
+    }
+
     /// Whether events of this type never end an absence, and begin one only if the rule's condition holds.
     func beginsOnly(with type: EventType) -> Bool { endsWithTask && type != .taskRemoved && !types.contains(type) }
 

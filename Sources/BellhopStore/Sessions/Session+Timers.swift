@@ -1,14 +1,18 @@
 import BellhopCore
 
 extension Session {
-    func nextTimer(after time: Timestamp) throws -> Timestamp? {
-        try rows(SQL.Timers.nextDue, (":after", time)) { row in row.optionalTime(0) }.first
+    func nextTimer(after time: Timestamp, besides waiting: WaitingTimers) throws -> Timestamp? {
+        var statement = try prepare(SQL.Timers.nextDue)
+        try statement.bind(":after", time)
+        try Self.bind(waiting, to: &statement)
+        return try statement.next() ? statement.optionalTime(0) : nil
     }
 
     /// The timers that are due: by their times, then by the places of their rules, then by when they were set.
-    func dueTimers(at now: Timestamp, limit: Int) throws -> [RuleTimer] {
+    func dueTimers(at now: Timestamp, limit: Int, besides waiting: WaitingTimers) throws -> [RuleTimer] {
         var statement = try prepare(SQL.Timers.due)
         try statement.bind(":now", now)
+        try Self.bind(waiting, to: &statement)
         try statement.bind(":limit", limit)
         var due: [DueTimer] = []
         var read = 0
@@ -19,7 +23,7 @@ extension Session {
         // More timers may be due at the last moment than were read. Read them again, in the order of their rules.
         if read == limit, let last = due.last?.timer.due {
             due.removeAll { $0.timer.due == last }
-            due += try dueTimers(of: last, limit: limit - due.count)
+            due += try dueTimers(of: last, limit: limit - due.count, besides: waiting)
         }
         return due.sorted { ($0.timer.due, $0.place, $0.id) < ($1.timer.due, $1.place, $1.id) }.map(\.timer)
     }
@@ -32,13 +36,14 @@ extension Session {
     }
 
     /// The first timers of one moment. Looks at no more than these: a moment may have a great many.
-    private func dueTimers(of due: Timestamp, limit: Int) throws -> [DueTimer] {
+    private func dueTimers(of due: Timestamp, limit: Int, besides waiting: WaitingTimers) throws -> [DueTimer] {
         let names = try rows(SQL.Timers.rulesDue, (":due", due)) { row in row.text(0) }
         var statement = try prepare(SQL.Timers.dueOfRule)
         var timers: [DueTimer] = []
         for name in names where timers.count < limit {
             try statement.bind(":due", due)
             try statement.bind(":rule", name)
+            try Self.bind(waiting, to: &statement)
             try statement.bind(":limit", limit - timers.count)
             while try statement.next() {
                 if let timer = try Self.dueTimer(statement) { timers.append(timer) }
@@ -89,6 +94,12 @@ extension Session {
         }
     }
 
+    private static func bind(_ waiting: WaitingTimers, to statement: inout Prepared) throws {
+        try statement.bind(":rules", text: list(Array(waiting.rules)))
+        try statement.bind(":absences", text: list(Array(waiting.absences)))
+        try statement.bind(":sources", text: list(Array(waiting.sources)))
+    }
+
     private static func bind(_ id: RuleTimer.ID, to statement: inout Prepared) throws {
         try statement.bind(":rule", id.rule)
         try statement.bind(":kind", id.kind.rawValue)
@@ -106,9 +117,25 @@ extension Session {
 
 extension SQL {
     enum Timers {
-        static let nextDue = "SELECT due FROM timer WHERE due > :after AND \(isNotPaused) ORDER BY due LIMIT 1"
+        static let nextDue = "SELECT due FROM timer WHERE due > :after AND \(mayFire) ORDER BY due LIMIT 1"
 
-        private static let isNotPaused = "timer.rule NOT IN (SELECT rule FROM pause)"
+        /// False for the timers of paused rules, and for those that wait for a poll.
+        private static let mayFire = """
+            timer.rule NOT IN (SELECT rule FROM pause) AND timer.rule NOT IN (SELECT value FROM json_each(:rules))
+            AND NOT (timer.kind IN (\(evaluating)) AND (
+                timer.kind = 'absence' AND timer.rule IN (SELECT value FROM json_each(:absences))
+                OR \(source) IN (SELECT value FROM json_each(:sources))))
+            """
+
+        /// The kinds of timers that evaluate a condition again.
+        private static let evaluating = RuleTimer.Kind.allCases.filter(\.reevaluatesCondition).map { "'\($0.rawValue)'" }
+            .joined(separator: ", ")
+
+        /// The source of such a timer, as ``RuleTimer/source`` reads it.
+        private static let source = """
+            iif(timer.kind = 'absence', coalesce(timer.payload ->> '$.source', ''),
+                substr(timer.key, 1, instr(timer.key || '/', '/') - 1))
+            """
 
         private static let columns = """
             timer.rule, timer.kind, timer.key, timer.due, timer.payload, rule.place, timer.id
@@ -118,7 +145,7 @@ extension SQL {
         /// The due timers, in the order of the index.
         static let due = """
             SELECT \(columns)
-            WHERE timer.due <= :now AND \(isNotPaused)
+            WHERE timer.due <= :now AND \(mayFire)
             ORDER BY timer.due, timer.rule, timer.id
             LIMIT :limit
             """
@@ -137,7 +164,7 @@ extension SQL {
 
         static let dueOfRule = """
             SELECT \(columns)
-            WHERE timer.due = :due AND timer.rule = :rule
+            WHERE timer.due = :due AND timer.rule = :rule AND \(mayFire)
             ORDER BY timer.id
             LIMIT :limit
             """

@@ -128,11 +128,13 @@ final class FaultyStore: Store {
     func formerRules() async throws(StoreError) -> [String: [String: JSON]] {
         try await through(.formerRules) { () throws(StoreError) in try await base.formerRules() }
     }
-    func nextTimer(after time: Timestamp) async throws(StoreError) -> Timestamp? {
-        try await through(.nextTimer) { () throws(StoreError) in try await base.nextTimer(after: time) }
+    func nextTimer(after time: Timestamp, besides waiting: WaitingTimers) async throws(StoreError) -> Timestamp? {
+        try await through(.nextTimer) { () throws(StoreError) in try await base.nextTimer(after: time, besides: waiting) }
     }
-    func dueTimers(at now: Timestamp, limit: Int) async throws(StoreError) -> [RuleTimer] {
-        try await through(.dueTimers) { () throws(StoreError) in try await base.dueTimers(at: now, limit: limit) }
+    func dueTimers(at now: Timestamp, limit: Int, besides waiting: WaitingTimers) async throws(StoreError) -> [RuleTimer] {
+        try await through(.dueTimers) { () throws(StoreError) in
+            try await base.dueTimers(at: now, limit: limit, besides: waiting)
+        }
     }
     func timers(_ ids: [RuleTimer.ID]) async throws(StoreError) -> [RuleTimer] {
         try await through(.timers) { () throws(StoreError) in try await base.timers(ids) }

@@ -113,6 +113,38 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `timers that wait for a source or a rule are left out, and delay no others`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        _ = try await bench.store.register([rule("a"), rule("b")], at: bench.now)
+        func set(_ kind: RuleTimer.Kind, _ rule: String, _ key: String, _ second: Int, source: String? = nil) -> TimerChange {
+            let payload: JSON.Object = source.map { ["source": .string($0)] } ?? [:]
+            return .set(RuleTimer(.init(rule: rule, kind: kind, key: key), due: bench.after(second), payload: payload))
+        }
+        let timers = [
+            set(.hold, "a", "incidents/1", 1), set(.escalation, "a", "incidents/x/2", 2), set(.hold, "b", "changes/1", 3),
+            set(.absence, "a", "k", 4, source: "incidents"), set(.absence, "b", "", 5, source: ""),
+            set(.absence, "b", "incidents/1", 6), set(.group, "a", "incidents", 7), set(.hold, "b", "incidents", 7),
+        ]
+        try await bench.store.route(Routing(timers: timers))
+        func left(_ edit: (inout WaitingTimers) -> Void) async throws -> [Int64] {
+            var waiting = WaitingTimers()
+            edit(&waiting)
+            let due = try await bench.store.dueTimers(at: bench.after(7), limit: 9, besides: waiting)
+            let next = try await bench.store.nextTimer(after: .distantPast, besides: waiting)
+            #expect(next == due.first?.due)
+            for limit in 1...8 {
+                let some = try await bench.store.dueTimers(at: bench.after(7), limit: limit, besides: waiting)
+                #expect(some == Array(due.prefix(limit)))
+            }
+            return due.map { ($0.due - bench.now).components.seconds }
+        }
+        #expect(try await left { _ in } == [1, 2, 3, 4, 5, 6, 7, 7])
+        #expect(try await left { $0.sources = ["incidents"] } == [3, 5, 6, 7])
+        #expect(try await left { $0.absences = ["b"] } == [1, 2, 3, 4, 7, 7])
+        #expect(try await left { $0.rules = ["a", "none"] } == [3, 5, 6, 7])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `removing a rule ends all its timers and prevents new ones`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await bench.store.register([rule("a", "x", next: bench.after(5)), rule("b")], at: bench.now)
