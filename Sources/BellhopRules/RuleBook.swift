@@ -117,9 +117,15 @@ public struct RuleBook: Sendable {
             return RuleRegistration(
                 name: rule.name, revision: rule.summary.revision, schedule: schedule, waits: rule.isOff ? nil : rule.waits,
                 beginsByItself: (rule.time.hold?.existing == true || rule.time.pattern?.beginsByItself == true) && !rule.isOff,
-                readsEvents: rule.readsDigest && !rule.isOff, isOff: rule.isOff,
+                sources: rule.isOff ? [] : beginnings(of: rule), readsEvents: rule.readsDigest && !rule.isOff, isOff: rule.isOff,
                 calendars: rule.isOff ? nil : rule.time.calendars, maxKeys: context.maxKeys)
         }
+    }
+
+    /// The sources and connections for each of which waits of a rule begin by themselves.
+    private func beginnings(of rule: Rule) -> [String] {
+        if let pattern = rule.time.pattern, pattern.beginsByItself { return pattern.isBySource ? pattern.watched : [] }
+        return rule.time.hold?.existing == true ? facts.sources(of: rule).map(\.name) : []
     }
 
     func rule(named name: String) -> Rule? { byName[name].map { compiled[$0] } }

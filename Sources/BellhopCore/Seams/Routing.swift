@@ -100,6 +100,9 @@ public struct RuleRegistration: Sendable, Hashable {
     /// Whether some of its waits begin without an event, when it is first loaded or a source gets its baseline: `existing`, or `none`
     /// without `after`.
     public var beginsByItself: Bool
+    /// The sources and connections for each of which such waits begin. If there are more than the stored ones, they begin for the added
+    /// ones alone.
+    public var sources: [String]
     /// Whether its runs receive the events since the previous run. A rule that is new, or did not read them before, starts now.
     public var readsEvents: Bool
     /// True for a rule that is turned off (`enabled: false`).
@@ -118,7 +121,8 @@ public struct RuleRegistration: Sendable, Hashable {
 
     public init(
         name: String, revision: String, schedule: Schedule? = nil, waits: String? = nil, beginsByItself: Bool = false,
-        readsEvents: Bool = false, isOff: Bool = false, calendars: String? = nil, maxKeys: Int = RuleRegistration.maxKeys
+        sources: [String] = [], readsEvents: Bool = false, isOff: Bool = false, calendars: String? = nil,
+        maxKeys: Int = RuleRegistration.maxKeys
     ) {
         self.calendars = calendars
         self.maxKeys = maxKeys
@@ -127,6 +131,7 @@ public struct RuleRegistration: Sendable, Hashable {
         self.schedule = schedule
         self.waits = waits
         self.beginsByItself = beginsByItself
+        self.sources = sources
         self.readsEvents = readsEvents
         self.isOff = isOff
     }

@@ -64,10 +64,6 @@ extension RuleReader {
         var members = mapping.filter { parts.contains($0.name) }.map { "\($0.name): \(Self.plain($0.value))" }
         // Shadow runs have a state of their own.
         if mapping["mode"]?.value.scalarText == "shadow" { members.append("mode: shadow") }
-        // Otherwise nothing would begin to wait for a source that is new or renamed in bellhop.yaml: it may never have a baseline.
-        if let pattern = time.pattern, pattern.beginsByItself, pattern.isBySource {
-            members.append("watched: \(pattern.watched.sorted().joined(separator: " "))")
-        }
         // The values of `let` that these expressions use, directly or through other values.
         let values = mapping["let"]?.value.mapping?.map { ($0.name, Self.plain($0.value)) } ?? []
         let expressions =

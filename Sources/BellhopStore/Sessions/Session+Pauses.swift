@@ -30,22 +30,12 @@ extension Session {
         let count = try run(SQL.Pauses.remove, (":rule", subject.stored))
         guard count == 1 else { return false }
         try run(SQL.Pauses.skipEvents, (":rule", subject.stored))
-        if case .rule(let name) = subject { try restartAbsences(of: name, at: now) }
+        if case .rule(let name) = subject {
+            // The rule does not know whether the events of its absences came during its pause.
+            try beginByItself(name, for: rows(SQL.Pauses.absences, (":rule", name)) { row in row.text(0) }, at: now)
+        }
         try audit(.resume, by: person, subject.audited, at: now)
         return true
-    }
-
-    /// Begins a rule's absences without `after` anew: the rule does not know whether their events came during its pause.
-    private func restartAbsences(of rule: String, at now: Timestamp) throws {
-        let keys = try rows(SQL.Pauses.absences, (":rule", rule)) { row in row.text(0) }
-        guard !keys.isEmpty else { return }
-        try run(SQL.Pauses.endAbsences, (":rule", rule))
-        for key in keys {
-            try change([
-                .cancel(RuleTimer.ID(rule: rule, kind: .absence, key: key)),
-                .set(RuleTimer(RuleTimer.ID(rule: rule, kind: .existing, key: key), due: now)),
-            ])
-        }
     }
 
     func areWritesPaused() throws -> Bool { try int(SQL.Pauses.writesArePaused) == 1 }
@@ -84,11 +74,10 @@ extension SQL {
         /// A resumed rule does not see the events that came while it was paused.
         static let skipEvents = "UPDATE rule SET since = (\(Rules.lastPlace)) WHERE name = :rule"
 
-        static let absences = "SELECT key FROM rule_state WHERE \(isAbsence)"
-
-        static let endAbsences = "DELETE FROM rule_state WHERE \(isAbsence)"
-
-        /// True for an absence that no event began.
-        private static let isAbsence = "rule IN (:rule, 'shadow/' || :rule) AND kind = 'absence' AND event IS NULL"
+        /// The absences that no event began.
+        static let absences = """
+            SELECT key FROM rule_state
+            WHERE rule IN (:rule, 'shadow/' || :rule) AND kind = 'absence' AND event IS NULL
+            """
     }
 }

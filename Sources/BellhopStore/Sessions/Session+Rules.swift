@@ -6,6 +6,7 @@ extension Session {
         var schedule: String?
         var due: Timestamp?
         var waits: String?
+        var sources: Set<String>
         var calendars: String?
         var isOff: Bool
         var revision: String
@@ -23,8 +24,10 @@ extension Session {
             try schedule(rule, row)
             if row == nil || row?.waits != rule.waits {
                 try beginWaits(rule, ending: rule.isOff ? .off : .changed, at: now)
-            } else if row?.calendars != rule.calendars {
-                try recompute(rule.name, at: now)
+            } else {
+                if row?.calendars != rule.calendars { try recompute(rule.name, at: now) }
+                // A source that is new or renamed in bellhop.yaml may never have a baseline.
+                try beginByItself(rule.name, for: Set(rule.sources).subtracting(row?.sources ?? []).sorted(), at: now)
             }
             if rule.isOff, row?.isOff == false { try forgetEscalations(of: rule.name, ending: .off, at: now) }
             try setDigest(of: rule.name, from: rule.readsEvents ? last : nil)
@@ -68,9 +71,11 @@ extension Session {
 
     private func ruleRows() throws -> [String: RuleRow] {
         let found = try rows(SQL.Rules.all) { row in
+            // As `set` stores them.
+            let waits = row.optionalText(4)?.split(separator: " ").map(String.init) ?? []
             let rule = RuleRow(
-                since: row.int(1), schedule: row.optionalText(2), due: row.optionalTime(3), waits: row.optionalText(4),
-                calendars: row.optionalText(5), isOff: row.int(6) == 1, revision: row.text(7))
+                since: row.int(1), schedule: row.optionalText(2), due: row.optionalTime(3), waits: waits.first,
+                sources: Set(waits.dropFirst()), calendars: row.optionalText(5), isOff: row.int(6) == 1, revision: row.text(7))
             return (row.text(0), rule)
         }
         return Dictionary(uniqueKeysWithValues: found)
@@ -83,7 +88,7 @@ extension Session {
         try statement.bind(":revision", rule.revision)
         try statement.bind(":place", place)
         try statement.bind(":schedule", rule.schedule?.text)
-        try statement.bind(":waits", rule.waits)
+        try statement.bind(":waits", rule.waits.map { ([$0] + rule.sources).joined(separator: " ") })
         try statement.bind(":existing", rule.beginsByItself)
         try statement.bind(":off", rule.isOff)
         try statement.bind(":calendars", rule.calendars)
@@ -96,6 +101,17 @@ extension Session {
         try run(SQL.Timers.removeWaits, (":rule", rule.name))
         try forgetWaits(of: rule.name, ending: ending, at: now)
         if rule.beginsByItself { try change([.set(RuleTimer(.init(rule: rule.name, kind: .existing), due: now))]) }
+    }
+
+    /// Lets waits of a rule that begin by themselves begin for these sources, or for none (`""`). Absences that wait begin anew.
+    func beginByItself(_ rule: String, for sources: [String], at now: Timestamp) throws {
+        for source in sources {
+            try run(SQL.Rules.endAbsence, (":rule", rule), (":key", source))
+            try change([
+                .cancel(RuleTimer.ID(rule: rule, kind: .absence, key: source)),
+                .set(RuleTimer(RuleTimer.ID(rule: rule, kind: .existing, key: source), due: now)),
+            ])
+        }
     }
 
     /// Computes the due times of a rule's waits again, because its calendars have changed.
@@ -169,6 +185,12 @@ extension SQL {
         static let forgetWaits = """
             DELETE FROM rule_state
             WHERE rule IN (:rule, 'shadow/' || :rule) AND kind IN ('hold', 'count', 'group', 'gathered', 'match', 'absence', 'begun')
+            """
+
+        /// Ends an absence that no event began.
+        static let endAbsence = """
+            DELETE FROM rule_state
+            WHERE rule IN (:rule, 'shadow/' || :rule) AND kind = 'absence' AND key = :key AND event IS NULL
             """
 
         /// The runs that a rule waits for, has counted and has gathered, the newest first.

@@ -145,6 +145,27 @@ extension `Rules for several events` {
         #expect(action.texts == ["silent renamed true 2026-01-05T09:01:00Z renamed"])
     }
 
+    @Test func `a source that is added begins its own silence, and the silences of the others go on`() async throws {
+        let bench = try Bench()
+        let action = ScriptedAction()
+        let sources = ["my-work", "other"].map {
+            ScriptedSource($0, instance: "https://\($0).example", clock: bench.clock)
+        }
+        for source in sources { source.set([task("z", "x")]) }
+        for minute in 0...8 {
+            let present = minute < 3 ? Array(sources.prefix(1)) : sources
+            let shelf = try await bench.shelf(Self.silent, sources: present)
+            let engine = Engine(
+                bench.context, shelf: shelf, sources: present.map { ($0, .minutely) }, actions: { _ in action })
+            _ = try await engine.runOnce()
+            await bench.clock.advance(by: .seconds(60))
+        }
+        #expect(
+            action.texts == [
+                "silent my-work true 2026-01-05T09:00:00Z my-work", "silent other true 2026-01-05T09:03:00Z other",
+            ])
+    }
+
     @Test func `two silences for the same time both run after the clock was set back`() async throws {
         let agent = try await TestAgent(Self.silent, [task("z", "x")])
         for id in ["a", "b"] {

@@ -81,6 +81,22 @@ import Testing
         #expect(try await agent.texts(after: 1) == ["true a"])
     }
 
+    @Test func `with existing, the waits for the tasks of a source that was renamed begin again`() async throws {
+        let waiting = rule("when: task.priority == 1\nfor: {time: 10m, existing: true}")
+        let known = [task("a", "printer on fire", ["priority": 1])]
+        let agent = try await TestAgent(waiting, known)
+        let (bench, action) = (agent.bench, agent.action)
+        let renamed = ScriptedSource("renamed", clock: bench.clock)
+        renamed.set(known)
+        for minute in 1...11 {
+            #expect(agent.texts == [], "\(minute)")
+            await bench.clock.advance(by: .seconds(60))
+            let shelf = try await bench.shelf(waiting, sources: [renamed])
+            _ = try await Engine(bench.context, shelf: shelf, sources: [(renamed, .minutely)], actions: { _ in action }).runOnce()
+        }
+        #expect(agent.texts == ["x a"])
+    }
+
     @Test func `a wait that ends at the moment of an event runs before the event`() async throws {
         let agent = try await TestAgent(rule("when: task.priority == 1\nfor: 10m"))
         try await agent.put("a")

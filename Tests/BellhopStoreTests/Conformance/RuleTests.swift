@@ -160,6 +160,24 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `waits that begin by themselves begin for each source that is added, and for no other`(_ kind: StoreUnderTest)
+        async throws
+    {
+        let bench = try kind.make()
+        func begun(_ sources: String...) async throws -> [String] {
+            let rule = RuleRegistration(name: "a", revision: "1", waits: "w", beginsByItself: true, sources: sources)
+            _ = try await bench.store.register([rule], at: bench.now)
+            let due = try await bench.store.dueTimers(at: bench.now, limit: 9)
+            try await bench.store.route(Routing(fired: due))
+            return due.map { "\($0.id.kind.rawValue) \($0.id.key)" }
+        }
+        #expect(try await begun("x") == ["existing "])
+        #expect(try await begun("x", "z", "y") == ["existing y", "existing z"])
+        #expect(try await begun("y") == [])
+        #expect(try await begun("x", "y") == ["existing x"])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `escalations keep their steps when their rule changes, and end when it is removed`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         func changed(_ name: String, isOff: Bool = false) -> RuleRegistration {
