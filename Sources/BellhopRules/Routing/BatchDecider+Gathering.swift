@@ -28,7 +28,7 @@ extension BatchDecider {
             if other.part != nil {
                 parts.append(other)
             } else if let over = count.within.end(from: other.at), candidate.time < over,
-                own.distinct == nil || other.distinct != own.distinct
+                own.distinct.map({ other.distinct?.hasBytes(of: $0) != true }) ?? true
             {
                 counted.append(other)
             } else {
@@ -158,7 +158,7 @@ extension BatchDecider {
 }
 
 /// The key of a group, and whether it gathers runs in shadow mode.
-struct GroupKey: Hashable {
+struct GroupKey {
     private static let mark = "shadow\u{1F}"
 
     var key: String

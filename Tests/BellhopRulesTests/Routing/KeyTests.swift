@@ -21,4 +21,13 @@ import Testing
         let results = try Fixture.results("tests:\n  - name: t\n    given: \(given)\n    expect: []\n", of: text)
         #expect(results.flatMap(\.problems).map(\.message) == ["rule `r` failed: \(error)"])
     }
+
+    @Test func `values of distinct that only look the same are counted separately`() throws {
+        let text =
+            "rule: r\non: task_created\nfrom: my-work\ncount: {at_least: 2, within: 1h, distinct: task.title}\ndo: [{log: ran}]"
+        let tasks = ["{id: a, number: a, title: \u{e9}}", "{id: b, number: b, title: e\u{301}}"]
+        let given = tasks.map { "{task_created: {task: \($0)}}" }.joined(separator: ", ")
+        let results = try Fixture.results("tests:\n  - name: t\n    given: [\(given)]\n    expect: [{log: ran}]\n", of: text)
+        #expect(results.flatMap(\.problems).map(\.message) == [])
+    }
 }
