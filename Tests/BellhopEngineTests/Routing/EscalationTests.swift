@@ -132,6 +132,15 @@ import Testing
         #expect(agent.texts.count == 4)
     }
 
+    @Test func `after a wait that ended during downtime, the steps count from its late run`() async throws {
+        let agent = try await TestAgent(Self.rule("for: 5m"))
+        try await agent.put("a")
+        await agent.bench.clock.advance(by: .seconds(3600))
+        try await agent.runOnce()
+        #expect(try await agent.texts(after: 14) == ["new a"])
+        #expect(try await agent.texts(after: 1) == ["new a", "remind a printer on fire"])
+    }
+
     @Test func `steps that came due during downtime wait for a good poll, at most 15 minutes`() async throws {
         for isGood in [true, false] {
             let agent = try await TestAgent(Self.rule())
