@@ -31,8 +31,7 @@ extension BatchDecider {
             guard forgetEvents(of: other, key.key, rule.name) else { return }
             if other.isShadow == isShadow, other.closes.map({ now < $0 }) ?? true { alerts = other.alerts }
         }
-        // The run may come long after its wait was over, because the agent was down.
-        let start = candidate.map { max($0.time, now) } ?? matches.replay?.at ?? frame.event?.time ?? now
+        let start = candidate?.start(at: now) ?? matches.replay?.at ?? frame.event?.time ?? now
         var turns: [ActiveEscalation.Turn?] = []
         for step in escalation.steps {
             let due = step.after.end(from: start)

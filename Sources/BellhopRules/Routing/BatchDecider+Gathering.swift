@@ -80,7 +80,7 @@ extension BatchDecider {
         if before == 0 {
             // After the clock was set back, a flush in the future does not count, as for `throttle`.
             let next = last.flatMap { $0 > now ? nil : $0 + group.every }
-            let due = max(candidate.time + group.wait, next ?? .distantPast)
+            let due = max(candidate.start(at: now) + group.wait, next ?? .distantPast)
             set(RuleTimer(RuleTimer.ID(rule: rule.name, kind: .group, key: groupKey), due: due), at: candidate.time)
         }
         for var one in candidate.gathered {

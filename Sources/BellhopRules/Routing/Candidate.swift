@@ -26,6 +26,11 @@ struct Candidate {
     /// Whether the task of an escalation was answered.
     var isAnswered = false
 
+    /// The moment from which `group` and `escalate` count: now if its timer comes late, as after downtime.
+    func start(at now: Timestamp) -> Timestamp {
+        if case .timer = occasion, now - time > RuleSchedule.grace { now } else { time }
+    }
+
     /// Its own event among those that led to it.
     var latest: Gathered? { own.map { gathered[$0] } ?? gathered.last }
 }

@@ -134,14 +134,14 @@ struct WaitingModel {
     /// downtime come after the events.
     mutating func beforeChanges(at now: Int) {
         fireGroups(until: now)
-        fireHolds(at: now)
+        fireHolds(at: now) { $0 == now }
         flushChain(until: now)
         log += escalations.fire(tasks, at: now) { $0 == now }
     }
 
     /// Fires the timers that come after the events of a moment.
     mutating func afterChanges(at now: Int) {
-        fireHolds(until: now)
+        fireHolds(at: now) { $0 <= now }
         fireGroups(until: now)
         log += escalations.fire(tasks, at: now) { $0 <= now }
     }
@@ -194,11 +194,7 @@ struct WaitingModel {
     }
 
     /// Waits that are over at this very moment come before its events.
-    private mutating func fireHolds(at now: Int) { fireHolds { $0 == now } }
-
-    private mutating func fireHolds(until now: Int) { fireHolds { $0 <= now } }
-
-    private mutating func fireHolds(_ isDue: (Int) -> Bool) {
+    private mutating func fireHolds(at now: Int, _ isDue: (Int) -> Bool) {
         log += patterns.fire(isDue)
         func due(_ waits: [String: Waits]) -> [(id: String, due: Int, number: Int)] {
             waits.filter { !$0.value.hasRun && isDue($0.value.due) }.sorted {
@@ -209,7 +205,7 @@ struct WaitingModel {
         for wait in due(chainHold) {
             // A group that an earlier wait began may be due before the next wait is over.
             if (chainGroup.due, chainGroup.number) < (wait.due, wait.number) { flushChain(until: wait.due) }
-            chain(wait.id, at: wait.due)
+            chain(wait.id, at: wait.due, now)
         }
     }
 
@@ -218,13 +214,14 @@ struct WaitingModel {
         log.append("h \(id)")
     }
 
-    /// x goes on: its count, then its group, both from the moment at which the wait was over.
-    private mutating func chain(_ id: String, at due: Int) {
+    /// x goes on: its count, then its group, both from the moment at which the wait was over; the group from now if that is over a
+    /// minute ago.
+    private mutating func chain(_ id: String, at due: Int, _ now: Int) {
         chainHold[id]?.hasRun = true
         chainCount = (chainCount.filter { due < $0.at + 6 } + [(id, due)]).sorted { $0.at < $1.at }
         guard chainCount.count >= 2 else { return }
         if chainGroup.events.isEmpty {
-            (chainGroup.due, chainGroup.number) = (due + 1, begun)
+            (chainGroup.due, chainGroup.number) = ((now - due > 1 ? now : due) + 1, begun)
             begun += 1
         }
         chainGroup.events += chainCount

@@ -153,6 +153,15 @@ import Testing
         #expect(try await agent.texts(after: 10) == ["2026-01-05T09:05:00Z a"])
     }
 
+    @Test func `runs whose waits ended during downtime are one group`() async throws {
+        let agent = try await TestAgent(rule("for: 5m\ngroup: {wait: 1m}", log: "${{ size(events) }} ${{ string(since) }}"))
+        for id in ["a", "b"] { try await agent.put(id, thenWait: 2) }
+        await agent.bench.clock.advance(by: .days(1))
+        try await agent.runOnce()
+        #expect(agent.texts == [])
+        #expect(try await agent.texts(after: 1) == ["2 2026-01-05T09:05:00Z b"])
+    }
+
     @Test func `a task that is twice in the list of each runs the rule once`() async throws {
         let agent = try await TestAgent(
             "rule: r\non: {every: 5m}\neach: tasks + tasks\ndo: [{log: \"${{ task.id }}\"}]", [task("a")])

@@ -132,7 +132,8 @@ struct ChainExplanationModel: ExplanationModel {
                 expected[held[0].event.number][rule] = Expected(.usedUp, names: event.number, at: now, "`count` had enough")
                 held = []
             }
-        case "gathered": gather(event, [rule], due: due + 3)
+        // A wait that comes over a minute late counts from then.
+        case "gathered": gather(event, [rule], due: (now - due > 1 ? now : due) + 3)
         default: run(rule, event, tasks[id])
         }
     }
