@@ -142,7 +142,13 @@ public struct RuleBook: Sendable {
 
     public func scope(of source: String) -> Scope.ID? { facts.scope(of: source) }
 
-    /// The sources whose events end the absences of a rule, whichever source began them.
+    /// The source with this name, or those that read from the connection with this name.
+    public func sources(polledFor name: String) -> [(source: String, scope: Scope.ID)] {
+        if let scope = facts.scope(of: name) { return [(name, scope)] }
+        return context.sources.filter { !name.isEmpty && $0.connection == name }.map { ($0.name, $0.scope) }
+    }
+
+    /// The sources and connections whose events end the absences of a rule, whichever source began them.
     public func sourcesEndingAbsences(of rule: String) -> [String] {
         self.rule(named: rule)?.time.pattern?.sourcesEndingAbsences ?? []
     }

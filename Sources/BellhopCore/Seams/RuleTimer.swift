@@ -68,7 +68,7 @@ public struct WaitingTimers: Sendable, Hashable {
     public var rules: Set<String> = []
     /// The rules of which all absences wait.
     public var absences: Set<String> = []
-    /// The sources (``RuleTimer/source``) for which timers wait that evaluate a condition again.
+    /// The sources and connections (``RuleTimer/source``) for which timers wait that evaluate a condition again.
     public var sources: Set<String> = []
 
     public init() {}

@@ -199,6 +199,7 @@ extension Store {
         try await nextTimer(after: .distantPast, besides: WaitingTimers())
     }
 
+    /// The first timers that are due, if none waits.
     public func dueTimers(at now: Timestamp, limit: Int) async throws(StoreError) -> [RuleTimer] {
         try await dueTimers(at: now, limit: limit, besides: WaitingTimers())
     }

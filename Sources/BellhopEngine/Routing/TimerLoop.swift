@@ -198,7 +198,8 @@ public struct TimerLoop: Sendable {
         var waiting = WaitingTimers()
         if initialPolls.areGood { return waiting }
         for source in book.context.sources where initialPolls.mustWait(for: source.scope, at: now) {
-            waiting.sources.insert(source.name)
+            // The logins of a connection come with the polls of its sources.
+            waiting.sources.formUnion([source.name, source.connection])
         }
         let isStarting = now < initialPolls.started + InitialPolls.timeout
         guard isStarting || !waiting.sources.isEmpty else { return waiting }
@@ -209,11 +210,11 @@ public struct TimerLoop: Sendable {
         return waiting
     }
 
-    /// The sources of a timer whose result depends on their present state; otherwise empty.
+    /// The sources whose polls decide the result of a timer.
     private func scopesEvaluated(by timer: RuleTimer, of book: RuleBook) -> [(source: String, scope: Scope.ID)] {
         guard timer.id.kind.reevaluatesCondition, let source = timer.source else { return [] }
-        let sources = timer.id.kind == .absence ? [source] + book.sourcesEndingAbsences(of: timer.id.rule) : [source]
-        return sources.compactMap { source in book.scope(of: source).map { (source, $0) } }
+        let names = timer.id.kind == .absence ? [source] + book.sourcesEndingAbsences(of: timer.id.rule) : [source]
+        return names.flatMap(book.sources(polledFor:))
     }
 
     /// Emits a notice, once for each source, that timers have given up waiting for its good poll.

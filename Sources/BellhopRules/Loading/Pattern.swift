@@ -60,7 +60,7 @@ struct Pattern: Sendable {
     /// Whether a task that leaves may have begun an absence under another key than its id.
     var needsBegun: Bool { endsWithTask && by != nil && !isByTask }
 
-    /// The sources whose events end each absence, apart from the source that began it.
+    /// The sources and connections whose events end each absence, apart from the one that began it.
     var sourcesEndingAbsences: [String] {
         if kind != .none { return [] }
         if beginsByItself { return isBySource ? [] : watched }

@@ -94,4 +94,29 @@ import Testing
         try await agent.runOnce()
         #expect(agent.texts == ["b"])
     }
+
+    @Test func `the absence of a connection's login waits for a poll of a source that reads from it`() async throws {
+        let rule = """
+            rule: r
+            on: {none: {type: login_event, when: event.data.ok}, after: {type: login_event, when: "!event.data.ok"}, within: 5m, by: source}
+            do: [{log: "${{ source }} cannot log in"}]
+            """
+        let agent = try await TestAgent(rule, [task("z")])
+        func logIn(_ failure: Failure?) async throws {
+            let login = EventContent.login(connection: "snow", user: "ada", usesKeychain: false, failure: failure)
+            let now = agent.bench.now
+            try await agent.bench.store.append([
+                Event(login, facts: now.rfc3339, source: "snow", subject: "connection/snow", at: now)
+            ])
+        }
+        try await logIn(Failure(.unauthenticated, .giveUp, "wrong password"))
+        try await agent.runOnce()
+        await agent.bench.clock.advance(by: .seconds(3600))
+        let run = try await Restarted(agent, rule)
+        #expect(try await run.timers.fireDue() == 0)
+        try await logIn(nil)
+        try await run.poll(agent.source)
+        #expect(try await run.timers.fireDue() == 0)
+        #expect(try await run.bench.store.nextTimer() == nil)
+    }
 }
