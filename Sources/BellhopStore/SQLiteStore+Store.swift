@@ -13,14 +13,18 @@ extension SQLiteStore: Store {
         try await read(here: true) { try $0.remembered(keys, in: scope) }
     }
 
-    func tasks(in scopes: [Scope.ID]) async throws(StoreError) -> [Scope.ID: [Snapshot]] {
-        try await read { [self] session in
+    func tasks(in scopes: [Scope.ID], isForPeople: Bool) async throws(StoreError) -> [Scope.ID: [Snapshot]] {
+        try await read(isLong: isForPeople) { [self] session in
             try session.tasks(in: scopes) { scope, turn in
                 cache.withLock { $0.tasks(of: scope, at: turn) }
             } keep: { tasks, scope, turn in
                 cache.withLock { $0.keep(tasks, of: scope, at: turn) }
             }
         }
+    }
+
+    func tasks(_ query: TaskQuery) async throws(StoreError) -> TaskPage {
+        try await read(isLong: true) { try $0.tasks(query) }
     }
 
     func writes(to subjects: [String], since: Timestamp) async throws(StoreError) -> [String: [OwnWrite]] {

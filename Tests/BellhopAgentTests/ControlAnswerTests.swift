@@ -286,6 +286,35 @@ extension Recording<Int64> {
         try await store.close()
     }
 
+    @Test func `the tasks of all sources are answered in pages, each task once`() async throws {
+        let (store, clock) = (try Stores.inMemory(), TestClock())
+        for (source, count) in [("large", 1100), ("none", 0), ("small", 3)] {
+            let scope = Scope(instance: "https://x.example", user: source, kind: "table")
+            _ = try await store.open(scope, source: source, at: clock.now)
+            let tasks = (0..<count).map { number in
+                PollCommit.PresentTask(
+                    text: SnapshotText(Snapshot(key: TaskKey("\(number)"), number: "INC\(number)")), listed: .of("a"),
+                    content: .of("a"), generation: 1, refreshed: clock.now)
+            }
+            _ = try await store.commit(
+                PollCommit(
+                    scope: scope.id, source: source, expectedTurn: 0, at: clock.now, cursor: nil, answer: nil, present: tasks,
+                    events: []))
+        }
+        func pages(_ name: String?) async throws -> [[String]] {
+            var answer = Inquirer(store: store, clock: clock).answer(.tasks(name))
+            var pages: [[String]] = []
+            while case .rows(let rows) = try await answer.next() {
+                pages.append(rows.map { "\($0["task"]?["source"]?.asString ?? "")/\($0["task"]?["id"]?.asString ?? "")" })
+            }
+            return pages
+        }
+        let all = try await pages(nil)
+        #expect(all.map(\.count) == [500, 500, 100, 0, 3])
+        #expect(Set(all.joined()).count == 1103)
+        #expect(try await pages("INC2").joined().sorted() == ["large/2", "small/2"])
+    }
+
     private static func connected(to path: String) throws -> Int32 {
         let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         let address = try #require(UnixAddress(path))

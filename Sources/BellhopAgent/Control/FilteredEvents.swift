@@ -47,8 +47,11 @@ extension Inquirer {
 
     /// The tasks that the sources of these scopes show now. A scope that was never polled is missing.
     public func tasks(in scopes: Set<Scope.ID>) async throws(StoreError) -> [Scope.ID: [Snapshot]] {
-        scopes.isEmpty ? [:] : try await store.tasks(in: Array(scopes))
+        scopes.isEmpty ? [:] : try await store.tasks(in: Array(scopes), isForPeople: true)
     }
+
+    /// A page of the tasks that a source shows now.
+    public func tasks(_ query: TaskQuery) async throws(StoreError) -> TaskPage { try await store.tasks(query) }
 
     /// The newest events of a query, oldest first, read in pages. The count includes unreadable ones.
     public func newest(_ query: EventQuery) async throws(StoreError) -> (events: [StoredEvent], count: Int) {

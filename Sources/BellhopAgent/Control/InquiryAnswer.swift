@@ -23,7 +23,10 @@ public struct InquiryAnswer: Sendable {
     private var historyEnd: JSON?
     /// When to stop waiting for the first event.
     private var deadline: Timestamp?
+    /// The sources whose tasks are not answered yet, the next one last.
     private var sources: [StoreStatus.SourceStatus]?
+    /// The last task that was looked at; nil at the beginning of a source.
+    private var lastTask: TaskKey?
     /// The longest stop of each stopped receiver, once the stops were read.
     private var stops: [String: ReceiverStop]?
     /// The pause of all writes to tasks, once it was read; the inner optional is nil without such a pause.
@@ -172,15 +175,16 @@ public struct InquiryAnswer: Sendable {
         return .rows(facts.rows)
     }
 
-    /// The tasks of one source at a time, in the form used in events, each with its scope.
+    /// The tasks of one source after the other, in the form used in events, each with its scope.
     private mutating func tasks(_ wanted: String?) async throws(StoreError) -> Piece {
         if sources == nil {
             sources = inquirer.inUse(try await inquirer.store.status(at: inquirer.clock.now).sources).reversed()
         }
-        guard let source = sources?.popLast() else { return .end([:]) }
-        let tasks = try await inquirer.store.tasks(in: [source.scope.id])[source.scope.id] ?? []
-        return .rows(
-            tasks.filter { wanted == nil || $0.number == wanted || $0.key.text == wanted }
-                .map { ["scope": .string(source.scope.id.text), "task": $0.json(source: source.source)] })
+        guard let source = sources?.last else { return .end([:]) }
+        let page = try await inquirer.store.tasks(
+            TaskQuery(source.scope.id, after: lastTask, name: wanted, limit: Self.page))
+        lastTask = page.end
+        if page.end == nil { sources?.removeLast() }
+        return .rows(page.tasks.map { ["scope": .string(source.scope.id.text), "task": $0.json(source: source.source)] })
     }
 }

@@ -14,7 +14,11 @@ public protocol Store: Notebook {
     func remembered(_ keys: [TaskKey], in scope: Scope.ID) async throws(StoreError) -> [TaskKey: RememberedTask]
     /// All present tasks, per scope in the order of the listing that showed them first; omits scopes without a baseline, whose
     /// tasks are unknown.
-    func tasks(in scopes: [Scope.ID]) async throws(StoreError) -> [Scope.ID: [Snapshot]]
+    ///
+    /// - Parameter isForPeople: whether the agent's own reads do not wait for this one.
+    func tasks(in scopes: [Scope.ID], isForPeople: Bool) async throws(StoreError) -> [Scope.ID: [Snapshot]]
+    /// A page of the present tasks of a scope.
+    func tasks(_ query: TaskQuery) async throws(StoreError) -> TaskPage
     /// The writes of our rules to these event subjects since that moment (a `comment`, an `update`, a created task), including those of
     /// unknown outcome. A change that the next poll finds may be the effect of such a write.
     func writes(to subjects: [String], since: Timestamp) async throws(StoreError) -> [String: [OwnWrite]]
@@ -194,6 +198,10 @@ public protocol Store: Notebook {
 }
 
 extension Store {
+    public func tasks(in scopes: [Scope.ID]) async throws(StoreError) -> [Scope.ID: [Snapshot]] {
+        try await tasks(in: scopes, isForPeople: false)
+    }
+
     /// When the first timer is due.
     public func nextTimer() async throws(StoreError) -> Timestamp? {
         try await nextTimer(after: .distantPast, besides: WaitingTimers())

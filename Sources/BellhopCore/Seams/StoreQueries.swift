@@ -47,6 +47,30 @@ public struct EventPage: Sendable, Hashable, RandomAccessCollection {
     public subscript(position: Int) -> StoredEvent { events[position] }
 }
 
+/// Selects a page of the present tasks of a scope.
+public struct TaskQuery: Sendable, Hashable {
+    public var scope: Scope.ID
+    /// Only those after this key, in the store's order of keys.
+    public var after: TaskKey?
+    /// Only those with this number or key.
+    public var name: String?
+    /// The most tasks that are looked at.
+    public var limit: Int
+
+    public init(_ scope: Scope.ID, after: TaskKey? = nil, name: String? = nil, limit: Int) {
+        (self.scope, self.after, self.name, self.limit) = (scope, after, name, limit)
+    }
+}
+
+/// The tasks that a query found, in the store's order of keys.
+public struct TaskPage: Sendable, Hashable {
+    public var tasks: [Snapshot]
+    /// The key of the last task that was looked at; nil if no other follows.
+    public var end: TaskKey?
+
+    public init(tasks: [Snapshot], end: TaskKey? = nil) { (self.tasks, self.end) = (tasks, end) }
+}
+
 /// A range of stored rows.
 public struct RowSpan: Sendable, Hashable {
     /// The place before the first of them.

@@ -67,6 +67,26 @@ extension Session {
         return tasks
     }
 
+    func tasks(_ query: TaskQuery) throws -> TaskPage {
+        var page = TaskPage(tasks: [])
+        guard let row = try scope(query.scope) else { return page }
+        var statement = try prepare(SQL.Sources.page)
+        try statement.bind(":name", query.name)
+        try statement.bind(":key", key: query.name)
+        try statement.bind(":scope", row.id)
+        // Zero comes before all keys.
+        if let after = query.after { try statement.bind(":after", key: after) } else { try statement.bind(":after", 0) }
+        try statement.bind(":limit", query.limit)
+        var (count, last) = (0, "")
+        while try statement.next() {
+            count += 1
+            last = statement.key(0)
+            if !statement.isNull(1) { page.tasks.append(try snapshot(statement, 1)) }
+        }
+        if count > 0, count == query.limit { page.end = TaskKey(last) }
+        return page
+    }
+
     /// T1.
     func commit(_ poll: PollCommit) throws -> PollResult {
         let row = try require(poll.scope)
@@ -199,6 +219,15 @@ extension SQL {
             SELECT task.snapshot
             FROM (SELECT id AS place FROM task WHERE scope = :scope ORDER BY id) JOIN task ON task.id = place
             ORDER BY place
+            """
+
+        /// The next tasks in the order of the index on keys, without the snapshots of those with another name.
+        static let page = """
+            SELECT key, iif(:name IS NULL OR key = :key OR snapshot ->> '$.number' = :name, snapshot, NULL)
+            FROM task
+            WHERE scope = :scope AND key > :after
+            ORDER BY key
+            LIMIT :limit
             """
 
         static let rememberedTask = "SELECT generation, snapshot FROM task WHERE scope = :scope AND key = :key"

@@ -45,7 +45,10 @@ struct StoredSubjects: Sendable {
         let found = try await shown(name)
         let first = sources.lazy.compactMap { source in found.first { $0.scope == source.scope } }.first ?? found.first
         guard let (scope, task) = first else {
-            let numbers = try await shown(nil).map(\.task.snapshot.number)
+            var numbers: [String] = []
+            _ = try await config.storeLink().answer(.tasks(nil)) { row in
+                if let number = row["task"]?["number"]?.asString { numbers.append(number) }
+            }
             let help = Suggestion.didYouMean(name, among: numbers).map { ": \($0)" } ?? "."
             throw CommandError(.problem, "No source shows a task \(name.visible) now" + help)
         }
@@ -62,12 +65,8 @@ struct StoredSubjects: Sendable {
     /// The tasks of all sources that were polled; empty without a configuration.
     func tasks() async throws(CommandError) -> [Scope.ID: [Snapshot]] {
         guard !context.isOpen else { return [:] }
-        var tasks: [Scope.ID: [Snapshot]] = [:]
-        for source in try await statuses() where source["baseline"] == .bool(true) {
-            if let scope = source["scope"]?.asString { tasks[Scope.ID(text: scope)] = [] }
-        }
-        for (scope, task) in try await shown(nil) { tasks[scope, default: []].append(task.snapshot) }
-        return tasks
+        let scopes = try await statuses().compactMap { $0["scope"]?.asString }
+        return try await tasks(in: Set(scopes.map { Scope.ID(text: $0) }))
     }
 
     /// The tasks that the sources with these scopes showed at their last polls. A scope that was never polled is missing.
@@ -84,7 +83,7 @@ struct StoredSubjects: Sendable {
     }
 
     private func shown(
-        _ name: String?
+        _ name: String
     ) async throws(CommandError) -> [(scope: Scope.ID, task: (snapshot: Snapshot, source: String))] {
         let answer = try await config.storeLink().rows(.tasks(name))
         return answer.compactMap { json in

@@ -85,8 +85,11 @@ final class FaultyStore: Store {
     func remembered(_ keys: [TaskKey], in scope: Scope.ID) async throws(StoreError) -> [TaskKey: RememberedTask] {
         try await through(.remembered) { () throws(StoreError) in try await base.remembered(keys, in: scope) }
     }
-    func tasks(in scopes: [Scope.ID]) async throws(StoreError) -> [Scope.ID: [Snapshot]] {
-        try await through(.tasks) { () throws(StoreError) in try await base.tasks(in: scopes) }
+    func tasks(in scopes: [Scope.ID], isForPeople: Bool) async throws(StoreError) -> [Scope.ID: [Snapshot]] {
+        try await through(.tasks) { () throws(StoreError) in try await base.tasks(in: scopes, isForPeople: isForPeople) }
+    }
+    func tasks(_ query: TaskQuery) async throws(StoreError) -> TaskPage {
+        try await through(.tasks) { () throws(StoreError) in try await base.tasks(query) }
     }
     func writes(to subjects: [String], since: Timestamp) async throws(StoreError) -> [String: [OwnWrite]] {
         try await through(.writes) { () throws(StoreError) in try await base.writes(to: subjects, since: since) }

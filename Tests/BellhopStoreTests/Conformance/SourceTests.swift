@@ -42,6 +42,33 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `present tasks are read page by page, each once, all or those with a number or a key`(_ kind: StoreUnderTest)
+        async throws
+    {
+        let bench = try kind.make()
+        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
+        var poll = Sample.poll([3, 1, 2, 4])
+        let other = SnapshotText(Snapshot(key: "x", number: "INC1002"))
+        poll.present.append(.init(text: other, listed: .zero, content: .zero, generation: 1, refreshed: nil))
+        _ = try await bench.store.commit(poll)
+        func numbers(_ name: String?) async throws -> [String] {
+            var (numbers, after): ([String], TaskKey?) = ([], nil)
+            repeat {
+                let page = try await bench.store.tasks(TaskQuery(Sample.scope.id, after: after, name: name, limit: 2))
+                #expect(page.tasks.count <= 2)
+                numbers += page.tasks.map(\.number)
+                after = page.end
+            } while after != nil
+            return numbers.sorted()
+        }
+        #expect(try await numbers(nil) == ["INC1001", "INC1002", "INC1002", "INC1003", "INC1004"])
+        #expect(try await numbers("INC1002") == ["INC1002", "INC1002"])
+        #expect(try await numbers("x") == ["INC1002"])
+        #expect(try await numbers(Sample.key(3).text) == ["INC1003"])
+        #expect(try await numbers("INC9").isEmpty)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `a repeated commit of a poll is superseded and changes nothing`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)

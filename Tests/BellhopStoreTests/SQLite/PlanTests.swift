@@ -58,6 +58,7 @@ import Testing
         ("the place of an event", SQL.Queries.eventPlace, "event_id (<expr>=?"),
         ("what an event led to", SQL.History.caused, "INDEX event_cause (cause=?"),
         ("what stopped rules at events", SQL.History.decisions, "INDEX decision_occasion (occasion>? AND occasion<?"),
+        ("a page of tasks", SQL.Sources.page, "(scope=? AND key>?)"),
         ("the ends of escalations", SQL.History.escalations, "INDEX decision_at (verdict=? AND at>?"),
     ]
 
@@ -73,7 +74,7 @@ import Testing
             return steps
         }
         #expect(plan.contains { $0.contains(statement.index) }, "\(plan)")
-        let scans = ["delivery", "timer", "rule", "rule_state", "decision"].map { "SCAN " + $0 }
+        let scans = ["delivery", "timer", "rule", "rule_state", "decision", "task"].map { "SCAN " + $0 }
         #expect(!plan.contains { step in scans.contains { step.contains($0) } && !step.contains("USING") }, "\(plan)")
     }
 
