@@ -153,6 +153,7 @@ let package = Package(
             dependencies: [
                 "BellhopAgent", "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopInbound", "BellhopRules",
                 "BellhopStore", "BellhopTelemetry", "BellhopTesting", "CMalloc", "Simulator", "YAML", logging, metrics,
+                serviceLifecycle,
             ],
             swiftSettings: house),
         .testTarget(

@@ -81,19 +81,6 @@ public enum Checkpoint: String, Sendable, Hashable, CaseIterable {
     case afterFinish = "after-t4"
 }
 
-/// Asks a loop to end after its current work.
-///
-/// A class over an atomic flag, because the loop and its stopper share it.
-public final class StopFlag: Sendable {
-    private let raised = Atomic(false)
-
-    public init() {}
-
-    public var isRaised: Bool { raised.load(ordering: .acquiring) }
-
-    public func raise() { raised.store(true, ordering: .releasing) }
-}
-
 /// When each loop of the engine began its current turn. A loop whose turn does not end hangs; only a restart of the agent helps.
 ///
 /// A class over a mutex, because every loop writes to it.

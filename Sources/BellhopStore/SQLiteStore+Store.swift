@@ -14,7 +14,7 @@ extension SQLiteStore: Store {
     }
 
     func tasks(in scopes: [Scope.ID], isForPeople: Bool) async throws(StoreError) -> [Scope.ID: [Snapshot]] {
-        try await read(isLong: isForPeople) { [self] session in
+        try await read(isForPeople: isForPeople) { [self] session in
             try session.tasks(in: scopes) { scope, turn in
                 cache.withLock { $0.tasks(of: scope, at: turn) }
             } keep: { tasks, scope, turn in
@@ -24,7 +24,7 @@ extension SQLiteStore: Store {
     }
 
     func tasks(_ query: TaskQuery) async throws(StoreError) -> TaskPage {
-        try await read(isLong: true) { try $0.tasks(query) }
+        try await read(isForPeople: true) { try $0.tasks(query) }
     }
 
     func writes(to subjects: [String], since: Timestamp) async throws(StoreError) -> [String: [OwnWrite]] {
@@ -121,7 +121,7 @@ extension SQLiteStore: Store {
     }
 
     func tasks(named name: String) async throws(StoreError) -> [NamedTask] {
-        try await read(isLong: true) { try $0.tasks(named: name) }
+        try await read(isForPeople: true) { try $0.tasks(named: name) }
     }
 
     func forget(_ task: NamedTask, at now: Timestamp) async throws(StoreError) -> [Forgotten] {
@@ -247,36 +247,38 @@ extension SQLiteStore: Store {
     func digest(_ query: DigestQuery) async throws(StoreError) -> Digest { try await read { try $0.digest(query) } }
 
     func events(_ query: EventQuery) async throws(StoreError) -> EventPage {
-        try await read(isLong: true) { try $0.events(query) }
+        try await read(isForPeople: true) { try $0.events(query) }
     }
 
     func decisions(_ query: DecisionQuery) async throws(StoreError) -> [DecisionRecord] {
-        try await read(isLong: true) { try $0.decisions(query) }
+        try await read(isForPeople: true) { try $0.decisions(query) }
     }
 
     func history(_ query: HistoryQuery) async throws(StoreError) -> StoredHistory {
-        try await read(isLong: true) { try $0.history(query) }
+        try await read(isForPeople: true) { try $0.history(query) }
     }
 
     func audit(_ query: AuditQuery) async throws(StoreError) -> [AuditRow] {
-        try await read(isLong: true) { try $0.auditRows(query) }
+        try await read(isForPeople: true) { try $0.auditRows(query) }
     }
 
     func activity(since: Timestamp) async throws(StoreError) -> Activity {
-        try await read(isLong: true) { try $0.activity(since: since) }
+        try await read(isForPeople: true) { try $0.activity(since: since) }
     }
 
     func span(of query: EventQuery) async throws(StoreError) -> RowSpan? {
-        try await read(isLong: true) { try $0.span(of: query) }
+        try await read(isForPeople: true) { try $0.span(of: query) }
     }
 
     func span(of query: DeliveryQuery) async throws(StoreError) -> RowSpan? {
-        try await read(isLong: true) { try $0.span(of: query) }
+        try await read(isForPeople: true) { try $0.span(of: query) }
     }
 
     func deliveries(_ query: DeliveryQuery) async throws(StoreError) -> [DeliveryRecord] {
-        try await read(isLong: true) { try $0.deliveries(query) }
+        try await read(isForPeople: true) { try $0.deliveries(query) }
     }
+
+    func endReadsForPeople() { connections.endReadsForPeople() }
 
     func keepScopes(_ scopes: [Scope.ID]) { scopesInUse.withLock { $0.formUnion(scopes) } }
 

@@ -4,6 +4,8 @@ import BellhopStore
 import BellhopTesting
 import Foundation
 import Glibc
+import Logging
+import ServiceLifecycle
 import Testing
 
 @testable import BellhopAgent
@@ -283,6 +285,24 @@ extension Recording<Int64> {
         #expect(pages.prefix(2) == [500, 500])
         #expect(pages.reduce(0, +) == 1160)
         #expect(pages.dropFirst(3).allSatisfy { $0 <= 21 }, "\(pages)")
+        try await store.close()
+    }
+
+    @Test func `an agent that is asked to stop ends the long reads for people`() async throws {
+        let folder = try TemporaryFolder()
+        let (store, path) = (try Stores.open(folder.path + "/bellhop.db"), folder.path + "/agent.sock")
+        try await store.append((0..<2000).map { Self.event($0, bytes: 10) })
+        let server = ControlServer(at: ControlSocket.Place(path: path), inquirer: Inquirer(store: store, clock: TestClock()))
+        let logger = Logger(label: "agent") { _ in SwiftLogNoOpLogHandler() }
+        let group = ServiceGroup(configuration: .init(services: [.init(service: server)], logger: logger))
+        let running = Task { try await group.run() }
+        while access(path, F_OK) != 0 { await Task.yield() }
+        let unfound = EventQuery(task: "INC9")
+        #expect(try await store.events(unfound).isEmpty)
+        await group.triggerGracefulShutdown()
+        try await running.value
+        await #expect(throws: StoreError.self) { try await store.events(unfound) }
+        #expect(try await store.status(at: TestClock().now).events == 2000)
         try await store.close()
     }
 

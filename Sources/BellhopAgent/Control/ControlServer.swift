@@ -36,12 +36,17 @@ public struct ControlServer: Service {
         }
         defer { if FileIdentity(of: path) == own { unlink(path) } }
         do {
-            try await cancelWhenGracefulShutdown {
-                try await server.executeThenClose { clients in
-                    try await withThrowingDiscardingTaskGroup { group in
-                        for try await client in clients { group.addTask { await serve(client) } }
+            try await withGracefulShutdownHandler {
+                try await cancelWhenGracefulShutdown {
+                    try await server.executeThenClose { clients in
+                        try await withThrowingDiscardingTaskGroup { group in
+                            for try await client in clients { group.addTask { await serve(client) } }
+                        }
                     }
                 }
+            } onGracefulShutdown: { [inquirer] in
+                // This server is asked to stop before the loops and the console, none of which should wait for a person's question.
+                inquirer.store.endReadsForPeople()
             }
         } catch is CancellationError {
             // Asked to stop.

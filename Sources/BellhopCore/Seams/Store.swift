@@ -15,7 +15,8 @@ public protocol Store: Notebook {
     /// All present tasks, per scope in the order of the listing that showed them first; omits scopes without a baseline, whose
     /// tasks are unknown.
     ///
-    /// - Parameter isForPeople: whether the agent's own reads do not wait for this one.
+    /// - Parameter isForPeople: whether a person waits for them: the agent's own reads do not wait for this one, and
+    ///   ``endReadsForPeople()`` ends it.
     func tasks(in scopes: [Scope.ID], isForPeople: Bool) async throws(StoreError) -> [Scope.ID: [Snapshot]]
     /// A page of the present tasks of a scope.
     func tasks(_ query: TaskQuery) async throws(StoreError) -> TaskPage
@@ -184,6 +185,9 @@ public protocol Store: Notebook {
     /// The range of the newest rows of a query, for reading them page by page, oldest first; nil if there are none.
     func span(of query: EventQuery) async throws(StoreError) -> RowSpan?
     func span(of query: DeliveryQuery) async throws(StoreError) -> RowSpan?
+    /// Ends the queries that take long, also those that begin later, because the agent stops: they fail. ``status(at:)`` does not, because
+    /// the last metrics need it.
+    func endReadsForPeople()
 
     /// Keeps these scopes and their tasks, however old they are: this process uses them, or is going to.
     func keepScopes(_ scopes: [Scope.ID])

@@ -85,6 +85,7 @@ final class Connections: Sendable {
     private let writer: Connection
     private let hasReaders: Bool
     private let readers = Mutex(Readers())
+    private let endOfReadsForPeople = StopFlag()
 
     /// - Parameter hasReaders: whether other connections may read while the first one writes; only a file in write-ahead mode allows it.
     init(_ first: Database, path: String, hasReaders: Bool) {
@@ -104,12 +105,15 @@ final class Connections: Sendable {
 
     /// Runs work on a connection that reads; the work sees the database as of one moment.
     ///
-    /// - Parameter isLong: whether it may read many rows.
+    /// - Parameters:
+    ///   - isLong: whether it may read many rows.
+    ///   - isForPeople: whether ``endReadsForPeople()`` ends it.
     func read<Value: Sendable>(
-        isLong: Bool, _ work: @escaping @Sendable (Database) throws -> Value,
+        isLong: Bool, isForPeople: Bool, _ work: @escaping @Sendable (Database) throws -> Value,
         then: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) {
-        let reading = Reading(isLong: isLong) { access in then(Result { try access.get().reading(work) }) }
+        let end = isForPeople ? endOfReadsForPeople : nil
+        let reading = Reading(isLong: isLong) { access in then(Result { try access.get().reading(until: end, work) }) }
         guard hasReaders else { return writer.run(reading.run) }
         switch place(reading) {
         case .now(let connection): run(reading, on: connection)
@@ -193,6 +197,9 @@ final class Connections: Sendable {
         }
         if let next { run(next, on: connection) }
     }
+
+    /// Ends the reads for people that take long, also those that begin later.
+    func endReadsForPeople() { endOfReadsForPeople.raise() }
 
     /// Closes all connections once their work is done; waiting reads fail. The writer is closed last, which moves the
     /// write-ahead log into the file.

@@ -173,10 +173,12 @@ final class Database {
     }
 
     /// Runs work that only reads, in one transaction, so that all of it sees the same state of the database.
-    func reading<Value>(_ work: (Database) throws -> Value) throws -> Value {
+    ///
+    /// - Parameter end: makes statements that take long fail once it is raised (`SQLITE_INTERRUPT`).
+    func reading<Value>(until end: StopFlag? = nil, _ work: (Database) throws -> Value) throws -> Value {
         try execute("BEGIN DEFERRED")
         do {
-            let value = try work(self)
+            let value = try interrupting(at: end, work)
             try execute("COMMIT")
             return value
         } catch {
@@ -184,6 +186,15 @@ final class Database {
             if isInTransaction { try? execute("ROLLBACK") }
             throw error
         }
+    }
+
+    private func interrupting<Value>(at end: StopFlag?, _ work: (Database) throws -> Value) throws -> Value {
+        guard let end else { return try work(self) }
+        sqlite3_progress_handler(
+            handle, 1000, { Unmanaged<StopFlag>.fromOpaque($0!).takeUnretainedValue().isRaised ? 1 : 0 },
+            Unmanaged.passUnretained(end).toOpaque())
+        defer { withExtendedLifetime(end) { sqlite3_progress_handler(handle, 0, nil, nil) } }
+        return try work(self)
     }
 
     /// Copies the present state of the whole database into another one.

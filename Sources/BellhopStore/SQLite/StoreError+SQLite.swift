@@ -39,6 +39,8 @@ extension StoreError {
             )
         case SQLITE_BUSY, SQLITE_LOCKED:
             self.init(.busy, "Another program holds the store \(path): close it, or try again later.")
+        case SQLITE_INTERRUPT:
+            self.init(.busy, "Reading the store \(path) was ended, because the agent stops: try again.")
         case SQLITE_CORRUPT:
             self.init(
                 .damaged,

@@ -268,6 +268,7 @@ final class FaultyStore: Store {
     func span(of query: DeliveryQuery) async throws(StoreError) -> RowSpan? {
         try await through(.deliveries) { () throws(StoreError) in try await base.span(of: query) }
     }
+    func endReadsForPeople() { base.endReadsForPeople() }
     func keepScopes(_ scopes: [Scope.ID]) { base.keepScopes(scopes) }
     func prune(_ retention: Retention, at now: Timestamp) async throws(StoreError) -> Int {
         try await through(.prune) { () throws(StoreError) in try await base.prune(retention, at: now) }

@@ -25,4 +25,34 @@ import Testing
         for read in long { try await read.value }
         #expect(try await another.events == 1)
     }
+
+    @Test(.timeLimit(.minutes(5)), arguments: SQLiteUnderTest.Place.allCases)
+    func `a stop ends long reads for people, and others go on`(_ place: SQLiteUnderTest.Place) async throws {
+        let bench = try SQLiteUnderTest(place)
+        try await bench.store.append([Sample.event(1)])
+        let begun = Gate()
+        begun.open()
+        let endless = Task {
+            try await bench.sqlite.read(isForPeople: true) { session in
+                begun.pass()
+                return try session.int(Self.counting(to: .max))
+            }
+        }
+        while !begun.isEntered { await Task.yield() }
+        bench.store.endReadsForPeople()
+        let error = await #expect(throws: StoreError.self) { try await endless.value }
+        #expect(error?.kind == .busy)
+        await #expect(throws: StoreError.self) {
+            try await bench.sqlite.read(isForPeople: true) { try $0.int(Self.counting(to: .max)) }
+        }
+        #expect(try await bench.sqlite.read { try $0.int(Self.counting(to: 100_000)) } == 100_000)
+        #expect(try await bench.store.status().events == 1)
+    }
+
+    private static func counting(to last: Int64) -> String {
+        """
+        WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < \(last))
+        SELECT count(*) FROM number
+        """
+    }
 }
