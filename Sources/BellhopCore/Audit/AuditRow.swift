@@ -73,6 +73,7 @@ public struct AuditCheckpoint: Sendable, Hashable {
 public struct AuditQuery: Sendable, Hashable {
     /// Only those after this number; nil from the first row on, the anchor included.
     public var after: Int64?
+    /// Only those from this moment on.
     public var since: Timestamp?
     /// Only the last row.
     public var isLast: Bool

@@ -49,9 +49,10 @@ extension Session {
     }
 
     func auditRows(_ query: AuditQuery) throws -> [AuditRow] {
+        let after = try query.after ?? query.since.map { try auditPlace(before: $0) } ?? -1
         var statement = try prepare(query.isLast ? SQL.Audit.last : SQL.Audit.rows)
         if !query.isLast {
-            try statement.bind(":after", query.after ?? -1)
+            try statement.bind(":after", after)
             try statement.bind(":since", query.since)
             try statement.bind(":limit", query.limit)
         }
@@ -63,16 +64,35 @@ extension Session {
         return rows
     }
 
+    /// The number of a row before all rows from a moment on. Looks from the end of the audit, which has the rows of more than a year, and
+    /// stops at a thousand older rows in sequence: the clock may have been set back between two rows.
+    func auditPlace(before moment: Timestamp) throws -> Int64 {
+        var statement = try prepare(SQL.Audit.latest)
+        var next = Int64.max
+        while true {
+            try statement.bind(":before", next)
+            guard try statement.next(), !statement.isNull(0), statement.time(1) >= moment - Self.maxSetback else {
+                return next - 1
+            }
+            next = statement.int(0)
+            statement.stop()
+        }
+    }
+
+    /// How far the clock may have been set back for longer than a thousand rows.
+    private static let maxSetback = Duration.days(1)
+
     /// Removes the oldest rows before the limit, at most `most`. The last of them stays, but keeps only its hash, and a new row records
     /// the pruning. Returns how many were removed.
     func pruneAudit(before limit: Timestamp, atMost most: Int, at now: Timestamp) throws -> Int {
         var old = try prepare(SQL.Audit.old)
         try old.bind(":limit", most)
-        var count = 0
+        var (count, seen) = (0, 0)
         var last: Int64?
-        while try old.next(), old.time(1) < limit {
-            count += 1
-            last = old.int(0)
+        // A row from a time when the clock was ahead does not keep the old rows after it.
+        while try old.next(), old.time(1) < limit || old.time(1) > now {
+            seen += 1
+            if old.time(1) < limit { (count, last) = (seen, old.int(0)) }
         }
         old.stop()
         guard let last else { return 0 }
@@ -170,6 +190,12 @@ extension SQL {
             WHERE number > :after AND (:since IS NULL OR at >= :since)
             ORDER BY number
             LIMIT :limit
+            """
+
+        /// The first number and the latest time among the thousand rows before a number.
+        static let latest = """
+            SELECT min(number), max(at)
+            FROM (SELECT number, at FROM audit WHERE number < :before ORDER BY number DESC LIMIT 1000)
             """
 
         static let last = "SELECT number, at, entry, hash FROM audit ORDER BY number DESC LIMIT 1"

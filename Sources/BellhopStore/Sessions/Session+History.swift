@@ -45,7 +45,7 @@ extension Session {
         let since = page.map(\.event.time).min() ?? first.event.time
         let names = Self.json(history.deliveries.map { .string($0.delivery.id.text) })
         history.audit = try rows(
-            SQL.History.audit, (":earlier", since - Self.maxSetback), (":since", since), (":names", names),
+            SQL.History.audit, (":after", try auditPlace(before: since)), (":since", since), (":names", names),
             (":limit", 4 * HistoryQuery.most)
         ) { row in AuditRow(number: row.int(0), at: row.time(1), entry: row.text(2), hash: row.text(3)) }
         for event in page where history.caused.count < HistoryQuery.most {
@@ -53,9 +53,6 @@ extension Session {
         }
         return history
     }
-
-    /// How far the clock may have been set back between two rows of the audit.
-    private static let maxSetback = Duration.days(1)
 
     /// The events with all their causes and effects, in the order of the bus.
     private func withCauses(_ events: [StoredEvent]) throws -> [StoredEvent] {
@@ -249,12 +246,10 @@ extension SQL {
                 AND detail ->> '$.key' IN (SELECT value FROM json_each(:keys))
             """
 
-        /// The attempts of these deliveries, and the changes and pauses of rules. Looks for the beginning from the end of the audit, which
-        /// has the rows of more than a year.
+        /// The attempts of these deliveries, and the changes and pauses of rules.
         static let audit = """
             SELECT number, at, entry, hash FROM audit
-            WHERE number > coalesce((SELECT number FROM audit WHERE at < :earlier ORDER BY number DESC LIMIT 1), -1)
-                AND at >= :since AND entry <> '' AND (
+            WHERE number > :after AND at >= :since AND entry <> '' AND (
                 entry ->> '$.delivery' IN (SELECT value FROM json_each(:names))
                 OR entry ->> '$.act' IN ('reload', 'pause', 'resume'))
             ORDER BY number

@@ -117,6 +117,42 @@ import Testing
         #expect(try await bench.store.audit(AuditQuery(after: 0, limit: 1)).map(\.number) == [1])
     }
 
+    @Test(arguments: StoreUnderTest.allCases)
+    func `audit rows are found by time although the clock was wrong meanwhile`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        var revision = 0
+        func reload(_ count: Int, at time: Timestamp) async throws {
+            for _ in 0..<count {
+                revision += 1
+                _ = try await bench.store.register([RuleRegistration(name: "a", revision: "\(revision)")], at: time)
+            }
+        }
+        try await reload(1100, at: bench.after(-900_000))
+        try await reload(500, at: bench.after(60))
+        // Without a clock of its own, a machine starts in 1970.
+        try await reload(50, at: Timestamp(seconds: 9))
+        // Set back by an hour.
+        try await reload(600, at: bench.after(-3540))
+        try await reload(1, at: bench.after(70))
+        let rows = try await bench.store.audit(AuditQuery(since: bench.now))
+        #expect(rows.map(\.number) == Array(1101...1600) + [2251])
+        #expect(try await bench.store.audit(AuditQuery(since: bench.after(71))).isEmpty)
+        #expect(try await bench.store.audit(AuditQuery(since: .distantPast)).count == 2252)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `audit rows from a time when the clock was ahead do not keep the old rows after them`(
+        _ kind: StoreUnderTest
+    ) async throws {
+        let bench = try kind.make()
+        for (revision, seconds) in [9_000_000, 0, 9_000_000, 50].enumerated() {
+            _ = try await bench.store.register([RuleRegistration(name: "a", revision: "\(revision)")], at: bench.after(seconds))
+        }
+        #expect(try await bench.store.prune(Retention(audit: .seconds(100)), at: bench.after(120)) == 2)
+        #expect(try await bench.store.audit(AuditQuery()).map(\.number) == [2, 3, 4, 5])
+        try await Self.verify(bench)
+    }
+
     /// Each: the row, the audit, the lane, its followers. All: `BEGIN`, the end of the audit, `COMMIT`.
     @Test(arguments: [1, 2, 5])
     func `storing an outcome takes four statements, and its transaction three more`(

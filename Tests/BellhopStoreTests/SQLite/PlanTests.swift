@@ -223,8 +223,9 @@ import Testing
         #expect(many < few * 13, "\(few) \(many)")
     }
 
-    /// The steps of SQLite's machine for the history of a recent event in a store with so many old rows of the audit.
-    private func work(oldRows count: Int) async throws -> Int {
+    /// The steps of SQLite's machine for the history of a recent event, and for the audit since a recent moment, in a store with so many old
+    /// rows of the audit.
+    private func work(oldRows count: Int) async throws -> (history: Int, audit: Int) {
         let bench = try SQLiteUnderTest()
         try await bench.store.append([Sample.event(1)])
         return try await bench.sqlite.write { session in
@@ -237,13 +238,16 @@ import Testing
             _ = session.takeWork()
             let history = try session.history(HistoryQuery(limit: 1))
             #expect(history.audit.map(\.number) == [Int64(count) + 1])
-            return session.takeWork().steps
+            let ofHistory = session.takeWork().steps
+            let rows = try session.auditRows(AuditQuery(since: Sample.now - .seconds(60)))
+            #expect(rows.map(\.number) == [Int64(count) + 1])
+            return (ofHistory, session.takeWork().steps)
         }
     }
 
-    @Test func `the work for a history does not grow with the age of the audit`() async throws {
-        let (few, many) = (try await work(oldRows: 10), try await work(oldRows: 10_000))
-        #expect(many < few + 100, "\(few) \(many)")
+    @Test func `the work for a history and for the recent audit does not grow with the age of the audit`() async throws {
+        let (few, many) = (try await work(oldRows: 2000), try await work(oldRows: 20_000))
+        #expect(many.history < few.history + 100 && many.audit < few.audit + 100, "\(few) \(many)")
     }
 }
 
