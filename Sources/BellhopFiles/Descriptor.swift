@@ -74,12 +74,6 @@ public enum Descriptor {
         }
     }
 
-    /// Whether a short write can be done now, without waiting for a slow reader.
-    public static func hasRoom(_ file: Int32) -> Bool {
-        var wanted = pollfd(fd: file, events: Int16(POLLOUT), revents: 0)
-        return poll(&wanted, 1, 0) > 0
-    }
-
     /// Returns once everything written is on disk.
     public static func sync(_ file: Int32) throws(SystemError) { guard fsync(file) == 0 else { throw SystemError() } }
 }

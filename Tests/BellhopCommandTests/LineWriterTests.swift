@@ -1,6 +1,7 @@
 import BellhopCore
 import BellhopFiles
 import CDispatch
+import Dispatch
 import Foundation
 import Glibc
 import Testing
@@ -30,14 +31,33 @@ import Testing
         }
     }
 
-    @Test func `a full pipe has no room, so that the last words of a stopping agent do not wait for its reader`() throws {
+    @Test func `a log waits for its reader up to a limit, then leaves out lines and says how many`() async throws {
         var ends: [Int32] = [-1, -1]
         #expect(pipe(&ends) == 0)
         defer { for end in ends { close(end) } }
+        let reader = ends[0]
         _ = fcntl(ends[1], 1031, 4096)  // F_SETPIPE_SZ: the smallest possible pipe
-        #expect(Descriptor.hasRoom(ends[1]))
-        try Descriptor.write([UInt8](repeating: 0, count: 4096), to: ends[1])
-        #expect(!Descriptor.hasRoom(ends[1]))
+        let log = LogOutput(ends[1], most: 10_000)
+        let line = String(repeating: "x", count: 999)
+        for _ in 0..<30 { log.write(line + "\n") }
+        log.flush(within: .milliseconds(1))
+        let text = await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                var text = ""
+                while !text.hasSuffix("end\n") { text += Self.read(reader, upTo: 65536) }
+                continuation.resume(returning: text)
+            }
+            Thread.detachNewThread {
+                log.flush(within: .seconds(120))
+                log.write("end\n")
+            }
+        }
+        let lines = text.split(separator: "\n").map(String.init)
+        let count = lines.count { $0 == line }
+        #expect((10..<30).contains(count))
+        #expect(lines.prefix(count).allSatisfy { $0 == line })
+        #expect(
+            lines.dropFirst(count) == ["Bellhop left out \(30 - count) lines here, because nothing read the log.", "end"])
     }
 
     @Test func `lines fail while the reader has stopped, and each line is written once or fails`() async throws {

@@ -36,6 +36,24 @@ import Testing
         #expect(ended.errors == "error: Standard output cannot be written: Bad file descriptor.\n")
     }
 
+    @Test func `a reader of the log that stops reading keeps the agent neither from its work nor from its end`() async throws {
+        let rules = "rule: write\non: task_created\ndo: [{log: {text: \"${{ task.number }}\", file: all.log}}]\n"
+        try await Stage.set(rules: rules) { stage in
+            let pipe = stage.folder.path + "/pipe"
+            #expect(mkfifo(pipe, 0o600) == 0)
+            let reader = open(pipe, O_RDONLY | O_NONBLOCK)
+            defer { close(reader) }
+            _ = fcntl(reader, 1031, 4096)  // F_SETPIPE_SZ: the smallest possible pipe, which is not read
+            for number in 1...100 { stage.instance.addTask(title: "Task \(number)", assignedTo: Stage.user) }
+            let agent = try stage.start(["run"], under: ["/bin/sh", "-c", "exec \"$@\" 2> pipe", "sh"])
+            try await eventually("all lines are in the file") {
+                let text = (try? String(contentsOfFile: stage.folder.path + "/all.log", encoding: .utf8)) ?? ""
+                return text.split(separator: "\n").count == 100
+            }
+            #expect(await agent.stop().code == 0)
+        }
+    }
+
     @Test func `a reader that stops reading delays only the lines written for it`() async throws {
         let rules = """
             rules:

@@ -3,7 +3,6 @@ import BellhopAgent
 import BellhopConsole
 import BellhopCore
 import BellhopEngine
-import BellhopFiles
 import BellhopInbound
 import BellhopRules
 import Glibc
@@ -36,6 +35,7 @@ struct Run: AsyncParsableCommand {
         // From here on SIGHUP does not end the agent: one that comes while it opens its store is handled afterwards.
         let hangups: UnixSignalsSequence? = if once { nil } else { await UnixSignalsSequence(trapping: .sighup) }
         try Workspace.requireLogins(configuration)
+        Console.writeNotesAsLog()
         let clock = SystemClock.ofThisRun(environment: config.environment)
         let story = log.story(clock: clock, zone: configuration.timeZone)
         let logger = log.logger(clock: clock, zone: configuration.timeZone)
@@ -53,10 +53,8 @@ struct Run: AsyncParsableCommand {
         }
         for warning in assembly.warnings { Console.note(warning.rendered(colour: Console.noteHasColour)) }
         let secondSignal = SecondSignal { number in
-            // A reader of the log that has stopped reading must not keep the agent alive.
-            if Descriptor.hasRoom(STDERR_FILENO) {
-                Console.note("Second signal: Bellhop stops at once, and checks unfinished work at its next start.")
-            }
+            Console.note("Second signal: Bellhop stops at once, and checks unfinished work at its next start.")
+            Console.flushLog()
             _exit(128 + number)
         }
         defer { withExtendedLifetime(secondSignal) {} }

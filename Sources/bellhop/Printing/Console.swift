@@ -2,6 +2,7 @@ import BellhopAgent
 import BellhopCore
 import BellhopFiles
 import BellhopRules
+import Dispatch
 import Glibc
 import Synchronization
 
@@ -47,7 +48,21 @@ enum Console {
     static func prompt(_ text: String) { control(TerminalText.lines(text, keepsColours: noteHasColour)) }
 
     /// Writes control sequences to standard error; text in them must already be safe for terminals.
-    static func control(_ text: String) { write(text, to: STDERR_FILENO) }
+    static func control(_ text: String) {
+        if let log = log.withLock({ $0 }) { log.write(text) } else { write(text, to: STDERR_FILENO) }
+    }
+
+    /// The log of an agent; nil for another command, which waits for the reader of its notes.
+    private static let log = Mutex<LogOutput?>(nil)
+
+    /// From now on, notes do not wait for their reader, except for a second at the end of the process.
+    static func writeNotesAsLog() {
+        log.withLock { $0 = LogOutput(STDERR_FILENO) }
+        atexit { Console.flushLog() }
+    }
+
+    /// Returns when the log is written, or its reader seems to have stopped reading.
+    static func flushLog() { log.withLock { $0 }?.flush(within: .seconds(1)) }
 
     /// Writes control sequences to standard output; text in them must already be safe for terminals.
     static func screen(_ text: String) { write(text, to: STDOUT_FILENO) }
