@@ -7,7 +7,7 @@ extension RESTSource {
         var all: [Listing] = []
         /// Their total size in bytes.
         var size = 0
-        /// The keys of all items, if only some items are kept.
+        /// The keys of all items, unless all items are kept.
         var keys: Set<TaskKey> = []
         var validators = Validators()
         /// When the first page was answered, by the server's clock if it reports its time, or else by ours.
@@ -30,10 +30,23 @@ extension RESTSource {
         }
     }
 
+    /// Items of the pages.
+    enum Wanted {
+        case only(Set<TaskKey>)
+        case others(than: Set<TaskKey>)
+
+        func contains(_ key: TaskKey) -> Bool {
+            switch self {
+            case .only(let keys): keys.contains(key)
+            case .others(let keys): !keys.contains(key)
+            }
+        }
+    }
+
     /// Reads all pages.
     /// - Parameter wanted: the items to keep; nil for all.
     func pages(
-        adding more: [(String, String)], validators known: Validators, keeping wanted: Set<TaskKey>? = nil
+        adding more: [(String, String)], validators known: Validators, keeping wanted: Wanted? = nil
     ) async throws(Failure) -> Pages {
         var pager = Pager(paging)
         var turn = pager.first
@@ -79,7 +92,7 @@ extension RESTSource {
         }
     }
 
-    private func take(_ page: Listing, _ wanted: Set<TaskKey>?, into pages: inout Pages) throws(Failure) {
+    private func take(_ page: Listing, _ wanted: Wanted?, into pages: inout Pages) throws(Failure) {
         var page = page
         if let wanted {
             pages.keys.formUnion(page.entries.lazy.map(\.key))
@@ -98,22 +111,23 @@ extension RESTSource {
     /// The limit of passes to find missing items.
     private static let maxPasses = 3
 
-    /// Reads the pages again if known items are missing, and adds those that it finds. If an item is removed while pages are
-    /// read, later items move up, and one of them can move to a page that was already read. If the new pass lacks an item of the
-    /// previous one, it may have missed others too, so another pass follows.
+    /// Reads the pages again if known items are missing, and adds those that it finds; or, if nothing is known yet, all that it finds. If an
+    /// item is removed while pages are read, later items move up, and one of them can move to a page that was already read. If the new pass
+    /// lacks an item of the previous one, it may have missed others too, so another pass follows.
     /// - Returns: the list, and the number of known items that it still lacks.
     func completed(_ listing: Listing, known: KnownTasks) async throws(Failure) -> (listing: Listing, missing: Int) {
         var listing = listing
         var missing = Set(known.compare(with: listing).gone)
         var before: Set<TaskKey>?
-        for _ in 1..<Self.maxPasses where !missing.isEmpty {
-            let latest = before ?? Set(listing.entries.lazy.map(\.key))
-            let again = try await pages(adding: [], validators: Validators(), keeping: missing)
+        for _ in 1..<Self.maxPasses where known.isEmpty || !missing.isEmpty {
+            let listed = Set(listing.entries.lazy.map(\.key))
+            let again = try await pages(
+                adding: [], validators: Validators(), keeping: known.isEmpty ? .others(than: listed) : .only(missing))
             if !again.all.isEmpty {
                 listing = try joined([listing] + again.all, latestCounts: true)
                 missing.subtract(again.keys)
             }
-            if latest.isSubset(of: again.keys) { break }
+            if (before ?? listed).isSubset(of: again.keys) { break }
             before = again.keys
         }
         return (listing, missing.count)

@@ -73,7 +73,9 @@ struct RESTSource: ProbedSource {
         var listing = try joined(pages.all, latestCounts: false)
         pages.all = []
         var missing = 0
-        if pages.counts.count > 1, !lastPoll.known.isEmpty {
+        // Pages by offset show by their overlap that items moved.
+        let mayLackNew = pages.counts.count > 1 && paging?.way != .offset
+        if mayLackNew || pages.counts.count > 1 && !lastPoll.known.isEmpty {
             (listing, missing) = try await completed(listing, known: lastPoll.known)
         }
         let mayBeCut = (lastPoll.known.isEmpty || missing > 0) && pages.mayBeCut(missing: missing)
@@ -83,7 +85,9 @@ struct RESTSource: ProbedSource {
         next.validators = pages.validators
         var notices = pages.check?.notice(of: name).map { [$0] } ?? []
         if let since {
-            next.since = since.latest(in: listing, known: nil, answered: pages.answered)
+            let latest = since.latest(in: listing, known: nil, answered: pages.answered)
+            // The changes since the poll before include a new item that these pages may lack.
+            next.since = mayLackNew && isSameReading ? before.since ?? latest : latest
             next.whole = now
             if next.since == nil, let notice = since.notice(of: name, in: listing) { notices.append(notice) }
         }
