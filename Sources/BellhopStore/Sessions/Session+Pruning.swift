@@ -9,6 +9,7 @@ extension Session {
         case audit
         case expiredState
         case removedTasks
+        case oldScopes
         case rest
     }
 
@@ -45,11 +46,12 @@ extension Session {
             return (removed, removed == Self.step ? .expiredState : .removedTasks)
         case .removedTasks:
             let removed = try forgetTasks(before: Self.forgottenSince(retention, at: now), atMost: Self.step)
-            return (removed, removed == Self.step ? .removedTasks : .rest)
+            return (removed, removed == Self.step ? .removedTasks : .oldScopes)
+        case .oldScopes:
+            let removed = try forgetScope(before: Self.forgottenSince(retention, at: now), keeping: scopes, atMost: Self.step)
+            return (removed, removed > 0 ? .oldScopes : .rest)
         case .rest:
-            let limit = Self.forgottenSince(retention, at: now)
-            var removed = try forget(before: limit, keeping: scopes)
-            removed += try run(SQL.Pruning.removeConversations, (":before", limit))
+            var removed = try run(SQL.Pruning.removeConversations, (":before", Self.forgottenSince(retention, at: now)))
             removed += try forgetNotes()
             // Stops that ended this long ago no longer affect the receiver.
             removed += try run(SQL.Pruning.removeStops, (":now", now), (":since", now - ReceiverPace.memory))
@@ -101,16 +103,19 @@ extension Session {
         return tasks.count
     }
 
-    /// Deletes scopes that were not used since the limit.
-    private func forget(before limit: Timestamp, keeping kept: Set<Scope.ID>) throws -> Int {
-        var count = 0
+    /// Deletes at most this many tasks of a scope that was not used since the limit, or the scope if it has none; returns how many rows.
+    private func forgetScope(before limit: Timestamp, keeping kept: Set<Scope.ID>, atMost count: Int) throws -> Int {
         let scopes = try rows(SQL.Pruning.oldScopes, (":before", limit)) { row in
             kept.contains(Scope.ID(text: row.text(1))) ? nil : row.int(0)
         }
-        for sql in [SQL.Pruning.removeScopeTasks, SQL.Pruning.removeScopeDeparted, SQL.Pruning.removeScope] {
-            for scope in scopes { count += try run(sql, (":scope", scope)) }
+        guard let scope = scopes.first else { return 0 }
+        // A source that uses the scope again must not find a part of its tasks.
+        try run(SQL.Pruning.retireScope, (":scope", scope))
+        for sql in [SQL.Pruning.removeScopeTasks, SQL.Pruning.removeScopeDeparted] {
+            let removed = try run(sql, (":scope", scope), (":limit", count))
+            if removed > 0 { return removed }
         }
-        return count
+        return try run(SQL.Pruning.removeScope, (":scope", scope))
     }
 
     /// Deletes the notes about deleted deliveries.
@@ -203,9 +208,15 @@ extension SQL {
 
         static let oldScopes = "SELECT id, name FROM scope WHERE max(opened, coalesce(committed, opened)) < :before"
 
-        static let removeScopeTasks = "DELETE FROM task WHERE scope = :scope"
+        /// Gives the scope a name that no source has.
+        static let retireScope = "UPDATE scope SET name = 'retired/' || id WHERE id = :scope"
 
-        static let removeScopeDeparted = "DELETE FROM departed WHERE scope = :scope"
+        static let removeScopeTasks = "DELETE FROM task WHERE id IN (SELECT id FROM task WHERE scope = :scope LIMIT :limit)"
+
+        static let removeScopeDeparted = """
+            DELETE FROM departed
+            WHERE scope = :scope AND key IN (SELECT key FROM departed WHERE scope = :scope LIMIT :limit)
+            """
 
         static let removeScope = "DELETE FROM scope WHERE id = :scope"
     }

@@ -87,8 +87,7 @@ struct Run: AsyncParsableCommand {
             before = try await store.status(at: started)
             pass = try await assembly.engine.runOnce()
             after = try await store.status(at: assembly.context.clock.now)
-            ended = try await store.deliveries(DeliveryQuery(states: [.dead, .held], limit: .max))
-                .count { ($0.finishedAt ?? .distantPast) >= started }
+            ended = try await countEnded(since: started, in: store)
         } catch {
             await assembly.shutdown()
             throw CommandError(error)
@@ -98,6 +97,17 @@ struct Run: AsyncParsableCommand {
         await assembly.shutdown()
         if let refused { throw CommandError(refused) }
         if let trouble = pass.trouble(before: before, after: after, ended: ended) { throw trouble }
+    }
+
+    /// How many dead and held deliveries ended since a moment. Read in pages, because there may be very many.
+    private func countEnded(since moment: Timestamp, in store: any Store) async throws(StoreError) -> Int {
+        var (count, query) = (0, DeliveryQuery(after: 0, states: [.dead, .held], limit: 500))
+        while true {
+            let page = try await store.deliveries(query)
+            guard let last = page.last else { return count }
+            count += page.count { ($0.finishedAt ?? .distantPast) >= moment }
+            query.after = last.place
+        }
     }
 }
 

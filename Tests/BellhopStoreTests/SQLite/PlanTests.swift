@@ -140,6 +140,25 @@ import Testing
         #expect(try await steps(removing: 2500, turn: 1) == few + 4)
     }
 
+    @Test func `pruning deletes a scope that is no longer used in steps of a thousand tasks`() async throws {
+        let bench = try SQLiteUnderTest()
+        _ = try await bench.store.open(Sample.scope, source: "tasks", at: Sample.now)
+        var poll = Sample.poll(Array(1...2500))
+        poll.events = []
+        _ = try await bench.store.commit(poll)
+        bench.forgetOpenScopes()
+        func prune() async throws -> (rows: Int, commits: Int) {
+            let before = bench.sqlite.writing.commits
+            let rows = try await bench.store.prune(Retention(), at: Sample.now + .days(401))
+            return (rows, bench.sqlite.writing.commits - before)
+        }
+        let (first, second) = (try await prune(), try await prune())
+        #expect(first.rows == 2501 && second.rows == 0)
+        // Three for the tasks, and one for the scope.
+        #expect(first.commits == second.commits + 4)
+        #expect(try await bench.store.status().sources.isEmpty)
+    }
+
     @Test func `reading due timers takes no more work with 20,000 due at the same moment`() async throws {
         func work(_ count: Int) async throws -> Int {
             let bench = try SQLiteUnderTest()
