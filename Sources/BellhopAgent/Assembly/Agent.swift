@@ -44,12 +44,15 @@ public struct Agent: Sendable {
         work += servers(view(inquirer))
         if let exporter = assembly.exporter { work.append(exporter) }
         var services: [any Service] = further
-        services += [SimultaneousServices(services: work, logger: errorLogger), assembly.storeWatch, reloader, server]
+        // The last one is asked first to stop. Before the server ends the long reads for people, others may wait for them.
+        services += [
+            SimultaneousServices(services: work, logger: errorLogger),
+            UnusedMemory(clock: assembly.context.clock, store: assembly.context.store), assembly.storeWatch, reloader, server,
+        ]
         services.append(
             SystemdNotifier(
                 environment: environment, clock: assembly.context.clock,
                 isLive: { [engine = assembly.engine] in engine.hangingLoops.isEmpty }))
-        services.append(UnusedMemory(clock: assembly.context.clock, store: assembly.context.store))
         var group = ServiceGroupConfiguration(
             services: services.map {
                 // If a `further` service ends, all services end. The agent's own services end only when they are stopped, or fail: then,
