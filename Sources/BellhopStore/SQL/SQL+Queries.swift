@@ -221,14 +221,41 @@ extension SQL {
             FROM (SELECT id FROM delivery WHERE id <= \(through) AND \(deliveryFilter) ORDER BY id DESC LIMIT :limit)
             """
 
+        /// The same queries for states with few deliveries, by the index of open ones, however many others there are. They find the ids
+        /// first, so that sorting does not copy bodies.
+        static let fewDeliveries = "\(deliveryRows) WHERE id IN (\(newestFew)) ORDER BY id DESC"
+
+        static let fewDeliveriesAfter = """
+            \(deliveryRows)
+            WHERE id IN (\(few) AND id > :after AND id <= \(through) AND \(deliveryConditions) ORDER BY id LIMIT :limit)
+            ORDER BY id
+            """
+
+        static let fewDeliveriesSpan = "SELECT min(id), max(id) FROM (\(newestFew))"
+
+        /// How many deliveries have these states, at most `:limit`.
+        static let stateCount = "SELECT count(*) FROM (\(few) LIMIT :limit)"
+
+        private static let newestFew = """
+            \(few) AND id <= \(through) AND \(deliveryConditions) ORDER BY id DESC LIMIT :limit
+            """
+
+        private static let few = """
+            SELECT id FROM delivery INDEXED BY delivery_open
+            WHERE state IN (SELECT value FROM json_each(:states)) AND \(Deliveries.isIndexed)
+            """
+
         static let deliveryRows = """
             SELECT \(Deliveries.identity), state, lease, finished, receipt, reference, failure, id, first_started, started
             FROM delivery
             """
 
         private static let deliveryFilter = """
-            (:states IS NULL OR state IN (SELECT value FROM json_each(:states)))
-                AND (:rule IS NULL OR rule = :rule)
+            (:states IS NULL OR state IN (SELECT value FROM json_each(:states))) AND \(deliveryConditions)
+            """
+
+        private static let deliveryConditions = """
+            (:rule IS NULL OR rule = :rule)
                 AND (:receiver IS NULL OR receiver = :receiver)
                 AND (:since IS NULL OR created >= :since)
                 AND (:reason IS NULL OR json_extract(failure, '$.reason') = :reason)

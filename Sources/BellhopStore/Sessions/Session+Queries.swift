@@ -105,7 +105,14 @@ extension Session {
             let record = try record(statement)
             return record.place > query.after ?? 0 && record.place <= query.through ?? .max ? [record] : []
         }
-        var statement = try prepare(query.after == nil ? SQL.Queries.deliveries : SQL.Queries.deliveriesAfter)
+        let isForFew = try selectsFew(query)
+        let sql =
+            if isForFew {
+                query.after == nil ? SQL.Queries.fewDeliveries : SQL.Queries.fewDeliveriesAfter
+            } else {
+                query.after == nil ? SQL.Queries.deliveries : SQL.Queries.deliveriesAfter
+            }
+        var statement = try prepare(sql)
         if let after = query.after { try statement.bind(":after", after) }
         try statement.bind(":through", query.through)
         try Self.bind(query, to: &statement)
@@ -120,11 +127,25 @@ extension Session {
 
     func span(of query: DeliveryQuery) throws -> RowSpan? {
         let name = Self.wholeID(query.id)
-        var statement = try prepare(name == nil ? SQL.Queries.deliverySpan : SQL.Queries.deliveryPlace)
+        let some = try selectsFew(query) ? SQL.Queries.fewDeliveriesSpan : SQL.Queries.deliverySpan
+        var statement = try prepare(name == nil ? some : SQL.Queries.deliveryPlace)
         if let name { try statement.bind(":name", key: name) } else { try statement.bind(":through", query.through) }
         try Self.bind(query, to: &statement)
         return try Self.span(&statement)
     }
+
+    /// Whether a query is for states that only few deliveries have: the dead, the waiting, and others that are not done.
+    private func selectsFew(_ query: DeliveryQuery) throws -> Bool {
+        if query.states.isEmpty || query.states.contains(.done) || query.states.contains(.joined) { return false }
+        var count = try prepare(SQL.Queries.stateCount)
+        try count.bind(":states", text: Self.list(query.states.map(\.rawValue)))
+        try count.bind(":limit", Self.maxFew + 1)
+        guard try count.next() else { return false }
+        return count.int(0) <= Self.maxFew
+    }
+
+    /// With more deliveries than this, each page would read too many entries of the index.
+    private static let maxFew: Int64 = 20_000
 
     /// The id in a query if it is complete; nil if it is only the beginning of an id.
     private static func wholeID(_ id: String?) -> String? {

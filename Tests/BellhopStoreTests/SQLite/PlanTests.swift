@@ -58,6 +58,10 @@ import Testing
         ("the place of an event", SQL.Queries.eventPlace, "event_id (<expr>=?"),
         ("what an event led to", SQL.History.caused, "INDEX event_cause (cause=?"),
         ("what stopped rules at events", SQL.History.decisions, "INDEX decision_occasion (occasion>? AND occasion<?"),
+        ("the newest of few deliveries", SQL.Queries.fewDeliveries, "INDEX delivery_open (state=?)"),
+        ("a page of few deliveries", SQL.Queries.fewDeliveriesAfter, "INDEX delivery_open (state=?)"),
+        ("the span of few deliveries", SQL.Queries.fewDeliveriesSpan, "INDEX delivery_open (state=?)"),
+        ("the count of few deliveries", SQL.Queries.stateCount, "COVERING INDEX delivery_open (state=?)"),
         ("a page of tasks", SQL.Sources.page, "(scope=? AND key>?)"),
         ("the ends of escalations", SQL.History.escalations, "INDEX decision_at (verdict=? AND at>?"),
     ]
@@ -138,6 +142,32 @@ import Testing
         }
         let few = try await steps(removing: 1, turn: 0)
         #expect(try await steps(removing: 2500, turn: 1) == few + 4)
+    }
+
+    @Test func `a search for dead deliveries takes no more work with 20,000 that are done`() async throws {
+        func work(done count: Int) async throws -> Int {
+            let bench = try SQLiteUnderTest()
+            try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Sample.delivery(2), Sample.delivery(3)]))
+            return try await bench.sqlite.write { session in
+                try session.database.execute(
+                    """
+                    UPDATE delivery SET state = 'dead', finished = 1 WHERE id IN (1, 3);
+                    INSERT INTO delivery (name, occasion, rule, step, receiver, action, lane, lane_key, body, coalesces, hop, created, state, head, run_at)
+                    WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < \(count))
+                    SELECT CAST('name ' || n AS BLOB), occasion, rule, step, receiver, action, lane, lane_key, body, coalesces, hop, created, 'done', 0, run_at
+                    FROM number CROSS JOIN delivery WHERE id = 1
+                    """)
+                _ = session.takeWork()
+                var query = DeliveryQuery(states: [.dead, .held], limit: 9)
+                #expect(try session.deliveries(query).map(\.place) == [1, 3])
+                #expect(try session.span(of: query) == RowSpan(after: 0, through: 3))
+                query.after = 1
+                #expect(try session.deliveries(query).map(\.place) == [3])
+                return session.takeWork().steps
+            }
+        }
+        let (few, many) = (try await work(done: 10), try await work(done: 20_000))
+        #expect(many < few + 100, "\(few) \(many)")
     }
 
     @Test func `pruning deletes a scope that is no longer used in steps of a thousand tasks`() async throws {
