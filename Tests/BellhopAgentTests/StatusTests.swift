@@ -156,6 +156,30 @@ import Testing
         }
     }
 
+    @Test func `a connection that cannot be used needs a person at once, and another failure after fifteen minutes`() {
+        let now = TestClock().now
+        func needs(_ failure: Failure?, waits seconds: Int, paused: ReceiverStop.Cause? = nil) -> [String] {
+            var status = StoreStatus(sources: [], rules: [], stops: [], deliveries: [:], events: 0, unrouted: 0)
+            if let paused {
+                let stop = ReceiverStop(receiver: "chat", cause: paused, since: now, until: nil, reason: "")
+                status.stops = [.init(stop: stop, waiting: 1)]
+            }
+            status.backlog = [.init(receiver: "chat", waiting: 1, since: now - .seconds(seconds), failure: failure)]
+            return StatusNeeds.sentences(status, agent: [:], at: now)
+        }
+        let refusal = Failure(.unauthenticated, .pauseConnection, "It does not accept the password.")
+        #expect(
+            needs(refusal, waits: 0) == [
+                "The connection chat cannot be used, and its deliveries wait: It does not accept the password."
+            ])
+        let silence = Failure(.timeout, .retry(after: nil), "It does not answer")
+        #expect(needs(silence, waits: 899) == [])
+        #expect(needs(silence, waits: 900) == ["A delivery to chat keeps failing: It does not answer."])
+        // It waits for its turn, or a person wants it to wait.
+        #expect(needs(nil, waits: 900) == [])
+        #expect(needs(silence, waits: 900, paused: .person) == [])
+    }
+
     @Test func `a receiver's long answer is quoted in full once, and shortened in the list for people`() {
         let now = TestClock().now
         let reason =

@@ -81,6 +81,14 @@ import Testing
                 sources: [source], rules: [rule], stops: [.init(stop: stop, waiting: 1)],
                 deliveries: [.dead: count, .held: count], events: 0, unrouted: 0)
             status.pauses = [Pause(.rule("tell"), since: now, reason: "it has 3 keys of `once`", isByPerson: false)]
+            status.backlog = [
+                .init(
+                    receiver: "api", waiting: 1, since: now,
+                    failure: Failure(.unauthenticated, .pauseConnection, "api answers 401.")),
+                .init(
+                    receiver: "mail", waiting: 1, since: now - .seconds(900),
+                    failure: Failure(.unreachable, .retry(after: nil), "mail does not answer.")),
+            ]
             let trouble: JSON = ["time": .string(now.rfc3339), "message": "The disk is full."]
             let agent: JSON.Object = [
                 "hanging": ["router"], "refused_rules": 1, "restart_needed": true, "store_trouble": trouble,
@@ -94,7 +102,8 @@ import Testing
             let german = t.sentence(sentence)
             #expect(german != sentence, "\(sentence)")
             for name in [
-                "`bellhop deliveries --state dead`", "incidents", "no such field", "chat answers 404.", "The disk is full.",
+                "`bellhop deliveries --state dead`", "incidents", "no such field", "chat answers 404.", "api answers 401.",
+                "mail does not answer.", "The disk is full.",
             ]
             where sentence.contains(name) {
                 #expect(german.contains(name), "\(german)")

@@ -18,10 +18,21 @@ public enum StatusNeeds {
         for source in status.sources where source.health.announced {
             sentences.append("The source \(source.source) is failing: " + ended(source.health.lastError))
         }
-        for stop in status.stopped(at: now).map(\.stop) where stop.cause == .refusal {
+        let stops = status.stopped(at: now).map(\.stop)
+        for stop in stops where stop.cause == .refusal {
             sentences.append(
                 "The receiver \(stop.receiver) is paused: \(shortened(stop.sentence)) Repair it, then `bellhop resume \(stop.receiver)`."
             )
+        }
+        let paused = Set(stops.filter(\.cause.isPause).map(\.receiver))
+        for backlog in status.backlog where !paused.contains(backlog.receiver) {
+            guard let failure = backlog.failure else { continue }
+            if backlog.isUnusable {
+                sentences.append(
+                    "The connection \(backlog.receiver) cannot be used, and its deliveries wait: " + ended(failure.message))
+            } else if now - backlog.since >= longestWait {
+                sentences.append("A delivery to \(backlog.receiver) keeps failing: " + ended(failure.message))
+            }
         }
         for pause in status.pauses where !pause.isByPerson {
             guard case .rule(let rule) = pause.subject else { continue }
@@ -43,6 +54,9 @@ public enum StatusNeeds {
 
     /// The beginning of a reason, which may quote a remote system's answer. The list of paused receivers has the whole reason.
     private static func shortened(_ sentence: String) -> String { Redaction.excerpt(sentence, length: longestReason) }
+
+    /// A delivery that fails needs a person when it has waited for this time.
+    private static let longestWait = Duration.seconds(900)
 
     /// The length of a shortened reason, in characters.
     private static let longestReason = 120

@@ -65,6 +65,10 @@ extension Words {
         .init(
             "The receiver % is paused: % Repair it, then `bellhop resume %`.",
             "Der Empfänger % ist angehalten: % Beheben Sie es, dann `bellhop resume %`."),
+        .init(
+            "The connection % cannot be used, and its deliveries wait: %",
+            "Die Verbindung % ist nicht nutzbar, und ihre Zustellungen warten: %"),
+        .init("A delivery to % keeps failing: %", "Eine Zustellung an % schlägt immer wieder fehl: %"),
         .init("The rule % failed when it last ran: %", "Die Regel % hatte beim letzten Lauf einen Fehler: %"),
         .init("1 delivery is dead: %", "1 Zustellung ist aufgegeben: %"),
         .init("% deliveries are dead: %", "% Zustellungen sind aufgegeben: %"),

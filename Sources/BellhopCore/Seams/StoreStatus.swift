@@ -56,6 +56,27 @@ public struct StoreStatus: Sendable, Hashable {
         public init(stop: ReceiverStop, waiting: Int) { (self.stop, self.waiting) = (stop, waiting) }
     }
 
+    /// The deliveries that one receiver has yet to receive: they wait for an attempt, or are under way.
+    public struct BacklogStatus: Sendable, Hashable {
+        public var receiver: String
+        /// How many of them wait.
+        public var waiting: Int
+        /// When the oldest of them was made.
+        public var since: Timestamp
+        /// Why the latest attempt at the oldest failed; nil if none has.
+        public var failure: Failure?
+
+        public init(receiver: String, waiting: Int, since: Timestamp, failure: Failure? = nil) {
+            self.receiver = receiver
+            self.waiting = waiting
+            self.since = since
+            self.failure = failure
+        }
+
+        /// Whether they wait until a person changes something: a login was refused, or a secret is missing.
+        public var isUnusable: Bool { failure?.remedy == .pauseConnection }
+    }
+
     /// The waits, counts or gathered runs of one part of a rule.
     public struct WaitStatus: Sendable, Hashable {
         public enum Part: String, Sendable, Hashable, CaseIterable {
@@ -137,6 +158,8 @@ public struct StoreStatus: Sendable, Hashable {
     public var rules: [RuleStatus]
     /// The stops of the receivers, including those that are over.
     public var stops: [StopStatus]
+    /// What each receiver has yet to receive, by the age of its oldest delivery.
+    public var backlog: [BacklogStatus] = []
     /// The pauses, except those of receivers, and those by Bellhop of rules that no longer exist.
     public var pauses: [Pause] = []
     /// The waits, counts and groups of rules, by rule.

@@ -90,12 +90,17 @@ extension SQL {
             GROUP BY key ORDER BY key LIMIT :limit
             """
 
-        /// How many deliveries wait for each receiver that is or was stopped. Reads only the index.
-        static let waiting = """
-            SELECT receiver, (
-                SELECT count(*) FROM delivery
-                WHERE \(Deliveries.isAvailable) AND head IN (0, 1) AND delivery.receiver = stopped.receiver)
-            FROM (SELECT DISTINCT receiver FROM stop) AS stopped
+        /// How many deliveries wait for each receiver, and the oldest that waits or is under way, oldest first. Counts by the index alone,
+        /// in its order, so that a receiver may have several rows.
+        static let backlog = """
+            SELECT open.receiver, iif(open.state = 'available', number, 0), created, failure
+            FROM (
+                SELECT receiver, state, count(*) AS number, min(id) AS oldest FROM delivery
+                WHERE state IN ('available', 'running') AND \(Deliveries.isIndexed)
+                GROUP BY state, head, receiver
+            ) AS open
+            CROSS JOIN delivery ON delivery.id = oldest
+            ORDER BY oldest
             """
 
         static let openDeliveries = "SELECT state, count(*) FROM delivery WHERE \(Deliveries.isIndexed) GROUP BY state"

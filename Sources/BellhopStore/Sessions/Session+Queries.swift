@@ -9,10 +9,12 @@ extension Session {
         if !joined.isEmpty { deliveries[.joined] = joined.reduce(0) { $0 + $1.count } }
         let done = Int(try int(SQL.Queries.deliveryCount)) - deliveries.values.reduce(0, +)
         if done > 0 { deliveries[.done] = done }
+        let backlog = try backlog()
         var status = StoreStatus(
-            sources: try sources(), rules: try rules(), stops: try stopStatus(), deliveries: deliveries,
+            sources: try sources(), rules: try rules(), stops: try stops(with: backlog), deliveries: deliveries,
             undecided: try undecided(), events: Int(try int(SQL.Queries.eventCount)),
             unrouted: Int(try int(SQL.Queries.unroutedCount)), damaged: try damagedEvents())
+        status.backlog = backlog
         for case (let state?, let count) in joined { status.joined[try Self.state(state)] = count }
         status.pauses = try pauses().filter { pause in
             pause.isByPerson || status.rules.contains { pause.subject == .rule($0.rule) }
@@ -203,13 +205,27 @@ extension Session {
         }
     }
 
-    private func stopStatus() throws -> [StoreStatus.StopStatus] {
-        let stops = try stops()
-        if stops.isEmpty { return [] }
-        var waiting: [String: Int] = [:]
-        var statement = try prepare(SQL.Queries.waiting)
-        while try statement.next() { waiting[statement.text(0)] = Int(statement.int(1)) }
-        return stops.map { StoreStatus.StopStatus(stop: $0, waiting: waiting[$0.receiver] ?? 0) }
+    private func backlog() throws -> [StoreStatus.BacklogStatus] {
+        var backlog: [StoreStatus.BacklogStatus] = []
+        var places: [String: Int] = [:]
+        var statement = try prepare(SQL.Queries.backlog)
+        while try statement.next() {
+            let (receiver, waiting) = (statement.text(0), Int(statement.int(1)))
+            if let place = places[receiver] {
+                backlog[place].waiting += waiting
+                continue
+            }
+            places[receiver] = backlog.count
+            var entry = StoreStatus.BacklogStatus(receiver: receiver, waiting: waiting, since: statement.time(2))
+            if !statement.isNull(3) { entry.failure = Failure(stored: try statement.json(3)) }
+            backlog.append(entry)
+        }
+        return backlog
+    }
+
+    private func stops(with backlog: [StoreStatus.BacklogStatus]) throws -> [StoreStatus.StopStatus] {
+        let waiting = Dictionary(uniqueKeysWithValues: backlog.map { ($0.receiver, $0.waiting) })
+        return try stops().map { StoreStatus.StopStatus(stop: $0, waiting: waiting[$0.receiver] ?? 0) }
     }
 
     private func undecided() throws -> [StoreStatus.UndecidedStatus] {

@@ -138,6 +138,7 @@ extension Engine.Pass {
             return CommandError(
                 .problem, "\(paused.receiver) is paused: \(paused.sentence) Repair it, then `bellhop resume \(paused.receiver)`.")
         }
+        if let unusable = after.backlog.first(where: \.isUnusable)?.failure { return CommandError(unusable) }
         let errors = Dictionary(before.rules.map { ($0.rule, $0.errors) }) { first, _ in first }
         let failed = after.rules.filter { $0.errors > errors[$0.rule] ?? 0 }
         if let rule = failed.first {

@@ -7,11 +7,12 @@ struct Status: DataCommand {
         commandName: "status", abstract: "Show the state of the sources, the rules and the deliveries.",
         discussion: """
             Asks the running agent; without one, reads its store. Failures come first. Lines that do not fit a screen of 24 \
-            lines are only counted; --all shows them. For a health probe, --check exits with 1 if something needs a person: no \
-            agent runs, a part of it hangs, bellhop.yaml changed since its start, a source is failing (three polls in a row, or one \
-            that only a person can repair), a rule failed when it last ran, Bellhop paused a connection or a rule, changed rules or \
-            the store have errors, or deliveries are dead or held. What a person paused is listed too, but is no reason to fail. \
-            Before the first run, --check says that no agent has run, and exits with 1 too.
+            lines are only counted; --all shows them. For a health probe, --check exits with 1 if something needs a person: \
+            no agent runs, a part of it hangs, bellhop.yaml changed since its start, a source is failing (three polls in a \
+            row, or one that only a person can repair), a rule failed when it last ran, Bellhop paused a connection or a \
+            rule, a connection cannot be used, a delivery has failed for fifteen minutes, changed rules or the store have \
+            errors, or deliveries are dead or held. What a person paused is listed too, but is no reason to fail. Before the \
+            first run, --check says that no agent has run, and exits with 1 too.
             """)
 
     @OptionGroup var config: AgentOptions

@@ -95,6 +95,39 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `the status says what each receiver has yet to receive, since when, and why the oldest was not received`(
+        _ kind: StoreUnderTest
+    ) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(
+            Routing(deliveries: [
+                Sample.delivery(1, lane: "one"), Sample.delivery(2, receiver: "mail"), Sample.delivery(3, receiver: "page"),
+            ]))
+        await bench.clock.pass(5)
+        try await bench.store.route(Routing(deliveries: [Sample.delivery(4, lane: "one", at: bench.now)]))
+        func backlog(_ receiver: String, waiting: Int, _ failure: Failure? = nil) -> StoreStatus.BacklogStatus {
+            .init(receiver: receiver, waiting: waiting, since: Sample.now, failure: failure)
+        }
+        #expect(
+            try await bench.store.status().backlog == [
+                backlog("chat", waiting: 2), backlog("mail", waiting: 1), backlog("page", waiting: 1),
+            ])
+        let claims = try await bench.claim()
+        #expect(claims.map(\.delivery.id.receiver) == ["chat", "mail", "page"])
+        #expect(
+            try await bench.store.status().backlog == [
+                backlog("chat", waiting: 1), backlog("mail", waiting: 0), backlog("page", waiting: 0),
+            ])
+        let refusal = Failure(.unauthenticated, .pauseConnection, "The password was refused.")
+        try await bench.finish(claims[0], .paused(refusal, until: bench.after(300)))
+        try await bench.finish(claims[1], .retry(at: bench.after(60), Sample.failure))
+        try await bench.finish(claims[2], .done(Sample.receipt))
+        let left = try await bench.store.status().backlog
+        #expect(left == [backlog("chat", waiting: 2, refusal), backlog("mail", waiting: 1, Sample.failure)])
+        #expect(left.map(\.isUnusable) == [true, false])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `events are found by type, source, task, id and time, oldest first`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let events = [

@@ -17,6 +17,7 @@ import Testing
         ("count of messages", SQL.Coalescing.count, "delivery_open (state=? AND head=? AND receiver=? AND rule=?"),
         ("next rule with messages", SQL.Coalescing.nextRule, "COVERING INDEX delivery_open"),
         ("next message of a lane", SQL.Coalescing.nextOfLane, "delivery_lane (lane_key=?"),
+        ("what receivers have yet to receive", SQL.Queries.backlog, "USING COVERING INDEX delivery_open (state=?"),
         ("joined deliveries", SQL.Queries.joinedCounts, "USING COVERING INDEX delivery_joined"),
         ("what others joined", SQL.Queries.joinedCounts, "SEARCH carrier USING INDEX delivery_name (<expr>=?"),
         ("expired joined messages", SQL.Coalescing.anyExpired, "delivery_joined (reference=?"),
