@@ -73,11 +73,23 @@ struct AgentReading: Sendable {
         }
         samples += status.waits.map { .init(.ruleWaits, $0.rule, $0.part.rawValue, value: Double($0.count)) }
         samples += pausedRules.map { .init(.rulePaused, $0.name, $0.isByPerson ? "person" : "bellhop", value: 1) }
+        let backlog = Dictionary(uniqueKeysWithValues: status.backlog.map { ($0.receiver, $0) })
         for connection in connections {
-            let stops = status.stops.map(\.stop).filter { $0.receiver == connection && $0.lasts(at: now) }
-            samples += ReceiverStop.Cause.allCases.map { cause in
-                .init(.receiverStopped, connection, cause.rawValue, value: stops.contains { $0.cause == cause } ? 1 : 0)
+            let waiting = backlog[connection]
+            let stops = status.stops.map(\.stop).filter { $0.receiver == connection }
+            var causes = Set(stops.filter { $0.lasts(at: now) }.map(\.cause.rawValue))
+            // Between two trials a circuit breaker is over, but it has not closed.
+            if causes.isEmpty, waiting != nil, stops.contains(where: \.isUnclosedBreaker) {
+                causes.insert(ReceiverStop.Cause.failures.rawValue)
             }
+            if waiting?.isUnusable ?? false { causes.insert("unusable") }
+            samples += Instrument.stopCauses.map { cause in
+                .init(.receiverStopped, connection, cause, value: causes.contains(cause) ? 1 : 0)
+            }
+            samples.append(.init(.receiverDeliveryAge, connection, value: waiting.map(age) ?? 0))
+        }
+        samples += status.backlog.filter { !connections.contains($0.receiver) }.map {
+            .init(.receiverDeliveryAge, Instrument.other, value: age($0))
         }
         samples += lastingStops.map { stop in
             // The other receivers are addresses that a rule may have computed.
@@ -86,6 +98,8 @@ struct AgentReading: Sendable {
         }
         return samples
     }
+
+    private func age(_ backlog: StoreStatus.BacklogStatus) -> Double { max((now - backlog.since).seconds, 0) }
 
     /// The rules in force that see no events.
     private var pausedRules: [(name: String, isByPerson: Bool)] {

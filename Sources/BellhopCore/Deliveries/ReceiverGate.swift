@@ -168,7 +168,7 @@ public struct ReceiverGate: Sendable, Hashable {
         if stops[stop.cause] != nil || (stop.cause.isPause && stop.since < refusalsIgnoredBefore) { return }
         if stop.cause == .rest { pace.restore(stop, at: now) }
         // A breaker that an earlier run closed.
-        if stop.cause == .failures, stop.until == stop.since { return }
+        if stop.cause == .failures, !stop.isUnclosedBreaker { return }
         stops[stop.cause] = stop
     }
 

@@ -43,6 +43,9 @@ public struct ReceiverStop: Sendable, Hashable {
 
     public func lasts(at now: Timestamp) -> Bool { until.map { $0 > now } ?? true }
 
+    /// Whether it is a circuit breaker that has not closed: one that has closed ends when it began.
+    public var isUnclosedBreaker: Bool { cause == .failures && until != since }
+
     /// The same, corrected if its times are in the future because the clock was set back.
     func correctingFutureTimes(to now: Timestamp) -> ReceiverStop {
         guard since > now else { return self }

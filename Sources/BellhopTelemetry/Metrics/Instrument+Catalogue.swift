@@ -15,8 +15,8 @@ extension Instrument {
     /// The instruments whose values are read at each request.
     public static let observed = [
         build, startTime, ready, storeUp, storeEvents, storeEventsUnrouted, storeDeliveries, deliveriesInFlight, sourcePollAge,
-        sourceFailures, sourceTasks, receiverStopped, receiverWaiting, rulePaused, ruleWaits, rules, rulesRefused, silences,
-        residentMemory, processorSeconds, openFiles,
+        sourceFailures, sourceTasks, receiverStopped, receiverWaiting, receiverDeliveryAge, rulePaused, ruleWaits, rules,
+        rulesRefused, silences, residentMemory, processorSeconds, openFiles,
     ]
 
     private static let source = Label("source")
@@ -92,11 +92,17 @@ extension Instrument {
         "bellhop_receiver_pauses_total", .counter, labels: [Label("by", ReceiverStop.Cause.allCases.map(\.rawValue))],
         "Pauses of receivers, by a person or by a refusal.")
     public static let receiverStopped = Instrument(
-        "bellhop_receiver_stopped", .gauge, labels: [receiver, Label("cause", ReceiverStop.Cause.allCases.map(\.rawValue))],
-        "1 while a receiver gets no deliveries for this cause; `failures` is an open circuit breaker.")
+        "bellhop_receiver_stopped", .gauge,
+        labels: [receiver, Label("cause", stopCauses)],
+        "1 while a receiver gets no deliveries for this cause: `failures` until it answers again, `unusable` while a login is refused or a secret is missing."
+    )
+    public static let stopCauses = ReceiverStop.Cause.allCases.map(\.rawValue) + ["unusable"]
     public static let receiverWaiting = Instrument(
         "bellhop_receiver_waiting_deliveries", .gauge, labels: [receiver],
         "The deliveries that wait for a receiver that is stopped.")
+    public static let receiverDeliveryAge = Instrument(
+        "bellhop_receiver_delivery_age_seconds", .gauge, unit: .seconds, labels: [receiver], combining: .greatest,
+        "The age of the oldest delivery that waits for a receiver or is under way; 0 without one.")
 
     // MARK: The store
 
