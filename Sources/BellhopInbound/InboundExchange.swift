@@ -128,8 +128,8 @@ final class InboundExchange: ChannelInboundHandler {
             let size = request.body.count + piece.readableBytes
             if size > admission.largestBody { return refuse(handler.tooLarge(admission), context) }
             if !admission.isKnown, !hasRoom(for: size) {
-                return refuse(
-                    InboundAnswer(503, "Too many large bodies arrive at the same time.", retryAfter: 10), context)
+                let answer = InboundAnswer(503, "Too many large bodies arrive at the same time.", retryAfter: 10)
+                return refuse(handler.reported(answer, at: admission.path), context)
             }
             request.body += piece.readableBytesView
         case .dropping(let bytes):

@@ -16,6 +16,7 @@ public struct InboundHandler: Sendable {
     private let storeEvents: EventStorage
     private let storeTasks: TaskStorage
     private let poll: @Sendable (String) -> Void
+    private let refused: @Sendable (String, InboundAnswer) -> Void
     private let unique: @Sendable () -> String
     /// The budget of refusals that state their reason. Unknown senders use it instead of an endpoint's rate.
     private let unknownSenders: RequestBudget
@@ -26,10 +27,12 @@ public struct InboundHandler: Sendable {
     ///   - endpoints: with distinct paths.
     ///   - unknownSenders: the rate at which requests of unknown senders are refused with the reason; further ones get 429.
     ///   - poll: starts a poll of a source.
+    ///   - refused: hears of each refused request to the path of a source.
     ///   - unique: makes a unique text.
     public init(
         _ endpoints: [InboundEndpoint], unknownSenders: Rate = Rate(count: 600, per: .seconds(60)), clock: any AgentClock,
         storeEvents: @escaping EventStorage, storeTasks: @escaping TaskStorage, poll: @escaping @Sendable (String) -> Void,
+        refused: @escaping @Sendable (_ source: String, InboundAnswer) -> Void = { _, _ in },
         unique: @escaping @Sendable () -> String
     ) {
         let now = clock.now
@@ -42,6 +45,7 @@ public struct InboundHandler: Sendable {
         self.storeEvents = storeEvents
         self.storeTasks = storeTasks
         self.poll = poll
+        self.refused = refused
         self.unique = unique
     }
 
@@ -62,10 +66,16 @@ public struct InboundHandler: Sendable {
     ///   - announced: the size of its body, if the head states it.
     func admit(method: String, path: String, head: InboundRequest, announced: Int?) throws(InboundAnswer) -> Admission {
         guard let endpoint = endpoints[path]?.endpoint else { throw refusal(404, "Bellhop has no endpoint at this path.") }
-        guard method == "POST" else { throw refusal(405, "Only POST is allowed here.") }
-        let key = try key(of: path)
         let proof: InboundKey.Proof?
-        do throws(InboundAnswer) { proof = try key.checkHead(head, at: clock.now) } catch { throw refusal(error, of: key) }
+        do throws(InboundAnswer) {
+            guard method == "POST" else { throw refusal(405, "Only POST is allowed here.") }
+            let key = try key(of: path)
+            do throws(InboundAnswer) { proof = try key.checkHead(head, at: clock.now) } catch { throw refusal(error, of: key) }
+        } catch {
+            // A sender that sends its password only when it is asked for one is not refused yet.
+            if error.challenge != nil, !head.headers.contains(where: { $0.name.lowercased() == "authorization" }) { throw error }
+            throw reported(error, at: path)
+        }
         let admission = Admission(path: path, largestBody: endpoint.largestBody, proof: proof)
         if let announced, announced > endpoint.largestBody { throw tooLarge(admission) }
         return admission
@@ -102,9 +112,15 @@ public struct InboundHandler: Sendable {
 
     /// The refusal of a request whose body was not read completely. Where only the body would show who sends it, its sender is unknown.
     func refusal(_ answer: InboundAnswer, _ admission: Admission) -> InboundAnswer {
-        guard admission.isKnown else { return refusal(answer) }
+        guard admission.isKnown else { return reported(refusal(answer), at: admission.path) }
         var answer = answer
         answer.isToKnownSender = true
+        return reported(answer, at: admission.path)
+    }
+
+    /// Reports the answer to a request to a known path, if it is a refusal.
+    func reported(_ answer: InboundAnswer, at path: String) -> InboundAnswer {
+        if answer.status >= 400, let source = endpoints[path]?.endpoint.source { refused(source, answer) }
         return answer
     }
 
@@ -116,8 +132,8 @@ public struct InboundHandler: Sendable {
         let proof: InboundKey.Proof
         do throws(InboundAnswer) {
             proof = if let known = admission.proof { known } else { try check(request, admission.path) }
-        } catch { return error }
-        var answer: InboundAnswer
+        } catch { return reported(error, at: admission.path) }
+        var answer = InboundAnswer.accepted
         do throws(InboundAnswer) {
             // Checked after the body is read, so that a sender above its rate keeps its connection.
             if let seconds = budget.take(at: clock.now) {
@@ -133,9 +149,8 @@ public struct InboundHandler: Sendable {
             case .tasks(let reading):
                 try await store(InboundBody.items(InboundBody.json(request), at: reading.items), of: reading.source)
             }
-            answer = .accepted
         } catch {
-            answer = error
+            answer = reported(error, at: admission.path)
         }
         answer.isToKnownSender = true
         return answer

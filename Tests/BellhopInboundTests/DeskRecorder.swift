@@ -9,6 +9,8 @@ final class DeskRecorder: Sendable {
     struct State {
         var events: [Event] = []
         var polled: [String] = []
+        /// The sources and the statuses of refused requests.
+        var refused: [String] = []
         var tasks: [[JSON]] = []
         var failure: Failure?
         var error: StoreError?
@@ -19,6 +21,7 @@ final class DeskRecorder: Sendable {
 
     var events: [Event] { state.withLock { $0.events } }
     var polled: [String] { state.withLock { $0.polled } }
+    var refused: [String] { state.withLock { $0.refused } }
 
     func fail(with error: StoreError?) { state.withLock { $0.error = error } }
 
@@ -42,6 +45,7 @@ final class DeskRecorder: Sendable {
                 }
                 if let failure { throw failure }
             }, poll: { source in self.state.withLock { $0.polled.append(source) } },
+            refused: { source, answer in self.state.withLock { $0.refused.append("\(source) \(answer.status)") } },
             unique: {
                 self.state.withLock { state in
                     state.count += 1

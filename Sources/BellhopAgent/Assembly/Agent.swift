@@ -88,7 +88,9 @@ public struct Agent: Sendable {
                     throw error
                 }
             }, storeTasks: { source, items throws(Failure) in try await tasks[source]?.take(items, in: context) },
-            poll: { engine.pollSoon($0) }, unique: { Hexadecimal.random(words: 2) })
+            poll: { engine.pollSoon($0) },
+            refused: { signals.emit(.requestRefused(source: $0, status: $1.status, reason: $1.text)) },
+            unique: { Hexadecimal.random(words: 2) })
     }
 
     /// Logs errors only: the other messages about the life cycle of services do not help the user.

@@ -88,11 +88,15 @@ public struct Assembly: Sendable {
         // A source that takes tasks is opened with its first request; the maintenance may prune the store before that.
         store.keepScopes(configuration.inbound.tasks.keys.map { SentTasks.scope($0).id })
         let telemetry = AgentTelemetry(registry, at: configuration.telemetry.place, clock: clock) {
-            [store, engine, started = clock.now, names = configuration.connections.map(\.name)] in
+            [
+                store, engine, started = clock.now, names = configuration.connections.map(\.name),
+                senders = configuration.inbound.endpoints.map(\.source)
+            ] in
             var reading = AgentReading(now: clock.now, started: started)
             reading.status = try? await store.status(at: reading.now)
             reading.storeRefusesChanges = await watch.isFailing(store)
             reading.sources = connectors.sources.map(\.name)
+            reading.senders = senders
             reading.polled = facts.polled
             reading.connections = names
             let inForce = shelf.book?.rules

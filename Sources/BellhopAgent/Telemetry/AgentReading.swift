@@ -11,6 +11,8 @@ struct AgentReading: Sendable {
     var storeRefusesChanges = false
     /// The sources that are polled.
     var sources: [String] = []
+    /// The sources that other systems send requests to.
+    var senders: [String] = []
     /// The latest successful poll of each source since the start.
     var polled: [String: Timestamp] = [:]
     /// The connections, which may be receivers.

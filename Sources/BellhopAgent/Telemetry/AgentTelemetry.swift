@@ -36,6 +36,7 @@ public final class AgentTelemetry: Sendable {
             registry.addZeros(of: .ruleKeysDropped, for: rule)
         }
         for action in reading.actions { registry.addZeros(of: .deliveries, for: action) }
+        for source in reading.senders { registry.addZeros(of: .inboundRefused, for: source) }
         for source in reading.sources { registry.addZeros(of: .pollEvents, for: source) }
         return registry.snapshot(with: reading.samples + ProcessFacts.now.samples)
     }

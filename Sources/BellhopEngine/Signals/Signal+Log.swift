@@ -26,6 +26,7 @@ extension Signal {
         case .pollSuperseded:
             ("source.superseded", .warning, "Another poll of the same source was stored first; this one is repeated.")
         case .notice: ("source.notice", .warning, "A notice about the source.")
+        case .requestRefused: ("inbound.refused", .warning, "A request from another system was refused.")
         case .event: ("event", .info, "An event happened.")
         case .eventDropped: ("event.dropped", .error, "The store did not accept this event, and it is lost.")
         case .routed: ("router.routed", .debug, "Events were routed.")
@@ -127,6 +128,8 @@ extension Signal {
                 .with(since.map { ["since": "\($0)"] as Logger.Metadata } ?? [:])
         case .pollSuperseded(let source): ["source": "\(source)"]
         case .notice(let source, let text): ["source": "\(source)", "notice": "\(text)"]
+        case .requestRefused(let source, let status, let reason, let times):
+            ["source": "\(source)", "status": "\(status)", "error": "\(reason)", "times": "\(times)"]
         case .event(let event), .eventDropped(let event): event.metadata
         case .routed(let events, let deliveries, let took):
             ["events": "\(events)", "deliveries": "\(deliveries)", "ms": "\(took.milliseconds)"]

@@ -13,6 +13,8 @@ public enum Signal: Sendable {
     case pollHeld(source: String, HeldResult)
     case pollSuperseded(source: String)
     case notice(source: String, text: String)
+    /// A request from another system to a source's path was refused, with this status of HTTP.
+    case requestRefused(source: String, status: Int, reason: String, times: Int = 1)
     case event(Event)
     /// The store did not accept this event, and Bellhop no longer retries it.
     case eventDropped(Event)

@@ -27,14 +27,21 @@ public struct Signals: Sendable {
         }
     }
 
-    /// A listener for people. If a failure of the store repeats, as with each request while the disk is full, it hears the first at once,
-    /// and then at most one signal a minute with the number of failures.
-    public static func groupingStoreFailures(_ listener: @escaping SignalListener, clock: any AgentClock) -> SignalListener {
-        let failures = StoreFailures()
+    /// A listener for people. If a failure of the store or the refusal of a request repeats, as with each request while the disk is full,
+    /// it hears the first at once, and then at most one signal a minute with the number of times.
+    public static func groupingRepetitions(_ listener: @escaping SignalListener, clock: any AgentClock) -> SignalListener {
+        let repetitions = Repetitions()
         return { signal in
-            guard case .storeFailed(let doing, let error, let times) = signal else { return listener(signal) }
-            if let all = failures.add(times, doing, error.kind, at: clock.now) {
-                listener(.storeFailed(doing: doing, error, times: all))
+            switch signal {
+            case .storeFailed(let doing, let error, let times):
+                if let all = repetitions.add(times, of: "\(doing): \(error.kind)", at: clock.now) {
+                    listener(.storeFailed(doing: doing, error, times: all))
+                }
+            case .requestRefused(let source, let status, let reason, let times):
+                if let all = repetitions.add(times, of: "\(source): \(status)", at: clock.now) {
+                    listener(.requestRefused(source: source, status: status, reason: reason, times: all))
+                }
+            default: listener(signal)
             }
         }
     }
@@ -43,29 +50,23 @@ public struct Signals: Sendable {
     public static func metrics(in factory: any MetricsFactory) -> SignalListener { { $0.count(in: factory) } }
 }
 
-/// The failures of the store since the last that was reported. A class over a mutex, because every loop reports them.
-private final class StoreFailures: Sendable {
-    private struct Kind: Hashable {
-        var doing: String
-        var kind: StoreError.Kind
-    }
-
+/// The signals of a kind since the last that was reported. A class over a mutex, because every loop emits signals.
+private final class Repetitions: Sendable {
     private static let interval = Duration.zero..<Duration.seconds(60)
 
-    private let state = Mutex<[Kind: (reported: Timestamp, waiting: Int)]>([:])
+    private let state = Mutex<[String: (reported: Timestamp, waiting: Int)]>([:])
 
-    /// Adds failures. Returns how many to report now; nil if some were reported less than a minute ago.
-    func add(_ times: Int, _ doing: String, _ kind: StoreError.Kind, at now: Timestamp) -> Int? {
+    /// Adds signals of a kind. Returns how many to report now; nil if some were reported less than a minute ago.
+    func add(_ times: Int, of kind: String, at now: Timestamp) -> Int? {
         state.withLock { state in
-            let key = Kind(doing: doing, kind: kind)
-            let known = state[key]
+            let known = state[kind]
             let all = (known?.waiting ?? 0) + times
             // A time ahead is from before the clock was set back.
             if let known, Self.interval.contains(now - known.reported) {
-                state[key] = (known.reported, all)
+                state[kind] = (known.reported, all)
                 return nil
             }
-            state[key] = (now, 0)
+            state[kind] = (now, 0)
             return all
         }
     }
@@ -85,6 +86,8 @@ extension Signal {
         case .pollFailed(let source, let failure, _, _):
             Instrument.polls.counter(source, failure.reason.rawValue, in: factory).increment()
         case .pollHeld(let source, _): Instrument.polls.counter(source, "held", in: factory).increment()
+        case .requestRefused(let source, let status, _, let times):
+            Instrument.inboundRefused.counter(source, String(status), in: factory).increment(by: times)
         case .routed(let events, let deliveries, let took):
             Instrument.eventsRouted.counter(in: factory).increment(by: events)
             Instrument.deliveriesMade.counter(in: factory).increment(by: deliveries)

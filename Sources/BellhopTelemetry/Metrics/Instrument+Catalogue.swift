@@ -7,7 +7,8 @@ extension Instrument {
 
     /// The instruments that are counted while the agent works.
     public static let counted = [
-        polls, pollEvents, pollSeconds, eventsRouted, eventsDropped, routeSeconds, deliveriesMade, deliveries, deliverySeconds,
+        polls, pollEvents, pollSeconds, inboundRefused, eventsRouted, eventsDropped, routeSeconds, deliveriesMade, deliveries,
+        deliverySeconds,
         deliveriesReleased, deliveriesCoalesced, breaker, receiverPauses, ruleErrors, ruleKeysDropped, storeErrors, spans,
         exports,
     ]
@@ -41,6 +42,11 @@ extension Instrument {
     public static let sourceFailures = Instrument(
         "bellhop_source_failures", .gauge, labels: [source], combining: .greatest, "Failed polls of a source in a row.")
     public static let sourceTasks = Instrument("bellhop_source_tasks", .gauge, labels: [source], "The tasks that a source shows.")
+
+    public static let inboundRefused = Instrument(
+        "bellhop_inbound_refused_total", .counter,
+        labels: [source, Label("status", ["400", "401", "405", "408", "413", "415", "429", "503"])],
+        "Requests from other systems that were refused, by the status of the answer.")
 
     // MARK: Events and rules
 

@@ -40,7 +40,7 @@ struct Run: AsyncParsableCommand {
         let story = log.story(clock: clock, zone: configuration.timeZone)
         let logger = log.logger(clock: clock, zone: configuration.timeZone)
         let tell: SignalListener = if let story { { story.report($0) } } else { Signals.log(logger) }
-        let listener = Signals.groupingStoreFailures(tell, clock: clock)
+        let listener = Signals.groupingRepetitions(tell, clock: clock)
         let options = Assembly.Options(
             clock: clock, listeners: [listener],
             output: { [zone = configuration.timeZone] in try await Console.agentData($0, in: zone) },

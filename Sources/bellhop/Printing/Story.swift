@@ -101,6 +101,8 @@ final class Story: Sendable {
                 problem == nil ? "notice" : "failing", problem == nil ? .green : .red,
                 "\(connection): \(problem ?? "the changed secrets are in use")")
         case .notice(let source, let text): say("notice", .yellow, "\(source): \(text)")
+        case .requestRefused(let source, let status, let reason, let times):
+            say("refused", .yellow, "\(source)\(times == 1 ? "" : ", \(times) times"): \(reason) (\(status))")
         case .storeFailed(let doing, let error, let times):
             say("retrying", .red, "\(doing)\(times == 1 ? "" : ", \(times) times"): \(error.message)")
         case .ruleFailed(let rule, let error, _): say("failed", .red, "\(rule): \(error)")

@@ -53,7 +53,7 @@ import Testing
     @Test func `a failure of the store that repeats is reported at once, and then once a minute with a count`() async throws {
         let bench = try Bench()
         let reported = Recorder()
-        let listener = Signals.groupingStoreFailures({ reported.signals.emit($0) }, clock: bench.clock)
+        let listener = Signals.groupingRepetitions({ reported.signals.emit($0) }, clock: bench.clock)
         func fail(_ doing: String, _ kind: StoreError.Kind = .full) { listener(.storeFailed(doing: doing, StoreError(kind, ""))) }
         for _ in 1...3 { fail("storing") }
         fail("claiming")
@@ -65,6 +65,26 @@ import Testing
         await bench.clock.advance(by: .seconds(1))
         for _ in 1...2 { fail("storing") }
         #expect(reported.failures.dropFirst(3) == ["storing: 4"])
+    }
+
+    @Test func `refused requests to a source are reported once a minute with a count, others beside them`() async throws {
+        let clock = TestClock()
+        let reported = Recorder()
+        let listener = Signals.groupingRepetitions({ reported.signals.emit($0) }, clock: clock)
+        func refuse(_ source: String, _ status: Int) { listener(.requestRefused(source: source, status: status, reason: "")) }
+        for _ in 1...3 { refuse("deploys", 401) }
+        refuse("deploys", 400)
+        refuse("alerts", 401)
+        await clock.advance(by: .seconds(60))
+        refuse("deploys", 401)
+        let times = reported.all.compactMap { signal in
+            if case .requestRefused(let source, let status, _, let times) = signal {
+                "\(source) \(status): \(times)"
+            } else {
+                nil
+            }
+        }
+        #expect(times == ["deploys 401: 1", "deploys 400: 1", "alerts 401: 1", "deploys 401: 3"])
     }
 
     @Test func `an event that could not be stored is stored once the store works again`() async throws {
