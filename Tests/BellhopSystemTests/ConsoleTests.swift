@@ -44,23 +44,75 @@ import Testing
         -----END PRIVATE KEY-----
         """
 
+    /// Another one, with its key.
+    private static let renewed = (
+        certificate: """
+        -----BEGIN CERTIFICATE-----
+        MIIBbjCCARSgAwIBAgITHdVaWw3LxLymroOJ2LgodHCfjzAKBggqhkjOPQQDAjAU
+        MRIwEAYDVQQDDAlsb2NhbGhvc3QwIBcNMjAwMTAxMDAwMDAwWhgPMjEyNjExMDIw
+        ODA0NDdaMBQxEjAQBgNVBAMMCWxvY2FsaG9zdDBZMBMGByqGSM49AgEGCCqGSM49
+        AwEHA0IABM0jBwIGvIgjZzKk7FRLmabeJm+9tgNwW4bVp63+3L8eRhFYaNX/0hNF
+        LEiTl2uyvJ20yuiz1StaLsjzs7yWqamjQzBBMB0GA1UdDgQWBBTjYgZDLA/qMN0E
+        5Nlc9BvQ78O05DAPBgNVHRMBAf8EBTADAQH/MA8GA1UdEQQIMAaHBH8AAAEwCgYI
+        KoZIzj0EAwIDSAAwRQIhAPzb59zA7cvnwBvCVDjB9z+GOvB+OduHtY1nJ7iTyT0e
+        AiBmKbC2cyQlJ+ZMzREff+ob75OuxiEhXNA7WrsB+I7TaQ==
+        -----END CERTIFICATE-----
+        """,
+        key: """
+        -----BEGIN PRIVATE KEY-----
+        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgV68q1vrk+RmIoCPT
+        o9RHqQ+s9WCKiKGrwV9YfHR2icShRANCAATNIwcCBryII2cypOxUS5mm3iZvvbYD
+        cFuG1aet/ty/HkYRWGjV/9ITRSxIk5drsrydtMros9UrWi7I87O8lqmp
+        -----END PRIVATE KEY-----
+        """
+    )
+
+    /// Runs a command through a console that speaks HTTPS with the certificate of the stage's `cert.pem`.
+    ///
+    /// - Parameter environment: has the authority to trust.
+    private func status(
+        of stage: Stage, at address: String, _ environment: [String: String]
+    ) async throws -> Program.Ended {
+        try await stage.start(
+            ["status", "--console", address],
+            environment: environment.merging(["BELLHOP_TOKEN": Secrets.clientSecret + "-of-ada"]) { one, _ in one }
+        ).end()
+    }
+
+    private static func securely(_ address: String, _ port: Int) -> String {
+        configuration(address, port).replacing("users: [", with: "tls: {cert: cert.pem, key: key.pem}, users: [")
+    }
+
+    @Test func `a renewed certificate is used without a restart, as soon as its key is there`() async throws {
+        let port = try FreePort.find()
+        try await Stage.set(rules: Self.rules, configuration: { Self.securely($0, port) }) { stage in
+            let first = try stage.folder.write("first.pem", Self.certificate)
+            let second = try stage.folder.write("second.pem", Self.renewed.certificate)
+            try stage.folder.write("cert.pem", Self.certificate)
+            try stage.folder.write("key.pem", Self.key)
+            let agent = try stage.start(["run"])
+            func isTrusted(with authority: String) async throws -> Bool {
+                try await status(of: stage, at: "https://127.0.0.1:\(port)", ["BELLHOP_CA": authority]).code == 0
+            }
+            try await eventually("the console answers") { try await isTrusted(with: first) }
+            try stage.folder.write("cert.pem", Self.renewed.certificate)
+            #expect(try await isTrusted(with: first))
+            try stage.folder.write("key.pem", Self.renewed.key)
+            #expect(try await isTrusted(with: second))
+            #expect(try await !isTrusted(with: first))
+            await agent.stop()
+        }
+    }
+
     @Test func `commands trust the authority in BELLHOP_CA, and without it the error names BELLHOP_CA`() async throws {
         let port = try FreePort.find()
-        try await Stage.set(
-            rules: Self.rules,
-            configuration: {
-                Self.configuration($0, port).replacing("users: [", with: "tls: {cert: cert.pem, key: key.pem}, users: [")
-            }
-        ) { stage in
+        try await Stage.set(rules: Self.rules, configuration: { Self.securely($0, port) }) { stage in
             let authority = try stage.folder.write("cert.pem", Self.certificate)
             try stage.folder.write("key.pem", Self.key)
             let agent = try stage.start(["run"])
             let secure = "https://127.0.0.1:\(port)"
             func status(_ environment: [String: String], at address: String) async throws -> Program.Ended {
-                try await stage.start(
-                    ["status", "--console", address],
-                    environment: environment.merging(["BELLHOP_TOKEN": Secrets.clientSecret + "-of-ada"]) { one, _ in one }
-                ).end()
+                try await self.status(of: stage, at: address, environment)
             }
             try await eventually("the console answers") { try await status(["BELLHOP_CA": authority], at: secure).code == 0 }
             let untrusted = try await status([:], at: secure)

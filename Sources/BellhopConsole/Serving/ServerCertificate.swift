@@ -3,7 +3,9 @@ public import BellhopConnectors
 public import BellhopCore
 public import BellhopInbound
 import Glibc
+import NIOCore
 import NIOSSL
+import Synchronization
 
 /// The certificate and the key with which the console speaks HTTPS.
 public struct ServerCertificate: Sendable {
@@ -27,6 +29,14 @@ public struct ServerCertificate: Sendable {
                 message: "The console cannot use the certificate \(files.certificate) with the key \(files.key): \(reason).",
                 isTemporary: false)
         }
+    }
+
+    /// The configuration of a server. Connections that begin after a renewal of the files get the renewed certificate.
+    static func serving(_ files: ConsoleConfiguration.Certificate) throws(ServerProblem) -> TLSConfiguration {
+        let renewal = CertificateRenewal(of: files)
+        var tls = try ServerCertificate(files).tls
+        tls.sslContextCallback = { _, promise in promise.succeed(renewal.change) }
+        return tls
     }
 
     private struct Problem: Error { var text: String }
@@ -76,6 +86,48 @@ public struct ServerCertificate: Sendable {
             return Diagnostics()
         } catch {
             return Diagnostics([Diagnostic(code: "wrong-value", error.message, at: configuration.place(ofConsole: "tls"))])
+        }
+    }
+}
+
+/// The certificate in the files, once it differs from that of the server's start.
+///
+/// A class over a mutex, because all connections share it.
+private final class CertificateRenewal: Sendable {
+    private struct State {
+        /// The files of the latest certificate.
+        var stamps: [[Int]]
+        var change = NIOSSLContextConfigurationOverride.noChanges
+    }
+
+    private let files: ConsoleConfiguration.Certificate
+    private let state: Mutex<State>
+
+    init(of files: ConsoleConfiguration.Certificate) {
+        self.files = files
+        state = Mutex(State(stamps: Self.stamps(of: files)))
+    }
+
+    /// What a new connection uses instead of the certificate of the start. While the files do not fit each other, because only one of them
+    /// is written yet, the certificate before stays in use.
+    var change: NIOSSLContextConfigurationOverride {
+        state.withLock { state in
+            let stamps = Self.stamps(of: files)
+            if stamps != state.stamps, let renewed = try? ServerCertificate(files) {
+                state.stamps = stamps
+                state.change.certificateChain = renewed.tls.certificateChain
+                state.change.privateKey = renewed.tls.privateKey
+            }
+            return state.change
+        }
+    }
+
+    /// What changes when a file is written or replaced.
+    private static func stamps(of files: ConsoleConfiguration.Certificate) -> [[Int]] {
+        [files.certificate, files.key].map { path in
+            var facts = stat()
+            guard stat(path, &facts) == 0 else { return [] }
+            return [Int(truncatingIfNeeded: facts.st_ino), Int(facts.st_size), facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec]
         }
     }
 }

@@ -83,7 +83,7 @@ struct WebServer: Sendable {
         do {
             if let files = tls {
                 let server = Server(
-                    childChannelSetup: try TLSChannel(guarded, tlsConfiguration: ServerCertificate(files).tls),
+                    childChannelSetup: try TLSChannel(guarded, tlsConfiguration: ServerCertificate.serving(files)),
                     configuration: address, onServerRunning: report, eventLoopGroup: loop, logger: logger)
                 try await serve(connections) { try await server.run() }
             } else {
