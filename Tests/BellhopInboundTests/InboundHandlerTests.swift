@@ -350,7 +350,7 @@ import Testing
         // Some senders send their token only when they are asked for it.
         let head = InboundRequest(headers: [], body: [])
         #expect(throws: InboundAnswer.self) {
-            try handler.admit(method: "POST", path: "/in/deploys", head: head, announced: nil)
+            _ = try handler.admit(method: "POST", path: "/in/deploys", head: head, announced: nil)
         }
         #expect(recorder.refused == [])
         #expect(await answer(handler, "{").status == 400)
