@@ -53,6 +53,13 @@ final class TimeZones: Sendable {
         return zone
     }
 
+    /// Refuses a call in which this argument is a constant text that names no zone.
+    func check(_ argument: Int = 1) -> Overload.ArgumentCheck {
+        Overload.text(argument, help: "write a name such as \"Europe/Berlin\"") { name throws(EvaluationError) in
+            _ = try self.zone(name)
+        }
+    }
+
     /// Reads `+hh:mm`, `-hh:mm` or `hh:mm`.
     private static func fixedOffset(_ text: String) -> Int64? {
         var digits = text[...]

@@ -125,6 +125,12 @@ struct CheckerTests {
             "task.created.format('yyyy-qq')",
             #"invalid-argument: `qq` is not part of a time pattern at 'yyyy-qq' (such as "yyyy-MM-dd HH:mm"; text between single quotes is literal)"#
         ),
+        Line(
+            "task.created.getHours('Berlin')",
+            #"invalid-argument: unknown time zone "Berlin" at 'Berlin' (write a name such as "Europe/Berlin")"#),
+        Line(
+            "task.created.format('HH:mm', 'Europe/Berln')",
+            #"invalid-argument: unknown time zone "Europe/Berln" at 'Europe/Berln' (write a name such as "Europe/Berlin")"#),
         Line("math.greatest(1, 'a')", "invalid-argument: math.greatest() compares numbers at 'a'"),
         Line("[?1]", "wrong-type: the value after `?` must be an optional(dyn), but this is an int at 1"),
         Line(

@@ -97,7 +97,7 @@ enum RegexFunctions {
         Standard.patternCheck(constants) ?? groupCheck(constants)
     }
 
-    private static let groupCheck = Overload.secondText { source throws(EvaluationError) in
+    private static let groupCheck = Overload.text { source throws(EvaluationError) in
         guard try Pattern(source).groups <= 1 else { throw .invalid(Messages.severalGroups) }
     }
 

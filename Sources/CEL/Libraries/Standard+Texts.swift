@@ -44,7 +44,7 @@ extension Standard {
     }
 
     /// Rejects a constant pattern that RE2 refuses, before anything runs.
-    static let patternCheck = Overload.secondText(help: "the syntax is RE2's: no look-around, no back-references") {
+    static let patternCheck = Overload.text(help: "the syntax is RE2's: no look-around, no back-references") {
         text throws(EvaluationError) in
         _ = try Pattern(text)
     }

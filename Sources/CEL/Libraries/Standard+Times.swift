@@ -27,7 +27,7 @@ extension Standard {
                 guard case .timestamp(let time) = time else { throw .noOverload(name, [time]) }
                 return .int(part(CivilTime(seconds: time.seconds), time.nanoseconds))
             },
-            .pure(member: true, .timestamp, .string, .int) { _, time, zone throws(EvaluationError) in
+            .pure(member: true, .timestamp, .string, .int, check: zones.check()) { _, time, zone throws(EvaluationError) in
                 guard case .timestamp(let time) = time, case .string(let zone) = zone else {
                     throw .noOverload(name, [time, zone])
                 }

@@ -43,17 +43,17 @@ extension Overload {
         Overload(member: member, [first, second], result, pure: true, check: check, .binary(body))
     }
 
-    /// Refuses a call whose second argument is a constant text for which the body throws.
-    static func secondText(
-        help: String? = nil, _ check: @escaping @Sendable (String) throws(EvaluationError) -> Void
+    /// Refuses a call in which this argument, by default the second, is a constant text for which the body throws.
+    static func text(
+        _ argument: Int = 1, help: String? = nil, _ check: @escaping @Sendable (String) throws(EvaluationError) -> Void
     ) -> ArgumentCheck {
         { constants in
-            guard constants.count > 1, case .string(let text)? = constants[1] else { return nil }
+            guard constants.indices.contains(argument), case .string(let text)? = constants[argument] else { return nil }
             do throws(EvaluationError) {
                 try check(text)
                 return nil
             } catch {
-                return ArgumentProblem(error.message, help: help, argument: 1)
+                return ArgumentProblem(error.message, help: help, argument: argument)
             }
         }
     }

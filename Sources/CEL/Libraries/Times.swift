@@ -1,7 +1,8 @@
 /// The `times` library: `timestamp.format(pattern)` and `timestamp.format(pattern, zone)`.
 enum Times {
     static func functions(_ zones: TimeZones) -> [Function] {
-        [
+        let zoneCheck = zones.check(2)
+        return [
             Function(
                 "format",
                 .pure(member: true, .timestamp, .string, .string, check: patternCheck) {
@@ -9,7 +10,8 @@ enum Times {
                     try format(activation, time, pattern, zones, "UTC")
                 },
                 Overload(
-                    member: true, [.timestamp, .string, .string], .string, pure: true, check: patternCheck,
+                    member: true, [.timestamp, .string, .string], .string, pure: true,
+                    check: { patternCheck($0) ?? zoneCheck($0) },
                     .any {
                         activation, values throws(EvaluationError) in
                         guard case .string(let zone) = values[2] else { throw .noOverload("format", values) }
@@ -18,7 +20,7 @@ enum Times {
         ]
     }
 
-    private static let patternCheck = Overload.secondText(
+    private static let patternCheck = Overload.text(
         help: "such as \"yyyy-MM-dd HH:mm\"; text between single quotes is literal"
     ) { pattern throws(EvaluationError) in
         _ = try fields(of: pattern)
