@@ -46,9 +46,19 @@ public struct BenchExpression: Sendable {
 }
 
 extension Evaluation {
-    /// The results of an expression's parts.
+    /// The results of an expression's parts, without the parts of one that was not evaluated itself.
     static func parts(of observations: [Observation], in source: SourceText, zone: TimeZoneTable) -> [Part] {
-        observations.filter(isInformative).map { observation in
+        var skipped = Int.max
+        let shown = observations.filter { observation in
+            if case .notEvaluated = observation.outcome {
+                if observation.depth > skipped { return false }
+                skipped = observation.depth
+            } else if observation.depth <= skipped {
+                skipped = .max
+            }
+            return isInformative(observation)
+        }
+        return shown.map { observation in
             let position = source.range(observation.node.range).start
             let outcome: Part.Outcome =
                 switch observation.outcome {

@@ -75,7 +75,6 @@ import Testing
                 "  task.priority <= 2  false",
                 "    task.priority     3",
                 "  task.number != \"\"   not evaluated",
-                "    task.number       not evaluated",
             ])
     }
 
