@@ -47,12 +47,8 @@ extension DecisionRecord {
             return (waiting, "`\(waiting)` has \(come) of \(all) events and waits for the others until \(moment("until"))")
         case .conditionFalse: return ("`when`", "`when` does not hold")
         case .cancelled:
-            return waiting == "none"
-                ? ("`none`", "it ended the wait of `none`")
-                : (
-                    "`for`",
-                    "it ended the wait of `for`: \(detail["left"] == true ? "the task has left" : "`when` does not hold any more")"
-                )
+            if waiting == "none" { return ("`none`", "it ended the wait of `none`") }
+            return ("`for`", "it ended the wait of `for`: \(reasonOfCancelling(by: rule))")
         case .usedUp: return ("`\(waiting)`", taken(at: at.formatted(in: zone), other))
         case .endedEarly:
             let time = at.formatted(in: zone)
@@ -91,6 +87,14 @@ extension DecisionRecord {
             return "\(occasion.event.map { "event \($0.text.prefix(12))" } ?? "a person") answered the task at \(time)"
         }
         return ending.map { "\($0.words) at \(time)" } ?? detail["reason"]?.asString ?? ""
+    }
+
+    /// Why an event ended a wait of `for`, as a clause.
+    private func reasonOfCancelling(by rule: Rule?) -> String {
+        if detail["left"] == true { return "the task has left" }
+        let isListed = rule?.time.each != nil
+        if isListed, rule?.condition == nil { return "the task is no longer in the list of `each`" }
+        return (isListed ? "the task is no longer in the list of `each`, or " : "") + "`when` does not hold any more"
     }
 
     /// Its escalation, as a phrase.

@@ -11,9 +11,8 @@ extension BatchDecider {
         digested.insert(run.rule)
         guard memory.isKnown(rule.digestKey) else { return false }
         let last = memory.value(rule.digestKey)?["event"]?.asInt ?? .min
-        let query = DigestQuery(
-            after: max(last, matches.starts[run.rule] ?? .min), before: matches.events[run.place].sequence,
-            types: book.facts.typesOfSources, sources: book.facts.digestSources(of: rule))
+        let query = book.facts.digestQuery(
+            of: rule, after: max(last, matches.starts[run.rule] ?? .min), before: matches.events[run.place].sequence)
         guard let digest = facts.digest(query) else {
             needs.digests.insert(query)
             return false
@@ -47,6 +46,10 @@ extension RunFacts {
         events.definitions.filter { [.tasks, .page, .source, .outside].contains($0.origin) }.map(\.type)
     }
 
-    /// The sources of the rule's digests; without a configuration empty, for all.
-    func digestSources(of rule: Rule) -> [String] { rule.sources.isEmpty ? connections.keys.sorted() : rule.sources }
+    /// The query for the digest of a run of the rule. Without a configuration it names no sources, which means all.
+    func digestQuery(of rule: Rule, after: Int64, before: Int64) -> DigestQuery {
+        DigestQuery(
+            after: after, before: before, types: typesOfSources,
+            sources: rule.sources.isEmpty ? connections.keys.sorted() : rule.sources)
+    }
 }

@@ -97,17 +97,11 @@ extension BatchDecider {
     /// The first elements of the list, as many as one run may have; nil, with the reason recorded, if the expression fails.
     mutating func elements(_ each: RuleExpression, _ number: Int) -> [TaskObject]? {
         do throws(EvaluationError) {
-            guard case .list(let list) = try each.program.evaluate(activation) else { return [] }
-            if list.count > Self.maxElements {
-                count(
-                    error: "`each` has \(list.count) tasks; the rule runs for the first \(Self.maxElements) of them", of: number)
+            let (tasks, all) = try each.elements(activation, atMost: Self.maxElements)
+            if all > Self.maxElements {
+                count(error: "`each` has \(all) tasks; the rule runs for the first \(Self.maxElements) of them", of: number)
             }
-            var known: Set<TaskObject.ID> = []
-            return (0..<min(list.count, Self.maxElements)).compactMap { place in
-                guard case .object(let object) = list[place], let task = object as? TaskObject, known.insert(task.id).inserted
-                else { return nil }
-                return task
-            }
+            return tasks
         } catch {
             record(.failed(.conditionFailed, "`each` failed: \(error.message)"), of: number)
             return nil
@@ -115,6 +109,31 @@ extension BatchDecider {
     }
 
     private static let maxElements = 10_000
+}
+
+extension RuleExpression {
+    /// The different tasks among the first elements of the list that it gives, and the number of all elements.
+    func elements(_ activation: Activation, atMost most: Int) throws(EvaluationError) -> (tasks: [TaskObject], all: Int) {
+        guard case .list(let list) = try program.evaluate(activation) else { return ([], 0) }
+        var known: Set<TaskObject.ID> = []
+        let tasks = (0..<min(list.count, most)).compactMap { place -> TaskObject? in
+            guard case .object(let object) = list[place], let task = object as? TaskObject, known.insert(task.id).inserted
+            else { return nil }
+            return task
+        }
+        return (tasks, list.count)
+    }
+}
+
+extension RunFrame {
+    /// Moves to the run for an element of the list that a rule goes through at this event.
+    func move(to element: TaskObject, of event: StoredEvent) {
+        move(
+            to: RunContext(
+                occasion: .element(of: event.event.id, key: element.name), source: element.source,
+                subject: facts.subject(of: element.snapshot.key, in: element.source), events: [event],
+                elements: [0: (element.source, element.snapshot)], event: 0, task: element.snapshot))
+    }
 }
 
 extension TaskObject {

@@ -6,6 +6,8 @@ struct RuleRefusal {
     enum Reason {
         /// `on` and `from` do not match.
         case trigger
+        /// The list of `each` is empty.
+        case noElements
         case condition
         /// `throttle`, `once`, or a part that waits, counts or gathers.
         case stopped(DecisionRecord)
@@ -16,6 +18,10 @@ struct RuleRefusal {
     var rule: Rule
     /// Nil for a timer that came due.
     var event: StoredEvent?
+    /// The events that the rule received, if its schedule was due and it reads them.
+    var digest: Digest?
+    /// The element of its list for which the rule did nothing.
+    var element: TaskObject?
     /// The line of the test that gives the event; nil for any other event.
     var line: Int?
     var reason: Reason
@@ -33,7 +39,8 @@ struct RuleRefusal {
     /// The reason, and below it the value of each part of a condition.
     func lines(in book: RuleBook) -> [String] {
         let name = event.map { "`\($0.event.type.name)`" } ?? "a due timer"
-        let what = name + (line.map { " (line \($0))" } ?? " at \(now.formatted(in: rule.zone))")
+        let time = line.map { " (line \($0))" } ?? " at \(now.formatted(in: rule.zone))"
+        let what = name + time + (elementName.map { " and task `\($0)`" } ?? "")
         switch reason {
         case .trigger:
             let types = rule.summary.types
@@ -45,11 +52,20 @@ struct RuleRefusal {
             let stops = [.once, .throttled].contains(record.verdict)
             let why = stops ? "\(words.part) stopped \(what): \(words.clause)" : "\(what): \(words.clause)"
             return ["rule `\(rule.name)`: \(why)"]
-        case .condition: return explain(rule.condition, "`when`", what, in: book)
+        case .noElements: return explain(rule.time.each, "`each`", "is empty", what, in: book)
+        case .condition: return explain(rule.condition, "`when`", "is false", what, in: book)
         case .step(let number):
             let step = rule.steps[number]
-            return explain(step.condition, "`if` of step \(step.name ?? step.path.text) (`\(step.action.kind)`)", what, in: book)
+            let part = "`if` of step \(step.name ?? step.path.text) (`\(step.action.kind)`)"
+            return explain(step.condition, part, "is false", what, in: book)
         }
+    }
+
+    /// The number or the id of the list element that it is about.
+    private var elementName: String? {
+        if let element { return element.snapshot.number.nonEmpty ?? element.snapshot.key.text }
+        guard case .stopped(let record) = reason, case .element(_, let key)? = Occasion(record.occasion) else { return nil }
+        return key.dividedAtSlashes(into: 2)?[1]
     }
 
     private var triggerWords: String {
@@ -61,12 +77,15 @@ struct RuleRefusal {
         if !rule.sources.isEmpty, !rule.sources.contains(event.source), event.type != .scheduleDue {
             return "`from` does not name `\(event.source)`, the source of"
         }
-        return event.type == .scheduleDue
-            ? "the schedule is another rule's:" : "`on` does not match the changes of"
+        return "`on` does not match the changes of"
     }
 
-    private func explain(_ condition: RuleExpression?, _ part: String, _ what: String, in book: RuleBook) -> [String] {
+    private func explain(
+        _ condition: RuleExpression?, _ part: String, _ verdict: String, _ what: String, in book: RuleBook
+    ) -> [String] {
         let frame = RunFrame(book.facts, events: event.map { [$0] } ?? [], now: now, snapshots: tasks)
+        if let digest { frame.give(digest) }
+        if let event, let element { frame.move(to: element, of: event) }
         if let event, let pattern = rule.time.pattern, pattern.endsWithTask {
             let activation = Activation(book.slots)
             activation.begin(frame)
@@ -75,8 +94,8 @@ struct RuleRefusal {
         guard let (result, parts) = condition?.explained(frame, book.slots, zone: rule.zone) else {
             return ["rule `\(rule.name)`: \(part) does not hold for \(what)"]
         }
-        let verdict: String
-        if case .failure(let error) = result { verdict = "is unknown (\(error.message))" } else { verdict = "is false" }
+        var verdict = verdict
+        if case .failure(let error) = result { verdict = "is unknown (\(error.message))" }
         return ["rule `\(rule.name)`: \(part) \(verdict) for \(what)"] + parts.lines.map { "  " + $0 }
     }
 }

@@ -42,6 +42,17 @@ struct TestCase: Sendable {
         /// How long after the test's begin it happens at the earliest.
         var earliest: Duration?
         var place: Diagnostic.Place
+        /// The places of the arguments and of everything in them, by their paths: `sections[1].list[0]`.
         var places: [String: Diagnostic.Place]
+
+        /// The place of an argument or a part of it, or else of what it would be in.
+        func place(of path: String) -> Diagnostic.Place {
+            var path = path[...]
+            while let end = path.lastIndex(where: { $0 == "." || $0 == "[" }) {
+                if let place = places[String(path)] { return place }
+                path = path[..<end]
+            }
+            return places[String(path)] ?? place
+        }
     }
 }

@@ -172,12 +172,10 @@ struct TestCaseReader: ProblemCollector {
         var places: [String: Diagnostic.Place] = [:]
         if let short = action.shorthand(for: pair.value), let setting = settings.first(where: { $0.name == short.name }) {
             arguments[short.name] = reader.read(pair.value, as: setting)?.json
-            places[short.name] = Diagnostic.Place(pair.value, file: file)
+            note(pair.value, at: short.name, in: &places)
         } else {
             arguments = reader.settings(pair.value, as: settings, of: "`\(action.kind)`").values
-            for argument in pair.value.mapping?.pairs ?? [] {
-                places[argument.name] = Diagnostic.Place(argument.value, file: file)
-            }
+            for argument in pair.value.mapping?.pairs ?? [] { note(argument.value, at: argument.name, in: &places) }
         }
         problems.report(reader.diagnostics)
         var dead: String?
@@ -190,6 +188,13 @@ struct TestCaseReader: ProblemCollector {
             kind: action.kind, arguments: arguments, rule: extra.text("rule"), dead: dead,
             isSilenced: extra.boolean("silenced") == true,
             isQuiet: extra.boolean("quiet") == true, place: Diagnostic.Place(pair.key, file: file), places: places)
+    }
+
+    /// Notes the places of a value and of everything in it.
+    private func note(_ node: Node, at path: String, in places: inout [String: Diagnostic.Place]) {
+        places[path] = Diagnostic.Place(node, file: file)
+        for pair in node.mapping?.pairs ?? [] { note(pair.value, at: "\(path).\(pair.name)", in: &places) }
+        for (number, item) in (node.items ?? []).enumerated() { note(item, at: "\(path)[\(number)]", in: &places) }
     }
 }
 

@@ -13,6 +13,8 @@ struct TestComparison {
         var isSilenced = false
         /// Whether a quiet time keeps it back.
         var isQuiet = false
+        /// When the quiet time ends; nil if it drops the message.
+        var until: Timestamp?
         /// Whether it was not sent when it was made.
         var isKeptBack: Bool { isSilenced || isQuiet }
         /// Whether it closes the alert of an escalation, at a receiver that may not be a pager.
@@ -24,17 +26,18 @@ struct TestComparison {
         func compare(_ expected: TestCase.Expectation, _ happened: ActualAction) -> Diagnostic? {
             Self.compare(expected, happened) ?? early(expected, happened, since: test.start)
         }
-        let happened = sent(actualActions(run), against: test.expected)
+        let (happened, keptBack) = sent(actualActions(run), against: test.expected)
+        let reasons = TestReasons(run: run, keptBack: keptBack)
         var problems: [Diagnostic] = []
         for (index, expected) in test.expected.enumerated() {
             guard index < happened.count else {
                 var problem = failed("`\(expected.kind)` was expected but did not happen", expected.place)
-                problem.details = reasons(against: expected, run)
+                problem.details = reasons.lines(for: expected)
                 problems.append(problem)
                 continue
             }
             if var problem = compare(expected, happened[index]) {
-                if expected.kind != happened[index].kind { problem.details = reasons(against: expected, run) }
+                if expected.kind != happened[index].kind { problem.details = reasons.lines(for: expected) }
                 problems.append(problem)
                 break  // the rest is shifted and would repeat the problem
             }
@@ -47,60 +50,41 @@ struct TestComparison {
             problems.append(failed("the test was stopped after schedules fired \(TestRun.maxFirings) times", test.expectPlace))
         }
         for error in run.errors {
-            problems.append(failed("rule `\(error.rule)` failed: \(error.message)", test.expectPlace))
+            problems.append(failed("rule `\(error.rule)` failed: \(error.message)", error.place ?? test.expectPlace))
         }
         return problems
     }
 
     /// The actions to compare. Actions that a silence or a quiet time keeps back, and closing messages that may not be sent, are
-    /// left out unless the test expects them.
-    private static func sent(_ all: [ActualAction], against expected: [TestCase.Expectation]) -> [ActualAction] {
+    /// left out unless the test expects them; the former are listed apart.
+    private static func sent(
+        _ all: [ActualAction], against expected: [TestCase.Expectation]
+    ) -> (compared: [ActualAction], keptBack: [ActualAction]) {
         var rest = all[...]
         var shown: [ActualAction] = []
+        var keptBack: [ActualAction] = []
         for expectation in expected {
             while let next = rest.first,
                 next.isKeptBack && !expectation.isKeptBack
                     || (next.isKeptBack || next.isImplied) && compare(expectation, next) != nil
             {
+                if next.isKeptBack { keptBack.append(next) }
                 rest.removeFirst()
             }
             if let next = rest.popFirst() { shown.append(next) }
         }
-        return shown + rest.filter { !$0.isKeptBack && !$0.isImplied }
-    }
-
-    /// How many events to explain per rule.
-    private static let maxReasons = 3
-
-    /// Why the rules that have the expected action did not perform it, for the last events of each rule. Events that a rule's `on` does
-    /// not match are explained only if there are no others.
-    private static func reasons(against expected: TestCase.Expectation, _ run: TestRun) -> [String] {
-        let rules = run.book.compiled.filter { rule in
-            rule.allSteps.contains { $0.action.kind == expected.kind } && (expected.rule.map { $0 == rule.name } ?? true)
-        }
-        guard !rules.isEmpty else {
-            let name = expected.rule.map { "rule `\($0)` is not tested here, or" } ?? "no tested rule"
-            return ["\(name) has \(expected.rule == nil ? "" : "no ")`\(expected.kind)` under `do`"]
-        }
-        return rules.flatMap { rule -> [String] in
-            let all = run.refusals.filter { $0.rule === rule && $0.prevented(expected.kind) }
-            let notOfTrigger = all.filter { !$0.isOfTrigger }
-            let shown = notOfTrigger.isEmpty ? all : notOfTrigger
-            if shown.isEmpty { return run.refusals.isEmpty ? ["rule `\(rule.name)`: no event was given"] : [] }
-            let before = shown.count - maxReasons
-            return (before > 0 ? ["rule `\(rule.name)`: \(before) earlier events were also stopped"] : [])
-                + shown.suffix(maxReasons).flatMap { $0.lines(in: run.book) }
-        }
+        return (shown + rest.filter { !$0.isKeptBack && !$0.isImplied }, keptBack + rest.filter(\.isKeptBack))
     }
 
     private static func actualActions(_ run: TestRun) -> [ActualAction] {
         var result: [ActualAction] = []
         var last: Delivery.ID?
-        for delivery in run.deliveries where !delivery.isKeptBack {
+        for delivery in run.deliveries where !delivery.isEmptyMessage {
             var failure: Failure?
             if case .dead(let reason) = delivery.initial { failure = reason }
             let isSilenced = if case .silenced = delivery.initial { true } else { false }
             let isQuiet = delivery.isQuiet
+            let until: Timestamp? = if case .quiet = delivery.initial { delivery.runAt } else { nil }
             if let previous = last, result.last?.isSilenced == isSilenced, result.last?.isQuiet == isQuiet,
                 previous.occasion == delivery.id.occasion, previous.rule == delivery.id.rule, previous.step == delivery.id.step
             {
@@ -110,7 +94,7 @@ struct TestComparison {
                     ActualAction(
                         rule: delivery.id.rule, kind: delivery.action, receivers: [delivery.id.receiver], task: delivery.task,
                         arguments: delivery.arguments, failure: failure, isSilenced: isSilenced,
-                        isQuiet: isQuiet, isImplied: delivery.closesEscalation && run.book.context.isOpen,
+                        isQuiet: isQuiet, until: until, isImplied: delivery.closesEscalation && run.book.context.isOpen,
                         // A message that a quiet time held is sent at its end.
                         at: isQuiet ? delivery.createdAt : delivery.runAt))
             }
@@ -154,11 +138,13 @@ struct TestComparison {
         for (name, wanted) in expected.arguments {
             let found = happened.values(of: name, like: wanted)
             guard !found.contains(wanted) else { continue }
-            let place = expected.places[name] ?? expected.place
-            guard let first = found.first else { return failed("`\(name)` is not \(wanted.text)", place, help: "it is missing") }
+            guard let first = found.first else {
+                return failed("`\(name)` is not \(wanted.text)", expected.place(of: name), help: "it is missing")
+            }
             let (path, part, other) = difference(wanted, first, at: name)
             let shown = other.map { "it is \($0.text)" } ?? "it is missing"
-            return failed(part.map { "`\(path)` is not \($0.text)" } ?? "`\(path)` was not expected", place, help: shown)
+            let message = part.map { "`\(path)` is not \($0.text)" } ?? "`\(path)` was not expected"
+            return failed(message, expected.place(of: path), help: shown)
         }
         return nil
     }
@@ -188,8 +174,8 @@ struct TestComparison {
 }
 
 extension Delivery {
-    /// Whether it is a message that is not sent.
-    fileprivate var isKeptBack: Bool { if case .done = initial, case .message = arguments { true } else { false } }
+    /// Whether it is a message that is not sent, because all its lists are empty.
+    var isEmptyMessage: Bool { if case .done = initial, case .message = arguments { true } else { false } }
 }
 
 extension TestComparison.ActualAction {
@@ -255,7 +241,8 @@ extension Message.Section {
         case "list":
             guard let list else { return [] }
             if list.items.isEmpty {
-                return [.array([.string(list.empty.markdown)]), .array([.string(list.empty.plainText)]), .array([])]
+                let lines = list.empty.isEmpty ? [] : [list.empty.markdown, list.empty.plainText]
+                return lines.map { JSON.array([.string($0)]) } + [.array([])]
             }
             return [.array(list.items.map { .string($0.markdown) }), .array(list.items.map { .string($0.plainText) })]
         case "more": return [.int(Int64(list?.more ?? 0))]

@@ -7,12 +7,14 @@ struct TestNotes: TrialObserver {
     private(set) var errors: [RuleError] = []
     /// Why rules and their steps did nothing for the test's events, in order.
     private(set) var refusals: [RuleRefusal] = []
-    /// The lines of the test that give events.
-    var lines: [Event.ID: Int] = [:]
+    /// The places in the test that give events.
+    var places: [Event.ID: Diagnostic.Place] = [:]
 
-    struct RuleError: Hashable {
+    struct RuleError {
         var rule: String
         var message: String
+        /// The first event for which it failed, if the test gives it.
+        var place: Diagnostic.Place?
     }
 
     /// The steps of each rule that made a delivery, also one that is kept back.
@@ -28,7 +30,9 @@ struct TestNotes: TrialObserver {
         }
     }
 
-    private mutating func add(_ error: RuleError) { if !errors.contains(error) { errors.append(error) } }
+    private mutating func add(_ error: RuleError) {
+        if !errors.contains(where: { $0.rule == error.rule && $0.message == error.message }) { errors.append(error) }
+    }
 
     /// Reports a rule that had more keys than it may remember.
     mutating func observe(_ loss: KeyLoss, in moment: TrialMoment) {
@@ -50,31 +54,50 @@ struct TestNotes: TrialObserver {
     /// Records why each rule stopped at an event. Conditions are evaluated again for this.
     mutating func observe(_ event: StoredEvent, _ decisions: [DecisionRecord], in moment: TrialMoment) {
         let (book, now, tasks) = (moment.book, moment.now, moment.tasks)
-        let line = lines[event.event.id]
+        let place = places[event.event.id]
         // The steps that an event's run left out are shown with their values.
         let records = decisions.filter {
-            $0.occasion == Occasion.event(event.event.id).id && !$0.verdict.isOfEarlier && $0.verdict != .noStep
+            $0.occasion.event == event.event.id && !$0.verdict.isOfEarlier && $0.verdict != .noStep
         }
         let frame = RunFrame(book.facts, events: [event], now: now, snapshots: tasks)
         let activation = Activation(book.slots)
         activation.begin(frame)
         for rule in book.compiled {
-            func refuse(_ reason: RuleRefusal.Reason) {
-                refusals.append(RuleRefusal(rule: rule, event: event, line: line, reason: reason, now: now, tasks: tasks))
+            let isDigest = rule.readsDigest && event.event.type == .scheduleDue && rule.isFor(event.event)
+            let digest = isDigest ? moment.digest(of: rule, at: event) : nil
+            if let digest {
+                frame.give(digest)
+                activation.begin(frame)
+            }
+            defer {
+                if digest != nil {
+                    frame.move(to: 0)
+                    activation.begin(frame)
+                }
+            }
+            func refuse(_ reason: RuleRefusal.Reason, _ element: TaskObject? = nil) {
+                refusals.append(
+                    RuleRefusal(
+                        rule: rule, event: event, digest: digest, element: element, line: place?.line, reason: reason, now: now,
+                        tasks: tasks))
             }
             let own = records.filter { $0.rule == rule.name }
             guard rule.isFor(event.event) || !own.isEmpty else {
-                refuse(.trigger)
+                if place != nil || !Self.typesOfTests.contains(event.event.type) { refuse(.trigger) }
                 continue
             }
             for record in own {
                 if let message = record.error {
-                    add(RuleError(rule: rule.name, message: message))
+                    add(RuleError(rule: rule.name, message: message, place: place))
                 } else if record.verdict.isOfRun || record.verdict == .ended || record.verdict == .answered {
                     refuse(.stopped(record))
                 }
             }
             if own.contains(where: \.verdict.isOfRun) { continue }
+            if let each = rule.time.each {
+                for (reason, element) in rule.refusals(of: each, for: event, frame, activation) { refuse(reason, element) }
+                continue
+            }
             if let pattern = rule.time.pattern {
                 if !pattern.fits(event.event, activation) {
                     refuse(.trigger)
@@ -91,10 +114,39 @@ struct TestNotes: TrialObserver {
                 refuse(.condition)
                 continue
             }
-            for (number, step) in rule.steps.enumerated() where step.condition.map({ $0.isRefused(activation) }) ?? false {
-                refuse(.step(number))
+            for number in rule.refusedSteps(activation) { refuse(.step(number)) }
+        }
+    }
+
+    /// The types of events that happen by themselves in a test: they concern only the rules that name them.
+    private static let typesOfTests: Set<EventType> = [.scheduleDue, .silenceStarted, .silenceEnded]
+}
+
+extension Rule {
+    /// The places of the steps whose `if` is false or unknown.
+    fileprivate func refusedSteps(_ activation: Activation) -> [Int] {
+        steps.indices.filter { steps[$0].condition?.isRefused(activation) ?? false }
+    }
+
+    /// The first elements of its list for which the rule or a step does nothing, and why; without an element if the list is empty.
+    fileprivate func refusals(
+        of each: RuleExpression, for event: StoredEvent, _ frame: RunFrame, _ activation: Activation
+    ) -> [(RuleRefusal.Reason, TaskObject?)] {
+        guard let elements = try? each.elements(activation, atMost: 1000).tasks else { return [] }
+        if elements.isEmpty { return [(.noElements, nil)] }
+        var found: [(RuleRefusal.Reason, TaskObject?)] = []
+        for element in elements where found.count < 10 {
+            frame.move(to: element, of: event)
+            activation.begin(frame)
+            if condition?.isRefused(activation) ?? false {
+                found.append((.condition, element))
+            } else {
+                found += refusedSteps(activation).map { (.step($0), element) }
             }
         }
+        frame.move(to: 0)
+        activation.begin(frame)
+        return found
     }
 }
 

@@ -17,6 +17,9 @@ struct TestRun {
     var ran: [String: Set<StepPath>] { trial.observer.ran }
     var isCutShort: Bool { trial.isCutShort }
 
+    /// The next timer of a rule.
+    func next(of rule: Rule) -> RuleTimer? { trial.timers.all.first { $0.id.rule == rule.name } }
+
     /// A test in which schedules are due more often than this is stopped.
     static let maxFirings = 10_000
 
@@ -63,7 +66,7 @@ struct TestRun {
                 let event = Event(
                     id: Event.ID("test-\(shown)"), type: type, source: source, subject: subject, time: trial.now, data: data)
                 events.append(event)
-                trial.observer.lines[event.id] = place.line
+                trial.observer.places[event.id] = place
                 trial.remember(event)
             case .until, .wait, .silence, .restart, .down: break
             }

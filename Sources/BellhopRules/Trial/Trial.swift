@@ -54,7 +54,9 @@ public struct Trial<Observer: TrialObserver>: Sendable {
         }
     }
 
-    private var moment: TrialMoment { TrialMoment(book: book, now: now, tasks: tasks.lists) }
+    private var moment: TrialMoment {
+        TrialMoment(book: book, now: now, tasks: tasks.lists, state: state.values, events: events)
+    }
 
     /// The messages that quiet times hold now.
     var heldMessages: [Delivery.ID] { holding.messages.map(\.delivery.id) }

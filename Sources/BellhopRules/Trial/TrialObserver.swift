@@ -17,4 +17,12 @@ public struct TrialMoment: Sendable {
     let book: RuleBook
     public let now: Timestamp
     let tasks: [Scope.ID: [Snapshot]]
+    let state: RuleState
+    let events: TrialEvents
+
+    /// The events that a run of a rule receives at this event of its schedule.
+    func digest(of rule: Rule, at event: StoredEvent) -> Digest {
+        let last = state[rule.digestKey]?["event"]?.asInt ?? .min
+        return events.digest(book.facts.digestQuery(of: rule, after: last, before: event.sequence))
+    }
 }

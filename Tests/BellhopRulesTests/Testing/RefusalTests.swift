@@ -97,6 +97,74 @@ import Testing
         #expect(found.map(\.message) == ["rule `r` failed: `by` has no value"])
     }
 
+    /// The details of one test's problems.
+    private func details(_ rule: String, _ given: String, expect kind: String = "log") throws -> [String] {
+        let test = "tests:\n  - name: t\n    given:\n\(given)\n    expect:\n      - \(kind): {}"
+        return try Fixture.results(test, of: "rule: r\n\(rule)").flatMap(\.problems).flatMap(\.details)
+    }
+
+    @Test func `a schedule that is not due in the test is named with its time, and a rule that ran too seldom with the number`()
+        throws
+    {
+        let daily = "on: {schedule: \"30 8 * * *\"}\ndo: [{log: x}]"
+        #expect(
+            try details(daily, "      - wait: 1h") == [
+                "rule `r`: its schedule is due at 2026-01-06T08:30:00Z, but the test ends at 2026-01-05T10:00:00Z"
+            ])
+        let twice = try problems(Self.doing, Self.event, expect: "      - comment: {}\n      - comment: {}")
+        #expect(twice.flatMap(\.details) == ["rule `r`: it ran only once"])
+        #expect(
+            try details("on: task_created\n" + Self.doing, "      - wait: 1h", expect: "comment") == [
+                "rule `r`: no event was given"
+            ])
+    }
+
+    @Test func `a message that was kept back, or was empty, is named as the reason`() throws {
+        let when = "2026-01-05T09:00:00Z"
+        func rule(_ parts: String) -> String {
+            "on: task_created\nfrom: my-work\n\(parts)do: [{notify: {to: ops, title: x, list: {of: tasks, as: t, item: x}, skip_empty: true}}]"
+        }
+        let known = "      - tasks: [{id: a1}]\n" + Self.event
+        #expect(
+            try details(rule("quiet: {hours: \"08:00-12:00\"}\n"), known, expect: "notify") == [
+                "rule `r`: a quiet time keeps `notify` of \(when) back until 2026-01-05T12:00:00Z; `quiet: true` beside it expects that"
+            ])
+        #expect(
+            try details(rule(""), "      - silence: {for: 1h}\n" + known, expect: "notify") == [
+                "rule `r`: a silence kept `notify` back at \(when); `silenced: true` beside it expects that"
+            ])
+        #expect(
+            try details(
+                rule("let: {nobody: \"tasks.filter(t, false)\"}\n").replacing("of: tasks", with: "of: nobody"), known,
+                expect: "notify")
+                == ["rule `r`: `notify` at \(when) was empty, and `skip_empty` keeps it from being sent"])
+    }
+
+    @Test func `for a list, the elements for which the condition is false are named, or that there is none`() throws {
+        let rule =
+            "on: {every: 1h}\nfrom: my-work\neach: tasks.filter(t, t.priority <= 3)\nwhen: task.priority == 1\ndo: [{log: x}]"
+        let due = "`schedule_due` at 2026-01-05T10:00:00Z"
+        func given(_ priority: Int) -> String {
+            "      - tasks: [{id: a1, number: INC1, priority: \(priority)}]\n      - wait: 1h"
+        }
+        #expect(try details(rule, given(2)) == ["rule `r`: `when` is false for \(due) and task `INC1`", "  task.priority  2"])
+        #expect(try details(rule, given(4)).first == "rule `r`: `each` is empty for \(due)")
+    }
+
+    @Test func `the condition of a digest is explained with the events that it has`() throws {
+        let rule = "on: {every: 1h}\nfrom: my-work\nwhen: size(events) > 1\ndo: [{log: x}]"
+        #expect(
+            try details(rule, Self.event + "\n      - wait: 1h").prefix(2) == [
+                "rule `r`: `when` is false for `schedule_due` at 2026-01-05T10:00:00Z", "  size(events)  1",
+            ])
+    }
+
+    @Test func `an error of a rule is reported at the event for which it failed`() throws {
+        let found = try problems(
+            "throttle: {every: 1m, by: task.due_date}\n" + Self.doing, Self.event, expect: "      - comment: {}")
+        #expect(found.first { $0.message == "rule `r` failed: `by` has no value" }?.place?.line == 4)
+    }
+
     @Test func `a test whose action happens reports no other stopped runs`() throws {
         let given = ["      - task_removed: {task: {id: a1, number: INC1}}", Self.event].joined(separator: "\n")
         #expect(try problems(Self.doing, given, expect: "      - comment: {}").isEmpty)
