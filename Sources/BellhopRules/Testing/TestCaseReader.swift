@@ -27,7 +27,18 @@ struct TestCaseReader: ProblemCollector {
             name: name, line: node.range.start.line, book: book, start: start, given: given, expected: expected,
             expectPlace: place)
         test.silences = silences(node["silences"])
+        if !problems.hasErrors { reviewEffect(of: node) }
         return test
+    }
+
+    /// Reports a test in which nothing can happen, and that expects nothing.
+    private mutating func reviewEffect(of node: Node) {
+        guard let key = node.mapping?["expect"]?.key, node["expect"]?.items?.isEmpty == true else { return }
+        let steps = node["given"]?.items ?? (node["given"] == nil ? [] : [node])
+        guard steps.allSatisfy({ $0["tasks"] != nil }) else { return }
+        report(
+            "test-cannot-fail", "this test gives no event and lets no time pass, so it cannot fail", at: key,
+            help: "add an event or `wait` to `given`")
     }
 
     /// Limits the test to these rules.
@@ -68,7 +79,11 @@ struct TestCaseReader: ProblemCollector {
 
     private mutating func step(_ node: Node) -> TestCase.Step? {
         guard let mapping = node.mapping, let pair = mapping.first(where: { $0.name != "source" }) else {
-            report("wrong-type", "this is not an event or a time step", at: node, help: "write an event, `wait`, `at` or `tasks`")
+            let event = node.scalarText.flatMap { name in context.events.nameable.first { $0.type.name == name } }
+            report(
+                "wrong-type", "this is not an event or a time step", at: node,
+                help: event.map { "write `\($0.type.name): {\($0.hasTask ? "task: {id: …}" : "…")}`" }
+                    ?? "write an event, `wait`, `at` or `tasks`")
             return nil
         }
         for other in mapping where other.name != pair.name && other.name != "source" {
@@ -156,7 +171,10 @@ struct TestCaseReader: ProblemCollector {
         let kinds = context.actions.map(\.kind)
         let keys = TestKeys.expectation.map(\.name)
         guard let mapping = node.mapping, let pair = mapping.first(where: { !keys.contains($0.name) }) else {
-            report("wrong-type", "this is not an action", at: node, help: "such as `comment: {text: …}`")
+            let kind = node.scalarText.flatMap { kinds.contains($0) ? $0 : nil }
+            report(
+                "wrong-type", "this is not an action", at: node,
+                help: kind.map { "write `\($0): {}`" } ?? "such as `comment: {text: …}`")
             return nil
         }
         guard let action = context.actions.first(where: { $0.kind == pair.name }) else {

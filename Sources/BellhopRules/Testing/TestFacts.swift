@@ -99,7 +99,8 @@ struct TestFacts: ProblemCollector {
 
     /// The members of an event as the test gives them, and the `code` of a login.
     mutating func data(_ event: EventDefinition, _ node: Node) -> JSON.Object {
-        var data = settings(node, as: TestKeys.members(of: event), of: "`\(event.type.name)`").values
+        let misplaced = event.hasTask ? misplaced(in: node, event) : []
+        var data = settings(node, as: TestKeys.members(of: event), of: "`\(event.type.name)`", besides: misplaced).values
         if event.isLogin, data[.code]?.asString?.nonEmpty == nil {
             // The most frequent reason.
             let code = event[.ok] == nil ? Failure.Reason.sessionExpired : data[.ok] == false ? .unauthenticated : nil
@@ -108,10 +109,28 @@ struct TestFacts: ProblemCollector {
         return data
     }
 
+    /// The keys that belong beside the event, or under its `task`. Reports the former; a missing `task` is reported later.
+    private mutating func misplaced(in node: Node, _ event: EventDefinition) -> Set<String> {
+        var found: Set<String> = []
+        if let pair = node.mapping?.first(where: { $0.name == TestKeys.source.name }) {
+            report(
+                "unknown-key", "`source` belongs beside `\(event.type.name)`, not in it", at: pair.key,
+                help: "write it on the next line, exactly below `\(event.type.name)`")
+            found.insert(pair.name)
+        }
+        let sources = context.sources.isEmpty ? [context.assumedSource("")] : context.sources
+        let names = Snapshot.ownNames + sources.flatMap { $0.schema.fields.map(\.name) }
+        if node[.task] == nil { found.formUnion((node.mapping?.pairs ?? []).map(\.name).filter(names.contains)) }
+        return found
+    }
+
     /// The task of an event. Puts it into `data`, together with the members that follow from it.
     mutating func task(_ type: EventType, _ node: Node, _ data: inout JSON.Object, source: String) -> Snapshot? {
         guard let place = node[.task] else {
-            report("missing-key", "`\(type.name)` needs a task", at: node, help: "add `task: {id: …}`")
+            let isFlat = node.mapping?.contains { Snapshot.ownNames.contains($0.name) } ?? false
+            report(
+                "missing-key", "`\(type.name)` needs a task", at: node,
+                help: isFlat ? "write `\(type.name): {task: {…}}`" : "add `task: {id: …}`")
             return nil
         }
         guard let task = snapshot(place, source: source) else { return nil }
@@ -124,10 +143,14 @@ struct TestFacts: ProblemCollector {
             guard let comment = comment(node, on: task, source: source) else { return nil }
             content = comment
         case .taskChanged:
+            let reported = problems.all.count
             guard let before = before(task, node, source: source) else { return nil }
             let ignored = facts(of: source).schema.roles.bookkeeping
             guard let changes = Change(from: before, to: task, ignoring: ignored)?.fields else {
-                report("wrong-value", "`before` and `task` are equal", at: node[.before] ?? node)
+                // A value that could not be read is no reason.
+                if problems.all.count == reported {
+                    report("wrong-value", "`before` and `task` are equal", at: node[.before] ?? node)
+                }
                 return nil
             }
             content = .taskChanged(task, before: before, changes, in: source)
