@@ -38,7 +38,8 @@ public enum DurationText {
                 length: second.end - second.offset)
         }
         if var mistake = mistakes.first {
-            mistake.help = mistakes.isQuestion ? "did you mean \(format(.microseconds(total)))?" : format(.microseconds(total))
+            let corrected = format(.microseconds(total))
+            mistake.help = mistakes.isQuestion ? "did you mean \(corrected)?" : "write \(corrected)"
             throw mistake
         }
         return .microseconds(total)
@@ -104,7 +105,8 @@ public enum DurationText {
         guard let (unit, times) = Unit.guess(name), case let (scaled, overflow) = value.multipliedReportingOverflow(by: times),
             !overflow
         else {
-            throw TimeTextError("'\(name)' is not a unit", offset: word.startIndex, length: word.count, help: "ms, s, m, h or d")
+            throw TimeTextError(
+                "'\(name)' is not a unit", offset: word.startIndex, length: word.count, help: "use ms, s, m, h or d")
         }
         mistakes.note("'\(name)' is not a unit", offset: word.startIndex, length: word.count)
         return Part(value: scaled, unit: unit, offset: start, end: index)
@@ -121,7 +123,7 @@ public enum DurationText {
         else { return error }
         var scale: Int64 = 1
         for _ in decimals { scale *= 10 }
-        error.help = format(.microseconds(whole * unit.rawValue + digits * unit.rawValue / scale))
+        error.help = "write \(format(.microseconds(whole * unit.rawValue + digits * unit.rawValue / scale)))"
         return error
     }
 }

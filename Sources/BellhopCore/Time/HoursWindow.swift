@@ -62,15 +62,16 @@ public struct HoursWindow: Sendable, Hashable {
         return minute >= start && days.contains(local.weekday) || minute < end && days.contains(local.weekday.previous)
     }
 
-    /// Parses `hh:mm` into minutes after midnight.
-    private static func minute(_ text: String, at offset: Int, latest: Int) throws(TimeTextError) -> Int {
+    /// Parses `hh:mm`, with blanks around it, into minutes after midnight.
+    private static func minute(_ written: String, at offset: Int, latest: Int) throws(TimeTextError) -> Int {
+        let text = written.trimmedBlanks
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 2, let hour = TimeReader.number(String(parts[0]), digits: 1...2),
             let minute = TimeReader.number(String(parts[1]), digits: 2...2),
             minute < 60, hour * 60 + minute <= latest
         else {
             throw TimeTextError(
-                "'\(text)' is not a time of day", offset: offset, length: text.utf8.count,
+                "'\(text)' is not a time of day", offset: offset + written.prefix { $0 == " " }.count, length: text.utf8.count,
                 help: latest == 1440 ? "write 00:00 to 24:00" : "write 00:00 to 23:59")
         }
         return hour * 60 + minute

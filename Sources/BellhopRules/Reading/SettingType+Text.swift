@@ -138,7 +138,10 @@ extension SettingType {
                 help: "write a smaller number, or a shorter time: `1000/s`")
         }
         let isUnit = parts[1].utf8.first.map { $0 > UInt8(ascii: "9") } ?? false
-        let time = try duration(isUnit ? "1" + parts[1] : parts[1])
+        guard let time = try? DurationText.parse(isUnit ? "1" + parts[1] : parts[1]) else {
+            throw SettingProblem(
+                "`\(text)` is not \(SettingType.rate.wanted)", help: "write the time as s, m, h or d: `\(count)/h`")
+        }
         if time <= .zero { throw SettingProblem("a rate needs a time above zero") }
         return .object(["count": .int(count), "microseconds": .int(time.wholeMicroseconds)])
     }

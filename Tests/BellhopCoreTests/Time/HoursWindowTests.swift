@@ -15,12 +15,14 @@ struct `Hours of the day` {
         let hours = try HoursWindow("9:00-24:00")
         #expect(hours.contains("2026-01-05 09:00") && hours.contains("2026-01-05 23:59"))
         #expect(!hours.contains("2026-01-05 00:00") && !hours.contains("2026-01-05 08:59"))
+        #expect(try hours == HoursWindow("9:00 - 24:00"))
     }
 
     @Test(arguments: [
         ("22:00", "hours have a beginning and an end: for example 22:00-07:00", 0),
         ("22-7", "'22' is not a time of day: write 00:00 to 23:59", 0),
         ("22:00-7", "'7' is not a time of day: write 00:00 to 24:00", 6),
+        ("22:00 - 7am", "'7am' is not a time of day: write 00:00 to 24:00", 8),
         ("24:00-07:00", "'24:00' is not a time of day: write 00:00 to 23:59", 0),
         ("22:00-24:01", "'24:01' is not a time of day: write 00:00 to 24:00", 6),
         ("22:60-07:00", "'22:60' is not a time of day: write 00:00 to 23:59", 0),
