@@ -54,10 +54,24 @@ extension Issue {
     static func strangeCharacter(_ text: String, at range: Range<Int>) -> Self {
         let corrections = [
             "=": "compare with `==`", "&": "write `&&`", "|": "write `||`", ";": "an expression has no `;`",
-            "$": "inside an expression, write names without `${{`", "“": "use straight quotes", "”": "use straight quotes",
-            "‘": "use straight quotes", "’": "use straight quotes",
+            "$": "inside an expression, write names without `${{`", "≤": "write `<=`", "≥": "write `>=`", "≠": "write `!=`",
+            "–": "write `-`", "—": "write `-`", "×": "write `*`", "÷": "write `/`",
         ]
-        return Self("strange-character", "`\(text)` is not allowed here", at: range, help: corrections[text])
+        let scalar = text.unicodeScalars.first
+        if "“”„‟‘’‚‛«»".unicodeScalars.contains(where: { $0 == scalar }) {
+            return Self("strange-character", "`\(text)` is not allowed here", at: range, help: "use straight quotes")
+        }
+        if let scalar, scalar.properties.isWhitespace || scalar.properties.generalCategory == .format {
+            let number = String(scalar.value, radix: 16, uppercase: true)
+            let name = scalar.properties.name.map { "a " + $0.lowercased() } ?? "an invisible character"
+            let message = "\(name) (U+\(String(repeating: "0", count: max(0, 4 - number.count)))\(number)) is not allowed here"
+            return Self("strange-character", message, at: range, help: "write an ordinary blank, or delete it")
+        }
+        let isLetter = scalar?.properties.isAlphabetic ?? false
+        return Self(
+            "strange-character", "`\(text)` is not allowed here", at: range,
+            help: corrections[text]
+                ?? (isLetter ? "a name has only the letters a to z, digits and `_`; a text needs quotes" : nil))
     }
 
     static func unterminatedText(isTriple: Bool, at range: Range<Int>) -> Self {

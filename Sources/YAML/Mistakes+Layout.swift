@@ -32,6 +32,17 @@ extension Mistakes {
         return opensBlock ? [column + 2] + widths : [column] + widths
     }
 
+    /// No-break spaces, as a web page or a word processor gives them, in place of blanks.
+    func noBreakSpace(_ line: LineParts) -> Mistake? {
+        let bytes = source.bytes[line.line]
+        guard let place = bytes.indices.dropLast().first(where: { bytes[$0] == 0xC2 && bytes[$0 + 1] == 0xA0 }) else {
+            return nil
+        }
+        return mistake(
+            line, error.code, "here is a no-break space, which YAML does not read as a blank", "write ordinary blanks",
+            at: place..<place + 2, corrected: line.excerpt.text(line.line).replacing("\u{A0}", with: " "))
+    }
+
     /// A `#` right after a quote or bracket.
     func comment(_ line: LineParts) -> Mistake? {
         guard error.code == .commentNeedsSpace else { return nil }

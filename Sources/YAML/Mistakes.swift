@@ -26,7 +26,8 @@ struct Mistakes {
 
     var all: [Mistake] {
         let line = LineParts(source, error.range.start.line)
-        let whole = [comment(line), version(line), listWithoutKey(line), missingColon(line)].compactMap { $0 }
+        let blank = noBreakSpace(line) ?? lineWithText(above: line.number).flatMap(noBreakSpace)
+        let whole = [blank, comment(line), version(line), listWithoutKey(line), missingColon(line)].compactMap { $0 }
         var mistakes = tabs(line) + whole + value(of: line)
         // An error noticed on one line may have begun on another.
         if let context = error.context, context.line != line.number {

@@ -15,6 +15,15 @@ struct CheckerTests {
         Line("${{ task }}", "strange-character: `$` is not allowed here at $ (inside an expression, write names without `${{`)"),
         Line("‘a’", "strange-character: `‘` is not allowed here at ‘ (use straight quotes)"),
         Line("#", "strange-character: `#` is not allowed here at #"),
+        Line("„a“", "strange-character: `„` is not allowed here at „ (use straight quotes)"),
+        Line("1 ≤ 2", "strange-character: `≤` is not allowed here at ≤ (write `<=`)"),
+        Line(
+            "1\u{A0}< 2",
+            "strange-character: a no-break space (U+00A0) is not allowed here at \u{A0} (write an ordinary blank, or delete it)"),
+        Line(
+            "task.größe == 1",
+            "strange-character: `ö` is not allowed here at ö (a name has only the letters a to z, digits and `_`; a text needs quotes)"
+        ),
         Line("task.?", "syntax: the expression ends too early at  (expected the name of a field or a function)"),
         Line("“a”", "strange-character: `“` is not allowed here at “ (use straight quotes)"),
         Line(

@@ -62,6 +62,7 @@ import YAML
         Case("a:\n\tb: c", .tabIndentation, "  b: c"), Case("a:\n    b: c\n\td: e", .tabIndentation, "    d: e"),
         Case("- a\n\t- b", .tabIndentation, "- b"), Case("- a: 1\n\tb: 2", .tabIndentation, "  b: 2"),
         Case("a: |\n\ttext", .tabIndentation, "  text"), Case("-\ta: b", .tabIndentation, "- a: b"),
+        Case("x: y\na:\u{A0}b\nc: d", .missingColon, "a: b"), Case("a:\u{A0}b\nc: d", .strayColon, "a: b"),
         Case("a: b\n\n\t\nc: d", .tabIndentation, ""), Case("a: b\n  c: d", .indentation, "c: d"),
         Case("when: x &&\n  y ? b : c\n  || z", .colonInValue, "when: >-\n  x &&\n  y ? b : c\n  || z"),
         Case("text: one # two\n  three", .cutByComment, "text: >-\n  one # two\n  three"),
