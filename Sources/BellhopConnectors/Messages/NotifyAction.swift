@@ -13,9 +13,9 @@ public struct NotifyAction: Action {
             Setting(
                 "link",
                 .either([
-                    .text,
+                    .address,
                     .record([
-                        Setting("address", .text, required: true, "The http or https address."),
+                        Setting("address", .address, required: true, "The http or https address."),
                         Setting("label", .text, "The text of the link; by default its address."),
                     ]),
                 ]), "An address to open, or `{label, address}`."),

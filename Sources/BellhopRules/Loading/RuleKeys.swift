@@ -168,7 +168,9 @@ enum RuleKeys {
 
     /// Other programs' names for the keys of a rule.
     static let aliases = [
-        "trigger": "on", "triggers": "on", "event": "on", "events": "on", "actions": "do", "action": "do", "then": "do",
+        // Tools for YAML 1.1 write `true` for `on`.
+        "true": "on", "trigger": "on", "triggers": "on", "event": "on", "events": "on", "actions": "do", "action": "do",
+        "then": "do",
         "steps": "do", "run": "do", "if": "when", "condition": "when", "conditions": "when", "where": "when", "filter": "when",
         "name": "rule", "id": "rule", "source": "from", "sources": "from", "delay": "for", "wait": "for", "dedupe": "once",
         "dedup": "once", "cooldown": "throttle", "debounce": "throttle", "rate_limit": "throttle", "quiet_hours": "quiet",

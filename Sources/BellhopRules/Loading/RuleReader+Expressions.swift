@@ -21,11 +21,19 @@ extension RuleReader {
                 report("wrong-value", "`\(pair.name)` is not a valid name in `let`", at: pair.key, help: help)
                 continue
             }
+            let reported = compiler.problems.all.count
             if let (compiled, expression) = compiler.compileFully(pair.value, "`\(pair.name)`") {
                 compiler.names.declare(pair.name, expression, needs: compiled.needs, rule: rule)
             } else {
                 // Declared anyway, so that its uses are not reported too.
                 compiler.names.declare(element: pair.name, .dyn, scope: rule)
+                let later = mapping.names.drop { $0 != pair.name }.dropFirst()
+                for index in compiler.problems.all.indices.dropFirst(reported) {
+                    let problem = compiler.problems.all[index]
+                    guard problem.code == "unknown-name", let name = later.first(where: { problem.message.contains("`\($0)`") })
+                    else { continue }
+                    compiler.problems.all[index].help = "write `\(name)` above `\(pair.name)`, which uses it"
+                }
             }
         }
     }

@@ -16,7 +16,10 @@ struct RuleReader: ProblemCollector {
             return nil
         }
         guard let place = mapping["rule"]?.value else {
-            report("missing-key", "this rule has no name", at: node, help: "begin with `rule: a-name`")
+            // A misspelled `rule` is reported as an unknown key.
+            if !mapping.contains(where: { Self.meant(by: $0.name) == "rule" }) {
+                report("missing-key", "this rule has no name", at: node, help: "begin with `rule: a-name`")
+            }
             return nil
         }
         guard let name = place.scalarText, !name.isEmpty else {
@@ -39,6 +42,7 @@ struct RuleReader: ProblemCollector {
         _ node: YAML.Node, name: String, sharing cache: SharedNameCache, former: String? = nil
     ) -> Rule? {
         guard let mapping = node.mapping else { return nil }
+        let subject = name.isEmpty ? "this rule" : "rule `\(name)`"
         let outdented = self.outdented(in: mapping)
         let misplaced = outdented.reduce(into: Set<String>()) { $0.formUnion($1.names.union([$1.head.name])) }
         let meant = checkKeys(mapping, besides: misplaced)
@@ -51,7 +55,7 @@ struct RuleReader: ProblemCollector {
         if let on = mapping["on"]?.value {
             if !misplaced.contains("on") { trigger.read(on) }
         } else if !meant.contains("on") {
-            report("missing-key", "rule `\(name)` has no `on`", at: node, help: "add, for example, `on: task_created`")
+            report("missing-key", "\(subject) has no `on`", at: node, help: "add, for example, `on: task_created`")
         }
         problems.report(trigger.problems)
         let types = trigger.triggers.map(\.type)
@@ -110,7 +114,7 @@ struct RuleReader: ProblemCollector {
         var steps = StepReader(context: context, rule: name, sources: writable, compiler: compiler)
         let actions = mapping["do"].map { steps.read($0.value) } ?? []
         if mapping["do"] == nil, !meant.contains("do"), former == nil {
-            report("missing-key", "rule `\(name)` has no `do`", at: node, help: "add `do:` and a list of actions")
+            report("missing-key", "\(subject) has no `do`", at: node, help: "add `do:` and a list of actions")
         }
         let escalation = escalation(mapping, trigger, condition, &steps)
         problems.report(steps.compiler.takeProblems())
@@ -154,15 +158,23 @@ struct RuleReader: ProblemCollector {
 
     // MARK: Keys
 
+    /// The known key that an unknown one means; nil if unclear.
+    private static func meant(by key: String) -> String? {
+        let known = RuleKeys.rule.map(\.name)
+        return known.contains(key) ? nil : RuleKeys.aliases[key] ?? Suggestion.closest(to: key, among: known)
+    }
+
     /// Reports unknown keys. Returns the known keys that were meant by them.
     private mutating func checkKeys(_ mapping: Mapping, besides misplaced: Set<String>) -> Set<String> {
         let known = RuleKeys.rule.map(\.name)
         var meant: Set<String> = []
         for pair in mapping where !known.contains(pair.name) && !misplaced.contains(pair.name) {
             let help: String?
-            if let word = RuleKeys.aliases[pair.name], mapping[word] == nil {
+            if let word = Self.meant(by: pair.name), mapping[word] == nil { meant.insert(word) }
+            if pair.name.unicodeScalars.contains("\u{A0}") {
+                help = "it contains a no-break space: write ordinary blanks"
+            } else if let word = RuleKeys.aliases[pair.name], mapping[word] == nil {
                 help = "write `\(word)`"
-                meant.insert(word)
             } else if context.actions.contains(where: { $0.kind == pair.name }) {
                 help = "actions belong in a list under `do`"
             } else if let advice = RuleKeys.advice[pair.name] {

@@ -24,7 +24,7 @@ struct StepReader: ProblemCollector {
             report("wrong-type", "`do` must be a list of actions, not \(node.kind)", at: node, help: asList(node))
             return []
         }
-        if items.isEmpty { report("wrong-type", "`do` has no actions", at: node) }
+        if items.isEmpty { report("wrong-type", "`do` has no actions", at: node, help: "such as `do: [{log: a text}]`") }
         checkNames(of: items)
         let steps = items.enumerated().compactMap { place, item in
             read(item, parent.map { StepPath("\($0).\(place)") } ?? StepPath(index: place))
@@ -35,6 +35,7 @@ struct StepReader: ProblemCollector {
 
     /// The contents of `do`, written as a list.
     private func asList(_ node: YAML.Node) -> String? {
+        if node.mapping?.first?.name.hasPrefix("-") == true { return "put a blank after each `-`" }
         guard node.mapping != nil else {
             let isAction = context.actions.contains { $0.kind == node.scalarText }
             return "such as `do: [{\(isAction ? node.scalarText ?? "log" : "log"): a text}]`"
@@ -45,7 +46,11 @@ struct StepReader: ProblemCollector {
 
     private mutating func read(_ node: YAML.Node, _ path: StepPath) -> Step? {
         guard let mapping = node.mapping else {
-            report("wrong-type", "an action must be a mapping, not \(node.kind)", at: node, help: "such as `log: a text`")
+            let text = node.scalarText ?? ""
+            let kind = context.actions.map(\.kind).first { text.hasPrefix($0 + ":") }
+            report(
+                "wrong-type", "an action must be a mapping, not \(node.kind)", at: node,
+                help: kind == nil ? "such as `log: a text`" : "put a blank after the colon")
             return nil
         }
         let kinds = context.actions.map(\.kind)

@@ -68,8 +68,14 @@ struct TriggerReader: ProblemCollector {
             report(
                 "unknown-event", "there is no event `\(text)`", at: node,
                 help: times.map { "write `on: {schedule: \"\($0)\"}`" } ?? (text == "every" ? "write `on: {every: 15m}`" : nil)
-                    ?? EventSuggestion.help(for: text, among: names) ?? listing)
+                    ?? Self.list(text, of: names) ?? EventSuggestion.help(for: text, among: names) ?? listing)
         }
+    }
+
+    /// The advice for several types in one text, with commas or blanks between them.
+    private static func list(_ text: String, of names: [String]) -> String? {
+        let words = text.split { $0 == "," || $0 == " " }.map(String.init)
+        return words.count > 1 && words.allSatisfy(names.contains) ? "write `on: [\(words.joined(separator: ", "))]`" : nil
     }
 
     /// `@daily` and `Daily` as `daily`.

@@ -64,7 +64,7 @@ public struct SettingsReader<Deferred: Sendable> {
             if !(node.isNull && settings.allSatisfy { !$0.required }) {
                 report(
                     code: "wrong-type", "\(subject) must be a mapping, not \(node.kind)", at: node,
-                    help: Self.needed(settings).map { "write `{\($0)}`" })
+                    help: Self.needed(settings).map { "write `{\($0)}`" } ?? Self.listing(settings.map(\.name)))
             }
             return .members([])
         }
@@ -72,18 +72,21 @@ public struct SettingsReader<Deferred: Sendable> {
         var members: [(name: String, value: SettingsTree<Deferred>)] = []
         let outdented = outdented(in: mapping, settings, besides: others)
         let others = outdented.reduce(others) { $0.union($1.names).union([$1.head.name]) }
+        // The settings that unknown keys probably mean: they are not missing too.
+        var meant: Set<String> = []
         for pair in mapping where !others.contains(pair.name) {
             guard let setting = settings.first(where: { $0.name == pair.name }) else {
-                let help =
-                    Suggestion.didYouMean(pair.name, among: names + others) ?? Self.meant(by: pair.name, among: names)
-                    ?? Self.listing(names)
+                let close = Suggestion.closest(to: pair.name, among: names + others)
+                let other = close == nil ? Self.meant(by: pair.name, among: names) : nil
+                meant.formUnion([close, other].compactMap { $0 })
+                let help = close.map { "did you mean `\($0)`?" } ?? other.map { "write `\($0)`" } ?? Self.listing(names)
                 report(code: "unknown-key", "\(subject) has no setting `\(shown(pair.name))`", at: pair.key, help: help)
                 continue
             }
             if let value = value(pair.value, setting.type, setting) { members.append((pair.name, value)) }
         }
         for setting in settings where mapping[setting.name] == nil {
-            if setting.required {
+            if setting.required, !meant.contains(setting.name) {
                 report(code: "missing-key", "\(subject) needs `\(setting.name)`", at: node, help: setting.help)
             }
             if let text = setting.fallback, let value = try? setting.type.value(of: text) {
@@ -255,14 +258,14 @@ public struct SettingsReader<Deferred: Sendable> {
         return needed.isEmpty ? nil : needed.joined(separator: ", ")
     }
 
-    /// The setting that another program's word means: ``write `text` ``.
+    /// The setting that another program's word means.
     private static func meant(by word: String, among names: [String]) -> String? {
         let words = [
             "body": ["json", "text"], "message": ["text"], "content": ["text"], "description": ["text"], "subject": ["title"],
             "summary": ["title"], "headline": ["title"], "channel": ["to"], "recipient": ["to"], "recipients": ["to"],
             "receiver": ["to"], "priority": ["severity"], "level": ["severity"], "in": ["within", "after"],
         ]
-        return words[word]?.first(where: names.contains).map { "write `\($0)`" }
+        return words[word]?.first(where: names.contains)
     }
 
     private static func listing(_ names: [String]) -> String? { names.isEmpty ? nil : "use " + names.quotedList }

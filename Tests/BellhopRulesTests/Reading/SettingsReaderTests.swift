@@ -121,9 +121,6 @@ import YAML
                 bellhop.yaml:9:7: error: `list` must be a text, not a mapping [wrong-type]
                   9 | list: {a: 1}
                     |       ^~~~~~
-                bellhop.yaml:1:1: error: source `x` needs `name` [missing-key]
-                  1 | nam: x
-                    | ^~~~~~ A name.
                 """)
     }
 
