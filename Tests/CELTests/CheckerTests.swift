@@ -59,6 +59,11 @@ struct CheckerTests {
         Line("priority == 1", "unknown-name: unknown name `priority` at priority (did you mean `task.priority`?)"),
         Line("task.pririty == 1", "unknown-field: no field `pririty` on task at pririty (did you mean `priority`?)"),
         Line("has(task.titel)", "unknown-field: no field `titel` on task at titel (did you mean `title`?)"),
+        Line("tasks.any(t, t.title == 'a')", "unknown-function: unknown function `any` at any"),
+        Line(
+            "task.created - task.created > 90",
+            "incomparable-types: `>` cannot compare a duration with an int at task.created - task.created > 90 (write `task.created - task.created > duration(\"90s\")`)"
+        ),
         Line("task.title.contians('a')", "unknown-function: unknown function `contians` at contians (did you mean `contains`?)"),
         Line("task.title.size", "no-fields: a string has no fields at size"),
         Line(

@@ -1,7 +1,8 @@
 import BellhopCore
 import CEL
 
-/// Warns about valid expressions that are probably mistakes: comparisons that never hold or depend on a null, UTC clocks.
+/// Warns about valid expressions that are probably mistakes: comparisons that never hold, contradict each other or depend on a null,
+/// UTC clocks.
 struct ExpressionReview {
     let names: RuleNames
     let expression: CEL.Expression
@@ -60,6 +61,8 @@ struct ExpressionReview {
             checkChangedValues(arguments, node)
         case .select(let owner, _, _), .has(let owner, _, _):
             if isLabels(owner) { reportMissingLabels(node, "null") }
+        case .and(let left, let right): checkNeverTrue(left, right)
+        case .or(let left, let right): checkAlwaysTrue(left, right)
         case .identifier("before", _): checkChanges("before", "null", node.range)
         case .identifier("changes", _): checkChanges("changes", "empty", node.range)
         default: break

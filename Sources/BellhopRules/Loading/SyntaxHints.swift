@@ -21,14 +21,14 @@ struct SyntaxHints {
     /// The correct form; nil if unknown.
     var help: String? {
         switch issue.code {
-        case "syntax", "bad-number": misplaced
+        case "syntax", "bad-number", "reserved-name": misplaced
         case "strange-character": strange
         case "no-fields": recordInstead ?? unknownFunction
         case "unknown-name": unknownName
         case "unknown-function": unknownFunction
-        case "incomparable-types": changeItself ?? comparedWithNull
-        case "wrong-type": changeAsCondition
-        case "no-such-overload": changedField
+        case "incomparable-types": changeItself ?? comparedWithNull ?? chain
+        case "wrong-type": changeAsCondition ?? otherChoice ?? valueAsCondition
+        case "no-such-overload": changedField ?? asMethod
         default: nil
         }
     }
@@ -52,12 +52,27 @@ struct SyntaxHints {
         case "matches": return method("matches")
         case "startswith", "starts", "beginswith": return method("startsWith")
         case "endswith", "ends": return method("endsWith")
-        default: return nil
+        case ":" where before.last?.isNumber == true && after.first?.isNumber == true:
+            return "compare the parts of a time of day, for example `now.getHours(zone) >= 9`"
+        case ")" where before.count(where: { $0 == "(" }) <= before.count(where: { $0 == ")" }):
+            return "delete it: no `(` is open here"
+        default: return brokenText
         }
     }
 
-    /// `t => …` and `title =~ /disk/`.
+    /// `'it's'`: a quote within a text ends it.
+    private var brokenText: String? {
+        guard let quote = before.last, quote == "'" || quote == "\"", after.contains(quote), word.first?.isLetter == true else {
+            return nil
+        }
+        return "the `\(quote)` before it ends the text: put the text between `\(quote == "'" ? "\"" : "'")`"
+    }
+
+    /// `t => …`, `title =~ /disk/` and `title | lower`.
     private var strange: String? {
+        if word == "|", after.trimmedBlanks.wholeMatch(of: /\w+(\(.*\))?/) != nil {
+            return "for or write `||`; instead of a filter, call a function: `\(Self.lastName(before)).lowerAscii()`"
+        }
         guard word == "=" else { return nil }
         if after.hasPrefix(">"), let element = Self.lastName(before).nonEmpty {
             return "write the element's name and a comma: `\(element), …`"
@@ -104,6 +119,36 @@ struct SyntaxHints {
         return "\(span.components.seconds / 3600)h"
     }
 
+    /// `1 < task.priority < 3`.
+    private var chain: String? {
+        guard let found = word.wholeMatch(of: /([^<>=&|]+)(<=?|>=?)([^<>=&|]+)(<=?|>=?)([^<>=&|]+)/) else { return nil }
+        let (low, middle, high) = (String(found.1).trimmedBlanks, String(found.3).trimmedBlanks, String(found.5).trimmedBlanks)
+        return "write `\(low) \(found.2) \(middle) && \(middle) \(found.4) \(high)`"
+    }
+
+    /// `task.priority == 1 || 2`.
+    private var otherChoice: String? {
+        guard issue.message.hasPrefix("each side of `||`"),
+            let found = before.firstMatch(of: /([A-Za-z_][\w.]*)\s*==\s*[^&|()]+\|\|\s*$/)
+        else { return nil }
+        return "write `\(found.1) == \(word)`"
+    }
+
+    /// `task.title` or `task.priority` as a condition.
+    private var valueAsCondition: String? {
+        guard issue.message.contains("must be a bool"), word.wholeMatch(of: /[A-Za-z_][\w.]*/) != nil else { return nil }
+        if issue.message.hasSuffix("this is a string") { return "compare it: `\(word) != \"\"`" }
+        return issue.message.hasSuffix("this is an int") ? "compare it, for example `\(word) == 1`" : nil
+    }
+
+    /// `contains(task.title, "disk")` as a method call.
+    private var asMethod: String? {
+        guard issue.help?.hasPrefix("use string.\(word)(") == true, !before.hasSuffix("."),
+            let found = after.firstMatch(of: /^\(([A-Za-z_][\w.]*), *([^()]+)\)/)
+        else { return nil }
+        return "write `\(found.1).\(word)(\(found.2))`"
+    }
+
     // MARK: Names
 
     /// The expression with the word in quotes, if it is compared with something.
@@ -125,7 +170,8 @@ struct SyntaxHints {
         let isCompared =
             left.hasSuffix("==") || left.hasSuffix("!=") || left.hasSuffix("[") || left.hasSuffix(",")
             || issue.help == nil && (right.hasPrefix("==") || right.hasPrefix("!="))
-        return isCompared ? "put a text in quotes: `\"\(word)\"`" : nil
+        let isArgument = issue.help == nil && left.hasSuffix("(") && (right.hasPrefix(")") || right.hasPrefix(","))
+        return isCompared || isArgument ? "put a text in quotes: `\"\(word)\"`" : nil
     }
 
     private var unknownFunction: String? {
@@ -141,6 +187,7 @@ struct SyntaxHints {
         switch word.prefix(while: { $0 != "(" }).lowercased() {
         case "lower", "lowercase", "tolower", "tolowercase", "lcase", "downcase": return "write `\(shown).lowerAscii()`"
         case "upper", "uppercase", "toupper", "touppercase", "ucase", "upcase": return "write `\(shown).upperAscii()`"
+        case "count" where isMethod && !argument.isEmpty: return "write `size(\(shown).filter(t, …))`"
         case "len", "length", "count", "size", "strlen": return "write `size(\(shown))`"
         case "strip", "trimmed": return "write `\(shown).trim()`"
         case "substr", "slice", "mid": return "write, for example, `\(shown).substring(0, 5)`"

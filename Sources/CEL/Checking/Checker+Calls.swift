@@ -5,10 +5,21 @@ extension Checker {
             return overload(function, node, isMember: false, nodes: arguments, types: types, isNamespaced: true)
         }
         if target == nil, let selector = environment.selectors[name] { return selected(by: selector, node, arguments) }
+        let function = target == nil ? environment.candidates(for: name).first { environment.functions[$0] != nil } ?? name : name
+        if isStrict, environment.functions[function] == nil, namesVariable(arguments.first) {
+            if let target { _ = visit(target) }
+            return overload(function, node, isMember: target != nil, nodes: [], types: [])
+        }
         let nodes = (target.map { [$0] } ?? []) + arguments
         let types = nodes.map { visit($0) }
-        let function = target == nil ? environment.candidates(for: name).first { environment.functions[$0] != nil } ?? name : name
         return overload(function, node, isMember: target != nil, nodes: nodes, types: types)
+    }
+
+    /// Whether the first argument of an unknown function is an unknown name, as in a macro of another language: `tasks.any(t, …)`. The
+    /// arguments are then not reported too.
+    private func namesVariable(_ argument: Node?) -> Bool {
+        guard case .identifier(let name, _)? = argument?.kind else { return false }
+        return !isDeclared(name)
     }
 
     /// The variable that the argument names.
@@ -130,7 +141,9 @@ extension Checker {
         }
         let takesText = symbol == "+" || Self.comparisons.contains(symbol)
         func converted(_ node: Node, from actual: CELType, to wanted: CELType) -> String? {
-            wanted.unwrapped == .string && !takesText ? nil : conversion(node, from: actual, to: wanted)
+            if wanted.unwrapped == .string && !takesText { return nil }
+            if wanted.unwrapped == .duration && !takesText && symbol != "-" { return nil }
+            return conversion(node, from: actual, to: wanted)
         }
         // Converting a constant is preferred to converting a field.
         let newRight = { converted(right, from: rightType, to: leftType).map { "`\(source(left)) \(symbol) \($0)`" } }
@@ -160,6 +173,7 @@ extension Checker {
         case (.literal(.string(let value)), .duration): return Duration(cel: value) == nil ? nil : "duration(\(text))"
         case (.literal(.int(let value)), .string): return "\"\(value)\""
         case (.literal(.int(let value)), .double): return "\(value).0"
+        case (.literal(.int(let value)), .duration): return "duration(\"\(value)s\")"
         case (.literal(.int(let value)), .uint): return value >= 0 ? "\(value)u" : nil
         case (.literal(.double(let value)), .int): return Int64(exactly: value).map(String.init)
         case (.literal(.uint(let value)), .int): return String(value)

@@ -117,6 +117,12 @@ struct Checker {
         return nil
     }
 
+    /// Whether a name stands for a variable or a type.
+    func isDeclared(_ name: String) -> Bool {
+        scopes.contains { $0.name == name }
+            || environment.candidates(for: name).contains { environment.variables[$0] != nil || environment.types[$0] != nil }
+    }
+
     private mutating func unresolved(_ node: Node) -> CELType {
         if case .select(let operand, let field, let optional) = node.kind {
             let type = visit(operand)
