@@ -21,17 +21,16 @@ public struct ExpressionBench: Sendable {
     /// The event that the expressions read; nil for none.
     private let event: Event?
     private let names: RuleNames
-    private let groups: [String: TaskGroup]
+    private let cache: SharedNameCache
 
     public init(_ context: RuleContext, subject: Subject = .nothing) {
         (self.context, self.subject) = (context, subject)
         event = subject.event
-        let cache = SharedNameCache(context, hasEvent: event != nil)
+        cache = SharedNameCache(context, hasEvent: event != nil)
         let shared = cache.names(for: Self.sources(of: event, in: context))
         let type = event?.type
         let events = type.map { [context.events[$0] ?? EventDefinition($0, "", from: .outside, [], isOpen: true)] } ?? []
         names = RuleNames(shared, events: events, zone: context.timeZoneName)
-        groups = cache.groups
     }
 
     /// The event's source, or all sources if it has none.
@@ -55,7 +54,7 @@ public struct ExpressionBench: Sendable {
             let slots = names.environment.slots
             return BenchExpression(
                 expression: expression, needs: names.needs(of: expression), source: source, event: event ?? .nothing,
-                facts: RunFacts(context, slots: slots, groups: groups), slots: slots, zone: context.timeZone)
+                facts: RunFacts(context, slots: slots, groups: cache.groups), slots: slots, zone: context.timeZone)
         } catch {
             let wording = IssueWording(names: names)
             throw Diagnostics(

@@ -145,6 +145,13 @@ import Testing
         #expect(answer("rule", of: .nothing).contains("[unknown-name]"))
     }
 
+    @Test func `an expression can use the tasks of any source by its name`() {
+        let tasks = [Fixture.scope: [Self.task], Fixture.incidentScope: [Self.task]]
+        for subject in [ExpressionBench.Subject.nothing, .task(Self.task, source: "my-work")] {
+            #expect(answer("size(snapshot('incidents').filter(i, i.priority == 2))", of: subject, tasks: tasks) == "1 : int")
+        }
+    }
+
     @Test func `without a configuration, a task may have any field`() {
         #expect(answer("task.u_own == null || task.priority == 2", isOpen: true) == "true : bool")
         #expect(answer("task.pririty", isOpen: true).contains("did you mean `priority`?"))
