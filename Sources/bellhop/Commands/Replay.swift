@@ -68,7 +68,8 @@ struct ReplayCommand: DataCommand {
         )
         var lines = event["deliveries"].elements.map { delivery in
             let state = text(delivery, "state")
-            let content = delivery["message"]?["title"]?.asString ?? delivery["arguments"]?.text ?? ""
+            let arguments = delivery["arguments"]
+            let content = delivery["message"]?["title"]?.asString ?? arguments?["text"]?.asString ?? arguments?.text ?? ""
             return
                 "rule \(text(delivery, "rule")): \(text(delivery, "action")) to \(text(delivery, "receiver")) “\(content.singleLine.visible.cut(to: 60))”"
                 + (state == "available" ? "" : " (\(state))")
