@@ -55,7 +55,7 @@ public enum RuleFinder {
             found.problems.report(
                 Diagnostic(
                     severity, code: "no-rules", "there is no file or folder `\(path)`",
-                    help: "`bellhop init` writes example rules"))
+                    help: isImplicit ? "`bellhop init` writes example rules" : "name a rule file, or a folder with rules"))
             return
         }
         guard seen.insert("\(facts.st_dev)/\(facts.st_ino)").inserted else { return }

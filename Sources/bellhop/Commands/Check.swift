@@ -25,7 +25,7 @@ struct Check: DataCommand {
             throw CommandError(error)
         }
         report(
-            loaded, in: workspace.rulePaths,
+            loaded, in: workspace,
             Diagnostics(
                 workspace.warnings.all + found.problems.all + loaded.book.warnings
                     + (paths.isEmpty ? RuleLoading.silencesOfUnknownRules(workspace.context, loaded.book) : [])))
@@ -64,7 +64,7 @@ struct Check: DataCommand {
         }
     }
 
-    private func report(_ loaded: RuleLoading.Loaded, in rulePaths: [String], _ warnings: Diagnostics) {
+    private func report(_ loaded: RuleLoading.Loaded, in workspace: Workspace, _ warnings: Diagnostics) {
         let rules = loaded.book.rules
         if output.json {
             return Console.data(
@@ -74,9 +74,12 @@ struct Check: DataCommand {
         }
         warnings.print()
         guard !rules.isEmpty else {
-            let places = (paths.isEmpty ? rulePaths : paths).map(\.visible).quotedList
+            let places = (paths.isEmpty ? workspace.rulePaths : paths).map(\.visible).quotedList
             return Console.data("No rules were found in \(places): nothing will be done.")
         }
-        Console.data("\(counted(rules.count, "rule")) in \(counted(loaded.found.rules.count, "file")): fine.")
+        let limit =
+            workspace.context.isOpen
+            ? ", but without a bellhop.yaml the names of sources, connections and fields are not checked" : ""
+        Console.data("\(counted(rules.count, "rule")) in \(counted(loaded.found.rules.count, "file")): fine\(limit).")
     }
 }
