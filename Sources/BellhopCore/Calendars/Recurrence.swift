@@ -24,6 +24,8 @@ struct Recurrence: Sendable, Hashable {
     private var months: Set<Int> = []
     private var monthDays: Set<Int> = []
     private var days: [Day] = []
+    /// `BYSETPOS`: which of the matching days of a period count, from 1, or from -1 backwards; empty for all.
+    private var positions: Set<Int> = []
     private var weekStart = Weekday.monday
 
     /// - Parameter start: the first occurrence. Its time and zone give the last day of an end (`UNTIL`) with a time.
@@ -48,6 +50,7 @@ struct Recurrence: Sendable, Hashable {
             case "BYMONTH": months = Set(try Self.numbers(value, of: name, in: 1...12))
             case "BYMONTHDAY": monthDays = Set(try Self.numbers(value, of: name, in: -31...31))
             case "BYDAY": for item in value.split(separator: ",") { days.append(try Self.day(String(item))) }
+            case "BYSETPOS": positions = Set(try Self.numbers(value, of: name, in: -366...366))
             case "WKST": weekStart = try Self.day(value).weekday
             default: throw Problem("\(name) in a rule is not supported")
             }
@@ -64,15 +67,35 @@ struct Recurrence: Sendable, Hashable {
     func dates(from first: CivilDate, until last: CivilDate, work: inout Int) throws(Problem) -> [CivilDate] {
         let end = min(until ?? last, last)
         var dates = [first]
-        var date = first
-        while dates.count < count ?? .max {
-            date = next(date, of: first)
-            guard date <= end else { break }
-            work -= 1
-            if work < 0 { throw Problem("the entries repeat over too many days: give them a later first day") }
-            if matches(date, first) { dates.append(date) }
+        var date = period(of: first)
+        while date <= end, dates.count < count ?? .max {
+            let period = period(of: date)
+            var matching: [CivilDate] = []
+            repeat {
+                work -= 1
+                if work < 0 { throw Problem("the entries repeat over too many days: give them a later first day") }
+                if matches(date, first) { matching.append(date) }
+                date = next(date, of: first)
+            } while self.period(of: date) == period
+            dates += selected(matching).filter { $0 > first && $0 <= end }
         }
-        return dates
+        return Array(dates.prefix(count ?? .max))
+    }
+
+    /// The first day of the day, week, month or year in which a day lies: the periods of the frequency.
+    private func period(of date: CivilDate) -> CivilDate {
+        switch frequency {
+        case .daily: date
+        case .weekly: date.adding(days: -((date.weekday.rawValue - weekStart.rawValue + 7) % 7))
+        case .monthly: date.adding(days: 1 - date.day)
+        case .yearly: CivilDate(knownYear: date.year, month: 1, day: 1)
+        }
+    }
+
+    /// Those of the matching days of a period that count.
+    private func selected(_ dates: [CivilDate]) -> [CivilDate] {
+        if positions.isEmpty { return dates }
+        return dates.indices.filter { positions.contains($0 + 1) || positions.contains($0 - dates.count) }.map { dates[$0] }
     }
 
     /// The next day that may match. Skips whole months and years without a match.
@@ -96,7 +119,8 @@ struct Recurrence: Sendable, Hashable {
             guard (date.daysSinceEpoch - first.daysSinceEpoch) % interval == 0 else { return false }
             return (monthDays.isEmpty || isMonthDay(date)) && (days.isEmpty || isDay(date, inYear: false))
         case .weekly:
-            guard (week(of: date) - week(of: first)) % interval == 0 else { return false }
+            let distance = period(of: date).daysSinceEpoch - period(of: first).daysSinceEpoch
+            guard distance / 7 % interval == 0 else { return false }
             return days.isEmpty ? date.weekday == first.weekday : isDay(date, inYear: false)
         case .monthly:
             guard ((date.year - first.year) * 12 + date.month - first.month) % interval == 0 else { return false }
@@ -109,12 +133,6 @@ struct Recurrence: Sendable, Hashable {
             }
             return (monthDays.isEmpty || isMonthDay(date)) && (days.isEmpty || isDay(date, inYear: months.isEmpty))
         }
-    }
-
-    /// The number of the week, counted from a fixed week.
-    private func week(of date: CivilDate) -> Int {
-        let back = (date.weekday.rawValue - weekStart.rawValue + 7) % 7
-        return (date.daysSinceEpoch - back - 3 + 7 * 100_000_000) / 7
     }
 
     private func isMonthDay(_ date: CivilDate) -> Bool {
