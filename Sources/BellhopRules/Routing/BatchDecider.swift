@@ -211,7 +211,7 @@ struct BatchDecider {
         var stop = keys.stop ?? loop(rule)
         // A run that fails uses up neither `once` nor `throttle`. If they let a forced run pass, they record it, too.
         if stop == nil {
-            let passed = memory.pass(keys, rule, frame.occasion.id)
+            let passed = memory.pass(keys, rule, frame.occasion.id, at: momentOfRun)
             stop = matches.replay?.isForced == true ? nil : passed
         }
         if let stop {
@@ -226,6 +226,15 @@ struct BatchDecider {
         if isRecorded, deliveries.count == made { recordNoStep(rule.steps, of: number) }
         if let escalation = rule.escalation { begin(escalation, of: rule, number, candidate, isShadow: keys.isShadow) }
         return true
+    }
+
+    /// When the run counts as made. A schedule that is less than a minute late counts as on time; otherwise a `throttle` of several of
+    /// its intervals would skip one whenever a run is a moment less late than the run before.
+    private var momentOfRun: Timestamp {
+        guard frame.event?.type == .scheduleDue, let text = frame.data(.due)?.asString, let due = Timestamp(rfc3339: text),
+            due <= now, now - due < RuleSchedule.grace
+        else { return now }
+        return due
     }
 
     /// The stop of a run that too many writes of Bellhop have caused, one after the other.

@@ -100,18 +100,18 @@ struct RuleMemory {
 
     /// Checks `throttle` and `once`. If both allow the run, both record it and the result is nil; otherwise the result names the
     /// one that stops the run.
-    mutating func pass(_ keys: RunKeys, _ rule: Rule, _ occasion: Occasion.ID) -> Stop? {
+    /// - Parameter moment: when the run counts as made; not later than now.
+    mutating func pass(_ keys: RunKeys, _ rule: Rule, _ occasion: Occasion.ID, at moment: Timestamp) -> Stop? {
         let throttle = keys.throttle.map { rule.stateKey(.throttle, $0, isShadow: keys.isShadow) }
         if let throttle, let every = rule.throttle?.every, let run = value(throttle).flatMap(EarlierRun.init) {
-            let since = now - run.at
             // A clock that was set back must not extend the throttle.
-            if since >= .zero, since < every {
+            if run.at <= now, moment - run.at < every {
                 // Stopping a run uses the key, too: of too many keys, those not used for the longest time are dropped.
                 set(throttle, to: run.json, expires: run.at + every)
                 return Stop(verdict: .throttled, detail: run.detail)
             }
         }
-        let run = EarlierRun(at: now, occasion: occasion)
+        let run = EarlierRun(at: moment, occasion: occasion)
         if let text = keys.once {
             let key = rule.stateKey(.once, text, isShadow: keys.isShadow)
             if let earlier = value(key) {
@@ -121,7 +121,7 @@ struct RuleMemory {
             }
             set(key, to: run.json)
         }
-        if let throttle, let every = rule.throttle?.every { set(throttle, to: run.json, expires: now + every) }
+        if let throttle, let every = rule.throttle?.every { set(throttle, to: run.json, expires: moment + every) }
         return nil
     }
 

@@ -138,6 +138,22 @@ import Testing
         #expect(passed == [["INC1"], [], ["INC4"], [], ["INC6"]])
     }
 
+    @Test func `a throttle does not skip a run of a schedule that is a moment less late than the one before`() throws {
+        let book = try Fixture.book("rule: r\non: {every: 1h}\nthrottle: {every: 2h}\ndo: [{log: x}]")
+        var state: RuleState = [:]
+        var passed: [Int] = []
+        // A run that is more than a minute late counts by the time at which it is made.
+        for (hour, late) in [(0, 900), (1, 0), (2, 100), (3, 0), (4, 70_000), (6, 0), (7, 0)] {
+            let due = Fixture.start + .seconds(hour * 3600)
+            let event = Fixture.event(
+                .scheduleDue, nil, source: "r", data: ["due": .string(due.rfc3339), "missed": 0], id: "e\(hour)")
+            let routing = book.route([event], state: state, at: due + .milliseconds(late))
+            state.apply(routing.state)
+            if !routing.deliveries.isEmpty { passed.append(hour) }
+        }
+        #expect(passed == [0, 2, 4, 7])
+    }
+
     @Test func `after the clock is set back, a throttle lets runs through`() throws {
         let book = try Self.log("throttle: {every: 1h}")
         let key = StateKey(rule: "r", kind: .throttle, key: "")
