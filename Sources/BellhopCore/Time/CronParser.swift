@@ -23,23 +23,15 @@ struct CronParser {
             hours: try CronField.hour.bits(words[1].text, at: words[1].offset),
             days: try CronField.day.bits(words[2].text, at: words[2].offset),
             months: try CronField.month.bits(words[3].text, at: words[3].offset),
-            weekdays: try CronField.weekday.bits(words[4].text, at: words[4].offset),
+            weekdays: try CronField.weekdayInMonth.bits(words[4].text, at: words[4].offset),
             eitherDay: !words[2].text.contains("*") && !words[4].text.contains("*"))
-        guard schedule.eitherDay || Self.comesDue(schedule) else {
+        guard schedule.next(after: .epoch, in: .utc) != nil else {
             throw TimeTextError(
                 "this date never comes", offset: words[2].offset,
                 length: words[3].offset + words[3].text.utf8.count - words[2].offset,
                 help: "no month given here has a day \(words[2].text)")
         }
         return schedule
-    }
-
-    /// Whether any month has one of the days.
-    private static func comesDue(_ schedule: CronSchedule) -> Bool {
-        (1...12).contains { month in
-            schedule.months.contains(month)
-                && schedule.days.trailingZeroBitCount <= CivilDate.days(inMonth: month, of: 2000)
-        }
     }
 
     /// The five fields for an `@` word.

@@ -1,8 +1,9 @@
 /// A recurring time in cron's five fields, such as `30 8 * * MON-FRI`.
 ///
 /// Fields are minute (0-59), hour (0-23), day of the month (1-31), month (1-12 or JAN-DEC) and weekday (0-7 or SUN-SAT, Sunday
-/// being 0 and 7), each a `*`, a number, a name, a range, a list of these, or with a step: `*/5`, `8-18/2`. `@hourly`, `@daily`,
-/// `@midnight`, `@weekly`, `@monthly`, `@yearly` and `@annually` mean the usual five.
+/// being 0 and 7), each a `*`, a number, a name, a range, a list of these, or with a step: `*/5`, `8-18/2`. As a day, `L` is the last
+/// of the month; as a weekday, `FRI#2` is its second Friday, and `FRIL` its last Friday. `@hourly`, `@daily`, `@midnight`, `@weekly`,
+/// `@monthly`, `@yearly` and `@annually` mean the usual five.
 ///
 /// If neither day field contains a `*`, a day need match only one of them, as in every cron since Vixie's: `0 0 13 * FRI` is each
 /// 13th and each Friday. Otherwise it must match both.
@@ -17,11 +18,11 @@ public struct CronSchedule: Sendable, Hashable, CustomStringConvertible {
     let minutes: UInt64
     /// Hours as bits.
     let hours: UInt64
-    /// Days of the month as bits, bit 1 for the first.
+    /// Days of the month as bits, bit 1 for the first; ``CronField/lastDay`` for the last.
     let days: UInt64
     /// Months as bits, bit 1 for January.
     let months: UInt64
-    /// Weekdays as bits, bit 0 for Sunday.
+    /// Weekdays as bits, bit 0 for Sunday; those of ``CronField/bit(of:number:)`` for days that are counted in their month.
     let weekdays: UInt64
     /// Whether a day need match only one of its two fields.
     let eitherDay: Bool
@@ -29,11 +30,11 @@ public struct CronSchedule: Sendable, Hashable, CustomStringConvertible {
     public var description: String { text }
 
     /// The parts of a schedule whose days match the day of the month or the weekday: both fields as written, the schedule without the
-    /// weekday, and the weekdays (0 is Sunday). Nil for other schedules.
+    /// weekday, and the weekdays (0 is Sunday). Nil for other schedules, and if a weekday is counted in its month.
     public var eitherDayParts: (day: String, weekday: String, withoutWeekday: String, weekdays: [Int])? {
         let words = text.split(whereSeparator: \.isWhitespace).map(String.init)
-        guard eitherDay, words.count == 5 else { return nil }
-        let numbers = (0..<7).filter { weekdays & (1 << UInt64($0)) != 0 }
+        guard eitherDay, weekdays <= Self.everyWeekday, words.count == 5 else { return nil }
+        let numbers = (0..<7).filter(weekdays.contains)
         return (words[2], words[4], (words.prefix(4) + ["*"]).joined(separator: " "), numbers)
     }
 
@@ -43,6 +44,7 @@ public struct CronSchedule: Sendable, Hashable, CustomStringConvertible {
     }
 
     private static let everyHour: UInt64 = (1 << 24) - 1
+    private static let everyWeekday: UInt64 = (1 << 7) - 1
     /// The last year of schedules, safely before the last moment.
     private static let lastYear = 290_000
 }
@@ -99,10 +101,7 @@ extension CronSchedule {
     }
 
     private func matches(_ date: CivilDate) -> Bool {
-        guard months.contains(date.month) else { return false }
-        let day = days.contains(date.day)
-        let weekday = weekdays.contains(date.weekday.rawValue)
-        return eitherDay ? day || weekday : day && weekday
+        months.contains(date.month) && matchingDays(year: date.year, month: date.month).contains(date.day)
     }
 
     /// The first matching day after a given one. The calendar repeats after 400 years, so none within them means never.
@@ -128,13 +127,24 @@ extension CronSchedule {
 
     /// The matching days of a month as bits, bit 1 for the first.
     private func matchingDays(year: Int, month: Int) -> UInt64 {
-        let all: UInt64 = (1 << (CivilDate.days(inMonth: month, of: year) + 1)) - 2
-        if weekdays == 0b111_1111, !eitherDay { return days & all }
+        let length = CivilDate.days(inMonth: month, of: year)
+        let all: UInt64 = (1 << (length + 1)) - 2
+        let last: UInt64 = days.contains(CronField.lastDay) ? 1 << UInt64(length) : 0
+        let byDay = (days | last) & all
+        if weekdays == Self.everyWeekday, !eitherDay { return byDay }
         // The seven bits rotated so that bit 0 is the weekday of the first, then repeated over the month.
         let first = CivilDate(knownYear: year, month: month, day: 1).weekday.rawValue
-        let turned = (weekdays >> first | weekdays << (7 - first)) & 0b111_1111
-        let byWeekday = (turned | turned << 7 | turned << 14 | turned << 21 | turned << 28) << 1
-        return (eitherDay ? days | byWeekday : days & byWeekday) & all
+        let plain = weekdays & Self.everyWeekday
+        let turned = (plain >> first | plain << (7 - first)) & Self.everyWeekday
+        var byWeekday = (turned | turned << 7 | turned << 14 | turned << 21 | turned << 28) << 1
+        if weekdays > Self.everyWeekday {
+            for day in 1...length {
+                let weekday = (first + day - 1) % 7
+                let isLast = day + 7 > length && weekdays.contains(CronField.bit(of: weekday, number: 6))
+                if isLast || weekdays.contains(CronField.bit(of: weekday, number: (day + 6) / 7)) { byWeekday |= 1 << day }
+            }
+        }
+        return (eitherDay ? byDay | byWeekday : byDay & byWeekday) & all
     }
 }
 

@@ -124,7 +124,7 @@ enum RuleKeys {
 
     static let schedule: [Setting] = [
         Setting("schedule", .text, required: true, "A cron expression with five fields, such as `30 8 * * MON-FRI`."),
-        Setting("timezone", .name, "The time zone, such as `Europe/Berlin`."),
+        Setting("timezone", .name, "The time zone, such as `Europe/Berlin`; by default that of bellhop.yaml."),
         missed,
     ]
 

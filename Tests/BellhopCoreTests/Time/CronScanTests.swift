@@ -83,4 +83,17 @@ struct `Cron schedules compared with a scan of all times` {
         }
         #expect(compared > 0)
     }
+
+    @Test(arguments: 0..<7, 1...6)
+    func `weekdays that are counted in their month are those found day by day`(_ weekday: Int, _ number: Int) throws {
+        // The sixth is the last.
+        let schedule = try CronSchedule("0 0 * * \(weekday)" + (number == 6 ? "L" : "#\(number)"))
+        let start: Timestamp = "2026-01-01T00:00Z"
+        let days = (0..<5000).map { start.utc.date.adding(days: $0) }.filter { date in
+            date.weekday.rawValue == weekday
+                && (number == 6 ? date.adding(days: 7).month != date.month : (date.day - 1) / 7 + 1 == number)
+        }
+        let found = schedule.occurrences(from: start, through: start + .days(4999), limit: .max, in: .utc)
+        #expect(found.map(\.utc.date) == days)
+    }
 }

@@ -24,6 +24,19 @@ struct `Cron schedules` {
             ("@yearly", "UTC", "2026-01-01T00:00Z", "2027-01-01T00:00Z"),
             ("  @annually ", "UTC", "2026-01-01T00:00Z", "2027-01-01T00:00Z"),
             ("0 0 31 12 *", "UTC", "1969-06-01T00:00Z", "1969-12-31T00:00Z"),
+            // days that are counted in their month
+            ("0 9 L * *", "UTC", "2026-01-31T09:00Z", "2026-02-28T09:00Z"),
+            ("0 9 l 2 *", "UTC", "2027-03-01T00:00Z", "2028-02-29T09:00Z"),
+            ("0 9 1,15,L * *", "UTC", "2026-02-15T09:00Z", "2026-02-28T09:00Z"),
+            ("0 9 * * TUE#2", "UTC", "2026-09-08T09:00Z", "2026-10-13T09:00Z"),
+            ("0 9 * * fri#5", "UTC", "2026-01-30T09:00Z", "2026-05-29T09:00Z"),
+            ("0 9 * * FRIL", "UTC", "2026-01-30T09:00Z", "2026-02-27T09:00Z"),
+            ("0 9 * * 7l", "UTC", "2026-02-01T00:00Z", "2026-02-22T09:00Z"),
+            ("0 9 * * 0#1,WED", "UTC", "2026-01-01T00:00Z", "2026-01-04T09:00Z"),
+            ("0 9 * * 0#1,WED", "UTC", "2026-01-04T09:00Z", "2026-01-07T09:00Z"),
+            ("0 9 L * MON#1", "UTC", "2026-01-05T09:00Z", "2026-01-31T09:00Z"),
+            ("0 0 * 2 MON#5", "UTC", "2026-01-01T00:00Z", "2044-02-29T00:00Z"),
+            ("30 2 * * SUNL", "Europe/Berlin", "2026-03-01T00:00Z", "2026-03-29T01:00Z"),
         ] as [(String, String, Timestamp, Timestamp)])
     func `a schedule finds its next due time`(_ text: String, _ name: String, _ after: Timestamp, _ due: Timestamp) throws {
         let zone = name == "UTC" ? .utc : try zone(name)
