@@ -94,15 +94,24 @@ public enum RuleLoading {
         return context
     }
 
-    /// Warnings about silences in bellhop.yaml of rules that do not exist.
-    public static func silencesOfUnknownRules(_ context: RuleContext, _ book: RuleBook) -> [Diagnostic] {
+    /// Warnings about silences in bellhop.yaml: of rules that do not exist, or on more days than they seem to mean.
+    public static func warnings(aboutSilencesOf context: RuleContext, _ book: RuleBook) -> [Diagnostic] {
         let names = book.rules.map(\.name)
-        return context.silences.flatMap { entry in
-            entry.rules.filter { !names.contains($0) }.map { rule in
+        return context.silences.flatMap { entry -> [Diagnostic] in
+            var warnings = entry.rules.filter { !names.contains($0) }.map { rule in
                 Diagnostic(
                     .warning, code: "unknown-rule", "a silence names the rule `\(rule)`, which does not exist", at: entry.place,
                     help: Suggestion.didYouMean(rule, among: names))
             }
+            if case .recurring(let schedule, _, _, _) = entry.times, let parts = schedule.eitherDayParts {
+                warnings.append(
+                    Diagnostic(
+                        .warning, code: "either-day",
+                        "this silence begins on each day \(parts.day) of the month, and also on each \(parts.weekday)",
+                        at: entry.place,
+                        help: "for the first Saturday of the month, write `SAT#1` as the weekday and `*` as the day"))
+            }
+            return warnings
         }
     }
 

@@ -28,7 +28,7 @@ struct Check: DataCommand {
             loaded, in: workspace,
             Diagnostics(
                 workspace.warnings.all + found.problems.all + loaded.book.warnings
-                    + (paths.isEmpty ? RuleLoading.silencesOfUnknownRules(workspace.context, loaded.book) : [])))
+                    + (paths.isEmpty ? RuleLoading.warnings(aboutSilencesOf: workspace.context, loaded.book) : [])))
     }
 
     /// The workspace for checking the rules. If the configuration has mistakes, the error also lists the mistakes of the rules.
