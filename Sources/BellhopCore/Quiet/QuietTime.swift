@@ -48,10 +48,12 @@ public struct QuietTime: Sendable, Hashable {
     public static func settings(except: SettingType) -> [Setting] {
         [
             Setting(
-                "hours", .text, "The quiet hours, such as `22:00-07:00`, separated by commas; by default the whole day."),
+                "hours", .text,
+                "The quiet hours, such as `22:00-07:00`, separated by commas, each perhaps with its weekdays: `FRI 18:00-24:00`; by default the whole day."
+            ),
             Setting(
                 "days", .text, default: "*",
-                "The weekdays on which the quiet hours begin, as in a cron expression: `MON-FRI`."),
+                "The weekdays on which the quiet hours begin, as in a cron expression: `MON-FRI`; for hours without their own."),
             Setting("timezone", .name, "The time zone of the hours, such as `Europe/Berlin`; by default the file's."),
             Setting("outside", .name, "A calendar of bellhop.yaml: the time in which it is closed is quiet. Instead of `hours`."),
             Setting(

@@ -27,21 +27,27 @@ public struct HoursWindow: Sendable, Hashable {
         }
     }
 
-    /// Parses hours separated by commas, such as `08:00-12:00, 13:00-17:30`.
+    /// Parses hours separated by commas, such as `08:00-12:00, 13:00-17:30`. Each may have weekdays of its own:
+    /// `MON-THU 08:00-17:00, FRI 08:00-14:00`.
+    /// - Parameter days: the weekdays of hours without their own.
     public static func list(
         _ text: String, days: Set<Weekday> = Set(Weekday.allCases)
     ) throws(TimeTextError) -> [HoursWindow] {
         var windows: [HoursWindow] = []
         var offset = 0
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
-            let spaces = part.prefix { $0 == " " }.count
-            var hours = part.dropFirst(spaces)
+            var hours = part.drop { $0 == " " }
             while hours.last == " " { hours.removeLast() }
+            var days = days
             do throws(TimeTextError) {
+                if hours.first?.isLetter == true, let end = hours.firstIndex(of: " ") {
+                    days = try Self.days(hours[..<end])
+                    hours = hours[end...].drop { $0 == " " }
+                }
                 windows.append(try HoursWindow(hours, days: days))
             } catch {
                 var error = error
-                error.offset += offset + spaces
+                error.offset += offset + part.utf8.distance(from: part.startIndex, to: hours.startIndex)
                 throw error
             }
             offset += part.utf8.count + 1

@@ -89,8 +89,12 @@ public struct CalendarReading {
         Setting("timezone", .name, "The calendar's time zone; by default the file's."),
         Setting(
             "days", .text, default: "*",
-            "The weekdays, as in a cron expression: `MON-FRI`. Hours past midnight belong to the day on which they begin."),
-        Setting("hours", .text, default: "00:00-24:00", "The hours, separated by commas: `08:00-12:00, 13:00-17:30`."),
+            "The weekdays of hours without their own, as in a cron expression: `MON-FRI`. Hours past midnight belong to the day on which they begin."
+        ),
+        Setting(
+            "hours", .text, default: "00:00-24:00",
+            "The hours, separated by commas: `08:00-12:00, 13:00-17:30`; with weekdays of their own: `MON-THU 08:00-17:00, FRI 08:00-14:00`."
+        ),
         Setting(
             "holidays", .list(.text),
             "Days such as `2026-12-25`, and iCalendar files, whose entries are closed. The files are read again with the rules."),

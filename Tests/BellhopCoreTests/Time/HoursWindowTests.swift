@@ -33,4 +33,23 @@ struct `Hours of the day` {
         #expect(error?.description == message)
         #expect(error?.offset == offset)
     }
+
+    @Test func `hours in a list may have weekdays of their own`() throws {
+        let list = try HoursWindow.list("MON-THU 08:00-17:00,  fri  08:00-14:00, 20:00-21:00", days: HoursWindow.days("SAT"))
+        let expected = [("08:00-17:00", "MON-THU"), ("08:00-14:00", "FRI"), ("20:00-21:00", "SAT")]
+        #expect(try list == expected.map { try HoursWindow($0, days: HoursWindow.days($1)) })
+    }
+
+    @Test(arguments: [
+        ("MON-FOO 08:00-12:00", "'FOO' is not a valid weekday: 0-7 or SUN-SAT (0 and 7 are Sunday)", 4),
+        ("08:00-12:00, FRI 8-12", "'8' is not a time of day: write 00:00 to 23:59", 17),
+        ("MON#1 08:00-12:00", "'MON#1' is not a valid weekday: MON", 0),
+        ("SAT,SUN 08:00-12:00", "hours have a beginning and an end: for example 22:00-07:00", 0),
+        ("08:00 - 12:00", "'08:00 ' is not a time of day: write 00:00 to 23:59", 0),
+    ])
+    func `a mistake in a list of hours has its place`(_ text: String, _ message: String, _ offset: Int) {
+        let error = #expect(throws: TimeTextError.self) { try HoursWindow.list(text) }
+        #expect(error?.description == message)
+        #expect(error?.offset == offset)
+    }
 }
