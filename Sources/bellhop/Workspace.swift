@@ -10,7 +10,7 @@ struct Workspace {
     var hasDefaultRules: Bool
     var context: RuleContext
 
-    /// Warnings about logins that only a running agent needs.
+    /// Warnings about logins that only a running agent needs, and about holidays.
     var warnings = Diagnostics()
 
     /// - Parameters:
@@ -39,17 +39,19 @@ struct Workspace {
         await connectors.prepare(offline: true)
         await connectors.shutdown()
         await notes.close()
-        let context: RuleContext
+        let now = SystemClock().now
+        let calendars: [String: WorkCalendar]
         do throws(Diagnostics) {
-            context = RuleLoading.context(
-                configuration, sources: connectors.sources,
-                calendars: try CalendarEntry.read(configuration.calendars, at: SystemClock().now))
+            calendars = try CalendarEntry.read(configuration.calendars, at: now)
         } catch {
             throw CommandError(error)
         }
         return Workspace(
             rulePaths: configuration.rules, hasDefaultRules: configuration.rules == [configuration.folder + "rules"],
-            context: context, warnings: try missingForRunning(of: configuration))
+            context: RuleLoading.context(configuration, sources: connectors.sources, calendars: calendars),
+            warnings: Diagnostics(
+                try missingForRunning(of: configuration).all
+                    + CalendarEntry.outdated(configuration.calendars, calendars, at: now)))
     }
 
     /// Compiles the condition of `--where`; nil without one.

@@ -169,6 +169,11 @@ public struct Holidays: Sendable, Hashable {
         Holidays(days: days.union(other.days), times: times + other.times)
     }
 
+    /// Whether there is a holiday on this day or later.
+    public func haveAny(from date: CivilDate, in zone: TimeZoneTable) -> Bool {
+        days.contains { $0 >= date } || times.last.map { zone.local($0.upperBound).date >= date } == true
+    }
+
     /// The parts of a time that are not closed, in order.
     func without(_ opening: Range<Timestamp>) -> [Range<Timestamp>] {
         // The index of the first closed time that ends after the opening begins.

@@ -49,6 +49,20 @@ public struct CalendarEntry: Sendable {
         return calendars
     }
 
+    /// A warning for each calendar with a file of holidays whose holidays are all over: the file is probably that of an earlier year.
+    public static func outdated(
+        _ entries: [CalendarEntry], _ calendars: [String: WorkCalendar], at now: Timestamp
+    ) -> [Diagnostic] {
+        entries.compactMap { entry -> Diagnostic? in
+            guard let file = entry.files.last, let calendar = calendars[entry.name],
+                !calendar.holidays.haveAny(from: calendar.zone.local(now).date, in: calendar.zone)
+            else { return nil }
+            return Diagnostic(
+                .warning, code: "old-holidays", "calendar `\(entry.name)` has no holidays from today on", at: file.place,
+                help: "replace the file by one with the holidays of this year and the next")
+        }
+    }
+
     private func holidays(
         _ file: File, _ bytes: [UInt8]?, at now: Timestamp, _ zones: @escaping @Sendable (String) -> TimeZoneTable?
     ) throws(Diagnostic) -> Holidays {
