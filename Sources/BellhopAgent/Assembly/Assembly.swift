@@ -1,6 +1,7 @@
 public import BellhopConnectors
 public import BellhopCore
 public import BellhopEngine
+import BellhopInbound
 import BellhopRules
 import BellhopStore
 public import BellhopTelemetry
