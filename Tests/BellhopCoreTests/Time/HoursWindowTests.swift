@@ -45,7 +45,6 @@ struct `Hours of the day` {
         ("08:00-12:00, FRI 8-12", "'8' is not a time of day: write 00:00 to 23:59", 17),
         ("MON#1 08:00-12:00", "'MON#1' is not a valid weekday: MON", 0),
         ("SAT,SUN 08:00-12:00", "hours have a beginning and an end: for example 22:00-07:00", 0),
-        ("08:00 - 12:00", "'08:00 ' is not a time of day: write 00:00 to 23:59", 0),
     ])
     func `a mistake in a list of hours has its place`(_ text: String, _ message: String, _ offset: Int) {
         let error = #expect(throws: TimeTextError.self) { try HoursWindow.list(text) }

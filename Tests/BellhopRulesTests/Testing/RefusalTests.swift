@@ -161,7 +161,7 @@ import Testing
 
     @Test func `an error of a rule is reported at the event for which it failed`() throws {
         let found = try problems(
-            "throttle: {every: 1m, by: task.due_date}\n" + Self.doing, Self.event, expect: "      - comment: {}")
+            "from: my-work\nthrottle: {every: 1m, by: task.due_date}\n" + Self.doing, Self.event, expect: "      - comment: {}")
         #expect(found.first { $0.message == "rule `r` failed: `by` has no value" }?.place?.line == 4)
     }
 
