@@ -42,7 +42,7 @@ public struct TextLikeness: Sendable, Hashable {
         guard !other.letters.isEmpty, other.letters.count <= letters.count, other.digits.isSubsequence(of: digits) else {
             return false
         }
-        return letters.indices.dropLast(other.letters.count - 1).contains { letters[$0...].starts(with: other.letters) }
+        return letters.firstRange(of: other.letters) != nil
     }
 
     private static let symbols: [Character: [Character]] = ["©": ["c"], "®": ["r"], "™": ["t", "m"]]
@@ -89,13 +89,13 @@ public struct TextLikeness: Sendable, Hashable {
         while let start = rest.firstIndex(of: "<") {
             result += rest[..<start]
             let after = rest[rest.index(after: start)...]
-            guard let first = after.first, first.isASCII, first.isLetter || first == "/" || first == "!",
-                let end = after.firstIndex(of: ">")
-            else {
+            guard let first = after.first, first.isASCII, first.isLetter || first == "/" || first == "!" else {
                 result += "<"
                 rest = after
                 continue
             }
+            // Without an end there is no tag in the rest either: it is not searched again at each `<`.
+            guard let end = after.firstIndex(of: ">") else { return result + "<" + after }
             result += " "
             rest = after[after.index(after: end)...]
         }

@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopTesting
 import Testing
 
 /// Recognizing a sent text after an instance changed it.
@@ -51,5 +52,16 @@ import Testing
         #expect(text.includes(TextLikeness("One line.")))
         #expect(!text.includes(TextLikeness("A third.")))
         #expect(!text.includes(TextLikeness("")))
+    }
+
+    @Test func `texts that look like many unfinished tags, or repeat one letter, are compared in linear time`() {
+        let tags = String(repeating: "<a", count: 50_000)
+        let letters = TextLikeness(String(repeating: "a", count: 50_000))
+        let other = TextLikeness(String(repeating: "a", count: 25_000) + "b")
+        let time = ThreadTime.shortest {
+            #expect(TextLikeness(tags).covers(letters))
+            #expect(!letters.includes(other))
+        }
+        #expect(time < .seconds(10))
     }
 }
