@@ -42,7 +42,7 @@ extension BatchDecider {
             record(.failed(.keyFailed, pattern.within.neverEnds), of: candidate.rule)
             return nil
         }
-        var waiting = memory.window(stateKey).compactMap { Gathered(name: $0.element, json: $1) }.sorted(by: Gathered.isBefore)
+        var waiting = memory.gathered(stateKey).values.sorted(by: Gathered.isBefore)
         var (events, expires): ([Gathered], Timestamp)
         switch pattern.kind {
         case .all:
@@ -78,7 +78,7 @@ extension BatchDecider {
                 return one
             }
         }
-        memory.set(stateKey.at(own.name), to: own.json, expires: expires)
+        memory.set(own, in: stateKey, expires: expires)
         bytes += Self.gatheredBytes
         bound(waiting, stateKey, candidate.rule)
         let arrived = pattern.kind == .all ? Set((waiting + [own]).compactMap(\.entry)).count : events.count

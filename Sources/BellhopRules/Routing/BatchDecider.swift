@@ -25,8 +25,8 @@ struct BatchDecider {
     /// The facts that turned out to be needed, apart from state.
     var needs = RoutingNeeds()
     private(set) var timers: [TimerChange] = []
-    /// The earliest due time of the timers that this batch has set for a time after the event or timer that set them.
-    private var firstDue = Timestamp.distantFuture
+    /// The earliest due time of the timers that this batch has set, and of those set for a time after the event or timer that set them.
+    private var (firstSet, firstDue) = (Timestamp.distantFuture, Timestamp.distantFuture)
     /// The bytes that this batch stores.
     var bytes = 0
     /// The work of this batch's expressions, and what the current run may do.
@@ -115,10 +115,7 @@ struct BatchDecider {
     mutating func noteWait(_ rule: Int, for key: String) { waits?[key, default: []].insert(rule) }
 
     /// Whether a timer that this batch has set is due before the next one of the batch.
-    private func isOvertaken(at place: Int) -> Bool {
-        guard !matches.timers.isEmpty else { return false }
-        return timers.contains { if case .set(let timer) = $0 { timer.due < matches.timers[place].due } else { false } }
-    }
+    private func isOvertaken(at place: Int) -> Bool { !matches.timers.isEmpty && firstSet < matches.timers[place].due }
 
     /// Whether a timer that this batch has set is due before this event, or at its moment.
     private func comesTooLate(_ place: Int) -> Bool {
@@ -130,6 +127,7 @@ struct BatchDecider {
         var timer = timer
         if !timer.id.kind.isOfSchedule, timer.begun == nil { timer.begun = now }
         timers.append(.set(timer))
+        firstSet = min(firstSet, timer.due)
         if timer.due > time { firstDue = min(firstDue, timer.due) }
     }
 

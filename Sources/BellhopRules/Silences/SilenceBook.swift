@@ -5,11 +5,14 @@ import YAML
 /// The silences that last or lie ahead, with their conditions compiled.
 public struct SilenceBook: Sendable {
     struct Entry: Sendable {
+        /// Its place among the silences of which the book was made.
+        var place: Int
         var silence: Silence
         /// Nil for a silence of every message.
         var condition: RuleExpression?
     }
 
+    /// In the order of their places.
     let entries: [Entry]
     /// The facts that the conditions read; nil if there is no condition.
     let reading: Reading?
@@ -26,27 +29,37 @@ public struct SilenceBook: Sendable {
         }
     }
 
-    public static let empty = SilenceBook()
+    public static let empty = SilenceBook([], nil, [:])
 
-    private init() { (entries, reading, refused) = ([], nil, [:]) }
+    private init(_ entries: [Entry], _ reading: Reading?, _ refused: [String: Diagnostics]) {
+        (self.entries, self.reading, self.refused) = (entries, reading, refused)
+    }
 
     public init(_ silences: [Silence], context: RuleContext) {
         let cache = SharedNameCache(context)
         let names = Self.names(context, cache)
         var (entries, refused): ([Entry], [String: Diagnostics]) = ([], [:])
-        for silence in silences {
+        for (place, silence) in silences.enumerated() {
             guard let when = silence.when else {
-                entries.append(Entry(silence: silence))
+                entries.append(Entry(place: place, silence: silence))
                 continue
             }
             do throws(Diagnostics) {
-                entries.append(Entry(silence: silence, condition: try Self.compile(when, names)))
+                entries.append(Entry(place: place, silence: silence, condition: try Self.compile(when, names)))
             } catch {
                 refused[silence.id] = error
             }
         }
-        (self.entries, self.refused) = (entries, refused)
-        reading = entries.contains { $0.condition != nil } ? Reading(context, names, cache) : nil
+        self.init(entries, entries.contains { $0.condition != nil } ? Reading(context, names, cache) : nil, refused)
+    }
+
+    /// Only the silences at these places, which are in their order.
+    func only(_ places: [Int]) -> SilenceBook {
+        let chosen = places.compactMap { place -> Entry? in
+            let index = entries.partitioningIndex { $0.place >= place }
+            return index < entries.count && entries[index].place == place ? entries[index] : nil
+        }
+        return SilenceBook(chosen, reading, refused)
     }
 
     /// The problems of a silence's condition.

@@ -79,7 +79,7 @@ public struct Trial<Observer: TrialObserver>: Sendable {
         if isAhead {
             momentOnBus = first.event.time
             // The digests of earlier schedules do not contain them.
-            fire(until: first.event.time) { $0.due < first.event.time }
+            fire(until: first.event.time, isIncluded: false)
             for stored in found { events.keepForDigests(stored) }
             sequence = max(sequence, last.sequence)
         }
@@ -118,7 +118,8 @@ public struct Trial<Observer: TrialObserver>: Sendable {
 
     /// Handles everything that is due until a moment, but only the timers that may fire. At one time silences begin and end
     /// first; then the timers fire by the place of their rule, then by when they were set.
-    mutating func fire(until moment: Timestamp, _ mayFire: (RuleTimer) -> Bool = { _ in true }) {
+    /// - Parameter isIncluded: whether the timers of the moment itself fire.
+    mutating func fire(until moment: Timestamp, isIncluded: Bool = true, _ mayFire: (RuleTimer) -> Bool = { _ in true }) {
         while firings < maxFirings {
             let timer = timers.first(where: mayFire)
             let next = timer?.due ?? .distantFuture
@@ -131,7 +132,7 @@ public struct Trial<Observer: TrialObserver>: Sendable {
                 release(until: end)
                 continue
             }
-            guard let timer, timer.due <= moment else { return }
+            guard let timer, isIncluded ? timer.due <= moment : timer.due < moment else { return }
             firings += 1
             now = max(now, timer.due)
             let routing = decide(book.match([timer]))
@@ -229,7 +230,7 @@ public struct Trial<Observer: TrialObserver>: Sendable {
         var caused: [Event] = []
         while !stored.isEmpty {
             let since = Dictionary(uniqueKeysWithValues: state.stopped.map { ($0, Int64.max) })
-            let matches = book.match(Array(stored), since: since)
+            let matches = book.match(Array(stored.prefix(Self.eventsAtOnce)), since: since)
             for run in matches.runs { events.keep(matches.events[run.place]) }
             let routing = decide(matches)
             for event in matches.events.prefix(routing.routed.count) { observer.observe(event, routing.decisions, in: moment) }
@@ -240,6 +241,9 @@ public struct Trial<Observer: TrialObserver>: Sendable {
         // Events caused by routing are routed too; the hop count ends the loop.
         if !caused.isEmpty { route(made: caused) }
     }
+
+    /// The most events that are decided together: those that do not fit into a batch are matched again with the next.
+    private static var eventsAtOnce: Int { 1000 }
 
     /// Updates the source's snapshot from the event.
     mutating func remember(_ event: Event) {

@@ -64,6 +64,21 @@ import Testing
         #expect(runs(ended: 30) == 0)
     }
 
+    @Test func `of many silences of a back-test only those in force are looked at, and each begins and ends once`() throws {
+        let silences = (0..<100).map { number in
+            let start = Fixture.start + .seconds(60 * number)
+            return Silence(starts: start, ends: start + .seconds(90), reason: "\(number)")
+        }
+        var trial = TrialSilences(silences, of: try Fixture.book(Self.rules))
+        var (events, most) = (0, 0)
+        while let edge = trial.nextEdge {
+            events += trial.beginAndEnd(at: edge).count
+            most = max(most, trial.book.entries.count)
+        }
+        #expect(events == 200)
+        #expect(most == 2 && trial.book.entries.isEmpty)
+    }
+
     @Test func `a back-test's memory does not grow with the number of events, and no run is lost`() throws {
         var test = BackTest(try Fixture.book(Self.rules), from: Fixture.start)
         var most: (events: Int, tasks: Int) = (0, 0)
