@@ -178,7 +178,9 @@ extension SQLiteStore: Store {
 
     // Silences.
 
-    func silences() async throws(StoreError) -> [SilenceRecord] { try await read { try $0.silences() } }
+    func silences(includingEnded: Bool) async throws(StoreError) -> [SilenceRecord] {
+        try await read { try $0.silences(includingEnded: includingEnded) }
+    }
 
     func add(_ silence: Silence, at now: Timestamp) async throws(StoreError) -> Bool {
         try await write { [person = Person.current] in try $0.add(silence, by: person, at: now) }

@@ -110,7 +110,7 @@ extension Pause {
 extension Inquirer {
     func silences(ended: Bool) async throws(StoreError) -> JSON {
         let now = clock.now
-        let records = try await store.silences().filter { ended || ($0.ended == nil && $0.silence.ends > now) }
+        let records = try await store.silences(includingEnded: ended).filter { ended || $0.silence.ends > now }
         return ["silences": .array(records.map { .object($0.json(at: now)) })]
     }
 
@@ -126,7 +126,7 @@ extension Inquirer {
     }
 
     func endSilence(_ id: String) async throws(StoreError) -> JSON {
-        let open = try await store.silences().filter { $0.ended == nil && !id.isEmpty && $0.silence.id.hasPrefix(id) }
+        let open = try await store.silences(includingEnded: false).filter { !id.isEmpty && $0.silence.id.hasPrefix(id) }
         guard let found = open.first else {
             throw StoreError(.other, "No active or future silence has the id `\(id)`: `bellhop silence list` shows them.")
         }

@@ -129,8 +129,8 @@ public protocol Store: Notebook {
 
     // Silences.
 
-    /// All silences: first the active and future ones, by their beginning, then those that ended recently.
-    func silences() async throws(StoreError) -> [SilenceRecord]
+    /// The silences: first the active and future ones, by their beginning, then those that ended recently, unless they are left out.
+    func silences(includingEnded: Bool) async throws(StoreError) -> [SilenceRecord]
     /// Adds a silence, and the event of its beginning if it has begun; false if the store has it already.
     @discardableResult
     func add(_ silence: Silence, at now: Timestamp) async throws(StoreError) -> Bool
@@ -215,6 +215,9 @@ extension Store {
     public func dueTimers(at now: Timestamp, limit: Int) async throws(StoreError) -> [RuleTimer] {
         try await dueTimers(at: now, limit: limit, besides: WaitingTimers())
     }
+
+    /// All silences, also those that ended recently.
+    public func silences() async throws(StoreError) -> [SilenceRecord] { try await silences(includingEnded: true) }
 
     public func commit(_ poll: PollCommit) async throws(StoreError) -> PollResult { try await commit(poll) {} }
 

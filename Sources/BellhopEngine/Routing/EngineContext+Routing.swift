@@ -143,7 +143,7 @@ extension EngineContext {
     /// Decides what replays would cause now, one after the other, and stores nothing.
     public func preview(_ replays: [Replay], by book: RuleBook) async throws(StoreError) -> [Routing] {
         let paused = Set(try await RuleShelf.paused(in: store))
-        let silenced = book.silences(try await store.silences().filter { $0.ended == nil }.map(\.silence))
+        let silenced = book.silences(try await store.silences(includingEnded: false).map(\.silence))
         var (routings, writes): ([Routing], [StateWrite]) = ([], [])
         for replay in replays {
             let matches = book.match(replay, paused: paused)

@@ -46,7 +46,7 @@ final class Silences: Sendable {
         context.checkpoint(.afterSilences)
         for event in events { context.report(event) }
         if !events.isEmpty { context.bells.router.ring() }
-        let open = try await context.store.silences().filter { $0.ended == nil }.map(\.silence)
+        let open = try await context.store.silences(includingEnded: false).map(\.silence)
         let book = rules.silences(open)
         for (id, problems) in book.refused.sorted(by: { $0.key < $1.key }) {
             context.signals.emit(.silenceRefused(id: id, problem: problems.all.first?.message ?? ""))

@@ -23,7 +23,7 @@ extension Session {
         status.counts = try counts(among: status.waits, at: now)
         (status.upcoming, status.laterWaits) = try upcoming()
         status.quiet = try quietStatus()
-        status.silences = try silences().filter { $0.ended == nil }
+        status.silences = try silences(includingEnded: false)
         return status
     }
 

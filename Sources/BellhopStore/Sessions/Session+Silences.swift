@@ -6,7 +6,9 @@ extension Session {
         var started: Timestamp?
     }
 
-    func silences() throws -> [SilenceRecord] { try silenceRows().map(\.record) }
+    func silences(includingEnded: Bool) throws -> [SilenceRecord] {
+        try silenceRows(includingEnded ? SQL.Silences.all : SQL.Silences.open).map(\.record)
+    }
 
     func add(_ silence: Silence, by person: Person?, at now: Timestamp) throws -> Bool {
         guard try insert(silence) else { return false }
@@ -16,9 +18,7 @@ extension Session {
     }
 
     func endSilence(_ id: String, by person: Person?, at now: Timestamp) throws -> SilenceRecord? {
-        guard let row = try silenceRows().first(where: { $0.record.silence.id == id && $0.record.ended == nil }) else {
-            return nil
-        }
+        guard let row = try silenceRows(SQL.Silences.open).first(where: { $0.record.silence.id == id }) else { return nil }
         try audit(.endSilence, by: person, ["silence": ["id": .string(id)]], at: now)
         return try end(row, at: now)
     }
@@ -27,7 +27,7 @@ extension Session {
         try insert(entries.flatMap { $0.silences(at: now) }, at: now)
         let identities = Set(entries.map(\.identity))
         var events: [Event] = []
-        for var row in try silenceRows() where row.record.ended == nil {
+        for var row in try silenceRows(SQL.Silences.open) {
             let silence = row.record.silence
             let isConfigured = silence.entry.map { identities.contains($0) } ?? true
             if isConfigured, row.started == nil, silence.starts <= now {
@@ -58,13 +58,21 @@ extension Session {
 
     // Parts.
 
+    /// What distinguishes the silences of entries, also of one whose entry was gone meanwhile.
+    private struct Occurrence: Hashable {
+        var entry: String?
+        var ends: Timestamp
+    }
+
     /// Adds the silences of entries that are not stored yet. One whose entry was gone meanwhile begins anew.
     private func insert(_ silences: [Silence], at now: Timestamp) throws {
         if silences.isEmpty { return }
-        let known = try silenceRows().map(\.record.silence)
-        for var silence in silences where !known.contains(where: { $0.entry == silence.entry && $0.ends == silence.ends }) {
-            while known.contains(where: { $0.id == silence.id }) { silence = silence.again(at: now) }
-            _ = try insert(silence)
+        let stored = try rows(SQL.Silences.occurrences, (":now", now)) { row in
+            Occurrence(entry: row.text(0), ends: row.time(1))
+        }
+        var known = Set(stored)
+        for var silence in silences where known.insert(Occurrence(entry: silence.entry, ends: silence.ends)).inserted {
+            while try !insert(silence) { silence = silence.again(at: now) }
         }
     }
 
@@ -74,8 +82,8 @@ extension Session {
             (":ends", silence.ends), (":body", StoredForm.silence.stamp(.object(silence.json)).encoded())) == 1
     }
 
-    private func silenceRows() throws -> [SilenceRow] {
-        try rows(SQL.Silences.all) { row in
+    private func silenceRows(_ sql: String) throws -> [SilenceRow] {
+        try rows(sql) { row in
             guard var silence = Silence(json: try row.json(1, as: .silence)) else {
                 throw DamagedValue("a silence cannot be read")
             }
@@ -113,8 +121,16 @@ extension SQL {
             """
 
         /// All silences. Those that have ended come last.
-        static let all =
-            "SELECT entry, body, kept, started, ended, starts, ends FROM silence ORDER BY ended IS NOT NULL, starts, id"
+        static let all = "\(rows) ORDER BY ended IS NOT NULL, starts, id"
+
+        /// Those that have not ended.
+        static let open = "\(rows) WHERE ended IS NULL ORDER BY starts, id"
+
+        private static let rows = "SELECT entry, body, kept, started, ended, starts, ends FROM silence"
+
+        /// The entries and the planned ends of the silences that entries may have now. Reads no bodies: with many entries most silences have
+        /// ended.
+        static let occurrences = "SELECT entry, ends FROM silence WHERE entry IS NOT NULL AND ends > :now"
 
         static let start = "UPDATE silence SET started = :now WHERE id = :id"
 

@@ -177,8 +177,8 @@ final class FaultyStore: Store {
     func forget(_ task: NamedTask, at now: Timestamp) async throws(StoreError) -> [Forgotten] {
         try await through(.route) { () throws(StoreError) in try await base.forget(task, at: now) }
     }
-    func silences() async throws(StoreError) -> [SilenceRecord] {
-        try await through(.silences) { () throws(StoreError) in try await base.silences() }
+    func silences(includingEnded: Bool) async throws(StoreError) -> [SilenceRecord] {
+        try await through(.silences) { () throws(StoreError) in try await base.silences(includingEnded: includingEnded) }
     }
     @discardableResult
     func add(_ silence: Silence, at now: Timestamp) async throws(StoreError) -> Bool {

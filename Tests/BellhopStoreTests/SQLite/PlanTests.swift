@@ -349,7 +349,7 @@ import Testing
 
 extension Session {
     /// The work of all statements of this connection since the last call.
-    fileprivate func takeWork() -> (scanned: Int, steps: Int) {
+    func takeWork() -> (scanned: Int, steps: Int) {
         var work = (scanned: 0, steps: 0)
         var statement = sqlite3_next_stmt(database.handle, nil)
         while let current = statement {
