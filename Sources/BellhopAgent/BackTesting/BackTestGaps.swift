@@ -63,8 +63,7 @@ struct BackTestGaps {
 
     /// Adds an act of a person.
     mutating func note(_ row: AuditRow) {
-        // Most rows are attempts of deliveries.
-        guard row.entry.contains(#""act""#), let entry = try? JSON.parse(row.entry) else { return }
+        guard let entry = try? JSON.parse(row.entry) else { return }
         switch entry["act"]?.asString {
         case "pause":
             if entry["writes"] == true { pausedWrites.begin("", at: row.at) }

@@ -98,7 +98,7 @@ public struct BackTestRun {
 
     /// Reads the acts of people in that time, and the present pauses.
     private mutating func readActs(_ store: any Store) async throws(StoreError) {
-        var query = AuditQuery(since: report.since, limit: Self.page)
+        var query = AuditQuery(since: report.since, onlyActs: true, limit: Self.page)
         while !Task.isCancelled {
             let rows = try await store.audit(query)
             for row in rows where row.at <= report.until { gaps.note(row) }

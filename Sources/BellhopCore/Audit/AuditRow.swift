@@ -77,10 +77,14 @@ public struct AuditQuery: Sendable, Hashable {
     public var since: Timestamp?
     /// Only the last row.
     public var isLast: Bool
+    /// Only acts: most rows are attempts of deliveries.
+    public var onlyActs: Bool
     public var limit: Int
 
-    public init(after: Int64? = nil, since: Timestamp? = nil, isLast: Bool = false, limit: Int = .max) {
-        (self.after, self.since, self.isLast, self.limit) = (after, since, isLast, limit)
+    public init(
+        after: Int64? = nil, since: Timestamp? = nil, isLast: Bool = false, onlyActs: Bool = false, limit: Int = .max
+    ) {
+        (self.after, self.since, self.isLast, self.onlyActs, self.limit) = (after, since, isLast, onlyActs, limit)
     }
 }
 

@@ -54,6 +54,7 @@ extension Session {
         if !query.isLast {
             try statement.bind(":after", after)
             try statement.bind(":since", query.since)
+            try statement.bind(":acts", query.onlyActs)
             try statement.bind(":limit", query.limit)
         }
         var rows: [AuditRow] = []
@@ -187,7 +188,7 @@ extension SQL {
 
         static let rows = """
             SELECT number, at, entry, hash FROM audit
-            WHERE number > :after AND (:since IS NULL OR at >= :since)
+            WHERE number > :after AND (:since IS NULL OR at >= :since) AND (NOT :acts OR instr(entry, '"act"') > 0)
             ORDER BY number
             LIMIT :limit
             """

@@ -74,6 +74,7 @@ import Testing
                 "forget",
             ])
         #expect(acts.allSatisfy { $0["by"] == Self.ann.json && $0["time"]?.asString == bench.now.rfc3339 })
+        #expect(try await bench.store.audit(AuditQuery(onlyActs: true)).count == acts.count)
         #expect(acts[10]["added"] == ["b"])
         #expect(acts[10]["removed"] == ["a"])
         try await Self.verify(bench)
