@@ -176,9 +176,11 @@ extension RuleBook {
     /// batch.
     static func isCancelled(after work: Int64) -> Bool { work >= workBeforeCancelling && Task.isCancelled }
 
-    /// The keys of the waits that the batch may end: deciding needs their state, too.
-    public func waits(endedBy matches: Matches) -> [StateKey] {
-        matches.endings.flatMap { ending in ending.rules.map { compiled[$0].stateKey(.hold, ending.wait) } }
+    /// The keys of the waits that the batch may end, by the names of the rules' state: deciding needs their state, too.
+    public func waits(endedBy matches: Matches) -> [String: [String]] {
+        var keys: [Int: [String]] = [:]
+        for ending in matches.endings { for rule in ending.rules { keys[rule, default: []].append(ending.wait) } }
+        return Dictionary(uniqueKeysWithValues: keys.map { (compiled[$0].stateKey(.hold, "").rule, $1) })
     }
 
     /// Decides what a batch of events or due timers causes: deliveries, the rules' new state and timers, the mark that the batch

@@ -91,6 +91,10 @@ extension SQLiteStore: Store {
         return try await read(here: true) { try $0.state(for: keys) }
     }
 
+    func waits(for keys: [String: [String]]) async throws(StoreError) -> RuleState {
+        try await read(here: true) { try $0.waits(for: keys) }
+    }
+
     func route(_ routing: Routing, stored: @escaping @Sendable () -> Void) async throws(StoreError) -> RouteResult {
         let result = try await attempt(stored: { _ in stored() }) { try $0.route(routing) }
         if case .failure(let conflict as RouteConflict) = result { return .conflict(conflict) }

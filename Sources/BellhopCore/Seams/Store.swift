@@ -53,6 +53,8 @@ public protocol Store: Notebook {
     func digest(_ query: DigestQuery) async throws(StoreError) -> Digest
     /// The values of these keys, with all elements of each.
     func state(for keys: [StateKey]) async throws(StoreError) -> RuleState
+    /// Those waits of `for` under these keys that exist; the keys are by the names of the rules' state.
+    func waits(for keys: [String: [String]]) async throws(StoreError) -> RuleState
     /// T2. Skips deliveries that exist, and counts those that a silence keeps back. A delivery that is `after` others waits until they
     /// are done. Sets no timer of a rule that is not registered.
     ///

@@ -121,9 +121,9 @@ extension EngineContext {
     private func read(for matches: Matches, by book: RuleBook) async -> RoutingFacts? {
         var facts = RoutingFacts()
         do {
-            try await read(matches.needs, [], earlier: .none, into: &facts)
+            try await read(matches.needs, [:], earlier: .none, into: &facts)
             if case .needs(let more) = book.decide(matches, facts, silences: .empty, at: clock.now), more.scopes.isEmpty {
-                try await read(more, [], earlier: .none, into: &facts)
+                try await read(more, [:], earlier: .none, into: &facts)
             }
             return facts
         } catch {
@@ -165,7 +165,7 @@ extension EngineContext {
         for _ in 1..<Self.maxReads {
             switch book.decide(matches, facts, silences: silenced, at: clock.now) {
             case .routing(let routing): return routing
-            case .needs(let more): try await read(more, [], earlier: earlier, after: writes, into: &facts)
+            case .needs(let more): try await read(more, [:], earlier: earlier, after: writes, into: &facts)
             }
         }
         throw StoreError(.other, "A batch of events needed more than \(Self.maxReads) reads of the store to be decided.")
@@ -173,16 +173,13 @@ extension EngineContext {
 
     /// - Parameter writes: changes of the state that a preview has decided and not stored.
     private func read(
-        _ needs: RoutingNeeds, _ waits: [StateKey], earlier: EarlierTasks, after writes: [StateWrite] = [],
+        _ needs: RoutingNeeds, _ waits: [String: [String]], earlier: EarlierTasks, after writes: [StateWrite] = [],
         into facts: inout RoutingFacts
     ) async throws(StoreError) {
-        let keys = waits + needs.state
-        if keys.isEmpty, needs.isEmpty { return }
-        var state = keys.isEmpty ? [:] : try await store.state(for: keys)
-        if !writes.isEmpty {
-            let needed = Set(keys)
-            state.apply(writes.filter { needed.contains($0.key.at("")) })
-        }
+        if waits.isEmpty, needs.isEmpty { return }
+        var state = needs.state.isEmpty ? [:] : try await store.state(for: Array(needs.state))
+        if !waits.isEmpty { state.merge(try await store.waits(for: waits)) }
+        state.apply(writes.filter { needs.state.contains($0.key.at("")) })
         var tasks = needs.scopes.isEmpty ? [:] : try await store.tasks(in: Array(needs.scopes))
         let (events, remembered) = try await read(needs.events, needs.tasks)
         let earlier = needs.scopes.isEmpty && needs.tasks.isEmpty ? earlier : try await earlier.reloaded()

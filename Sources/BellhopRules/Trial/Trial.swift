@@ -159,7 +159,12 @@ public struct Trial<Observer: TrialObserver>: Sendable {
     private func decide(_ matches: Matches) -> Routing {
         var facts = RoutingFacts()
         var needs = matches.needs
-        needs.state.formUnion(book.waits(endedBy: matches))
+        for (rule, keys) in book.waits(endedBy: matches) {
+            for wait in keys {
+                let key = StateKey(rule: rule, kind: .hold, key: wait)
+                if state.values[key] != nil { needs.state.insert(key) }
+            }
+        }
         while true {
             add(needs, to: &facts)
             switch book.decide(matches, facts, silences: silences.book, at: now) {

@@ -13,6 +13,33 @@ extension Session {
         return state
     }
 
+    /// The waits of rules under these keys. A rule mostly has fewer waits than a burst has events: then all of its waits are read at
+    /// once, instead of looking for each key.
+    func waits(for keys: [String: [String]]) throws -> RuleState {
+        var state: RuleState = [:]
+        var counting = try prepare(SQL.State.waitCount)
+        var statement = try prepare(SQL.State.waits)
+        for (rule, keys) in keys {
+            let wanted = Set(keys)
+            try counting.bind(":rule", rule)
+            try counting.bind(":limit", wanted.count + 1)
+            let count = try counting.next() ? counting.int(0) : 0
+            counting.stop()
+            if count > wanted.count {
+                state.merge(try self.state(for: wanted.map { StateKey(rule: rule, kind: .hold, key: $0) }))
+            } else if count > 0 {
+                try statement.bind(":rule", rule)
+                while try statement.next() {
+                    let key = statement.text(0)
+                    guard wanted.contains(key) else { continue }
+                    state[StateKey(rule: rule, kind: .hold, key: key, element: statement.text(1))] =
+                        try statement.json(2, as: .ruleState)
+                }
+            }
+        }
+        return state
+    }
+
     /// Throws ``RouteConflict`` if a value is not the expected one.
     func write(_ writes: [StateWrite], at now: Timestamp) throws {
         guard !writes.isEmpty else { return }
@@ -120,6 +147,13 @@ extension SQL {
         static let isOfKey = SQL.isNamed(":rule", ":kind", ":key")
 
         static let read = "SELECT element, value FROM rule_state WHERE \(isOfKey)"
+
+        static let waits = "SELECT key, element, value FROM rule_state WHERE rule = :rule AND kind = 'hold'"
+
+        /// The number of a rule's waits, at most `:limit`. Reads only the index.
+        static let waitCount = """
+            SELECT count(*) FROM (SELECT 1 FROM rule_state WHERE rule = :rule AND kind = 'hold' LIMIT :limit)
+            """
 
         /// Adds a row unless there is one.
         static let insert = """

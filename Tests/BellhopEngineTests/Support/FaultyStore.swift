@@ -118,6 +118,9 @@ final class FaultyStore: Store {
     func state(for keys: [StateKey]) async throws(StoreError) -> RuleState {
         try await through(.state) { () throws(StoreError) in try await base.state(for: keys) }
     }
+    func waits(for keys: [String: [String]]) async throws(StoreError) -> RuleState {
+        try await through(.state) { () throws(StoreError) in try await base.waits(for: keys) }
+    }
     @discardableResult
     func route(_ routing: Routing, stored: @escaping @Sendable () -> Void) async throws(StoreError) -> RouteResult {
         try await through(.route) { () throws(StoreError) in

@@ -35,6 +35,21 @@ import Testing
         #expect(try await bench.store.state(for: [key, longer]) == [key.at("b"): 2, longer: 3, longer.at("a"): 4])
     }
 
+    @Test(arguments: StoreUnderTest.allCases, [1, 3, 50])
+    func `the waits of several rules are found among few and among many keys`(_ kind: StoreUnderTest, _ count: Int) async throws {
+        let bench = try kind.make()
+        func wait(_ rule: String, _ key: Int) -> StateKey { StateKey(rule: rule, kind: .hold, key: "\(key)") }
+        let others = StateKey(rule: "a", kind: .count, key: "1", element: "e")
+        _ = try await write(
+            set(wait("a", 1), 1), set(wait("a", 2), 2), set(wait("a", 99), 3), set(wait("b", 2), 4), set(wait("other", 1), 5),
+            set(others, 6), to: bench)
+        let keys = (1...count).map { "\($0)" }
+        var expected: RuleState = [wait("a", 1): 1]
+        if count > 1 { expected.merge([wait("a", 2): 2, wait("b", 2): 4]) }
+        #expect(try await bench.store.waits(for: ["a": keys, "b": keys, "none": keys]) == expected)
+        #expect(try await bench.store.waits(for: [:]).isEmpty)
+    }
+
     @Test(arguments: StoreUnderTest.allCases)
     func `a write that expects the stored value is stored`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()

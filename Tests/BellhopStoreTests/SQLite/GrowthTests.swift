@@ -33,4 +33,27 @@ import Testing
         let (few, many) = (try await check(besideEnded: 1), try await check(besideEnded: 5000))
         #expect(many - few < 5000 * 20 && few > 100, "\(few) \(many)")
     }
+
+    /// The steps for reading the waits that so many events may end, of 50 rules with three waits each.
+    private func waits(endedBy events: Int) async throws -> Int {
+        let bench = try SQLiteUnderTest()
+        let rules = (0..<50).map { "rule \($0)" }
+        try await bench.store.route(
+            Routing(
+                state: rules.flatMap { rule in
+                    (1...3).map { StateWrite(StateKey(rule: rule, kind: .hold, key: "\($0)"), .set(true, expires: nil)) }
+                }))
+        let keys = (1...events).map { "\($0)" }
+        return try await bench.sqlite.write { session in
+            _ = session.takeWork()
+            let found = try session.waits(for: Dictionary(uniqueKeysWithValues: rules.map { ($0, keys) }))
+            #expect(found.all.count == 150)
+            return session.takeWork().steps
+        }
+    }
+
+    @Test func `the waits that a burst may end are not looked for one by one`() async throws {
+        let (few, many) = (try await waits(endedBy: 3), try await waits(endedBy: 1000))
+        #expect(many == few && few > 100, "\(few) \(many)")
+    }
 }
