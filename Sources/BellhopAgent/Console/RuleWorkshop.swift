@@ -79,10 +79,8 @@ public struct RuleWorkshop: Sendable {
         } catch {
             throw .store(error)
         }
-        var files: [RuleFile] = []
-        for path in book.rules.map(\.file) where !files.contains(where: { $0.path == path }) {
-            let bytes = noted.first { $0.path == path }?.bytes ?? file(path) ?? []
-            files.append(RuleFile(path: path, bytes: bytes))
+        var files = book.rules.map(\.file).unique().map { path in
+            RuleFile(path: path, bytes: noted.first { $0.path == path }?.bytes ?? file(path) ?? [])
         }
         for file in edited {
             if let place = files.firstIndex(where: { $0.path == file.path }) { files[place] = file } else { files.append(file) }

@@ -43,8 +43,8 @@ struct ExplanationSearch: Sendable {
 
     /// The files of the rules in force, as they are now.
     static func files(_ view: AgentView) -> [RuleFile] {
-        var paths: [String] = []
-        for rule in view.book()?.rules ?? [] where !paths.contains(rule.file) { paths.append(rule.file) }
-        return paths.compactMap { path in view.file(path).map { RuleFile(path: path, bytes: $0) } }
+        (view.book()?.rules ?? []).map(\.file).unique().compactMap { path in
+            view.file(path).map { RuleFile(path: path, bytes: $0) }
+        }
     }
 }

@@ -40,12 +40,11 @@ struct RuleList: Sendable {
         view = call.view
         let status = try await call.ask(.status).end
         refused = Int(status["agent"]?["refused_rules"]?.asInt ?? 0)
-        let counts = status["rules"].elements
+        let counts = Dictionary(status["rules"].elements.map { ($0["rule"]?.asString, $0) }) { first, _ in first }
         let paused = Set(status["paused"].elements.compactMap { $0["rule"]?.asString })
         rules = (call.view.book()?.rules ?? []).map { summary in
             Rule(
-                summary: summary, status: counts.first { $0["rule"]?.asString == summary.name } ?? .null,
-                isPaused: paused.contains(summary.name))
+                summary: summary, status: counts[summary.name] ?? .null, isPaused: paused.contains(summary.name))
         }
     }
 
