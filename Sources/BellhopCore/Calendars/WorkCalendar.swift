@@ -8,22 +8,22 @@ public struct WorkCalendar: Sendable, Hashable {
     public let hours: [HoursWindow]
     public let holidays: Holidays
 
+    /// The same for equal calendars, in every run of the program.
+    public let fingerprint: Fingerprint
+
     public init(zone: TimeZoneTable, hours: [HoursWindow], holidays: Holidays = Holidays()) {
         (self.zone, self.hours, self.holidays) = (zone, hours, holidays)
-    }
-
-    /// How many days ahead of a moment openings are searched: ten years.
-    public static let reach = 3653
-
-    /// The same for equal calendars, in every run of the program.
-    public var fingerprint: Fingerprint {
+        // Computed only once: each rule that uses the calendar asks for it, at each test and at each change of rules.
         var text = "\(zone.name) \(zone.transitions.map(String.init).joined(separator: " ")) \(zone.typeAfter) "
         text += zone.types.map { String($0.offset) }.joined(separator: " ") + " \(zone.rule.map { String(describing: $0) } ?? "")"
         for window in hours { text += " \(window.start)-\(window.end) \(window.days.map(\.rawValue).sorted())" }
         text += " \(holidays.days.map(\.daysSinceEpoch).sorted())"
         text += " \(holidays.times.map { "\($0.lowerBound.microseconds)-\($0.upperBound.microseconds)" })"
-        return Fingerprint.of("calendar", text)
+        fingerprint = Fingerprint.of("calendar", text)
     }
+
+    /// How many days ahead of a moment openings are searched: ten years.
+    public static let reach = 3653
 
     public func isOpen(at moment: Timestamp) -> Bool {
         var openings = Openings(self, from: moment, days: 1)
