@@ -214,8 +214,8 @@ final class InboundExchange: ChannelInboundHandler {
         case (.answering, _), (_, is ByteToMessageDecoderError): break
         case (.reading(let admission), is SlowSenderHandler.TooSlow):
             refuse(handler.refusal(InboundAnswer(408, "The request took too long to arrive."), admission), context)
-        case (.reading, is HTTPParserError):
-            refuse(InboundAnswer(400, "The request was cut off."), context)
+        case (.reading(let admission), is HTTPParserError):
+            refuse(handler.refusal(InboundAnswer(400, "The request was cut off."), admission), context)
             context.close(mode: .output, promise: nil)
         case (.waiting, is HTTPParserError):
             refuse(InboundAnswer(400, "This is not a request in HTTP."), context)

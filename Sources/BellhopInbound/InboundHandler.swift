@@ -72,8 +72,9 @@ public struct InboundHandler: Sendable {
             let key = try key(of: path)
             do throws(InboundAnswer) { proof = try key.checkHead(head, at: clock.now) } catch { throw refusal(error, of: key) }
         } catch {
-            // A sender that sends its password only when it is asked for one is not refused yet.
-            if error.challenge != nil, !head.headers.contains(where: { $0.name.lowercased() == "authorization" }) { throw error }
+            // Some senders, such as Amazon SNS, send their password only when they are asked for it: they are not refused yet.
+            let isAsked = if case .basic? = keys[path] { error.challenge != nil } else { false }
+            if isAsked, !head.headers.contains(where: { $0.name.lowercased() == "authorization" }) { throw error }
             throw reported(error, at: path)
         }
         let admission = Admission(path: path, largestBody: endpoint.largestBody, proof: proof)

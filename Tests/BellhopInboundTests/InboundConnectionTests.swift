@@ -234,6 +234,13 @@ private final class HalfClosing: ChannelOutboundHandler {
         #expect(answer.rest.hasPrefix("HTTP/1.1 400 ") && answer.rest.hasSuffix("This is not a request in HTTP.\n"), "\(answer)")
     }
 
+    @Test func `a request whose body is not what its head says is answered 400, and reported as refused`() async throws {
+        let head = "POST /in/deploys HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer token\r\nTransfer-Encoding: chunked\r\n\r\n"
+        let answer = try await exchange((head + "no size\r\n", ""))
+        #expect(answer.rest.hasPrefix("HTTP/1.1 400 "), "\(answer)")
+        #expect(recorder.refused == ["deploys 400"])
+    }
+
     @Test func `the answer to HEAD has no body`() async throws {
         let answer = try await exchange(("HEAD /in/deploys HTTP/1.1\r\nHost: x\r\n\r\n", ""))
         #expect(answer.rest.hasPrefix("HTTP/1.1 405 ") && answer.rest.hasSuffix("\r\n\r\n"), "\(answer)")

@@ -343,23 +343,32 @@ import Testing
     }
 
     @Test func `each refused request to the path of a source is reported once, and no other request`() async {
-        let handler = recorder.handler(.events(), .push)
+        var asking = InboundEndpoint.push
+        (asking.path, asking.key) = ("/in/asking", .basic(username: "ada", password: "x"))
+        let handler = recorder.handler(.events(), .push, asking)
         #expect(await answer(handler, #"{"service": "mail"}"#).status == 202)
         #expect(await answer(handler, "{}", to: "/in/other").status == 404)
         #expect(refusal(handler, "POST", "/in")?.status == 404)
-        // Some senders send their token only when they are asked for it.
+        // Some senders send their password only when they are asked for it. No sender waits so with a token.
         let head = InboundRequest(headers: [], body: [])
+        #expect(throws: InboundAnswer.self) {
+            _ = try handler.admit(method: "POST", path: "/in/asking", head: head, announced: nil)
+        }
+        #expect(recorder.refused == [])
         #expect(throws: InboundAnswer.self) {
             _ = try handler.admit(method: "POST", path: "/in/deploys", head: head, announced: nil)
         }
-        #expect(recorder.refused == [])
+        #expect(refusal(handler, "POST", "/in/asking")?.status == 401)
         #expect(await answer(handler, "{").status == 400)
         #expect(await answer(handler, "{}", token: "old").status == 401)
         #expect(refusal(handler, "GET")?.status == 405)
         #expect(refusal(handler, announced: 101)?.status == 413)
         handler.replaceKey(of: "/in/deploys", with: nil)
         #expect(await answer(handler, "{}").status == 503)
-        #expect(recorder.refused == ["deploys 400", "deploys 401", "my-work 405", "my-work 413", "deploys 503"])
+        #expect(
+            recorder.refused == [
+                "deploys 401", "my-work 401", "deploys 400", "deploys 401", "my-work 405", "my-work 413", "deploys 503",
+            ])
     }
 
     @Test func `a sender above its rate is asked to retry, and refused requests do not count against the rate`() async {
