@@ -158,13 +158,19 @@ import Testing
 
     @Test func `a connection that cannot be used needs a person at once, and another failure after fifteen minutes`() {
         let now = TestClock().now
-        func needs(_ failure: Failure?, waits seconds: Int, paused: ReceiverStop.Cause? = nil) -> [String] {
+        func needs(
+            _ failure: Failure?, waits seconds: Int, tried: Int? = nil, paused: ReceiverStop.Cause? = nil
+        ) -> [String] {
             var status = StoreStatus(sources: [], rules: [], stops: [], deliveries: [:], events: 0, unrouted: 0)
             if let paused {
                 let stop = ReceiverStop(receiver: "chat", cause: paused, since: now, until: nil, reason: "")
                 status.stops = [.init(stop: stop, waiting: 1)]
             }
-            status.backlog = [.init(receiver: "chat", waiting: 1, since: now - .seconds(seconds), failure: failure)]
+            status.backlog = [
+                .init(
+                    receiver: "chat", waiting: 1, since: now - .seconds(seconds), firstAttempt: tried.map { now - .seconds($0) },
+                    failure: failure)
+            ]
             return StatusNeeds.sentences(status, agent: [:], at: now)
         }
         let refusal = Failure(.unauthenticated, .pauseConnection, "It does not accept the password.")
@@ -175,6 +181,9 @@ import Testing
         let silence = Failure(.timeout, .retry(after: nil), "It does not answer")
         #expect(needs(silence, waits: 899) == [])
         #expect(needs(silence, waits: 900) == ["A delivery to chat keeps failing: It does not answer."])
+        // A quiet time kept it back before.
+        #expect(needs(silence, waits: 36_000, tried: 899) == [])
+        #expect(needs(silence, waits: 36_000, tried: 900) == ["A delivery to chat keeps failing: It does not answer."])
         // It waits for its turn, or a person wants it to wait.
         #expect(needs(nil, waits: 900) == [])
         #expect(needs(silence, waits: 900, paused: .person) == [])

@@ -30,7 +30,7 @@ public enum StatusNeeds {
             if backlog.isUnusable {
                 sentences.append(
                     "The connection \(backlog.receiver) cannot be used, and its deliveries wait: " + ended(failure.message))
-            } else if now - backlog.since >= longestWait {
+            } else if now - (backlog.firstAttempt ?? backlog.since) >= longestFailing {
                 sentences.append("A delivery to \(backlog.receiver) keeps failing: " + ended(failure.message))
             }
         }
@@ -55,8 +55,8 @@ public enum StatusNeeds {
     /// The beginning of a reason, which may quote a remote system's answer. The list of paused receivers has the whole reason.
     private static func shortened(_ sentence: String) -> String { Redaction.excerpt(sentence, length: longestReason) }
 
-    /// A delivery that fails needs a person when it has waited for this time.
-    private static let longestWait = Duration.seconds(900)
+    /// A delivery needs a person when its first attempt was this long ago, and it still fails.
+    private static let longestFailing = Duration.seconds(900)
 
     /// The length of a shortened reason, in characters.
     private static let longestReason = 120

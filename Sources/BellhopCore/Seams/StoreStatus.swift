@@ -63,13 +63,18 @@ public struct StoreStatus: Sendable, Hashable {
         public var waiting: Int
         /// When the oldest of them was made.
         public var since: Timestamp
+        /// When the first attempt at the oldest began; nil as long as no attempt counts.
+        public var firstAttempt: Timestamp?
         /// Why the latest attempt at the oldest failed; nil if none has.
         public var failure: Failure?
 
-        public init(receiver: String, waiting: Int, since: Timestamp, failure: Failure? = nil) {
+        public init(
+            receiver: String, waiting: Int, since: Timestamp, firstAttempt: Timestamp? = nil, failure: Failure? = nil
+        ) {
             self.receiver = receiver
             self.waiting = waiting
             self.since = since
+            self.firstAttempt = firstAttempt
             self.failure = failure
         }
 

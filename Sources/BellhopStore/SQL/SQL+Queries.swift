@@ -93,7 +93,7 @@ extension SQL {
         /// How many deliveries wait for each receiver, and the oldest that waits or is under way, oldest first. Counts by the index alone,
         /// in its order, so that a receiver may have several rows.
         static let backlog = """
-            SELECT open.receiver, iif(open.state = 'available', number, 0), created, failure
+            SELECT open.receiver, iif(open.state = 'available', number, 0), created, failure, first_started
             FROM (
                 SELECT receiver, state, count(*) AS number, min(id) AS oldest FROM delivery
                 WHERE state IN ('available', 'running') AND \(Deliveries.isIndexed)

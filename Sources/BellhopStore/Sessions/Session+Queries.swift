@@ -216,7 +216,8 @@ extension Session {
                 continue
             }
             places[receiver] = backlog.count
-            var entry = StoreStatus.BacklogStatus(receiver: receiver, waiting: waiting, since: statement.time(2))
+            var entry = StoreStatus.BacklogStatus(
+                receiver: receiver, waiting: waiting, since: statement.time(2), firstAttempt: statement.optionalTime(4))
             if !statement.isNull(3) { entry.failure = Failure(stored: try statement.json(3)) }
             backlog.append(entry)
         }

@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `the status says what each receiver has yet to receive, since when, and why the oldest was not received`(
+    func `the status says what each receiver has yet to receive, since when, and when and why the oldest was not received`(
         _ kind: StoreUnderTest
     ) async throws {
         let bench = try kind.make()
@@ -105,8 +105,12 @@ import Testing
             ]))
         await bench.clock.pass(5)
         try await bench.store.route(Routing(deliveries: [Sample.delivery(4, lane: "one", at: bench.now)]))
-        func backlog(_ receiver: String, waiting: Int, _ failure: Failure? = nil) -> StoreStatus.BacklogStatus {
-            .init(receiver: receiver, waiting: waiting, since: Sample.now, failure: failure)
+        func backlog(
+            _ receiver: String, waiting: Int, isTried: Bool = false, _ failure: Failure? = nil
+        ) -> StoreStatus.BacklogStatus {
+            .init(
+                receiver: receiver, waiting: waiting, since: Sample.now, firstAttempt: isTried ? bench.now : nil,
+                failure: failure)
         }
         #expect(
             try await bench.store.status().backlog == [
@@ -116,14 +120,16 @@ import Testing
         #expect(claims.map(\.delivery.id.receiver) == ["chat", "mail", "page"])
         #expect(
             try await bench.store.status().backlog == [
-                backlog("chat", waiting: 1), backlog("mail", waiting: 0), backlog("page", waiting: 0),
+                backlog("chat", waiting: 1, isTried: true), backlog("mail", waiting: 0, isTried: true),
+                backlog("page", waiting: 0, isTried: true),
             ])
         let refusal = Failure(.unauthenticated, .pauseConnection, "The password was refused.")
         try await bench.finish(claims[0], .paused(refusal, until: bench.after(300)))
         try await bench.finish(claims[1], .retry(at: bench.after(60), Sample.failure))
         try await bench.finish(claims[2], .done(Sample.receipt))
         let left = try await bench.store.status().backlog
-        #expect(left == [backlog("chat", waiting: 2, refusal), backlog("mail", waiting: 1, Sample.failure)])
+        // An attempt at a connection that cannot be used does not count.
+        #expect(left == [backlog("chat", waiting: 2, refusal), backlog("mail", waiting: 1, isTried: true, Sample.failure)])
         #expect(left.map(\.isUnusable) == [true, false])
     }
 
