@@ -44,7 +44,8 @@ public struct Agent: Sendable {
         work += servers(view(inquirer))
         if let exporter = assembly.exporter { work.append(exporter) }
         var services: [any Service] = further
-        // The last one is asked first to stop. Before the server ends the long reads for people, others may wait for them.
+        // The group stops the last one first, and waits for it. The server comes after `UnusedMemory`, which may wait for the long reads
+        // for people: the stop of the server ends them.
         services += [
             SimultaneousServices(services: work, logger: errorLogger),
             UnusedMemory(clock: assembly.context.clock, store: assembly.context.store), assembly.storeWatch, reloader, server,

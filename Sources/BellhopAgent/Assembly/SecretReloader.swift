@@ -9,7 +9,7 @@ import BellhopInbound
 ///
 /// Uses bellhop.yaml as it was at the start: changes in the file take effect at the next start.
 struct SecretReloader {
-    /// The outcome for one connection, or for one source that takes requests.
+    /// The outcome for one connection, for one source that takes requests, or for another part of bellhop.yaml.
     struct Outcome {
         enum Subject {
             case connection(String), source(String)
