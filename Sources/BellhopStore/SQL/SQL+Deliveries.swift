@@ -114,13 +114,14 @@ extension SQL {
             WHERE receiver = :receiver AND conversation = :conversation
             """
 
-        /// Records that a message of a conversation was sent.
+        /// Records that a message of a conversation was sent. If it was made after the latest one, but has a lower id, the ids are reused, and
+        /// the first message shows a delivery that was before all present ones.
         static let keepConversation = """
             INSERT INTO conversation (receiver, conversation, first_message, shown, latest, is_closed, used)
             VALUES (:receiver, :conversation, :first_message, :id, :id, :closes, :at)
             ON CONFLICT (receiver, conversation) DO UPDATE SET
                 first_message = iif(:closes, NULL, coalesce(:first_message, first_message)),
-                shown = iif(:updates OR :first_message IS NOT NULL OR is_closed, :id, shown),
+                shown = iif(:updates OR :first_message IS NOT NULL OR is_closed, :id, iif(:id < shown AND :created > used, 0, shown)),
                 latest = iif(:id > latest OR :created > used, :id, latest),
                 is_closed = :closes, used = :at
             """

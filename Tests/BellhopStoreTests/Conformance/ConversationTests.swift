@@ -85,12 +85,24 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `a conversation goes on although its deliveries were deleted`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
+        func deleteAll() async throws {
+            await bench.clock.pass(2 * 86_400)
+            let retention = Retention(events: .days(1), deliveries: .days(1), forgotten: .days(30))
+            try await bench.store.prune(retention, at: bench.now)
+            #expect(try await bench.states() == [])
+        }
         for number in 1...3 { try await send(Self.inLane(number, update: true), bench) }
-        await bench.clock.pass(2 * 86_400)
-        let retention = Retention(events: .days(1), deliveries: .days(1), forgotten: .days(30))
-        try await bench.store.prune(retention, at: bench.now)
-        #expect(try await bench.states() == [])
-        for number in 4...5 { try await send(Self.inLane(number, update: true, at: bench.now), bench) }
+        try await deleteAll()
+        for number in 4...6 { try await send(Self.inLane(number, update: true, at: bench.now), bench) }
+        try await deleteAll()
+        // An update that waits behind an answer.
+        let both = [Self.inLane(7, at: bench.now), Self.inLane(8, update: true, at: bench.now)]
+        try await bench.store.route(Routing(deliveries: both))
+        for delivery in both {
+            let claim = try #require(try await bench.claim().first)
+            #expect(claim.delivery.id == delivery.id)
+            try await bench.finish(claim, .done(Receipt("200")))
+        }
     }
 
     private static func began(_ first: JSON?) -> RetryPolicy.Next {
