@@ -29,23 +29,23 @@ struct TrialHolding {
                 }
             }
             made.append(delivery)
+            place += 1
             if case .quiet = delivery.initial {
-                place += 1
                 messages.append(HeldMessage(place: place, delivery: delivery))
             } else if delivery.initial == .available {
-                send(delivery)
+                send(delivery, place)
             }
         }
         return made
     }
 
-    private mutating func send(_ delivery: Delivery) {
+    private mutating func send(_ delivery: Delivery, _ place: Int64) {
         guard case .message(let message) = delivery.arguments, let conversation = message.conversation else { return }
         let key = [delivery.id.receiver, conversation]
         let isFirst = !conversations.contains(key)
-        // Those that are held would undo what this one did.
+        // Earlier ones that are held would undo what this one did.
         messages.removeAll { held in
-            held.delivery.lane == delivery.lane
+            held.place < place && held.delivery.lane == delivery.lane
                 && (held.delivery.settles || held.delivery.arguments.updatesConversation && (message.update || isFirst))
         }
         if message.resolve { conversations.remove(key) } else { conversations.insert(key) }
@@ -70,7 +70,7 @@ struct TrialHolding {
                 switch treatment {
                 case .sent:
                     message.delivery.initial = .available
-                    send(message.delivery)
+                    send(message.delivery, message.place)
                 case .silenced(let silence): message.delivery.initial = .silenced(by: silence)
                 case .dropped(let why): message.delivery.initial = .dropped(why)
                 case .held(let until):

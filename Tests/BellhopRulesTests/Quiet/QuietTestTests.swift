@@ -54,6 +54,22 @@ import Testing
         #expect(Fixture.problems(test + b + a, of: update.replacing(", update: true", with: "")) == [])
     }
 
+    @Test func `an update that is held for longer is sent after an earlier one of its thread`() {
+        func rule(_ name: String, _ end: String) -> String {
+            """
+            rule: \(name)
+            on: task_created
+            from: my-work
+            quiet: {hours: "22:00-\(end)"}
+            do: [{notify: {to: ops, thread: board, update: true, title: \(name)}}]
+            """
+        }
+        let given = Self.event("a") + "      - wait: 24h\n    expect:\n"
+        let sent = "      - after: 9h\n      - notify: {title: early}\n      - after: 10h\n      - notify: {title: late}\n"
+        let test = "tests:\n  - name: t\n    at: 2026-01-05T22:00:00Z\n    given:\n" + given + sent
+        #expect(Fixture.problems(test, of: rule("early", "07:00") + "\n---\n" + rule("late", "08:00")) == [])
+    }
+
     @Test func `a test can demand that a message is kept back`() {
         let given = Self.event("a") + "      - wait: 1s\n" + Self.event("b")
         let a = "    expect:\n      - notify: {title: a}\n"
