@@ -51,8 +51,9 @@ struct ActiveEscalation {
         turns[place] = following
     }
 
-    /// Records the alerts that a run or a step opened and closed.
-    mutating func note(opened: [OpenAlert], closed: [OpenAlert]) {
+    /// Records the alerts that a run or a step opened and closed. In shadow mode it neither opens nor closes alerts of a live escalation.
+    mutating func note(opened: [OpenAlert], closed: [OpenAlert], isShadow: Bool) {
+        guard isShadow == self.isShadow else { return }
         for alert in opened {
             if let place = alerts.firstIndex(where: { $0.isSame(as: alert) }) {
                 alerts[place].opened.held += alert.opened.held

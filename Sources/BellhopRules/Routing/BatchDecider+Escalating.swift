@@ -24,7 +24,7 @@ extension BatchDecider {
             // An escalation in shadow mode must not stop a live one.
             if let next = other.next, isShadow || !other.isShadow {
                 let before = other.alerts
-                if isShadow == other.isShadow { other.note(opened: opened, closed: closed) }
+                other.note(opened: opened, closed: closed, isShadow: isShadow)
                 if other.alerts != before { memory.set(piece, to: other.json) }
                 return record(escalating(other, key.key, until: next.turn.due), of: number)
             }
@@ -42,7 +42,7 @@ extension BatchDecider {
         var underWay = ActiveEscalation(
             began: latest, run: frame.occasion.id, version: escalation.version, key: candidate?.key, since: candidate?.since,
             turns: turns, isShadow: isShadow, alerts: alerts)
-        underWay.note(opened: opened, closed: closed)
+        underWay.note(opened: opened, closed: closed, isShadow: isShadow)
         guard let next = underWay.next else { return }
         if escalation.needs.contains(.gathered), let others = candidate?.gathered.filter({ $0.name != latest.name }),
             !others.isEmpty
@@ -130,7 +130,7 @@ extension BatchDecider {
         perform(
             steps[place].actions, of: rule, number, isShadow: underWay.isShadow || book.compiled[number].isShadow(for: task))
         if deliveries.count == made { recordNoStep(steps[place].actions, of: number) }
-        underWay.note(opened: opened, closed: closed)
+        underWay.note(opened: opened, closed: closed, isShadow: isShadow)
         underWay.take(steps[place].repetition, at: now)
         if let next = underWay.next {
             memory.set(.escalations(key).at(rule.name), to: underWay.json)

@@ -99,11 +99,11 @@ extension BatchDecider {
         var underWay = ActiveEscalation(
             began: gathered(task.key, at: now, number), run: frame.occasion.id, version: escalation.version, turns: [],
             isShadow: false)
-        underWay.note(opened: opened, closed: closed)
+        underWay.note(opened: opened, closed: closed, isShadow: false)
         for step in escalation.steps {
             activation.workLeft = RuleBook.workPerRun
             perform(step.actions, of: rule, number, isShadow: false)
-            underWay.note(opened: opened, closed: closed)
+            underWay.note(opened: opened, closed: closed, isShadow: false)
         }
         close(underWay, rule)
     }

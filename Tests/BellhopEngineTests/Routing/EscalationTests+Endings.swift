@@ -88,14 +88,26 @@ extension `Escalations` {
         #expect(agent.texts == ["pager: new", "pager closes t-a"])
     }
 
+    private static let closing =
+        String(paging.split(separator: "escalate:")[0]) + """
+            escalate:
+              - {after: 10m, do: [{notify: {to: pager, title: over, thread: "t-${{ task.id }}", resolve: true}}]}
+            """
+
     @Test func `a step that closes a conversation leaves nothing to close`() async throws {
-        let steps = "  - {after: 10m, do: [{notify: {to: pager, title: over, thread: \"t-${{ task.id }}\", resolve: true}}]}"
-        let rule = String(Self.paging.split(separator: "escalate:")[0]) + "escalate:\n" + steps
-        let agent = try await TestAgent(rule)
+        let agent = try await TestAgent(Self.closing)
         try await agent.put("a")
         #expect(try await agent.texts(after: 10).last == "pager closes t-a")
         try await agent.comment("a")
         #expect(agent.texts.count == 3)
+    }
+
+    @Test func `a step that is made in shadow mode closes nothing that a live run has opened`() async throws {
+        let agent = try await TestAgent(Self.closing)
+        try await agent.put("a")
+        #expect(try await agent.texts(after: 10, with: Self.closing + "\nmode: shadow").count == 2)
+        try await agent.comment("a")
+        #expect(agent.texts.suffix(1) == ["pager closes t-a"])
     }
 
     @Test func `an answer that fulfils a condition with answered closes the page`() async throws {
