@@ -60,13 +60,13 @@ struct Pattern: Sendable {
     /// Whether a task that leaves may have begun an absence under another key than its id.
     var needsBegun: Bool { endsWithTask && by != nil && !isByTask }
 
-    /// The sources and connections whose events end each absence, apart from the one that began it.
+    /// The sources and connections whose events end each absence, apart from those whose events may have begun it.
     var sourcesEndingAbsences: [String] {
         if kind != .none { return [] }
         if beginsByItself { return isBySource ? [] : watched }
-        return entries.map(\.sources).filter { sources in
-            after.allSatisfy { !$0.sources.isEmpty && Set($0.sources).isDisjoint(with: sources) }
-        }.flatMap(\.self)
+        let beginning = after.map(\.sources)
+        if beginning.contains(where: \.isEmpty) { return [] }
+        return Set(entries.flatMap(\.sources)).subtracting(beginning.joined()).sorted()
     }
 
     /// Whether events of this type never end an absence, and begin one only if the rule's condition holds.

@@ -74,10 +74,11 @@ import Testing
         #expect(agent.texts == ["b is urgent"])
     }
 
-    @Test func `an absence waits for the source whose events end it, if another began it`() async throws {
+    @Test(arguments: ["changes", "[my-work, changes]"])
+    func `an absence waits for the source whose events end it, if another began it`(_ from: String) async throws {
         let rule = """
             rule: r
-            on: {none: {type: task_created, from: changes}, after: {type: task_created, from: my-work}, within: 4m, by: task.id}
+            on: {none: {type: task_created, from: \(from)}, after: {type: task_created, from: my-work}, within: 4m, by: task.id}
             do: [{log: "${{ task.id }}"}]
             """
         let agent = try await TestAgent(rule, [task("z")], others: ["changes"])
