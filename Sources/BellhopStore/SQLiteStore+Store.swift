@@ -10,11 +10,11 @@ extension SQLiteStore: Store {
     }
 
     func remembered(_ keys: [TaskKey], in scope: Scope.ID) async throws(StoreError) -> [TaskKey: RememberedTask] {
-        try await read(here: true) { try $0.remembered(keys, in: scope) }
+        try await read(.here) { try $0.remembered(keys, in: scope) }
     }
 
     func tasks(in scopes: [Scope.ID], isForPeople: Bool) async throws(StoreError) -> [Scope.ID: [Snapshot]] {
-        try await read(isForPeople: isForPeople) { [self] session in
+        try await read(isForPeople ? .forPeople : .short) { [self] session in
             try session.tasks(in: scopes) { scope, turn in
                 cache.withLock { $0.tasks(of: scope, at: turn) }
             } keep: { tasks, scope, turn in
@@ -24,17 +24,17 @@ extension SQLiteStore: Store {
     }
 
     func tasks(_ query: TaskQuery) async throws(StoreError) -> TaskPage {
-        try await read(isForPeople: true) { try $0.tasks(query) }
+        try await read(.forPeople) { try $0.tasks(query) }
     }
 
     func writes(to subjects: [String], since: Timestamp) async throws(StoreError) -> [String: [OwnWrite]] {
         guard !subjects.isEmpty else { return [:] }
-        return try await read(here: true) { try $0.writes(to: subjects, since: since) }
+        return try await read(.here) { try $0.writes(to: subjects, since: since) }
     }
 
     func comments(on subjects: [String], since: Timestamp) async throws(StoreError) -> [String: [WrittenComment]] {
         guard !subjects.isEmpty else { return [:] }
-        return try await read(here: true) { try $0.comments(on: subjects, since: since) }
+        return try await read(.here) { try $0.comments(on: subjects, since: since) }
     }
 
     func commit(_ poll: PollCommit, stored: @escaping @Sendable () -> Void) async throws(StoreError) -> PollResult {
@@ -65,7 +65,7 @@ extension SQLiteStore: Store {
     /// counted in the status.
     func unrouted(limit: Int) async throws(StoreError) -> [StoredEvent] {
         while true {
-            let (events, damaged) = try await read(here: true) { try $0.unrouted(limit: limit) }
+            let (events, damaged) = try await read(.here) { try $0.unrouted(limit: limit) }
             if damaged.isEmpty { return events }
             try await write { try $0.skipUnreadable(damaged) }
             if !events.isEmpty { return events }
@@ -83,16 +83,16 @@ extension SQLiteStore: Store {
     }
 
     func replays(limit: Int) async throws(StoreError) -> [Replay] {
-        try await read(here: true) { try $0.replays(limit: limit) }
+        try await read(.here) { try $0.replays(limit: limit) }
     }
 
     func state(for keys: [StateKey]) async throws(StoreError) -> RuleState {
         guard !keys.isEmpty else { return [:] }
-        return try await read(here: true) { try $0.state(for: keys) }
+        return try await read(.here) { try $0.state(for: keys) }
     }
 
     func waits(for keys: [String: [String]]) async throws(StoreError) -> RuleState {
-        try await read(here: true) { try $0.waits(for: keys) }
+        try await read(.here) { try $0.waits(for: keys) }
     }
 
     func route(_ routing: Routing, stored: @escaping @Sendable () -> Void) async throws(StoreError) -> RouteResult {
@@ -112,20 +112,20 @@ extension SQLiteStore: Store {
     func formerRules() async throws(StoreError) -> [String: [String: JSON]] { try await read { try $0.formerRules() } }
 
     func nextTimer(after time: Timestamp, besides waiting: WaitingTimers) async throws(StoreError) -> Timestamp? {
-        try await read(here: true) { try $0.nextTimer(after: time, besides: waiting) }
+        try await read(.here) { try $0.nextTimer(after: time, besides: waiting) }
     }
 
     func dueTimers(at now: Timestamp, limit: Int, besides waiting: WaitingTimers) async throws(StoreError) -> [RuleTimer] {
-        try await read(here: true) { try $0.dueTimers(at: now, limit: limit, besides: waiting) }
+        try await read(.here) { try $0.dueTimers(at: now, limit: limit, besides: waiting) }
     }
 
     func timers(_ ids: [RuleTimer.ID]) async throws(StoreError) -> [RuleTimer] {
         guard !ids.isEmpty else { return [] }
-        return try await read(here: true) { try $0.timers(ids) }
+        return try await read(.here) { try $0.timers(ids) }
     }
 
     func tasks(named name: String) async throws(StoreError) -> [NamedTask] {
-        try await read(isForPeople: true) { try $0.tasks(named: name) }
+        try await read(.forPeople) { try $0.tasks(named: name) }
     }
 
     func forget(_ task: NamedTask, at now: Timestamp) async throws(StoreError) -> [Forgotten] {
@@ -145,7 +145,7 @@ extension SQLiteStore: Store {
         try await write { try $0.coalesce(receiver: receiver, above: above, at: now) }
     }
 
-    func stops() async throws(StoreError) -> [ReceiverStop] { try await read(here: true) { try $0.stops() } }
+    func stops() async throws(StoreError) -> [ReceiverStop] { try await read(.here) { try $0.stops() } }
 
     func pause(_ pause: ReceiverPause) async throws(StoreError) -> Bool {
         try await write { [person = Person.current] in try $0.pause(pause, by: person) }
@@ -167,7 +167,7 @@ extension SQLiteStore: Store {
 
     // Quiet times.
 
-    func nextRelease() async throws(StoreError) -> Timestamp? { try await read(here: true) { try $0.nextRelease() } }
+    func nextRelease() async throws(StoreError) -> Timestamp? { try await read(.here) { try $0.nextRelease() } }
 
     func released(at now: Timestamp) async throws(StoreError) -> [HeldMessage] {
         try await read { try $0.released(at: now) }
@@ -224,7 +224,7 @@ extension SQLiteStore: Store {
     }
 
     func nextDue(excluding receivers: Set<String>) async throws(StoreError) -> Timestamp? {
-        try await read(here: true) { try $0.nextDue(excluding: receivers) }
+        try await read(.here) { try $0.nextDue(excluding: receivers) }
     }
 
     /// A retry makes dead or held deliveries available again with the full number of attempts, and sends waiting ones at once; it
@@ -243,7 +243,7 @@ extension SQLiteStore: Store {
     // Queries.
 
     func status(at now: Timestamp) async throws(StoreError) -> StoreStatus {
-        try await read(isLong: true) { try $0.status(at: now) }
+        try await read(.long) { try $0.status(at: now) }
     }
 
     func events(at places: [Int64]) async throws(StoreError) -> [StoredEvent] {
@@ -253,35 +253,35 @@ extension SQLiteStore: Store {
     func digest(_ query: DigestQuery) async throws(StoreError) -> Digest { try await read { try $0.digest(query) } }
 
     func events(_ query: EventQuery) async throws(StoreError) -> EventPage {
-        try await read(isForPeople: true) { try $0.events(query) }
+        try await read(.forPeople) { try $0.events(query) }
     }
 
     func decisions(_ query: DecisionQuery) async throws(StoreError) -> [DecisionRecord] {
-        try await read(isForPeople: true) { try $0.decisions(query) }
+        try await read(.forPeople) { try $0.decisions(query) }
     }
 
     func history(_ query: HistoryQuery) async throws(StoreError) -> StoredHistory {
-        try await read(isForPeople: true) { try $0.history(query) }
+        try await read(.forPeople) { try $0.history(query) }
     }
 
     func audit(_ query: AuditQuery) async throws(StoreError) -> [AuditRow] {
-        try await read(isForPeople: true) { try $0.auditRows(query) }
+        try await read(.forPeople) { try $0.auditRows(query) }
     }
 
     func activity(since: Timestamp) async throws(StoreError) -> Activity {
-        try await read(isForPeople: true) { try $0.activity(since: since) }
+        try await read(.forPeople) { try $0.activity(since: since) }
     }
 
     func span(of query: EventQuery) async throws(StoreError) -> RowSpan? {
-        try await read(isForPeople: true) { try $0.span(of: query) }
+        try await read(.forPeople) { try $0.span(of: query) }
     }
 
     func span(of query: DeliveryQuery) async throws(StoreError) -> RowSpan? {
-        try await read(isForPeople: true) { try $0.span(of: query) }
+        try await read(.forPeople) { try $0.span(of: query) }
     }
 
     func deliveries(_ query: DeliveryQuery) async throws(StoreError) -> [DeliveryRecord] {
-        try await read(isForPeople: true) { try $0.deliveries(query) }
+        try await read(.forPeople) { try $0.deliveries(query) }
     }
 
     func endReadsForPeople() { connections.endReadsForPeople() }
@@ -305,7 +305,7 @@ extension SQLiteStore: Store {
 
     // Notes.
 
-    func note(_ key: String) async throws(StoreError) -> JSON? { try await read(here: true) { try $0.note(key) } }
+    func note(_ key: String) async throws(StoreError) -> JSON? { try await read(.here) { try $0.note(key) } }
 
     func setNote(
         _ key: String, to value: JSON?, by act: AuditAct, _ facts: JSON.Object, at now: Timestamp

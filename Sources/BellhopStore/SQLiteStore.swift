@@ -136,19 +136,15 @@ final class SQLiteStore: Sendable {
     }
 
     /// Runs work on a reader. Cancelling the caller has no effect: half a read is useless.
-    ///
-    /// - Parameters:
-    ///   - here: reads on the caller's own thread if a connection is free; for short work on few rows.
-    ///   - isLong: whether it may read many rows. The agent's own reads do not wait for long ones.
-    ///   - isForPeople: whether it is a long one that ends when the agent stops.
     func read<Value: Sendable>(
-        here: Bool = false, isLong: Bool = false, isForPeople: Bool = false,
-        _ work: @escaping @Sendable (Session) throws -> Value
+        _ kind: Connections.ReadKind = .short, _ work: @escaping @Sendable (Session) throws -> Value
     ) async throws(StoreError) -> Value {
         let failing = faults.flatMap { $0.countsReads ? $0 : nil }
-        if here, let result = connections.readHere({ try work(Session($0, faults: failing)) }) { return try get(result) }
+        if kind == .here, let result = connections.readHere({ try work(Session($0, faults: failing)) }) {
+            return try get(result)
+        }
         let result: Result<Value, any Error> = await withCheckedContinuation { continuation in
-            connections.read(isLong: isLong || isForPeople, isForPeople: isForPeople) {
+            connections.read(kind) {
                 try work(Session($0, faults: failing))
             } then: {
                 continuation.resume(returning: $0)

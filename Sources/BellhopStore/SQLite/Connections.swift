@@ -8,6 +8,20 @@ import Synchronization
 final class Connections: Sendable {
     typealias Access = Result<Database, any Error>
 
+    /// What a read is for.
+    enum ReadKind: Sendable {
+        /// A few rows, on the caller's own thread if a connection is free.
+        case here
+        /// The agent's own work.
+        case short
+        /// Many rows: short reads do not wait for it.
+        case long
+        /// A long read that ``endReadsForPeople()`` ends.
+        case forPeople
+
+        var isLong: Bool { self == .long || self == .forPeople }
+    }
+
     /// A connection, and the only queue on which it is used.
     ///
     /// Unchecked, because the compiler cannot see that only the queue touches the connection.
@@ -104,16 +118,12 @@ final class Connections: Sendable {
     func write(after delay: DispatchTimeInterval, _ work: @escaping @Sendable (Access) -> Void) { writer.run(after: delay, work) }
 
     /// Runs work on a connection that reads; the work sees the database as of one moment.
-    ///
-    /// - Parameters:
-    ///   - isLong: whether it may read many rows.
-    ///   - isForPeople: whether ``endReadsForPeople()`` ends it.
     func read<Value: Sendable>(
-        isLong: Bool, isForPeople: Bool, _ work: @escaping @Sendable (Database) throws -> Value,
+        _ kind: ReadKind, _ work: @escaping @Sendable (Database) throws -> Value,
         then: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) {
-        let end = isForPeople ? endOfReadsForPeople : nil
-        let reading = Reading(isLong: isLong) { access in then(Result { try access.get().reading(until: end, work) }) }
+        let end = kind == .forPeople ? endOfReadsForPeople : nil
+        let reading = Reading(isLong: kind.isLong) { access in then(Result { try access.get().reading(until: end, work) }) }
         guard hasReaders else { return writer.run(reading.run) }
         switch place(reading) {
         case .now(let connection): run(reading, on: connection)

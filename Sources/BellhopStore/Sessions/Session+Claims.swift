@@ -66,7 +66,7 @@ extension Session {
                 try report(Claimed.Dead(row.delivery.delivery, failure), in: &claimed, at: now)
                 try promote(row.delivery.delivery.lane)
                 try release(behind: row.delivery.delivery.id)
-                try settleFollowers(of: due.id, at: now)
+                try updateFollowers(of: due.id, at: now)
             } else if let conversation, conversation.outdates(row.delivery.delivery) {
                 claimed.mayHaveMore = true
                 try drop(due.id, .outdated, at: now)

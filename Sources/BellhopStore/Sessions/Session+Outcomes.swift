@@ -21,14 +21,14 @@ extension Session {
             case .retry:
                 try change(SQL.Deliveries.retryAnew, row.id, at: now)
                 try run(SQL.Coalescing.keepJoined, (":carrier", id.text))
-                if row.state == .quiet { try settle(row.id, at: now) }
+                if row.state == .quiet { try updateState(of: row.id, at: now) }
             case .drop:
                 try change(SQL.Deliveries.drop, row.id, at: now)
                 if row.state == .waiting || row.state == .quiet { try forgetWaits(of: row.id) }
                 try release(behind: id)
             }
             try reorder(row.lane)
-            try settleFollowers(of: row.id, at: now)
+            try updateFollowers(of: row.id, at: now)
             try audit(AuditAct(command), by: person, Self.facts(of: id), at: now)
             count += 1
         }
@@ -74,7 +74,7 @@ extension Session {
         case .done, .dead, .held:
             try promote(delivery.lane)
             try release(behind: delivery.id)
-            try settleFollowers(of: lease.row, at: now)
+            try updateFollowers(of: lease.row, at: now)
         case .retry, .postponed, .paused: break
         }
         try append(finish.events)

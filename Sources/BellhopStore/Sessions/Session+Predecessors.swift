@@ -37,13 +37,13 @@ extension Session {
     }
 
     /// Sets a delivery's state by the present states of those it waits for.
-    func settle(_ id: Int64, at now: Timestamp) throws { try set(id, to: try readiness(of: id), at: now) }
+    func updateState(of id: Int64, at now: Timestamp) throws { try set(id, to: try readiness(of: id), at: now) }
 
     /// Whether all that a delivery waits for are done.
     func isFree(_ id: Int64) throws -> Bool { try readiness(of: id) == .free }
 
     /// Updates the deliveries that wait, directly or indirectly, for a changed one: each becomes free, continues to wait, or is stopped.
-    func settleFollowers(of id: Int64, at now: Timestamp) throws {
+    func updateFollowers(of id: Int64, at now: Timestamp) throws {
         var changed = [id]
         while let id = changed.popLast() {
             for follower in try followers(of: id) {
@@ -61,7 +61,7 @@ extension Session {
     func drop(_ id: Int64, _ failure: Failure, at now: Timestamp) throws {
         try run(SQL.Predecessors.stop, (":now", now), (":failure", failure.stored.encoded()), (":id", id))
         try forgetWaits(of: id)
-        try settleFollowers(of: id, at: now)
+        try updateFollowers(of: id, at: now)
     }
 
     /// Deletes a delivery's waits, so that no predecessor makes it available again.

@@ -63,7 +63,7 @@ extension Session {
     /// Makes a held message available, or waiting if earlier steps of its run are not done.
     func send(_ id: Int64, _ lane: String, at now: Timestamp) throws {
         try run(SQL.Quiet.send, (":now", now), (":id", id))
-        try settle(id, at: now)
+        try updateState(of: id, at: now)
         try reorder(lane)
     }
 

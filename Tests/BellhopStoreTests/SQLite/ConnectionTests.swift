@@ -9,7 +9,7 @@ import Testing
         let bench = try SQLiteUnderTest(.onDisk)
         try await bench.store.append([Sample.event(1)])
         let gates = [Gate(), Gate()]
-        let long = gates.map { gate in Task { try await bench.sqlite.read(isLong: true) { _ in gate.pass() } } }
+        let long = gates.map { gate in Task { try await bench.sqlite.read(.long) { _ in gate.pass() } } }
         for gate in gates { while !gate.isEntered { await Task.yield() } }
         // If the agent does wait, the test must still end; on a slow machine, not before the reads have had their turn.
         let end = Task {
@@ -33,7 +33,7 @@ import Testing
         let begun = Gate()
         begun.open()
         let endless = Task {
-            try await bench.sqlite.read(isForPeople: true) { session in
+            try await bench.sqlite.read(.forPeople) { session in
                 begun.pass()
                 return try session.int(Self.counting(to: .max))
             }
@@ -43,7 +43,7 @@ import Testing
         let error = await #expect(throws: StoreError.self) { try await endless.value }
         #expect(error?.kind == .busy)
         await #expect(throws: StoreError.self) {
-            try await bench.sqlite.read(isForPeople: true) { try $0.int(Self.counting(to: .max)) }
+            try await bench.sqlite.read(.forPeople) { try $0.int(Self.counting(to: .max)) }
         }
         #expect(try await bench.sqlite.read { try $0.int(Self.counting(to: 100_000)) } == 100_000)
         #expect(try await bench.store.status().events == 1)
