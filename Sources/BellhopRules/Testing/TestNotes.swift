@@ -59,62 +59,30 @@ struct TestNotes: TrialObserver {
         let records = decisions.filter {
             $0.occasion.event == event.event.id && !$0.verdict.isOfEarlier && $0.verdict != .noStep
         }
-        let frame = RunFrame(book.facts, events: [event], now: now, snapshots: tasks)
         let activation = Activation(book.slots)
-        activation.begin(frame)
         for rule in book.compiled {
-            let isDigest = rule.readsDigest && event.event.type == .scheduleDue && rule.isFor(event.event)
-            let digest = isDigest ? moment.digest(of: rule, at: event) : nil
-            if let digest {
-                frame.give(digest)
-                activation.begin(frame)
-            }
-            defer {
-                if digest != nil {
-                    frame.move(to: 0)
-                    activation.begin(frame)
+            let own = records.filter { $0.rule == rule.name }
+            guard rule.isFor(event.event) || !own.isEmpty else {
+                if place != nil || !Self.typesOfTests.contains(event.event.type) {
+                    refusals.append(
+                        RuleRefusal(rule: rule, event: event, line: place?.line, reason: .trigger, now: now, tasks: tasks))
                 }
+                continue
             }
-            func refuse(_ reason: RuleRefusal.Reason, _ element: TaskObject? = nil) {
+            for record in own {
+                if let message = record.error { add(RuleError(rule: rule.name, message: message, place: place)) }
+            }
+            let frame = RunFrame(book.facts, events: [event], now: now, snapshots: tasks)
+            let hasDigest = rule.readsDigest && event.event.type == .scheduleDue && rule.isFor(event.event)
+            let digest = hasDigest ? moment.digest(of: rule, at: event) : nil
+            if let digest { frame.give(digest) }
+            activation.begin(frame)
+            for (reason, element) in rule.refusals(at: event, own, frame, activation) {
                 refusals.append(
                     RuleRefusal(
                         rule: rule, event: event, digest: digest, element: element, line: place?.line, reason: reason, now: now,
                         tasks: tasks))
             }
-            let own = records.filter { $0.rule == rule.name }
-            guard rule.isFor(event.event) || !own.isEmpty else {
-                if place != nil || !Self.typesOfTests.contains(event.event.type) { refuse(.trigger) }
-                continue
-            }
-            for record in own {
-                if let message = record.error {
-                    add(RuleError(rule: rule.name, message: message, place: place))
-                } else if record.verdict.isOfRun || record.verdict == .ended || record.verdict == .answered {
-                    refuse(.stopped(record))
-                }
-            }
-            if own.contains(where: \.verdict.isOfRun) { continue }
-            if let each = rule.time.each {
-                for (reason, element) in rule.refusals(of: each, for: event, frame, activation) { refuse(reason, element) }
-                continue
-            }
-            if let pattern = rule.time.pattern {
-                if !pattern.fits(event.event, activation) {
-                    refuse(.trigger)
-                } else if let condition = rule.condition, pattern.begins(with: event.event, activation) {
-                    pattern.moveToBegin(frame, event, activation)
-                    if condition.isRefused(activation) { refuse(.condition) }
-                    frame.move(to: 0)
-                    activation.begin(frame)
-                }
-                continue
-            }
-            if !rule.isFor(event.event) { continue }
-            if rule.condition.map({ $0.isRefused(activation) }) ?? false {
-                refuse(.condition)
-                continue
-            }
-            for number in rule.refusedSteps(activation) { refuse(.step(number)) }
         }
     }
 
@@ -123,13 +91,43 @@ struct TestNotes: TrialObserver {
 }
 
 extension Rule {
+    /// Why the rule or a step did nothing at an event, with the element of its list for which it did nothing.
+    /// - Parameter records: its decisions at the event.
+    fileprivate func refusals(
+        at event: StoredEvent, _ records: [DecisionRecord], _ frame: RunFrame, _ activation: Activation
+    ) -> [(RuleRefusal.Reason, TaskObject?)] {
+        let stops = records.filter {
+            $0.error == nil && ($0.verdict.isOfRun || $0.verdict == .ended || $0.verdict == .answered)
+        }
+        var found: [(RuleRefusal.Reason, TaskObject?)] = stops.map { (.stopped($0), nil) }
+        if records.contains(where: \.verdict.isOfRun) { return found }
+        if let each = time.each {
+            found += refusals(of: each, for: event, frame, activation)
+        } else {
+            found += reasons(at: event, frame, activation).map { ($0, nil) }
+        }
+        return found
+    }
+
+    /// Why the rule or a step did nothing at an event although nothing stopped the rule.
+    private func reasons(at event: StoredEvent, _ frame: RunFrame, _ activation: Activation) -> [RuleRefusal.Reason] {
+        if let pattern = time.pattern {
+            if !pattern.fits(event.event, activation) { return [.trigger] }
+            guard let condition, pattern.begins(with: event.event, activation) else { return [] }
+            pattern.moveToBegin(frame, event, activation)
+            return condition.isRefused(activation) ? [.condition] : []
+        }
+        if !isFor(event.event) { return [] }
+        return condition?.isRefused(activation) ?? false ? [.condition] : refusedSteps(activation).map { .step($0) }
+    }
+
     /// The places of the steps whose `if` is false or unknown.
-    fileprivate func refusedSteps(_ activation: Activation) -> [Int] {
+    private func refusedSteps(_ activation: Activation) -> [Int] {
         steps.indices.filter { steps[$0].condition?.isRefused(activation) ?? false }
     }
 
     /// The first elements of its list for which the rule or a step does nothing, and why; without an element if the list is empty.
-    fileprivate func refusals(
+    private func refusals(
         of each: RuleExpression, for event: StoredEvent, _ frame: RunFrame, _ activation: Activation
     ) -> [(RuleRefusal.Reason, TaskObject?)] {
         guard let elements = try? each.elements(activation, atMost: 1000).tasks else { return [] }
@@ -144,8 +142,6 @@ extension Rule {
                 found += refusedSteps(activation).map { (.step($0), element) }
             }
         }
-        frame.move(to: 0)
-        activation.begin(frame)
         return found
     }
 }
