@@ -47,6 +47,6 @@ final class VersionHandler: ChannelInboundHandler, Sendable {
 
 extension HTTPRequestHead {
     /// Whether it asks for another protocol, as Java's client asks for HTTP/2. NIO's decoder reads no request after it, and keeps all
-    /// further bytes.
+    /// further bytes in memory.
     var asksForProtocol: Bool { method == .CONNECT || headers.contains(name: "Upgrade") }
 }

@@ -3,10 +3,7 @@ import Crypto
 
 /// A signature in a header field, or several separated by commas: an HMAC of the body, or of a text with the body and a timestamp.
 ///
-/// GitHub: `header: X-Hub-Signature-256`, `prefix: "sha256="`. PagerDuty: `header: X-PagerDuty-Signature`, `prefix: "v1="`.
-/// Slack: `header: X-Slack-Signature`, `prefix: "v0="`,
-/// `timestamp: {header: X-Slack-Request-Timestamp, signed: "v0:{timestamp}:{body}"}`.
-/// Stripe: `header: Stripe-Signature`, `prefix: "v1="`, `timestamp: {in: "t=", signed: "{timestamp}.{body}"}`.
+/// *Requests from other systems* in the documentation has the settings for GitHub, Slack, Stripe and PagerDuty.
 public struct SignatureCheck: Sendable, Equatable {
     public enum Algorithm: String, Sendable, CaseIterable {
         case sha1, sha256, sha512
