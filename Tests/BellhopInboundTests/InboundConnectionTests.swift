@@ -3,66 +3,10 @@ import BellhopTesting
 import Logging
 import NIOCore
 import NIOEmbedded
-import NIOHTTP1
-import NIOPosix
 import Synchronization
 import Testing
 
 @testable import BellhopInbound
-
-/// A raw connection, on which a test can send any bytes.
-private struct RawConnection: Sendable {
-    private let channel: any Channel
-    private let pieces: AsyncStream<String>
-
-    /// Runs `body` with a new connection, which is closed afterwards.
-    static func with<Result: Sendable>(_ port: Int, _ body: (RawConnection) async throws -> Result) async throws -> Result {
-        let (pieces, piece) = AsyncStream<String>.makeStream()
-        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton).channelInitializer { channel in
-            channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Collector(piece)) }
-        }.connect(host: "127.0.0.1", port: port).get()
-        defer { channel.close(promise: nil) }
-        return try await body(RawConnection(channel: channel, pieces: pieces))
-    }
-
-    func send(_ text: String) async throws { try await channel.writeAndFlush(ByteBuffer(string: text)) }
-
-    /// Ends the connection in this direction only.
-    func end() async throws { try await channel.close(mode: .output) }
-
-    /// The next bytes that the server sends; nil if it ends the connection first.
-    func piece() async -> String? { await pieces.first { _ in true } }
-
-    /// All bytes that the server sends before it ends the connection.
-    func readToEnd() async -> String { await pieces.reduce(into: "") { $0 += $1 } }
-
-    /// The first line of the next answer; nil if the server ends the connection first.
-    func answer() async -> String? {
-        var text = ""
-        for await piece in pieces {
-            text += piece
-            if text.contains(".\n") { break }
-        }
-        return text.split(separator: "\r\n").first.map(String.init)
-    }
-}
-
-private final class Collector: ChannelInboundHandler, Sendable {
-    typealias InboundIn = ByteBuffer
-    private let pieces: AsyncStream<String>.Continuation
-
-    init(_ pieces: AsyncStream<String>.Continuation) { self.pieces = pieces }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) { pieces.yield(String(buffer: unwrapInboundIn(data))) }
-
-    func channelInactive(context: ChannelHandlerContext) {
-        pieces.finish()
-        context.fireChannelInactive()
-    }
-
-    // A reset is an end too.
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
-}
 
 private final class ReadCounter: ChannelOutboundHandler {
     typealias OutboundIn = ByteBuffer
@@ -71,15 +15,6 @@ private final class ReadCounter: ChannelOutboundHandler {
     func read(context: ChannelHandlerContext) {
         count += 1
         context.read()
-    }
-}
-
-/// Lets a channel without a socket close in one direction.
-private final class HalfClosing: ChannelOutboundHandler {
-    typealias OutboundIn = HTTPServerResponsePart
-
-    func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
-        if mode != .output { context.close(mode: mode, promise: promise) }
     }
 }
 
@@ -377,49 +312,6 @@ private final class HalfClosing: ChannelOutboundHandler {
                 return await peer.readToEnd()
             }
             #expect(answer.hasPrefix("HTTP/1.1 202 "), "\(answer)")
-        }
-    }
-
-    /// Runs `body` with a connection in virtual time, after the answers to requests with these header fields.
-    private static func withConnection(after requests: HTTPHeaders..., body: (EmbeddedChannel) throws -> Void) throws {
-        let channel = EmbeddedChannel(handlers: [HalfClosing(), SlowSenderHandler(.init(), InboundConnections(most: 1))])
-        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 80)).wait()
-        for headers in requests {
-            let head = HTTPRequestHead(version: .http1_1, method: .POST, uri: "/in/deploys", headers: headers)
-            try channel.writeInbound(HTTPServerRequestPart.head(head))
-            try channel.writeInbound(HTTPServerRequestPart.end(nil))
-            try channel.writeOutbound(HTTPServerResponsePart.head(HTTPResponseHead(version: .http1_1, status: .accepted)))
-            try channel.writeOutbound(HTTPServerResponsePart.end(nil))
-        }
-        try body(channel)
-        _ = try channel.finish(acceptAlreadyClosed: true)
-    }
-
-    @Test func `a connection stays open for ten minutes after an answer, and half a minute before its first request`() throws {
-        func expectClosed(_ channel: EmbeddedChannel, after seconds: Int64) {
-            channel.embeddedEventLoop.advanceTime(by: .seconds(seconds - 1))
-            #expect(channel.isActive)
-            channel.embeddedEventLoop.advanceTime(by: .seconds(1))
-            #expect(!channel.isActive)
-        }
-        try Self.withConnection { expectClosed($0, after: 30) }
-        try Self.withConnection(after: [:], [:]) { expectClosed($0, after: 620) }
-        // The server has announced the end, and the peer does not close the connection.
-        try Self.withConnection(after: [:]) { channel in
-            channel.close(mode: .output, promise: nil)
-            expectClosed(channel, after: 30)
-        }
-    }
-
-    @Test func `a connection is closed after the answer to a request for another protocol, whatever its peer sends`() throws {
-        try Self.withConnection(after: [:]) { channel in #expect(channel.isActive) }
-        try Self.withConnection(after: [:], ["Upgrade": "h2c"]) { channel in #expect(!channel.isActive) }
-    }
-
-    @Test func `a connection reads few bytes at a time, so that requests that arrive together do not fill the memory`() throws {
-        try Self.withConnection { channel in
-            #expect(channel.options.compactMap { ($0.value as? AdaptiveRecvByteBufferAllocator)?.maximum } == [16 << 10])
-            #expect(channel.options.compactMap { $0.value as? UInt } == [1])
         }
     }
 
