@@ -6,13 +6,20 @@ struct CronField: Sendable {
     let names: [String]
     /// The allowed values, for help.
     let allowed: String
-    /// Whether days may be counted in their month: `L`, `FRI#2`, `FRIL`.
-    var countsInMonth = false
+    /// What may be counted in its month; nil for nothing.
+    var counted: Counted?
+
+    enum Counted {
+        /// `L`
+        case lastDay
+        /// `FRI#2`, `FRIL`
+        case weekdays
+    }
 
     static let minute = CronField(name: "minute", range: 0...59, names: [], allowed: "0-59")
     static let hour = CronField(name: "hour", range: 0...23, names: [], allowed: "0-23")
     static let day = CronField(
-        name: "day of the month", range: 1...31, names: [], allowed: "1-31, or L for the last", countsInMonth: true)
+        name: "day of the month", range: 1...31, names: [], allowed: "1-31, or L for the last", counted: .lastDay)
     static let month = CronField(
         name: "month", range: 1...12,
         names: ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"], allowed: "1-12 or JAN-DEC")
@@ -22,15 +29,18 @@ struct CronField: Sendable {
     /// A weekday, which may be counted in its month.
     static var weekdayInMonth: CronField {
         var field = weekday
-        field.countsInMonth = true
+        field.counted = .weekdays
         return field
     }
 
     /// The bit of the last day of a month.
     static let lastDay = 32
 
-    /// The bit of the n-th of a weekday in a month; with 6 as the number, of the last one.
-    static func bit(of weekday: Int, number: Int) -> Int { 8 + weekday * 6 + number - 1 }
+    /// The number of the last of a weekday in a month.
+    static let lastNumber = 6
+
+    /// The bit of the n-th of a weekday in a month, from 1 to 5, or of the last one.
+    static func bit(of weekday: Int, number: Int) -> Int { 8 + weekday * lastNumber + number - 1 }
 
     /// Parses the field's text into bits.
     /// - Parameter offset: where the field begins in the whole text.
@@ -47,7 +57,7 @@ struct CronField: Sendable {
 
     /// Parses one entry of a list: a number, a range or a star, perhaps with a step.
     private func itemBits(_ text: Substring, at offset: Int) throws(TimeTextError) -> UInt64 {
-        if countsInMonth, let bit = try bitInMonth(text, at: offset) { return 1 << UInt64(bit) }
+        if let bit = try bitInMonth(text, at: offset) { return 1 << UInt64(bit) }
         let length = text.utf8.count
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         guard let base = parts.first, !base.isEmpty else {
@@ -94,12 +104,13 @@ struct CronField: Sendable {
     /// The bit of a day that is counted in its month: `L` is its last day, `FRI#2` its second Friday, `FRIL` its last Friday. Nil for
     /// any other entry.
     private func bitInMonth(_ text: Substring, at offset: Int) throws(TimeTextError) -> Int? {
-        if range.upperBound == 31 { return text.uppercased() == "L" ? Self.lastDay : nil }
+        guard let counted else { return nil }
+        if counted == .lastDay { return text.uppercased() == "L" ? Self.lastDay : nil }
         let parts = text.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)
         let day = parts.count == 2 ? parts[0] : text.uppercased().hasSuffix("L") ? text.dropLast() : ""
         guard !day.isEmpty else { return nil }
         let weekday = try value(day, at: offset) % 7
-        guard parts.count == 2 else { return Self.bit(of: weekday, number: 6) }
+        guard parts.count == 2 else { return Self.bit(of: weekday, number: Self.lastNumber) }
         guard let number = Self.number(parts[1]), 1...5 ~= number else {
             throw TimeTextError(
                 "a month has each weekday four or five times", offset: offset + day.utf8.count + 1, length: parts[1].utf8.count,

@@ -140,7 +140,7 @@ extension CronSchedule {
         if weekdays > Self.everyWeekday {
             for day in 1...length {
                 let weekday = (first + day - 1) % 7
-                let isLast = day + 7 > length && weekdays.contains(CronField.bit(of: weekday, number: 6))
+                let isLast = day + 7 > length && weekdays.contains(CronField.bit(of: weekday, number: CronField.lastNumber))
                 if isLast || weekdays.contains(CronField.bit(of: weekday, number: (day + 6) / 7)) { byWeekday |= 1 << day }
             }
         }

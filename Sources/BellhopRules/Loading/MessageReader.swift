@@ -30,10 +30,9 @@ struct MessageReader: ProblemCollector {
 
     /// Refuses empty messages, and settings that have no effect without another setting.
     private mutating func checkParts(of message: MessageTemplate, _ tree: ArgumentCompiler.Tree, _ node: YAML.Node) {
-        // Without a mapping, or with unknown keys, something else is wrong.
-        let known = ["to", "severity", "link", "fields", "mentions", "thread", "update", "resolve", "skip_empty", "sections"]
-        let isEmpty = node.mapping?.allSatisfy { known.contains($0.name) } ?? false
-        if isEmpty, tree["title"] == nil, message.own.text == nil, message.own.list == nil, message.sections.isEmpty {
+        // A key with a mistake is reported itself: it may be a misspelled `title`.
+        let isRead = node.mapping?.allSatisfy { tree[$0.name] != nil } ?? false
+        if isRead, ["title", "text", "list"].allSatisfy({ tree[$0] == nil }), message.sections.isEmpty {
             report("missing-key", "this message is empty", at: node, help: "give it a `title` or a `text`")
         }
         if message.skipsEmpty, message.own.list == nil, message.sections.allSatisfy({ $0.list == nil }) {
