@@ -14,8 +14,8 @@ public enum RandomRuns {
         return seed &* 1_000_000_000 &+ usual
     }
 
-    /// How many runs to make: `BELLHOP_HISTORIES`, or the usual number; a third of it without a seed, because the same numbers find
-    /// nothing new.
+    /// How many runs to make: `BELLHOP_HISTORIES`, or the usual number; without a seed a third of it, because runs that are always the same
+    /// find nothing new.
     public static func count(_ usual: Int) -> Int {
         getenv("BELLHOP_HISTORIES").flatMap { Int(String(cString: $0)) } ?? (seed == nil ? max(usual / 3, 1) : usual)
     }

@@ -80,11 +80,11 @@ struct AgentReading: Sendable {
             let waiting = backlog[connection]
             let stops = status.stops.map(\.stop).filter { $0.receiver == connection }
             var causes = Set(stops.filter { $0.lasts(at: now) }.map(\.cause.rawValue))
-            // Between two trials a circuit breaker is over, but it has not closed.
+            // The stop of a circuit breaker ends with each trial, but the receiver has not answered yet.
             if causes.isEmpty, waiting != nil, stops.contains(where: \.isUnclosedBreaker) {
                 causes.insert(ReceiverStop.Cause.failures.rawValue)
             }
-            if waiting?.isUnusable ?? false { causes.insert("unusable") }
+            if waiting?.isUnusable ?? false { causes.insert(Instrument.unusable) }
             samples += Instrument.stopCauses.map { cause in
                 .init(.receiverStopped, connection, cause, value: causes.contains(cause) ? 1 : 0)
             }

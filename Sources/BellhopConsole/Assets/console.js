@@ -1,5 +1,5 @@
-// The script of all pages: it sends the browser's time zone, shows live events and the progress of back-tests, makes a double
-// click one, and moves to the search.
+// The script of all pages: it sends the browser's time zone, shows live events and the progress of back-tests, lets a double
+// click act once, and moves to the search.
 "use strict";
 (() => {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -73,7 +73,7 @@
   };
   if (document.getElementById("progress")) setTimeout(renew, 2000);
 
-  // A double click acts once, also on a slow network. After the stop of a request, the button soon works again.
+  // A double click acts once, also on a slow network. Five seconds later the button works again: the request may have been stopped.
   let sent = -Infinity;
   document.addEventListener("submit", (submit) => {
     if (submit.target.method !== "post") return;

@@ -90,7 +90,8 @@ extension Pages {
 
     private static func reason(_ context: PageContext) -> String { context.request.field("reason") ?? "" }
 
-    /// Leads to the page with the entered silence in its address. A form that is sent there itself would also put its token there.
+    /// Leads to the page with the entered silence in its address. If the browser sent the form there by GET, the address would also have
+    /// the form's token.
     private static func previewed(_ request: ConsoleRequest) -> ConsoleAnswer {
         let entered = request.form.filter { name, value in
             ["for", "when", "rule", "receiver", "reason"].contains(name) && !value.isEmpty

@@ -27,8 +27,8 @@ struct PageContext: Sendable {
         Call(self, query: query.filter { !$0.value.isEmpty }, path: path, body: body)
     }
 
-    /// - Throws: 400 if the page's address has a filter or a position that an operation of the API refuses.
-    func check(_ id: String) throws(Problem) {
+    /// - Throws: 400 if the page's address has a filter or a position that this operation of the API refuses.
+    func checkQuery(of id: String) throws(Problem) {
         guard let operation = Operations.all.first(where: { $0.id == id }) else { preconditionFailure("no operation \(id)") }
         // Forms send empty values for empty fields.
         try operation.check(request.query.filter { !$0.value.isEmpty })

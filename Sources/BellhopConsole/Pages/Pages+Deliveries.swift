@@ -9,7 +9,7 @@ extension Pages {
         let query = context.filters("state", "rule", "receiver", "where", "since")
         var (rows, next, complaint): ([JSON], Int64?, HTML) = ([], nil, "")
         do throws(Problem) {
-            try context.check("deliveries")
+            try context.checkQuery(of: "deliveries")
             let found = try await DeliverySearch(context.call(query)).rows(
                 limit: 50, before: request.value("before").flatMap { Int64($0) })
             (rows, next, complaint) = (found.rows, found.next, context.note(found.failures))

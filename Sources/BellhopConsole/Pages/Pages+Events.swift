@@ -15,7 +15,7 @@ extension Pages {
         let end = try await context.call().ask(.events(EventQuery(limit: 1))).end["end"]?.asInt ?? 0
         var (rows, next, complaint): ([JSON], Int64?, HTML) = ([], nil, "")
         do throws(Problem) {
-            try context.check("events")
+            try context.checkQuery(of: "events")
             let found = try await EventSearch(context.call(query)).rows(
                 limit: pageSize, before: request.value("before").flatMap { Int64($0) })
             (rows, next, complaint) = (found.rows, found.next, context.note(found.failures))
@@ -132,7 +132,7 @@ extension Pages {
         let after = [("after", request.value("after") ?? "")]
         var (found, next, complaint): ([JSON], String?, HTML) = ([], nil, "")
         do throws(Problem) {
-            try context.check("tasks")
+            try context.checkQuery(of: "tasks")
             let failures: SearchFailures
             (found, next, failures) = try await TaskSearch(context.call(query + after)).rows(limit: pageSize)
             complaint = context.note(failures)

@@ -73,7 +73,7 @@ extension Pages {
 
     static func audit(_ context: PageContext) async throws(Problem) -> ConsoleAnswer {
         let t = context.t
-        try context.check("audit")
+        try context.checkQuery(of: "audit")
         let before = context.request.value("before").flatMap { Int64($0) }
         let (rows, next) = try await Operations.auditRows(context.call(), limit: 100, before: before)
         let shown = rows.reversed().map { row -> [HTML] in

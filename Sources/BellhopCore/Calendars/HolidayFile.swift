@@ -90,7 +90,7 @@ private struct HolidayEntries {
         of entry: ICalendarComponent, from start: ICalendarTime
     ) throws(HolidayFile.Malformed) -> Set<CivilDate> {
         guard let replaced = entry.property("RECURRENCE-ID") else { return try remaining(of: entry, from: start) }
-        guard try isOfLater(replaced),
+        guard try replacesLater(replaced),
             let original = all.first(where: { $0.series == entry.series && $0.property("RECURRENCE-ID") == nil })
         else { return try reader.repetitions(of: entry, from: start, work: &work) }
         let originalStart = try self.start(of: original)
@@ -112,13 +112,13 @@ private struct HolidayEntries {
             let date = try reader.time(property).date(inEntryFrom: start)
             if let first, date <= first { continue }
             days.remove(date)
-            if try isOfLater(property) { days = days.filter { $0 < date } }
+            if try replacesLater(property) { days = days.filter { $0 < date } }
         }
         return days
     }
 
-    /// Whether a `RECURRENCE-ID` is also that of all later repetitions.
-    private func isOfLater(_ property: ICalendarProperty) throws(HolidayFile.Malformed) -> Bool {
+    /// Whether an entry with this `RECURRENCE-ID` also replaces all later repetitions.
+    private func replacesLater(_ property: ICalendarProperty) throws(HolidayFile.Malformed) -> Bool {
         guard let range = property.parameters["RANGE"]?.uppercased() else { return false }
         guard range == "THISANDFUTURE" else { throw property.problem("RANGE=\(range) is not supported") }
         return true

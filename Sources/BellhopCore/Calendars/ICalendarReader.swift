@@ -144,7 +144,8 @@ struct ICalendarReader {
         return (hours * 3600 + minutes * 60 + seconds) * (text.hasPrefix("-") ? -1 : 1)
     }
 
-    /// A zone's name without the quotes and backslashes of one of its forms: `"(UTC+01:00) Berlin, Rome"`, `(UTC+01:00) Berlin\, Rome`.
+    /// A zone's name as such: as a parameter it has quotes (`"(UTC+01:00) Berlin, Rome"`), as a property backslashes
+    /// (`(UTC+01:00) Berlin\, Rome`).
     fileprivate static func plain(_ name: String) -> String { name.filter { $0 != "\"" && $0 != "\\" } }
 }
 

@@ -49,11 +49,11 @@ public struct QuietTime: Sendable, Hashable {
         [
             Setting(
                 "hours", .text,
-                "The quiet hours, such as `22:00-07:00`, separated by commas, each perhaps with its weekdays: `FRI 18:00-24:00`; by default the whole day."
+                "The quiet hours, separated by commas: `22:00-07:00`, or with weekdays: `FRI 18:00-24:00`; by default the whole day."
             ),
             Setting(
                 "days", .text, default: "*",
-                "The weekdays on which the quiet hours begin, as in a cron expression: `MON-FRI`; for hours without their own."),
+                "The weekdays on which the quiet hours begin, as in a cron expression: `MON-FRI`; hours may name their own."),
             Setting("timezone", .name, "The time zone of the hours, such as `Europe/Berlin`; by default the file's."),
             Setting("outside", .name, "A calendar of bellhop.yaml: the time in which it is closed is quiet. Instead of `hours`."),
             Setting(

@@ -19,8 +19,10 @@ public final class InitialPolls: Sendable {
         var goodPolls: [Scope.ID: Timestamp]
         /// The sources for which a notice has said that timers no longer wait.
         var reported: Set<Scope.ID> = []
-        /// When the first poll of each ended, and the first good one.
-        var (ends, goodEnds): ([Scope.ID: Timestamp], [Scope.ID: Timestamp]) = ([:], [:])
+        /// When the first poll of each ended.
+        var ends: [Scope.ID: Timestamp] = [:]
+        /// When the first good poll of each ended.
+        var goodEnds: [Scope.ID: Timestamp] = [:]
 
         init(_ scopes: Set<Scope.ID>, started: Timestamp) {
             self.started = started
@@ -90,7 +92,7 @@ public final class InitialPolls: Sendable {
         }
     }
 
-    /// Whether all of these scopes had had a good poll at a moment, as far as timers that were due then wait for one.
+    /// Whether timers that were due at a moment did not wait for good polls of these scopes: each had had one, or their time was over.
     func hadGoodPolls(_ scopes: some Sequence<Scope.ID>, at moment: Timestamp) -> Bool {
         missing.withLock { missing in
             scopes.allSatisfy { (missing.goodPolls[$0] ?? missing.goodEnds[$0] ?? .distantPast) <= moment }

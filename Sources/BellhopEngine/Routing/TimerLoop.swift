@@ -46,7 +46,7 @@ public struct TimerLoop: Sendable {
     }
 
     /// When to look again. A due timer that could not fire yet is tried again in a second, or when the bell rings because its rule was
-    /// installed. Timers that wait for a poll are looked at when the bell rings because a first poll has ended.
+    /// installed. The bell also rings for timers that wait for a poll, when a first poll has ended.
     private func nextLook(_ due: Timestamp) -> Timestamp {
         let now = context.clock.now
         return due > now ? due : now + .seconds(1)
@@ -125,7 +125,7 @@ public struct TimerLoop: Sendable {
         due >= initialPolls.started && initialPolls.hadPolled(book.scopesRead(by: rule), at: due)
     }
 
-    /// The same for a timer, which waited for no good poll. Otherwise it comes after the events of that poll.
+    /// Whether the same holds for a timer, and it did not wait for a good poll: one that waited fires after the events of that poll.
     private func isOnTime(_ timer: RuleTimer, by book: RuleBook) -> Bool {
         isOnTime(timer.due, of: timer.id.rule, by: book)
             && initialPolls.hadGoodPolls(scopesEvaluated(by: timer, of: book).map(\.scope), at: timer.due)

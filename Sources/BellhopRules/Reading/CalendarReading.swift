@@ -103,11 +103,11 @@ public struct CalendarReading {
         Setting("timezone", .name, "The calendar's time zone; by default the file's."),
         Setting(
             "days", .text, default: "*",
-            "The weekdays of hours without their own, as in a cron expression: `MON-FRI`. Hours past midnight belong to the day on which they begin."
+            "The weekdays, as in a cron expression: `MON-FRI`; hours may name their own. Hours past midnight belong to the day on which they begin."
         ),
         Setting(
             "hours", .text, default: "00:00-24:00",
-            "The hours, separated by commas: `08:00-12:00, 13:00-17:30`; with weekdays of their own: `MON-THU 08:00-17:00, FRI 08:00-14:00`."
+            "The hours, separated by commas: `08:00-12:00, 13:00-17:30`, or with weekdays: `MON-THU 08:00-17:00, FRI 08:00-14:00`."
         ),
         Setting(
             "holidays", .list(.text),

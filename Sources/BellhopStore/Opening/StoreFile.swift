@@ -10,7 +10,7 @@ enum StoreFile {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw cannotOpen(path, errno) }
         defer { close(descriptor) }
-        if isNew { leave(descriptor, toOwnerOf: PathText.folder(of: actual(path))) }
+        if isNew { giveAway(descriptor, toOwnerOf: PathText.folder(of: actual(path))) }
         guard fchmod(descriptor, 0o600) == 0 else { throw cannotOpen(path, errno) }
         for beside in ["-wal", "-shm"].map({ actual(path) + $0 }) where access(beside, F_OK) == 0 {
             guard chmod(beside, 0o600) == 0 else { throw cannotOpen(beside, errno) }
@@ -18,9 +18,9 @@ enum StoreFile {
         if isNew { try syncFolder(of: path) }
     }
 
-    /// Root leaves a file to the owner of what is at a path, or else of its folder, as SQLite does with its files: the agent must be able to
-    /// open it later.
-    static func leave(_ descriptor: Int32, toOwnerOf path: String) {
+    /// If root makes a file, gives it the owner and the group of what is at a path, or else of its folder, as SQLite does with its files:
+    /// the agent must be able to open it later.
+    static func giveAway(_ descriptor: Int32, toOwnerOf path: String) {
         var facts = stat()
         guard geteuid() == 0, stat(path, &facts) == 0 || stat(PathText.folder(of: path), &facts) == 0 else { return }
         fchown(descriptor, facts.st_uid, facts.st_gid)

@@ -27,7 +27,7 @@ final class StoreLock: Sendable {
             )
         }
         fchmod(descriptor, 0o600)
-        StoreFile.leave(descriptor, toOwnerOf: path)
+        StoreFile.giveAway(descriptor, toOwnerOf: path)
         ftruncate(descriptor, 0)
         let text = Array("\(getpid())\n".utf8)
         _ = text.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }  // shown to other processes that are refused

@@ -90,8 +90,8 @@ extension SQL {
             GROUP BY key ORDER BY key LIMIT :limit
             """
 
-        /// How many deliveries wait for each receiver, and the oldest that waits or is under way, oldest first. Counts by the index alone,
-        /// in its order, so that a receiver may have several rows.
+        /// How many deliveries wait for each receiver, and the oldest that waits or is under way, oldest first. A receiver may have several
+        /// rows: the deliveries are counted in the order of the index, which alone is read.
         static let backlog = """
             SELECT open.receiver, iif(open.state = 'available', number, 0), created, failure, first_started
             FROM (
@@ -226,8 +226,8 @@ extension SQL {
             FROM (SELECT id FROM delivery WHERE id <= \(through) AND \(deliveryFilter) ORDER BY id DESC LIMIT :limit)
             """
 
-        /// The same queries for states with few deliveries, by the index of open ones, however many others there are. They find the ids
-        /// first, so that sorting does not copy bodies.
+        /// The same queries for states that only few deliveries have: they read the index of open deliveries, so that those that are done
+        /// cost nothing. They find the ids first, so that sorting does not copy bodies.
         static let fewDeliveries = "\(deliveryRows) WHERE id IN (\(newestFew)) ORDER BY id DESC"
 
         static let fewDeliveriesAfter = """

@@ -71,7 +71,7 @@ extension Session {
 
     private func ruleRows() throws -> [String: RuleRow] {
         let found = try rows(SQL.Rules.all) { row in
-            // As `set` stores them.
+            // `set` stores the sources behind the definition of the waits.
             let waits = row.optionalText(4)?.split(separator: " ").map(String.init) ?? []
             let rule = RuleRow(
                 since: row.int(1), schedule: row.optionalText(2), due: row.optionalTime(3), waits: waits.first,

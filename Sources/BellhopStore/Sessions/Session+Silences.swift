@@ -134,7 +134,7 @@ extension SQL {
 
         static let start = "UPDATE silence SET started = :now WHERE id = :id"
 
-        /// One whose entry is gone was to last no longer: if the entry is written again, it makes another silence.
+        /// A silence whose entry is gone lasts only until now: an entry that is written again makes another silence.
         static let end = "UPDATE silence SET ended = :now, ends = iif(:gone, min(ends, :now), ends) WHERE id = :id"
 
         static let remove = "DELETE FROM silence WHERE id = :id"

@@ -8,9 +8,9 @@ extension Instrument {
     /// The instruments that are counted while the agent works.
     public static let counted = [
         polls, pollEvents, pollSeconds, inboundRefused, eventsRouted, eventsDropped, routeSeconds, deliveriesMade, deliveries,
-        deliverySeconds,
-        deliveriesReleased, deliveriesCoalesced, breaker, receiverPauses, ruleErrors, ruleKeysDropped, storeErrors, spans,
-        exports,
+        deliverySeconds, deliveriesReleased, deliveriesCoalesced, breaker, receiverPauses, ruleErrors, ruleKeysDropped,
+        storeErrors,
+        spans, exports,
     ]
 
     /// The instruments whose values are read at each request.
@@ -98,11 +98,12 @@ extension Instrument {
         "bellhop_receiver_pauses_total", .counter, labels: [Label("by", ReceiverStop.Cause.allCases.map(\.rawValue))],
         "Pauses of receivers, by a person or by a refusal.")
     public static let receiverStopped = Instrument(
-        "bellhop_receiver_stopped", .gauge,
-        labels: [receiver, Label("cause", stopCauses)],
+        "bellhop_receiver_stopped", .gauge, labels: [receiver, Label("cause", stopCauses)],
         "1 while a receiver gets no deliveries for this cause: `failures` until it answers again, `unusable` while a login is refused or a secret is missing."
     )
-    public static let stopCauses = ReceiverStop.Cause.allCases.map(\.rawValue) + ["unusable"]
+    public static let stopCauses = ReceiverStop.Cause.allCases.map(\.rawValue) + [unusable]
+    /// A login is refused, or a secret is missing.
+    public static let unusable = "unusable"
     public static let receiverWaiting = Instrument(
         "bellhop_receiver_waiting_deliveries", .gauge, labels: [receiver],
         "The deliveries that wait for a receiver that is stopped.")

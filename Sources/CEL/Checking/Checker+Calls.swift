@@ -15,8 +15,8 @@ extension Checker {
         return overload(function, node, isMember: target != nil, nodes: nodes, types: types)
     }
 
-    /// Whether the first argument of an unknown function is an unknown name, as in a macro of another language: `tasks.any(t, …)`. The
-    /// arguments are then not reported too.
+    /// Whether the first argument of an unknown function is an unknown name, as in a macro of another language: `tasks.any(t, …)`. Then only
+    /// the function is reported.
     private func namesVariable(_ argument: Node?) -> Bool {
         guard case .identifier(let name, _)? = argument?.kind else { return false }
         return !isDeclared(name)
