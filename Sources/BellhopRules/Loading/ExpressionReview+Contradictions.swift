@@ -7,9 +7,9 @@ extension ExpressionReview {
     mutating func checkNeverTrue(_ left: CEL.Node, _ right: CEL.Node) {
         for (first, one) in comparisons(left, isOr: false) {
             for (second, other) in comparisons(right, isOr: false) where one.excludes(other) {
-                var help = "for either of them write `||`"
+                var help = "write `||` if one of them is enough"
                 if case (.oneOf, .oneOf) = (one.relation, other.relation) {
-                    help = "for one of several values write `\(one.operand) in [\(one.constants), \(other.constants)]`"
+                    help = "write `\(one.operand) in [\(one.constants), \(other.constants)]` for one of several values"
                 }
                 return report(
                     "never-true", "this is never true together with `\(text(first))`", at: second.range, help: help)
@@ -25,7 +25,7 @@ extension ExpressionReview {
                     continue
                 }
                 return report(
-                    "always-true", "this, or `\(text(first))`, is always true", at: second.range,
+                    "always-true", "either this or `\(text(first))` is always true", at: second.range,
                     help: "write `&&` if both must hold")
             }
         }

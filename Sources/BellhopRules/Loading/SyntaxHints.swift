@@ -71,7 +71,7 @@ struct SyntaxHints {
     /// `t => …`, `title =~ /disk/` and `title | lower`.
     private var strange: String? {
         if word == "|", after.trimmedBlanks.wholeMatch(of: /\w+(\(.*\))?/) != nil {
-            return "for or write `||`; instead of a filter, call a function: `\(Self.lastName(before)).lowerAscii()`"
+            return "write `||` between conditions; to change a text, call a function: `\(Self.lastName(before)).lowerAscii()`"
         }
         guard word == "=" else { return nil }
         if after.hasPrefix(">"), let element = Self.lastName(before).nonEmpty {

@@ -43,12 +43,12 @@ struct TestReasons {
         let held = keptBack.filter { $0.rule == rule.name && $0.kind == kind }.map { action -> String in
             let at = action.at.formatted(in: rule.zone)
             if action.isSilenced {
-                return "a silence kept `\(kind)` back at \(at); `silenced: true` beside it expects that"
+                return "a silence kept `\(kind)` back at \(at); to expect that, write `silenced: true` beside it"
             }
             let what =
                 action.until.map { "a quiet time keeps `\(kind)` of \(at) back until \($0.formatted(in: rule.zone))" }
                 ?? "a quiet time dropped `\(kind)` at \(at)"
-            return "\(what); `quiet: true` beside it expects that"
+            return "\(what); to expect that, write `quiet: true` beside it"
         }
         let empty = run.deliveries.filter { $0.id.rule == rule.name && $0.action == kind && $0.isEmptyMessage }
         return held

@@ -127,11 +127,11 @@ import Testing
         let known = "      - tasks: [{id: a1}]\n" + Self.event
         #expect(
             try details(rule("quiet: {hours: \"08:00-12:00\"}\n"), known, expect: "notify") == [
-                "rule `r`: a quiet time keeps `notify` of \(when) back until 2026-01-05T12:00:00Z; `quiet: true` beside it expects that"
+                "rule `r`: a quiet time keeps `notify` of \(when) back until 2026-01-05T12:00:00Z; to expect that, write `quiet: true` beside it"
             ])
         #expect(
             try details(rule(""), "      - silence: {for: 1h}\n" + known, expect: "notify") == [
-                "rule `r`: a silence kept `notify` back at \(when); `silenced: true` beside it expects that"
+                "rule `r`: a silence kept `notify` back at \(when); to expect that, write `silenced: true` beside it"
             ])
         #expect(
             try details(
