@@ -199,7 +199,7 @@ extension Words {
             "% Rückblick-Tests warten schon: Versuchen Sie es erneut, wenn einer davon gelaufen ist."),
         .init(
             "It took more than % minutes: choose a shorter time, or fewer rules.",
-            "Er dauerte länger als % Minuten: Wählen Sie eine kürzere Zeit oder weniger Regeln."),
+            "Er dauerte länger als % Minuten: Wählen Sie einen kürzeren Zeitraum oder weniger Regeln."),
         .init(
             "% other requests check or test rules now. Try again later.",
             "% andere Anfragen prüfen oder testen gerade Regeln. Versuchen Sie es später erneut."),

@@ -119,7 +119,7 @@ struct Words: Sendable {
         "The whole file to commit": "Die ganze Datei zum Einchecken",
         "Earlier events": "Frühere Ereignisse", "What you entered": "Was Sie eingegeben haben",
         "Copy it before you leave this page.": "Kopieren Sie es, bevor Sie diese Seite verlassen.",
-        "The stream has ended. Load this page again.": "Der Strom der Ereignisse ist zu Ende. Laden Sie diese Seite neu.",
+        "The stream has ended. Load this page again.": "Das Mitlesen ist beendet. Laden Sie diese Seite neu.",
         "Commit the file yourself.": "Checken Sie die Datei selbst ein.",
         // Why rules ran or did not.
         "ran": "gelaufen", "type": "anderer Typ", "source": "andere Quelle", "field": "anderes Feld",
