@@ -52,20 +52,27 @@ extension `Escalations` {
         #expect(try await agent.texts(after: 20) == ["pager: new a", "pager closes t-a"])
     }
 
+    /// A rule whose pages a quiet time holds until half past nine, and one with these lines that runs when a task is commented.
+    private static func held(to receivers: String = "pager", over lines: String) -> String {
+        """
+        rule: page
+        on: task_created
+        quiet: {hours: "09:00-09:30"}
+        do: [{notify: {to: \(receivers), title: "new ${{ task.id }}", thread: "t-${{ task.id }}"}}]
+        ---
+        rule: over
+        on: task_commented
+        \(lines)
+        """
+    }
+
+    private static let closing = #"do: [{notify: {to: pager, title: over, thread: "t-${{ task.id }}", resolve: true}}]"#
+
     @Test func `a message that closes its conversation at a pager drops those of it that are still held, of any rule`()
         async throws
     {
-        let rules = """
-            rule: page
-            on: task_created
-            quiet: {hours: "09:00-09:30"}
-            do: [{notify: {to: [pager, chat], title: "new ${{ task.id }}", thread: "t-${{ task.id }}"}}]
-            ---
-            rule: over
-            on: task_commented
-            do: [{notify: {to: [pager, chat], title: over, thread: "t-${{ task.id }}", resolve: true}}]
-            """
-        let agent = try await TestAgent(rules)
+        let agent = try await TestAgent(
+            Self.held(to: "[pager, chat]", over: Self.closing.replacing("to: pager", with: "to: [pager, chat]")))
         for id in ["a", "b"] { try await agent.put(id) }
         try await agent.comment("a")
         let dropped = try await agent.bench.deliveries(.dropped)
@@ -79,18 +86,8 @@ extension `Escalations` {
     func `a message that closes its conversation at a pager drops one that is held for longer, even if it is kept back itself`(
         _ then: String, _ texts: [String]
     ) async throws {
-        let rules = """
-            rule: page
-            on: task_created
-            quiet: {hours: "09:00-09:30"}
-            do: [{notify: {to: pager, title: "new ${{ task.id }}", thread: "t-${{ task.id }}"}}]
-            ---
-            rule: over
-            on: task_commented
-            quiet: {hours: "09:00-09:10", then: \(then)}
-            do: [{notify: {to: pager, title: over, thread: "t-${{ task.id }}", resolve: true}}]
-            """
-        let agent = try await TestAgent(rules)
+        let agent = try await TestAgent(
+            Self.held(over: "quiet: {hours: \"09:00-09:10\", then: \(then)}\n" + Self.closing))
         try await agent.put("a")
         try await agent.comment("a")
         #expect(try await agent.bench.deliveries(.dropped).contains { $0.delivery.id.rule == "page" })
@@ -98,17 +95,8 @@ extension `Escalations` {
     }
 
     @Test func `an acknowledgement drops the pages of its thread that are still held`() async throws {
-        let rules = """
-            rule: page
-            on: task_created
-            quiet: {hours: "09:00-09:30"}
-            do: [{notify: {to: pager, title: "new ${{ task.id }}", thread: "t-${{ task.id }}"}}]
-            ---
-            rule: over
-            on: task_commented
-            do: [{acknowledge: {to: pager, thread: "t-${{ task.id }}"}}]
-            """
-        let agent = try await TestAgent(rules)
+        let agent = try await TestAgent(
+            Self.held(over: #"do: [{acknowledge: {to: pager, thread: "t-${{ task.id }}"}}]"#))
         for id in ["a", "b"] { try await agent.put(id) }
         try await agent.comment("a")
         #expect(try await agent.bench.deliveries(.dropped).map(\.failure?.message) == [Failure.settled.message])
