@@ -107,9 +107,9 @@ extension Session {
             let record = try record(statement)
             return record.place > query.after ?? 0 && record.place <= query.through ?? .max ? [record] : []
         }
-        let isForFew = try selectsFew(query)
+        let readsFew = try selectsFew(query)
         let sql =
-            if isForFew {
+            if readsFew {
                 query.after == nil ? SQL.Queries.fewDeliveries : SQL.Queries.fewDeliveriesAfter
             } else {
                 query.after == nil ? SQL.Queries.deliveries : SQL.Queries.deliveriesAfter
@@ -129,8 +129,8 @@ extension Session {
 
     func span(of query: DeliveryQuery) throws -> RowSpan? {
         let name = Self.wholeID(query.id)
-        let some = try selectsFew(query) ? SQL.Queries.fewDeliveriesSpan : SQL.Queries.deliverySpan
-        var statement = try prepare(name == nil ? some : SQL.Queries.deliveryPlace)
+        let search = try selectsFew(query) ? SQL.Queries.fewDeliveriesSpan : SQL.Queries.deliverySpan
+        var statement = try prepare(name == nil ? search : SQL.Queries.deliveryPlace)
         if let name { try statement.bind(":name", key: name) } else { try statement.bind(":through", query.through) }
         try Self.bind(query, to: &statement)
         return try Self.span(&statement)
