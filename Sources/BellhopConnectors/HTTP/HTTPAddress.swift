@@ -4,7 +4,9 @@ import BellhopCore
 public struct HTTPAddress: Sendable, Hashable {
     public var isSecure: Bool
     /// In lower case; an IPv6 address without its brackets.
-    public var host: String
+    public let host: String
+    /// True for `localhost` and other addresses of this machine, for which plain http is allowed.
+    public let isLoopback: Bool
     public var port: Int
     /// The path and query of the request line; begins with `/`.
     public var target: String
@@ -46,6 +48,7 @@ public struct HTTPAddress: Sendable, Hashable {
         guard !host.isEmpty, host.utf8.allSatisfy({ $0.isASCIIAlphanumeric || "-._:%".utf8.contains($0) }),
             host.prefix(while: { $0 != "%" }).contains(":") || !host.contains("%")
         else { throw Problem(message: "The address has no valid host.") }
+        isLoopback = Loopback.contains(host)
         if let portText {
             guard let number = Int(portText), 1...65535 ~= number else {
                 throw Problem(message: "The port of an address is a number from 1 to 65535.")
@@ -56,9 +59,6 @@ public struct HTTPAddress: Sendable, Hashable {
         }
         target = PercentEncoding.encodeAddress(tail.first == "/" ? String(tail) : "/" + tail)
     }
-
-    /// True for `localhost` and other addresses of this machine, for which plain http is allowed.
-    public var isLoopback: Bool { Loopback.contains(host) }
 
     /// `https://host[:port]`, without the scheme's default port.
     public var origin: String {

@@ -25,7 +25,7 @@ extension HTTPConnection {
         let waiting = WaitStart()
         do {
             return try await withThrowingTaskGroup(of: HTTPResponse?.self) { group in
-                group.addTask { [client, configuration, prepared] in
+                group.addTask { [client = clients.current, configuration, prepared] in
                     let answer = try await client.execute(prepared, deadline: .distantFuture)
                     let fields = HeaderFields(answer.headers.map { HeaderFields.Field($0.name, $0.value) })
                     guard answer.status == .ok, fields["Content-Type"]?.lowercased().hasPrefix(type) == true else {

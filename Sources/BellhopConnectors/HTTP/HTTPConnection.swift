@@ -4,7 +4,6 @@ import Crypto
 import NIOCore
 import NIOHTTP1
 import NIOHTTPCompression
-import NIOPosix
 import NIOSSL
 
 /// The HTTP client for one remote system, over AsyncHTTPClient: always verifies TLS, never follows redirects, never resends.
@@ -12,8 +11,7 @@ import NIOSSL
 /// A class, because it owns open sockets: `shutdown()` closes them and waits; otherwise they close when it is released.
 public final class HTTPConnection: HTTPExchange {
     public let configuration: Configuration
-    public let executor: (any TaskExecutor)?
-    let client: HTTPClient
+    let clients: HTTPClients
     /// Identifies the client certificate; nil without one.
     let certificateFingerprint: String?
     let clock: any AgentClock
@@ -52,6 +50,7 @@ public final class HTTPConnection: HTTPExchange {
         settings.tlsConfiguration = tls
         settings.redirectConfiguration = .disallow
         settings.httpVersion = .http1Only
+        settings.tracing.tracer = nil  // Bellhop has its own spans; making the library's takes 4 % of a request
         settings.connectionPool.retryConnectionEstablishment = false
         settings.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
         // Checked again here, because a name may resolve differently now: before any byte of http, and after the handshake of https,
@@ -61,6 +60,7 @@ public final class HTTPConnection: HTTPExchange {
             let checked = channel.eventLoop.makeCompletedFuture {
                 if refusesPrivate { try PrivateAddress.check(channel.remoteAddress) }
                 try StatusGuard.add(to: channel)
+                try FlushAfterHead.add(to: channel)
             }
             checked.whenFailure { _ in channel.close(promise: nil) }  // the client does not close it
             return checked
@@ -74,14 +74,10 @@ public final class HTTPConnection: HTTPExchange {
         }
         self.clock = clock
         self.limiter = limiter ?? configuration.rate.map { RateLimiter($0, clock: clock) }
-        // One thread per client. With several, AsyncHTTPClient 1.37.0 crashes if an answer arrives before its request is
-        // completely sent and the server then closes the connection (HTTP1Connections.releaseConnection).
-        let loop = MultiThreadedEventLoopGroup.singleton.next()
-        client = HTTPClient(eventLoopGroupProvider: .shared(loop), configuration: settings)
-        executor = BorrowedThread { loop.execute($0) }
+        clients = HTTPClients(settings)
     }
 
-    deinit { client.shutdown { _ in } }  // the library requires it; no effect after `shutdown()`
+    public var executor: (any TaskExecutor)? { clients.executor }
 
     /// The limits on its deliveries, from its settings and those that its kind declares.
     ///
@@ -91,7 +87,7 @@ public final class HTTPConnection: HTTPExchange {
     }
 
     /// Closes all sockets. Requests in progress fail.
-    public func shutdown() async throws { try await client.shutdown() }
+    public func shutdown() async throws { try await clients.shutdown() }
 
     /// Why an address must not be used; nil if it may. See ``Configuration/refusal(of:)``.
     public func refusal(of address: HTTPAddress) -> String? { configuration.refusal(of: address) }
@@ -104,7 +100,7 @@ public final class HTTPConnection: HTTPExchange {
         do {
             let deadline = NIODeadline.now() + .nanoseconds(timeout.wholeNanoseconds)
             let collector = AnswerCollector(limit: configuration.maxBody, bodyNotNeededFor: request.bodyNotNeededFor, progress)
-            return try await collector.answer(to: try prepared(request, progress), by: client, deadline: deadline)
+            return try await clients.answer(to: try prepared(request, progress), in: collector, deadline: deadline)
         } catch {
             throw TransportError(
                 error, at: request.address, through: configuration.proxy, timeout: timeout, limit: configuration.maxBody, progress
