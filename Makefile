@@ -26,7 +26,9 @@ test: packages
 storm: packages
 	@seed=$${BELLHOP_SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; \
 	echo "To run this storm again: make storm BELLHOP_SEED=$$seed"; \
-	SWIFT="$(SWIFT)" BELLHOP_SEED=$$seed .make/test --no-parallel --filter 'KillTests|HistoryTests'
+	export SWIFT="$(SWIFT)" BELLHOP_SEED=$$seed; \
+	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(WIDTH) .make/test --filter HistoryTests && \
+	.make/test --skip-build --no-parallel --filter KillTests
 
 # With REPRODUCIBLE=1 the program has no path of this folder in it: the same sources make the same bytes in every folder.
 PATHLESS = -Xcc -ffile-prefix-map=$(CURDIR)=. -Xcxx -ffile-prefix-map=$(CURDIR)=. -Xswiftc -file-prefix-map -Xswiftc $(CURDIR)=. \
