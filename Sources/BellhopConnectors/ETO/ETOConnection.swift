@@ -121,7 +121,7 @@ extension ETOConnection {
         ]
             + HTTPConnection.Configuration.settings.map { setting in
                 setting.name == "max_body" ? Setting("max_body", .size, default: "50MB", setting.summary) : setting
-            })
+            }, starter: ["auth"])
 
     static let kind = ConnectionKind(
         manifest, login: { usesKeychain($0) ? .prompt : .configured },

@@ -10,7 +10,7 @@ public struct ConnectionManifest: Sendable, Hashable {
     public var settings: [Setting]
     /// The addresses of the service's own servers, for the setting `url`.
     public var addresses: [ServiceAddress]
-    /// The settings that `bellhop init --chat` writes; nil for those that are required.
+    /// The settings that `bellhop init` writes; nil for those that are required.
     public var starter: [String]?
 
     public init(

@@ -11,29 +11,39 @@ struct Initialise: AsyncParsableCommand {
     @Argument(help: "The folder; by default this one.")
     var folder = "."
 
-    @Option(help: "The ServiceNow instance: its name, or its whole address.")
-    var instance: String?
+    @Option(help: "The kind of system to watch; `http` is any JSON API.")
+    var system = StarterSystem.Kind.servicenow
+
+    @Option(
+        name: [.customLong("instance"), .customLong("address")],
+        help: "The system's address; that of ServiceNow may be the instance's name alone.")
+    var address: String?
 
     @Option(help: "The kind of chat, pager or other receiver of messages: slack, teams, …")
     var chat = "slack"
 
     func validate() throws {
-        let kinds = StarterReceiver.kinds
+        let kinds = StarterEntry.receivers
         if !kinds.contains(chat) {
             let help = Suggestion.didYouMean(chat, among: kinds) ?? "use \(kinds.joined(separator: ", "))"
             throw ValidationError("--chat: there is no kind `\(chat)`: \(help)")
         }
-        guard let instance else { return }
-        if instance.contains("://") {
-            let address: HTTPAddress
-            do throws(HTTPAddress.Problem) { address = try HTTPAddress(instance) } catch {
-                throw ValidationError("--instance: \(error.message)")
+        guard let address else { return }
+        let option = system == .servicenow ? "--instance" : "--address"
+        if address.contains("://") {
+            let parts: HTTPAddress
+            do throws(HTTPAddress.Problem) { parts = try HTTPAddress(address) } catch {
+                throw ValidationError("\(option): \(error.message)")
             }
-            guard address.userInfo == nil, address.target == "/" else {
+            guard parts.userInfo == nil, system == .http ? !parts.target.contains("?") : parts.target == "/" else {
                 throw ValidationError(
-                    "--instance must be an address without path, user and password: `bellhop login snow` asks for the login.")
+                    system == .http
+                        ? "--address must be an address without query, user and password."
+                        : "\(option) must be an address without path, user and password: `bellhop login` asks for the login.")
             }
-        } else if instance.isEmpty || !instance.utf8.allSatisfy(Self.isHostByte) {
+        } else if system != .servicenow {
+            throw ValidationError("--address must be a whole address, such as https://api.example.com.")
+        } else if address.isEmpty || !address.utf8.allSatisfy(Self.isHostByte) {
             throw ValidationError(
                 "--instance must be an instance's name, such as acme, or its whole address, such as https://acme.example.com.")
         }
@@ -43,17 +53,15 @@ struct Initialise: AsyncParsableCommand {
 
     func run() async throws {
         if folder != "." { try Files.makeFolder(folder) }
-        let isNew = try put(
-            "bellhop.yaml", Self.configurationText(instance: instance ?? ConfigurationManifest.placeholder, chat: chat))
+        let isNew = try put("bellhop.yaml", configurationText)
         try Files.makeFolder(folder == "." ? "rules" : "\(folder)/rules")
         var hasNewRules = false
-        for rule in ShippedRules.all {
+        for rule in ShippedRules.all where system.fits(rule) {
             if try put("rules/\(rule.name)", rule.text) { hasNewRules = true }
         }
         if !isNew {
-            let needs =
-                "The new rules need its connection `ops` and its sources `my-work` and `incidents`: "
-                + "`bellhop check` says what is missing."
+            let sources = system == .servicenow ? "sources `my-work` and `incidents`" : "source `my-work`"
+            let needs = "The new rules need its connection `ops` and its \(sources): `bellhop check` says what is missing."
             Console.note("\nbellhop.yaml was not changed. \(hasNewRules ? needs : "Nothing was written.")")
         }
         Console.note("\nNext:")
@@ -64,13 +72,14 @@ struct Initialise: AsyncParsableCommand {
     /// What the user does next. Only a new configuration is known.
     private func steps(isNew: Bool) -> [String] {
         guard isNew else { return ["bellhop check && bellhop test", "bellhop run"] }
-        let name = "Write your instance's name into bellhop.yaml, where it says \(ConfigurationManifest.placeholder)."
-        return (instance == nil ? [name] : []) + [
-            "bellhop login snow            asks for your user name and password, tries them, and stores them"
-        ] + StarterReceiver(kind: chat).steps + [
-            "bellhop check && bellhop test", "bellhop notify ops            sends a test message", "bellhop run",
-        ]
+        return StarterSystem(system, at: address).steps + receiver.steps
+            + (system == .servicenow ? [] : ["bellhop query my-work         shows the first tasks"]) + [
+                "bellhop check && bellhop test", "bellhop notify ops            sends a test message", "bellhop run",
+            ]
     }
+
+    /// The connection to which the rules send their messages.
+    private var receiver: StarterEntry { StarterEntry(connection: "ops", kind: chat) }
 
     /// Writes a file; false if there was one.
     private func put(_ name: String, _ text: String) throws(CommandError) -> Bool {
@@ -80,34 +89,26 @@ struct Initialise: AsyncParsableCommand {
         return isNew
     }
 
-    static func configurationText(instance: String, chat: String = "slack", project: String = ProjectLine.makeID()) -> String {
-        """
-        # Bellhop's configuration. `bellhop check` says what is wrong with it; relative paths are relative to this file.
-        version: 1
-        project: \(project)             # the name of this project's logins and secrets in the keychain
-        timezone: UTC                     # for schedules and times in messages: Europe/Berlin, America/New_York, …
+    private var configurationText: String {
+        let starter = StarterSystem(system, at: address)
+        func indented(_ lines: [String], by width: Int = 2) -> String {
+            lines.map { String(repeating: " ", count: width) + $0 }.joined(separator: "\n")
+        }
+        return """
+            # Bellhop's configuration. `bellhop check` says what is wrong with it; relative paths are relative to this file.
+            version: 1
+            project: \(ProjectLine.makeID())             # the name of this project's logins and secrets in the keychain
+            timezone: UTC                     # for schedules and times in messages: Europe/Berlin, America/New_York, …
 
-        connections:
-          snow:                           # the tracker
-            kind: servicenow
-            \("instance: \(instance)".padded(to: 28))  # its name (acme.service-now.com) or its whole address
-            auth: {keychain: true}        # `bellhop login snow` asks for the user name and password and keeps them
-          ops:                            # where the rules send their messages: `to: ops`
-        \(StarterReceiver(kind: chat).lines.map { "    " + $0 }.joined(separator: "\n"))
+            connections:
+            \(indented(starter.connection))
+              ops:                            # where the rules send their messages: `to: ops`
+            \(indented(receiver.lines, by: 4))
 
-        sources:
-          my-work:                        # the active tasks assigned to you (the Task Tracker API of the "My Work" update set)
-            kind: tracker
-            connection: snow
-            every: 1m
-          incidents:                      # the open P1 incidents of everybody, as far as your account may read them
-            kind: table
-            connection: snow
-            table: incident
-            where: {active: true, priority: 1}
-            every: 1m
+            sources:
+            \(indented(starter.sources))
 
-        """
+            """
     }
 }
 
