@@ -83,17 +83,23 @@ extension MarkdownTemplate {
     func filledInline(_ values: [String]) -> [Message.Inline] { Self.fill(inlines, values) }
 
     private static func fill(_ inlines: [Inline], _ values: [String]) -> [Message.Inline] {
-        inlines.map { inline in
+        var filled: [Message.Inline] = []
+        filled.reserveCapacity(inlines.count)
+        for inline in inlines {
             switch inline {
-            case .text(let text): .text(text)
-            case .hole(let number): .value(values[number])
-            case .strong(let inner): .strong(fill(inner, values))
-            case .emphasis(let inner): .emphasis(fill(inner, values))
-            case .code(let inner): .code(fill(inner, values))
-            case .link(let label, let address): .link(label: fill(label, values), address: fill(address, values))
-            case .lineBreak: .lineBreak
+            case .text(let text): filled.append(.text(text))
+            case .hole(let number): filled.append(.value(values[number]))
+            case .strong(let inner): filled.append(.strong(fill(inner, values)))
+            case .emphasis(let inner): filled.append(.emphasis(fill(inner, values)))
+            case .code(let inner): filled.append(.code(fill(inner, values)))
+            case .link(let label, let address):
+                let (label, address) = (fill(label, values), fill(address, values))
+                // Not every task has an address.
+                if address.plainText.isEmpty { filled += label } else { filled.append(.link(label: label, address: address)) }
+            case .lineBreak: filled.append(.lineBreak)
             }
         }
+        return filled
     }
 }
 

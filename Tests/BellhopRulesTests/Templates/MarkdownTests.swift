@@ -84,6 +84,13 @@ import Testing
         #expect(MarkdownTemplate(units).filledInline([]).plainText == "a\n- b\n- c")
     }
 
+    @Test func `a link without an address is its label`() {
+        let units: [MarkdownTemplate.Unit] = [
+            .scalar("["), .hole(0), .scalar("]"), .scalar("("), .hole(1), .scalar(")"), .scalar("!"),
+        ]
+        #expect(MarkdownTemplate(units).filledInline(["No mail", ""]) == [.value("No mail"), .text("!")])
+    }
+
     @Test func `unclosed markup is parsed in linear time`() {
         let time = ThreadTime.shortest {
             for text in ["*", "**a ", "[", "[a](", "`a ``b ", "_a_", "\\"] {
