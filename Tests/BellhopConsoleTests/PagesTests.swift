@@ -153,6 +153,18 @@ import Testing
         #expect(rows.first?.contains("neuer Versuch") == true && rows.last?.contains("200 from ops") == true)
     }
 
+    @Test func `the list of deliveries shows why one failed, and of one that is done what was sent`() async throws {
+        let fixture = try await ConsoleFixture()
+        _ = try await fixture.happen(["Mail & <b>more</b>"], initial: .available)
+        let browser = try await fixture.logIn(as: .viewer)
+        try await fixture.finishNext(.retry(at: fixture.clock.now, Failure(.serverError, .retry(after: nil), "ops answers 500.")))
+        let failed = await browser.get("/deliveries").text
+        #expect(failed.contains("ops answers 500.") && !failed.contains("Mail &amp;"))
+        try await fixture.finishNext(.done(Receipt("200 from ops")))
+        let done = await browser.get("/deliveries").text
+        #expect(!done.contains("ops answers 500.") && done.contains("Mail &amp; &lt;b&gt;more&lt;/b&gt;"))
+    }
+
     @Test func `a message that joined others shows their state`() async throws {
         let fixture = try await ConsoleFixture()
         let events = try await fixture.happen(["One", "Two", "Three"], initial: .available)

@@ -1,4 +1,5 @@
 import BellhopAgent
+import BellhopConnectors
 import BellhopCore
 import BellhopRules
 
@@ -50,7 +51,7 @@ extension Pages {
         let t = context.t
         return context.table(
             t("Deliveries"),
-            [t("Choose"), t("Created"), t("State"), t("Action"), t("Receiver"), t("Rule"), t("Task"), t("Error")],
+            [t("Choose"), t("Created"), t("State"), t("Action"), t("Receiver"), t("Rule"), t("Task"), t("Detail")],
             rows.map { row in
                 let id = row["id"].text
                 return [
@@ -59,9 +60,16 @@ extension Pages {
                         : "", context.time(row["created"]), context.state(of: row),
                     context.link("deliveries", id, text: row["action"].text), "\(row["receiver"].text)",
                     context.ruleLink(row["rule"].text), context.taskLink(of: row),
-                    "\(row["error"]?["message"].text ?? "")",
+                    "\(detail(of: row))",
                 ]
             })
+    }
+
+    /// Why it failed; otherwise the beginning of what is sent.
+    static func detail(of row: JSON) -> String {
+        if row["state"].text != DeliveryState.done.rawValue, let error = row["error"]?["message"]?.asString { return error }
+        let texts = [row["message"]?["title"], row["message"]?["text"], row["arguments"]?["text"]].map { $0.text }
+        return Redaction.excerpt(texts.first { !$0.isEmpty } ?? "", length: 100)
     }
 
     static func delivery(_ context: PageContext, _ id: String) async throws(Problem) -> ConsoleAnswer {

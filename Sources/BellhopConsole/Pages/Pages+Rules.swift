@@ -58,7 +58,7 @@ extension Pages {
             [
                 context.time(row["created"]), context.state(of: row),
                 context.link("deliveries", row["id"].text, text: row["action"].text), "\(row["receiver"].text)",
-                context.taskLink(of: row),
+                context.taskLink(of: row), "\(detail(of: row))",
             ]
         }
         let stops = try await list.stops(of: rule).map { verdict, count, last -> [HTML] in
@@ -68,7 +68,7 @@ extension Pages {
             context, name,
             """
             \(facts)<div class="acts">\(acts)</div><h2>\(t("Deliveries"))</h2>
-            \(context.table(t("Deliveries"), [t("Created"), t("State"), t("Action"), t("Receiver"), t("Task")], rows))
+            \(context.table(t("Deliveries"), [t("Created"), t("State"), t("Action"), t("Receiver"), t("Task"), t("Detail")], rows))
             <h2>\(t("Stopped or waited in the last day"))</h2>
             \(context.table(t("Stopped or waited in the last day"), [t("Why"), t("Number"), t("Last")], stops))
             \(try await text(context, list, rule))

@@ -24,7 +24,8 @@ struct DeliveryPage {
         add("action", "\(text("action")) to \(text("receiver"))")
         add("rule", "\(text("rule")), step \(text("step"))\(name)")
         if let task = delivery["task"] {
-            add("task", [task["number"], task["title"], task["url"]].compactMap { $0?.asString }.joined(separator: "  "))
+            let words = [task["number"], task["title"], task["url"]].compactMap { $0?.asString }
+            add("task", words.filter { !$0.isEmpty }.joined(separator: "  "))
         }
         add("occasion", text("occasion"))
         add("created", text("created"))

@@ -106,10 +106,15 @@ struct DeliveryList: DataCommand {
         return attempts > 0 ? delivery["next"].minute(in: zone) : "-"
     }
 
-    /// The result; without an attempt, what would be sent or done, and the silence that kept it back.
+    /// What was sent, and the result; without an attempt, what would be sent or done, and the silence that kept it back.
     private static func what(_ delivery: JSON) -> String {
-        if let done = delivery["receipt"]?.asString ?? delivery["error"]?["message"]?.asString { return done }
         let arguments = delivery["arguments"]
+        if let receipt = delivery["receipt"]?.asString {
+            let title = delivery["message"]?["title"]?.asString ?? arguments?["text"]?.asString ?? ""
+            let isShown = delivery["state"] == .string(DeliveryState.done.rawValue) && !title.isEmpty
+            return isShown ? "“\(title.singleLine.cutBetweenWords(to: 60))”: \(receipt)" : receipt
+        }
+        if let error = delivery["error"]?["message"]?.asString { return error }
         let text = delivery["message"]?["text"] ?? arguments?["text"] ?? arguments ?? .null
         let words = text.asString ?? (text.asObject?.isEmpty ?? true ? "-" : text.text)
         let silence = delivery["silence"]?.asString.map { "kept back by silence \($0): " } ?? ""
