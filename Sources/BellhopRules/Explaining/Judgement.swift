@@ -196,7 +196,7 @@ extension Rule {
         let sources = time.pattern?.sources ?? sources
         if !summary.types.contains(event.type) { return (.type, "`on` does not name `\(event.type.name)`") }
         if event.type == .scheduleDue { return (.source, "the event belongs to the schedule of another rule") }
-        if !sources.isEmpty, !sources.contains(event.source) {
+        if !sources.isEmpty && !sources.contains(event.source) || time.pattern?.acceptsElsewhere(event) == true {
             return (.source, "`from` does not name the source `\(event.source)`")
         }
         return (.field, "`on` requires changes that this event does not have")

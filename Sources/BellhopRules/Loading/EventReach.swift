@@ -50,7 +50,8 @@ struct EventReach {
         switch event.origin {
         case .connection: return connections.isEmpty && from.isEmpty ? nil : obstacle(toLogin: type, among: types)
         case .tasks, .page: break
-        case .source, .rule, .delivery, .outside: return nil
+        case .outside: return from.isEmpty || sources.contains { $0.shows == .events } ? nil : noSender
+        case .source, .rule, .delivery: return nil
         }
         guard !context.sources.isEmpty else { return nil }
         guard let first = sources.first else {
@@ -77,6 +78,13 @@ struct EventReach {
 
     private var sources: [RuleContext.SourceFacts] {
         from.isEmpty ? context.sources : context.sources.filter { from.contains($0.name) }
+    }
+
+    private var noSender: Obstacle {
+        Obstacle(
+            code: "no-sender",
+            reason: "no source under `from` sends it, and `from` cannot name the rules that emit it",
+            help: "leave `from` out; each entry of `all`, `sequence` or `none` may have its own")
     }
 
     private func noPage(_ first: RuleContext.SourceFacts) -> Obstacle {

@@ -17,8 +17,11 @@ struct Pattern: Sendable {
 
         /// Whether the event fits, judged by its type, its changes and its source.
         func accepts(_ event: Event) -> Bool {
-            (sources.isEmpty || sources.contains(event.source))
-                && triggers.contains { $0.type == event.type && $0.accepts(event) }
+            (sources.isEmpty || sources.contains(event.source)) && acceptsFromAnySource(event)
+        }
+
+        func acceptsFromAnySource(_ event: Event) -> Bool {
+            triggers.contains { $0.type == event.type && $0.accepts(event) }
         }
 
         /// Whether the activation's current event fits the entry and its condition.
@@ -81,6 +84,11 @@ struct Pattern: Sendable {
     var state: StateKey.Kind { kind == .none ? .absence : .match }
 
     func accepts(_ event: Event) -> Bool { entries.contains { $0.accepts(event) } || after.contains { $0.accepts(event) } }
+
+    /// Whether only the source of the event does not fit.
+    func acceptsElsewhere(_ event: Event) -> Bool {
+        !accepts(event) && (entries + after).contains { $0.acceptsFromAnySource(event) }
+    }
 
     /// Whether the activation's current event fits one of the entries and its condition.
     func fits(_ event: Event, _ activation: Activation) -> Bool {

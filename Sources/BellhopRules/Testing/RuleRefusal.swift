@@ -70,13 +70,16 @@ struct RuleRefusal {
 
     private var triggerWords: String {
         if rule.isOff { return "it is turned off (`enabled: false`) and ignores" }
-        if rule.time.pattern != nil { return "`on` does not fit" }
-        guard let event = event?.event, rule.triggers.contains(where: { $0.type == event.type }) else {
-            return "`on` does not name"
+        let event = event?.event
+        let isFromElsewhere: Bool
+        if let pattern = rule.time.pattern {
+            isFromElsewhere = event.map(pattern.acceptsElsewhere) ?? false
+            if !isFromElsewhere { return "`on` does not fit" }
+        } else {
+            guard let event, rule.triggers.contains(where: { $0.type == event.type }) else { return "`on` does not name" }
+            isFromElsewhere = !rule.sources.isEmpty && !rule.sources.contains(event.source) && event.type != .scheduleDue
         }
-        if !rule.sources.isEmpty, !rule.sources.contains(event.source), event.type != .scheduleDue {
-            return "`from` does not name `\(event.source)`, the source of"
-        }
+        if let event, isFromElsewhere { return "`from` does not name `\(event.source)`, the source of" }
         return "`on` does not match the changes of"
     }
 

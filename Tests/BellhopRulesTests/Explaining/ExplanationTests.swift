@@ -46,6 +46,8 @@ import Testing
         #expect(try account("on: task_created\nfrom: incidents").verdict == .source)
         #expect(try account("on: {task_changed: {state: {to: 2}}}", Fixture.event(.taskChanged)).verdict == .field)
         #expect(try account("on: task_created\nenabled: false").verdict == .off)
+        let pattern = "on: {sequence: [{type: task_created, from: incidents}, {type: task_removed, from: my-work}], within: 1h}"
+        #expect(try account(pattern).reason == "`from` does not name the source `my-work`")
         #expect(try account("on: task_removed").isRelevant == false)
     }
 

@@ -14,6 +14,9 @@ import Testing
             shows: shows, comments: comments)
     }
 
+    /// A type that bellhop.yaml declares.
+    private static let outage = EventType("outage")
+
     private static func code(
         _ type: EventType, among types: [EventType]? = nil, from: [String] = [],
         sources: [RuleContext.SourceFacts] = [source("my-work")], logins: [String: EventType?] = [:], isOpen: Bool = false
@@ -23,7 +26,8 @@ import Testing
             connections: logins.sorted { $0.key < $1.key }.map {
                 .init(name: $0.key, kind: "servicenow", actions: [], logins: $0.value)
             },
-            actions: [], timeZone: .utc, timeZoneName: "UTC", zone: { _ in nil }, assumed: isOpen ? Fixture.assumed : nil)
+            actions: [], timeZone: .utc, timeZoneName: "UTC", zone: { _ in nil }, assumed: isOpen ? Fixture.assumed : nil,
+            events: EventCatalogue(EventCatalogue.builtIn.definitions + [EventDefinition(outage, "", from: .outside, [])]))
         return EventReach(context, from: from).obstacle(to: type, among: types ?? [type])?.code
     }
 
@@ -61,6 +65,13 @@ import Testing
         #expect(Self.code(.pageChanged, from: ["plain"], sources: [plain, page]) == "no-page")
         #expect(Self.code(.pageChanged, sources: [plain, page]) == nil)
         #expect(Self.code(.taskCreated, from: ["snow"], sources: [plain], logins: ["snow": .loginEvent]) == "no-source")
+    }
+
+    @Test func `a declared event comes from a source that is sent events, and from rules, which no from can name`() {
+        let tasks = Self.source("my-work"), sent = Self.source("alerts", "webhook", shows: .events)
+        #expect(Self.code(Self.outage, sources: [tasks]) == nil)
+        #expect(Self.code(Self.outage, from: ["my-work"], sources: [tasks, sent]) == "no-sender")
+        #expect(Self.code(Self.outage, from: ["my-work", "alerts"], sources: [tasks, sent]) == nil)
     }
 
     @Test func `rules are not refused without a configuration or for events that can always come`() {

@@ -35,6 +35,14 @@ import Testing
         #expect(try details("key == 'b1'") == [what, "  key  \"a1\""])
     }
 
+    @Test func `a sequence names the source of an event that it does not accept`() throws {
+        let on = "on: {sequence: [{type: task_created, from: incidents}, {type: task_removed, from: my-work}], within: 4h}"
+        let given = "\(Self.event)\n        source: my-work"
+        let test = "tests:\n  - name: t\n    given:\n\(given)\n    expect:\n      - comment: {}"
+        let found = try Fixture.results(test, of: "rule: r\n\(on)\n\(Self.doing)").flatMap(\.problems)
+        #expect(found.flatMap(\.details) == ["rule `r`: `from` does not name `my-work`, the source of `task_created` (line 4)"])
+    }
+
     @Test func `a rule for returning tasks says that a removed task is not created again`() throws {
         let given = "\(Self.event)\n      - task_removed: {task: {id: a1, number: INC1}}\n\(Self.event)"
         let test = "tests:\n  - name: t\n    given:\n\(given)\n    expect:\n      - comment: {}"
