@@ -16,7 +16,9 @@ public struct NotifyAction: Action {
                     .address,
                     .record([
                         Setting("address", .address, required: true, "The http or https address."),
-                        Setting("label", .text, "The text of the link; by default its address."),
+                        Setting(
+                            "label", .text,
+                            "The text of the link; by default the task's number for the task's address, else the address."),
                     ]),
                 ]), "An address to open, or `{label, address}`."),
             Setting(
@@ -49,7 +51,8 @@ public struct NotifyAction: Action {
                 Setting("as", .name, required: true, "The element's name in `item`."),
                 Setting("item", .markdown, required: true, "An element's line."),
                 Setting("max", .integer(1...100), default: "20", "The largest number of lines; one more line counts the rest."),
-                Setting("empty", .markdown, "The text for an empty list."),
+                Setting(
+                    "empty", .markdown, "The text for an empty list; without it, a section that has only this list is left out."),
             ]), "A list, rendered in the receiver's own way."),
         Setting("fields", .map(.text), "Names and values, shown side by side."),
     ]

@@ -138,7 +138,7 @@ struct Renderer {
     func message(_ template: MessageTemplate) throws(RenderFailure) -> Message {
         let own = try section(template.own)
         var message = Message(title: own.title, text: own.text, list: own.list, fields: own.fields)
-        message.sections = try template.sections.map(section)
+        message.sections = try template.sections.map(section).filter { !$0.hasOnlyAnEmptyList }
         if let severity = template.severity {
             let text = try value(severity).plainText
             guard let level = Message.Severity(rawValue: text) else { throw RenderFailure("`\(text)` is not a severity") }
@@ -147,7 +147,10 @@ struct Renderer {
         if let link = template.link {
             let address = try address(link.address)
             let label = try link.label.map { label throws(RenderFailure) in try text(label) }
-            if !address.isEmpty { message.link = Message.Link(label: label ?? address, address: address) }
+            if !address.isEmpty {
+                let number = frame.reference.flatMap { $0.url == address ? $0.number.nonEmpty : nil }
+                message.link = Message.Link(label: label ?? number ?? address, address: address)
+            }
         }
         if let mentions = template.mentions { message.mentions = try self.mentions(try value(mentions)) }
         message.thread = try thread(of: template)
@@ -281,5 +284,13 @@ final class RenderRoom {
         throw RenderFailure(
             "it would send more than \(size), the limit of `max_delivery` in bellhop.yaml; send less, or raise the limit"
         )
+    }
+}
+
+extension Message.Section {
+    /// Whether all it could show is a list that has no lines and no text in their place.
+    fileprivate var hasOnlyAnEmptyList: Bool {
+        guard let list else { return false }
+        return list.items.isEmpty && list.more == 0 && list.empty.isEmpty && text.isEmpty && fields.isEmpty
     }
 }

@@ -67,6 +67,30 @@ extension RenderingTests {
         #expect(none.address == nil && !none.isFallback)
     }
 
+    @Test func `the link to the task shows the task's number, another one its address or its label`() throws {
+        func label(_ link: String) throws -> String? {
+            try Self.message("  - notify: {to: ops, title: x, link: \(link)}")?.link?.label
+        }
+        #expect(try label("\"${{ task.url }}\"") == "INC0010021")
+        #expect(try label("\"https://acme.example/a\"") == "https://acme.example/a")
+        #expect(try label("{label: Open, address: \"${{ task.url }}\"}") == "Open")
+    }
+
+    @Test func `a section with nothing but an empty list is left out, unless it has a text for it`() throws {
+        let list = "of: \"tasks.filter(t, false)\", as: t, item: x"
+        let message = try Self.message(
+            """
+              - notify:
+                  to: ops
+                  sections:
+                    - {title: Left out, list: {\(list)}}
+                    - {title: Empty, list: {\(list), empty: None.}}
+                    - {title: Text, text: Help, list: {\(list)}}
+                    - {title: Heading}
+            """)
+        #expect(message?.sections.map(\.title.plainText) == ["Empty", "Text", "Heading"])
+    }
+
     @Test func `a message whose template fails is sent as a plain one that says so`() throws {
         let deliveries = try Self.route("  - notify: {to: ops, title: \"${{ 1 / (size(task.title) - 4) }}\"}")
         let message = try #require(deliveries.first?.arguments.message)
