@@ -117,9 +117,9 @@ enum FilterOperator: String, Sendable, CaseIterable {
     /// A sentence and an example condition for the reference page.
     var reference: (summary: String, field: String, example: JSON) {
         switch self {
-        case .is: ("The value; `me` is the connection's user.", "assigned_to", "me")
+        case .is: ("The value; `me` is the connection's user, `my_groups` any of the user's groups.", "assigned_to", "me")
         case .isNot: ("Another value, or none.", "state", 7)
-        case .isOneOf: ("One of several values; `my_groups` stands for the user's groups.", "priority", [1, 2])
+        case .isOneOf: ("One of several values.", "priority", [1, 2])
         case .isNotOneOf: ("None of several values, or no value.", "state", [6, 7])
         case .isEmpty: ("No value; `false` is the opposite.", "assigned_to", true)
         case .isNotEmpty: ("Any value.", "assigned_to", true)

@@ -10,6 +10,9 @@ struct OperandReader {
     private(set) var complaints: [SettingComplaint] = []
 
     mutating func condition(_ json: JSON, _ path: Path) -> Condition? {
+        if json == "my_groups", how == .is || how == .isOneOf {
+            return Condition(field, .dynamic, "d6435e965f510100a9ad2572f2b47744")
+        }
         switch how.operand {
         case .value, .moment:
             if let other = json["field"], let members = json.asObject, members.count == 1 {
@@ -127,7 +130,6 @@ struct OperandReader {
     // MARK: Other operands
 
     private mutating func list(_ json: JSON, _ path: Path) -> Condition? {
-        if json == "my_groups", how == .isOneOf { return Condition(field, .dynamic, "d6435e965f510100a9ad2572f2b47744") }
         guard let items = json.asArray, !items.isEmpty else {
             return refuse("`\(how.rawValue)` takes a list", path, help: "as in `\(field): [1, 2]`")
         }

@@ -89,6 +89,8 @@ import Testing
             "assigned_to.user_name!=javascript:gs.getUserName()^ORassigned_to.user_nameISEMPTY"
         ),
         (#"{"g": {"is_one_of": "my_groups"}}"#, "gDYNAMICd6435e965f510100a9ad2572f2b47744"),
+        (#"{"g": "my_groups"}"#, "gDYNAMICd6435e965f510100a9ad2572f2b47744"),
+        (#"{"g": {"is": {"text": "my_groups"}}}"#, "g=my_groups"),
         (#"{"a": {"dynamic": "me"}}"#, "aDYNAMIC90d1921e5f510100a9ad2572f2b477fe"),
         (#"{"a": {"is_empty": false}}"#, "aISNOTEMPTY"), (#"{"a": {"is_not_empty": false}}"#, "aISEMPTY"),
         (#"{"a": 1.5}"#, "a=1.5"),
