@@ -66,7 +66,21 @@ public struct ItemReading: Sendable, Hashable {
         do throws(ListingError) {
             return try Listing(body, shape: shape)
         } catch {
-            throw Self.failure(error, place, secrets)
+            throw Self.failure(error, instead: names(in: body, for: error), place, secrets)
+        }
+    }
+
+    /// The names in the answer that a setting may have meant, as the end of a sentence; empty if there are none.
+    private func names(in body: [UInt8], for error: ListingError) -> String {
+        guard body.count <= 1_000_000, let answer = try? JSON.parse(body) else { return "" }
+        switch error.reason {
+        case .noKey(let path):
+            let members = answer[shape.items]?.asArray?.first { $0[path] == nil }?.asObject?.keys ?? []
+            return members.isEmpty ? "" : "; it has " + members.joined(separator: ", ")
+        case .noRecords, .shape:
+            let lists = answer.asObject?.filter { $0.value.asArray != nil }.keys ?? []
+            return lists.isEmpty ? "" : "; `items` can name " + lists.joined(separator: ", ")
+        case .json, .duplicateKey, .duplicateName, .tooLarge: return ""
         }
     }
 
@@ -79,7 +93,7 @@ public struct ItemReading: Sendable, Hashable {
         do throws(ListingError) {
             return try Listing(pages: pages, latestCounts: latestCounts)
         } catch {
-            throw Self.failure(error, place, secrets)
+            throw Self.failure(error, instead: "", place, secrets)
         }
     }
 
@@ -117,8 +131,10 @@ public struct ItemReading: Sendable, Hashable {
     }
 
     /// The error names keys from the answer, which may repeat secrets that were sent: these are removed.
-    private static func failure(_ error: ListingError, _ place: String, _ secrets: [String]) -> Failure {
-        let words = Redaction.line(error.description, hiding: secrets, length: 200)
+    private static func failure(
+        _ error: ListingError, instead names: String, _ place: String, _ secrets: [String]
+    ) -> Failure {
+        let words = Redaction.line(error.description + names, hiding: secrets, length: 200)
         return Failure(
             error.reason == .tooLarge ? .tooLarge : .badAnswer, .retry(after: nil),
             "The items from \(place) cannot be read: \(words).")

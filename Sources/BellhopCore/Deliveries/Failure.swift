@@ -105,7 +105,8 @@ extension Failure {
             "Check its address in bellhop.yaml and that this machine may connect to it; `bellhop doctor` checks each step."
         case .tls: "`bellhop doctor` shows which step fails."
         case .timeout: "If it is always this slow, set a longer `timeout`."
-        case .unexpectedPage, .badAnswer: "Check the address in bellhop.yaml."
+        case .unexpectedPage: "Check the address in bellhop.yaml."
+        case .badAnswer: "Check the address and what is to be read there in bellhop.yaml."
         case .cut, .gateway, .dropped, .quota, .throttled, .serverError, .hibernating, .unauthenticated, .forbidden,
             .sessionExpired, .loginRequired, .csrf, .mfaRequired, .apiMissing, .goneOrHidden, .tooLarge, .refused,
             .notWritten, .movedOn, .unrenderable, .expired, .budget, .quiet, .stopped, .badArguments, .missingReceiver,

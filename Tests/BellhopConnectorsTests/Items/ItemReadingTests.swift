@@ -24,6 +24,17 @@ import Testing
             {"meta": {"id": "x/1"}, "status": null, "n": "many"}]}}
         """
 
+    @Test(arguments: [
+        (#"[{"id": 1}, {"key": 2, "name": "x"}]"#, "has no 'id'; it has key, name."),
+        (#"{"total": 2, "issues": [], "users": []}"#, "does not have an array at byte 0; `items` can name issues, users."),
+        (#"{"total": 2}"#, "does not have an array at byte 0."),
+    ])
+    func `an answer without what the settings name is reported with the names that it has`(_ body: String, _ end: String) throws {
+        let reading = try reading(Settings(["id": "id"]))
+        let failure = #expect(throws: Failure.self) { _ = try reading.listing(Array(body.utf8), from: "shop") }
+        #expect(failure?.message.hasSuffix(end) == true, "\(failure?.message ?? "none")")
+    }
+
     @Test func `an unknown field is reported with a suggestion once all items are read`() throws {
         let reading = try reading(
             Settings([
