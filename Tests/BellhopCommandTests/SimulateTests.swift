@@ -17,7 +17,7 @@ import Testing
         ]
         #expect(
             lines == [
-                "A client has listed the tasks for the first time.",
+                "A client has listed the tasks for the first time since its login.",
                 "next, in 5 s: abel.tuter sets priority to 2 on INC0010001 (Printer on fire)",
                 "now: abel.tuter sets priority to 2 on INC0010001 (Printer on fire)",
                 "next, in 5 min: a new incident for john.doe: No network", "now: john.doe closes a deleted task",

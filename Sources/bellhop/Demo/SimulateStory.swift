@@ -20,7 +20,7 @@ struct SimulateStory: Sendable {
 
     func line(_ report: Simulation.PlayReport) -> String {
         switch report {
-        case .watched: "A client has listed the tasks for the first time."
+        case .watched: "A client has listed the tasks for the first time since its login."
         case .happened(let event): "now: " + text(event)
         case .comes(let event, let wait): "next, \(time(wait)): " + text(event)
         }
