@@ -19,7 +19,10 @@ struct PlanPage {
         guard let difference = plan.report?.difference else { return }
         let lines = difference.lines(zone: zone, name: name)
         if lines.isEmpty {
-            Console.data("\nThe events of the last day would have led to the same deliveries: \(difference.same).")
+            Console.data(
+                difference.same == 0
+                    ? "\nNo event of the last day leads to a delivery."
+                    : "\nThe events of the last day would have led to the same deliveries: \(difference.same).")
         } else {
             part("Deliveries of the last day, by its events", lines)
             if difference.same > 0 { Console.data("\nDeliveries that stay as they are: \(difference.same).") }
