@@ -12,7 +12,7 @@ import Testing
     @Test func `many requests at once use two threads, and few use one`() async throws {
         let simulation = Simulation { 0 }
         let many = 8
-        for _ in 0..<many { simulation.faults.add(.slow(milliseconds: 60_000)) }
+        simulation.faults.add(.slow(milliseconds: 60_000), times: nil)
         try await simulation.serve { address in
             let connection = try HTTPConnection(.init(name: "test"), clock: TestClock())
             let address = try HTTPAddress(address)
