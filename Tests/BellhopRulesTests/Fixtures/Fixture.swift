@@ -122,7 +122,10 @@ enum Fixture {
                 Setting("to", .list(.name), required: true, "Receivers."), Setting("title", .text, "One line."),
                 Setting("text", .markdown, "More."), Setting("list", list, "Lines."),
                 Setting("severity", .oneOf(["info", "warning", "error", "critical"]), "How grave."),
-                Setting("link", .address, "A link."), Setting("fields", .map(.text), "Facts."),
+                Setting(
+                    "link",
+                    .either([.address, .record([Setting("address", .address, "Where."), Setting("label", .text, "Its text.")])]),
+                    "A link."), Setting("fields", .map(.text), "Facts."),
                 Setting(
                     "sections",
                     .list(
