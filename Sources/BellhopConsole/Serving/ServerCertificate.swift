@@ -35,7 +35,9 @@ public struct ServerCertificate: Sendable {
     static func serving(_ files: ConsoleConfiguration.Certificate) throws(ServerProblem) -> TLSConfiguration {
         let renewal = CertificateRenewal(of: files)
         var tls = try ServerCertificate(files).tls
-        tls.sslContextCallback = { _, promise in promise.succeed(renewal.change) }
+        // On another thread than the connection's: a key that does not fit leaves an error in the thread's queue of BoringSSL, which would
+        // end the handshake.
+        tls.sslContextCallback = { _, promise in promise.completeWithTask { renewal.change } }
         return tls
     }
 
