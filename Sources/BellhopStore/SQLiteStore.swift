@@ -40,6 +40,7 @@ final class SQLiteStore: Sendable {
     static func open(
         path: String, migrator: Migrator = Migrator(), faults: StatementFaults? = nil
     ) throws(StoreError) -> SQLiteStore {
+        try StoreFile.requireFile(path)
         let lock = try StoreLock(path: path)
         try StoreFile.prepare(path)
         try lock.take(path)
@@ -51,6 +52,7 @@ final class SQLiteStore: Sendable {
                 let state = try migrator.state(of: Session(database), path: path)
                 if case .older(let version) = state, version > 0 { try migrator.copy(database, at: path, version: version) }
             }
+            try StoreFile.makePrivate(path)
             let database = try Database(path: path, .writing)
             // With less than FULL a commit may be lost when the power fails.
             try database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 16777216")

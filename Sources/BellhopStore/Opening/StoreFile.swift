@@ -4,18 +4,31 @@ import Glibc
 
 /// The store as a file: its permissions, its existence, its folder.
 enum StoreFile {
-    /// Creates the file if there is none; only its owner may read it. The files that SQLite puts beside it get the same mode.
+    /// Creates the file if there is none; only its owner may read it.
     static func prepare(_ path: String) throws(StoreError) {
         let isNew = access(path, F_OK) != 0
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw cannotOpen(path, errno) }
         defer { close(descriptor) }
-        if isNew { giveAway(descriptor, toOwnerOf: PathText.folder(of: actual(path))) }
-        guard fchmod(descriptor, 0o600) == 0 else { throw cannotOpen(path, errno) }
+        guard isNew else { return }
+        giveAway(descriptor, toOwnerOf: PathText.folder(of: actual(path)))
+        try syncFolder(of: path)
+    }
+
+    /// Lets only the owner read the store and the files that SQLite puts beside it. Another program's file keeps its mode: check first.
+    static func makePrivate(_ path: String) throws(StoreError) {
+        guard chmod(path, 0o600) == 0 else { throw cannotOpen(path, errno) }
         for beside in ["-wal", "-shm"].map({ actual(path) + $0 }) where access(beside, F_OK) == 0 {
             guard chmod(beside, 0o600) == 0 else { throw cannotOpen(beside, errno) }
         }
-        if isNew { try syncFolder(of: path) }
+    }
+
+    /// Refuses a folder, a pipe or a device. Opening a pipe may wait forever.
+    static func requireFile(_ path: String) throws(StoreError) {
+        var facts = stat()
+        guard stat(path, &facts) == 0, facts.st_mode & S_IFMT != S_IFREG else { return }
+        if facts.st_mode & S_IFMT == S_IFDIR { throw cannotOpen(path, EISDIR) }
+        throw StoreError(.cannotOpen, "The store \(path) is a pipe or a device: `store` must name a file.")
     }
 
     /// If root makes a file, gives it the owner and the group of what is at a path, or else of its folder, as SQLite does with its files:
@@ -35,6 +48,7 @@ enum StoreFile {
 
     /// Checks that the file exists and can be read.
     static func require(_ path: String) throws(StoreError) {
+        try requireFile(path)
         guard access(path, R_OK) == 0 else {
             let code = errno
             guard code == ENOENT else { throw cannotOpen(path, code) }

@@ -56,6 +56,7 @@ struct Migrator {
     func copy(_ database: Database, at path: String, version: Int64) throws {
         let target = "\(path).schema-\(version)"
         try StoreFile.prepare(target)
+        try StoreFile.makePrivate(target)
         try database.copy(to: Database(path: target, .writing))
         try StoreFile.syncFolder(of: target)
     }

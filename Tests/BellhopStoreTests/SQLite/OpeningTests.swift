@@ -213,18 +213,34 @@ import Testing
 
     @Test func `another program's database is refused and unchanged`() throws {
         try execute("CREATE TABLE song (id INTEGER PRIMARY KEY)")
+        chmod(path, 0o644)
         let error = try #require(refusal { _ = try SQLiteStore.open(path: path) })
         #expect(error.kind == .damaged)
+        #expect(try folder.mode("bellhop.db") == 0o644)
         #expect(try text("PRAGMA journal_mode", Session(Database(path: path, .reading))) == "delete")
     }
 
-    @Test func `a file that is not a database is refused`() throws {
+    @Test func `a file that is not a database is refused and unchanged`() throws {
         try "certainly not a database, but long enough to be looked at".write(toFile: path, atomically: true, encoding: .utf8)
+        chmod(path, 0o644)
         for open in Self.openings {
             let error = try #require(refusal { _ = try open(path) })
             #expect(error.kind == .damaged)
             #expect(error.message.contains(path))
         }
+        #expect(try folder.mode("bellhop.db") == 0o644)
+    }
+
+    @Test func `a pipe in place of the store is refused and unchanged`() throws {
+        #expect(mkfifo(path, 0o600) == 0)
+        chmod(path, 0o644)
+        for open in Self.openings {
+            let error = try #require(refusal { _ = try open(path) })
+            #expect(error.kind == .cannotOpen)
+            #expect(error.message == "The store \(path) is a pipe or a device: `store` must name a file.")
+        }
+        #expect(try folder.mode("bellhop.db") == 0o644)
+        #expect(access(path + ".lock", F_OK) != 0)
     }
 
     @Test func `a damaged store is reported as damaged`() async throws {
