@@ -96,7 +96,7 @@ let package = Package(
         .target(
             name: "BellhopInbound",
             dependencies: [
-                "BellhopCore", crypto, hummingbirdCore, logging, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
+                "BellhopCore", "BellhopFiles", crypto, hummingbirdCore, logging, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
             ],
             swiftSettings: house),
         .target(name: "BellhopRules", dependencies: ["BellhopCore", "CEL", "YAML", heap], swiftSettings: house),

@@ -74,6 +74,19 @@ public enum Descriptor {
         }
     }
 
+    /// How many files and sockets this process may have open at a time.
+    public static var limit: Int {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return .max }
+        return Int(clamping: limit.rlim_cur)
+    }
+
+    /// Whether this process may open so many more files and sockets.
+    public static func hasRoom(for count: Int) -> Bool {
+        if let open = Folder.names(in: "/proc/self/fd") { return open.count <= limit - count }
+        return errno != EMFILE && errno != ENFILE
+    }
+
     /// Returns once everything written is on disk.
     public static func sync(_ file: Int32) throws(SystemError) { guard fsync(file) == 0 else { throw SystemError() } }
 }

@@ -1,3 +1,4 @@
+import BellhopFiles
 import NIOCore
 import Synchronization
 
@@ -32,6 +33,12 @@ package final class InboundConnections: Sendable {
     private let state = Mutex(State())
 
     package init(most: Int) { self.most = most }
+
+    /// - Parameters:
+    ///   - most: the limit of open connections.
+    ///   - share: lowers the limit to 1/share of the files and sockets that this process may have open. The others are for the store, the
+    ///     receivers and programs, whatever strangers do.
+    package convenience init(most: Int, ofFiles share: Int) { self.init(most: min(most, Descriptor.limit / share)) }
 
     /// Adds a connection, and closes one if there are too many now.
     func add(_ channel: any Channel) {

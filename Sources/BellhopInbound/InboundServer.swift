@@ -87,7 +87,7 @@ public struct InboundServer: Service {
     package static let maxDrained = 16 << 20
 
     /// - Parameters:
-    ///   - maxConnections: the limit of open connections.
+    ///   - maxConnections: the limit of open connections, if the process may have four times as many files open.
     ///   - isListening: called with the port.
     public init(
         at address: Address, handler: InboundHandler, timeouts: Timeouts = Timeouts(), maxConnections: Int = 256, logger: Logger,
@@ -102,7 +102,7 @@ public struct InboundServer: Service {
     }
 
     public func run() async throws {
-        let connections = InboundConnections(most: maxConnections)
+        let connections = InboundConnections(most: maxConnections, ofFiles: 4)
         // One thread for everything: switching threads would slow down each request.
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let executor = BorrowedThread { loop.execute($0) }

@@ -1,4 +1,5 @@
 public import BellhopCore
+import BellhopFiles
 import Glibc
 
 /// Runs a program on this machine, without a shell.
@@ -77,7 +78,8 @@ public struct ExecAction: Action {
         } catch is CancellationError {
             throw Failure(.interrupted, .unknownOutcome, "`\(label)` was stopped before it ended.")
         } catch {
-            throw Failure(.fileSystem, .retry(after: nil), "`\(label)` could not be started: \(DisplayText.line("\(error)")).")
+            let reason = (error as? SystemError)?.text ?? DisplayText.line("\(error)")
+            throw Failure(.fileSystem, .retry(after: nil), "`\(label)` could not be started: \(reason).")
         }
         let secrets = environment.filter { Redaction.suggestsSecret($0.key) }.map(\.value)
         let output = Self.shown(result.output, hiding: secrets)

@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopFiles
 import Glibc
 import Subprocess
 import Synchronization
@@ -14,6 +15,8 @@ struct Program: Sendable {
     var folder: String
     var input: [UInt8]
     var limit: Duration
+    /// How many files it must be possible to open; more than programs that are started at the same time need.
+    var spareFiles = 32
 
     struct RunResult: Sendable {
         enum Cause: Sendable, Hashable {
@@ -36,6 +39,8 @@ struct Program: Sendable {
     /// Runs the program until it ends, and then kills the processes that remain in its process group. Cancelling the task stops
     /// the program.
     func run() async throws -> RunResult {
+        // Subprocess ends this whole process if it cannot make the last one of its pipes.
+        guard Descriptor.hasRoom(for: spareFiles) else { throw SystemError(EMFILE) }
         var options = PlatformOptions()
         // A process group of its own can be stopped as a whole; without a terminal, no program can prompt a person.
         options.createSession = true

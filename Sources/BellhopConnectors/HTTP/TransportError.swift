@@ -11,6 +11,8 @@ public struct TransportError: Error, Sendable, Hashable {
     public enum Kind: Sendable, Hashable {
         /// No connection: unknown host, closed port, no route.
         case unreachable
+        /// No connection, because this machine or this process has too many files open or too little memory.
+        case exhausted
         case timeout
         /// The TLS handshake failed: untrusted certificate, or no common protocol.
         case tls
@@ -39,6 +41,8 @@ public struct TransportError: Error, Sendable, Hashable {
         let again: Failure.Remedy = changesSomething && mayHaveArrived ? .unknownOutcome : .retry(after: nil)
         return switch kind {
         case .unreachable: Failure(.unreachable, again, message)
+        // Says nothing about the other side.
+        case .exhausted: Failure(.fileSystem, again, message)
         case .timeout: Failure(.timeout, again, message)
         case .tls: Failure(.tls, again, message)
         case .cut: Failure(.cut, again, message)
@@ -77,7 +81,7 @@ extension TransportError {
         case is StatusGuard.NoStatus: self.init(.cut, mayHaveArrived: arrived, Self.noHTTP(way))
         case let error as HTTPParserError where error != .invalidEOFState:
             self.init(.cut, mayHaveArrived: arrived, Self.noHTTP(way))
-        case let error as NIOConnectionError: self.init(.unreachable, mayHaveArrived: false, Self.unreachable(error, called))
+        case let error as NIOConnectionError: self.init(unreachable: error, called)
         case let error as NIOSSLExtraError where error == .failedToValidateHostname:
             self.init(
                 .tls, mayHaveArrived: arrived,
@@ -91,7 +95,7 @@ extension TransportError {
                 self.init(.cut, mayHaveArrived: arrived, "The connection to \(way) was lost.")
             }
         case let error as IOError where error.isOfConnecting || (!progress.isAnswered && !arrived):
-            self.init(.unreachable, mayHaveArrived: false, "No connection to \(called): \(Self.words(error)).")
+            self.init(connecting: error, called)
         default: self.init(.cut, mayHaveArrived: arrived, "The connection to \(way) was lost before the answer was complete.")
         }
     }
@@ -156,14 +160,27 @@ extension TransportError {
         }
     }
 
-    private static func unreachable(_ error: NIOConnectionError, _ place: String) -> String {
-        if let failure = error.connectionErrors.last {
-            if case .connectTimeout? = failure.error as? ChannelError { return silent(place) }
-            let words = (failure.error as? IOError).map(words) ?? "it cannot be reached"
-            return "No connection to \(place): \(words)."
+    private init(unreachable error: NIOConnectionError, _ place: String) {
+        guard let failure = error.connectionErrors.last?.error else {
+            self.init(
+                .unreachable, mayHaveArrived: false,
+                "There is no host named \(error.host) (requested for \(place)); DNS does not know it or cannot be reached.")
+            return
         }
-        return
-            "There is no host named \(error.host) (requested for \(place)); DNS does not know it or cannot be reached."
+        if case .connectTimeout? = failure as? ChannelError {
+            self.init(.unreachable, mayHaveArrived: false, Self.silent(place))
+        } else if let failure = failure as? IOError {
+            self.init(connecting: failure, place)
+        } else {
+            self.init(.unreachable, mayHaveArrived: false, "No connection to \(place): it cannot be reached.")
+        }
+    }
+
+    /// The error of a system call that makes or opens the connection.
+    private init(connecting error: IOError, _ place: String) {
+        self.init(
+            error.isOfThisMachine ? .exhausted : .unreachable, mayHaveArrived: false,
+            "No connection to \(place): \(Self.words(error)).")
     }
 
     private static func noHTTP(_ place: String) -> String {
@@ -180,6 +197,9 @@ extension TransportError {
         case 101, 113: "no route to host"  // ENETUNREACH, EHOSTUNREACH
         case 110: "it does not answer"  // ETIMEDOUT
         case 104: "it closed the connection"  // ECONNRESET
+        case 24: "Bellhop may open no more files and connections, so raise its limit (`ulimit -n`)"  // EMFILE
+        case 23: "this machine has too many open files"  // ENFILE
+        case 12, 105: "this machine has too little memory"  // ENOMEM, ENOBUFS
         default: "error \(error.errnoCode)"
         }
     }
@@ -193,8 +213,13 @@ extension TransportError {
 }
 
 extension IOError {
-    /// Errors that only connect(2) returns: nothing was sent.
-    fileprivate var isOfConnecting: Bool { [101, 111, 113].contains(errnoCode) }  // ENETUNREACH, ECONNREFUSED, EHOSTUNREACH
+    /// Errors that only socket(2) and connect(2) return: nothing was sent.
+    fileprivate var isOfConnecting: Bool {
+        [23, 24, 101, 111, 113].contains(errnoCode)  // ENFILE, EMFILE, ENETUNREACH, ECONNREFUSED, EHOSTUNREACH
+    }
+
+    /// Errors that say nothing about the other side.
+    fileprivate var isOfThisMachine: Bool { [12, 23, 24, 105].contains(errnoCode) }  // ENOMEM, ENFILE, EMFILE, ENOBUFS
 }
 
 extension Duration {

@@ -8,6 +8,8 @@ public struct ConsoleServer: Service {
     private let server: WebServer
     private let feed: LiveFeed
     private let jobs: BackTestJobs
+    /// The most open connections: the viewers of live events, and others.
+    private static let maxConnections = LiveFeed.maxViewers + 1000
 
     /// - Parameter isListening: called with the port.
     public init(_ view: AgentView, logger: Logger, isListening: @escaping @Sendable (Int) -> Void = { _ in }) {
@@ -17,8 +19,8 @@ public struct ConsoleServer: Service {
         self.feed = feed
         self.jobs = jobs
         server = WebServer(
-            setting: "console", at: view.configuration.place, tls: view.configuration.tls, logger: logger,
-            isListening: isListening, refusal: { await handler.refusal(ofLargeBody: $0) },
+            setting: "console", at: view.configuration.place, tls: view.configuration.tls, maxConnections: Self.maxConnections,
+            logger: logger, isListening: isListening, refusal: { await handler.refusal(ofLargeBody: $0) },
             refused: { handler.answer($0, $1) }
         ) { await handler.answer($0) }
     }
@@ -46,7 +48,7 @@ public struct TelemetryServer: Service {
     /// - Parameter isListening: called with the port.
     public init(_ view: AgentView, logger: Logger, isListening: @escaping @Sendable (Int) -> Void = { _ in }) {
         server = WebServer(
-            setting: "telemetry", at: view.telemetry?.place, logger: logger, isListening: isListening,
+            setting: "telemetry", at: view.telemetry?.place, maxConnections: 100, logger: logger, isListening: isListening,
             refusal: { _ in Problem(413, "No request here needs a body.") }, refused: { ConsoleAnswer($1) }
         ) { request in
             do throws(Problem) {

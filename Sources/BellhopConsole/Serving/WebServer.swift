@@ -14,6 +14,7 @@ struct WebServer: Sendable {
     private let setting: String
     private let place: InboundServer.Address?
     private let tls: ConsoleConfiguration.Certificate?
+    private let maxConnections: Int
     private let logger: Logger
     private let isListening: @Sendable (Int) -> Void
     private let refusal: @Sendable (ConsoleRequest) async -> Problem?
@@ -27,23 +28,24 @@ struct WebServer: Sendable {
     static let largestUnknownBody = 64 << 10
     /// The largest size of a request's address and header fields, in bytes. The longest condition fits, even percent-encoded.
     private static let largestHead = 32 << 10
-    /// The most open connections, including viewers of live events.
-    private static let maxConnections = 6000
 
     /// - Parameters:
     ///   - setting: the setting of bellhop.yaml that names its address.
+    ///   - maxConnections: the limit of open connections, if the process may have twice as many files open.
     ///   - isListening: called with the port.
     ///   - refusal: why a large body is not read, from the request without it; nil to read it.
     ///   - refused: the answer to a request whose body was not read.
     init(
-        setting: String, at place: InboundServer.Address?, tls: ConsoleConfiguration.Certificate? = nil, logger: Logger,
-        isListening: @escaping @Sendable (Int) -> Void, refusal: @escaping @Sendable (ConsoleRequest) async -> Problem?,
+        setting: String, at place: InboundServer.Address?, tls: ConsoleConfiguration.Certificate? = nil, maxConnections: Int,
+        logger: Logger, isListening: @escaping @Sendable (Int) -> Void,
+        refusal: @escaping @Sendable (ConsoleRequest) async -> Problem?,
         refused: @escaping @Sendable (ConsoleRequest, Problem) -> ConsoleAnswer,
         answer: @escaping @Sendable (ConsoleRequest) async -> ConsoleAnswer
     ) {
         self.setting = setting
         self.place = place
         self.tls = tls
+        self.maxConnections = maxConnections
         self.logger = ServerLog.logger(logger)
         self.isListening = isListening
         self.refusal = refusal
@@ -68,7 +70,7 @@ struct WebServer: Sendable {
     }
 
     private func run(at place: InboundServer.Address, on loop: MultiThreadedEventLoopGroup) async throws {
-        let connections = InboundConnections(most: Self.maxConnections)
+        let connections = InboundConnections(most: maxConnections, ofFiles: 2)
         let http = HTTP1Channel(
             responder: { [refusal, refused, answer] request, writer, channel in
                 try await Self.respond(request, writer, channel.remoteAddress?.ipAddress ?? "", refusal, refused, answer)

@@ -1,8 +1,9 @@
-import BellhopConnectors
 import BellhopCore
 import BellhopTesting
 import Foundation
 import Testing
+
+@testable import BellhopConnectors
 
 /// The action `exec`, with real programs. Serialized, because it checks which processes are left.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct ExecActionTests {
@@ -36,6 +37,13 @@ import Testing
             _ = try await shell(script, more: more, attempt: attempt)
             return nil
         } catch { return error }
+    }
+
+    @Test func `a program is not started if there may be no room for its pipes`() async {
+        var program = Program(
+            path: "/bin/true", arguments: [], environment: [:], folder: "/", input: [], limit: .seconds(10))
+        program.spareFiles = .max
+        await #expect(throws: (any Error).self) { [program] in try await program.run() }
     }
 
     private func contents(_ name: String) -> String? { try? String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8) }

@@ -1,6 +1,7 @@
 import BellhopCore
 import BellhopTesting
 import Foundation
+import NIOCore
 import Simulator
 import Testing
 
@@ -80,6 +81,15 @@ import Testing
         let error = try await error { _ in HTTPRequest("POST", .unused, body: [1]) }
         #expect(error == TransportError(.unreachable, mayHaveArrived: false, "No connection to 127.0.0.1:9: connection refused."))
         #expect(error?.failure(changesSomething: true).remedy == .retry(after: nil))
+    }
+
+    @Test(arguments: [(ENOMEM, true), (ENFILE, true), (EMFILE, true), (EMFILE, false), (ENOBUFS, true)])
+    func `no room for a connection on this machine says nothing about the other side`(_ code: CInt, _ hasBody: Bool) {
+        let error = TransportError(
+            IOError(errnoCode: code, reason: "socket"), at: .unused, timeout: .seconds(1), limit: 1, Progress(hasBody: hasBody))
+        #expect(error.kind == .exhausted)
+        #expect(error.message.hasPrefix("No connection to 127.0.0.1:9: "))
+        #expect(error.failure(changesSomething: true) == Failure(.fileSystem, .retry(after: nil), error.message))
     }
 
     @Test func `an unknown host is reported by name`() async throws {
