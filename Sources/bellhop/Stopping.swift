@@ -156,20 +156,28 @@ private struct SignalPipe: @unchecked Sendable {
     }
 }
 
-/// Ends the program immediately at a second signal, while it finishes what is in flight.
+/// Ends the program immediately at a second signal, while it finishes what is in flight, or if it takes too long: a system call may never
+/// return.
 ///
 /// A class, because it watches the process's signals until it is released.
 final class SecondSignal {
     private let watches: [any DispatchSourceSignal]
     private let first: FirstSignal
 
-    /// - Parameter end: called at the second signal.
-    init(_ signals: [Int32] = [SIGINT, SIGTERM], end: @escaping @Sendable (Int32) -> Never) {
+    enum Cause: Sendable { case second, late }
+
+    /// - Parameters:
+    ///   - limit: how many seconds after the first signal the program may take.
+    ///   - end: called at the second signal, or when the time is over.
+    init(_ signals: [Int32] = [SIGINT, SIGTERM], limit: Int = 35, end: @escaping @Sendable (Int32, Cause) -> Never) {
         let first = FirstSignal()
         self.first = first
         watches = signals.map { number in
             let watch = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            watch.setEventHandler { if first.record(at: .now) { end(number) } }
+            watch.setEventHandler {
+                if first.record(at: .now) { end(number, .second) }
+                DispatchQueue.global().asyncAfter(deadline: .now() + .seconds(limit)) { end(number, .late) }
+            }
             // Until a source is registered, which another thread does, its signal ends the program.
             let isRegistered = DispatchSemaphore(value: 0)
             watch.setRegistrationHandler { isRegistered.signal() }

@@ -186,6 +186,32 @@ import Testing
         }
     }
 
+    @Test func `a system call that never returns does not keep the agent from ending`() async throws {
+        func configuration(_ address: String) -> String {
+            Stage.configuration(address).replacing("version: 1\n", with: "version: 1\nsecrets: [{folder: secrets}]\n")
+                .replacing("${{ env.HOOK_URL }}", with: "${{ secret.hook }}")
+        }
+        try await Stage.set(rules: Self.rules, configuration: configuration) { stage in
+            try stage.folder.write("secrets/hook", "\(stage.address)/webhook/hook\n")
+            let agent = try stage.start(["run"])
+            try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }
+            // Reading a pipe waits for its writer.
+            let secret = stage.folder.path + "/secrets/hook"
+            unlink(secret)
+            try #require(mkfifo(secret, 0o600) == 0)
+            agent.send(SIGHUP)
+            var writer: Int32 = -1
+            defer { close(writer) }
+            try await eventually("it reads the secret") {
+                writer = open(secret, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+                return writer >= 0
+            }
+            let ended = await agent.stop()
+            #expect(ended.code == 128 + SIGTERM, "\(ended.errors)")
+            #expect(ended.errors.contains("Something did not end in time: Bellhop stops at once"), "\(ended.errors)")
+        }
+    }
+
     @Test func `a receiver that never answers does not keep the agent from ending`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             stage.simulation.faults.add(.slow(milliseconds: 120_000), path: "/webhook", times: nil)

@@ -52,8 +52,9 @@ struct Run: AsyncParsableCommand {
             throw CommandError(error)
         }
         for warning in assembly.warnings { Console.note(warning.rendered(colour: Console.noteHasColour)) }
-        let secondSignal = SecondSignal { number in
-            Console.note("Second signal: Bellhop stops at once, and checks unfinished work at its next start.")
+        let secondSignal = SecondSignal { number, cause in
+            let why = cause == .second ? "Second signal" : "Something did not end in time"
+            Console.note("\(why): Bellhop stops at once, and checks unfinished work at its next start.")
             Console.flushLog()
             _exit(128 + number)
         }

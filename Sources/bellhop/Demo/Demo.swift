@@ -40,7 +40,7 @@ struct Demo: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let secondSignal = SecondSignal(Self.signals.map(\.rawValue)) { Glibc.exit(128 + $0) }
+        let secondSignal = SecondSignal(Self.signals.map(\.rawValue)) { number, _ in Glibc.exit(128 + number) }
         defer { withExtendedLifetime(secondSignal) {} }
         let early = secondSignal.early
         let folder = try DemoFolder(isKept: keep)
