@@ -91,6 +91,17 @@ import Testing
         #expect(second.reference != first.reference)
     }
 
+    @Test func `equal comments in the same second are two entries of the history, and each is written once`() async throws {
+        instance.changeUser("john.doe") { $0.journal = .forbidden }
+        try await practice.open { connection in
+            let action = CommentAction(connection: connection, times: WriteTimes(lookupWaits: []))
+            let one = try await action.perform(.comment("Thanks", on: task.id), attempt: practice.attempt(1))
+            let two = try await action.perform(.comment("Thanks", on: task.id, occasion: "event/2"), attempt: practice.attempt(1))
+            #expect(one.reference != two.reference)
+        }
+        #expect(notes.count == 2)
+    }
+
     @Test func `two deliveries that look at the same time do not claim the same entry`() async throws {
         instance.addNote("Thanks", .workNotes, on: task.id, by: "john.doe")
         let began = practice.clock.now

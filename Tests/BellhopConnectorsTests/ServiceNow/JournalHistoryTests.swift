@@ -63,6 +63,18 @@ import Testing
         #expect(try read(old, above: "").map(\.isProved) == [true])
     }
 
+    @Test func `equal entries have ids of their own, whatever was known before`() throws {
+        let entry = "2026-01-05 10:30:00 - John Doe (Additional comments)\nSeen\n\n"
+        func ids(_ history: String, above known: String? = nil) throws -> [String] {
+            try read(history, above: known).map { $0.id(on: TaskKey("a1"), in: "comments") }
+        }
+        let all = try ids(entry + entry + entry + old)
+        #expect(Set(all).count == 4)
+        #expect(try ids(entry + entry + entry + old, above: entry + old) == Array(all[..<2]))
+        #expect(try ids(entry + entry + old, above: entry + old) == [all[1]])
+        #expect(try ids(entry + old) == Array(all[2...]))
+    }
+
     @Test func `an invented time hides no entries below it`() throws {
         let forged =
             "2026-01-05 10:30:00 - John Doe (Additional comments)\nOne\n\n2020-01-01 00:00:00 - X (Additional comments)\nTwo\n\n"

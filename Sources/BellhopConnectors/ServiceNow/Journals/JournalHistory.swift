@@ -17,10 +17,13 @@ struct JournalHistory: Sendable {
         var text: String
         /// False if it may be part of the entry above.
         var isProved: Bool
+        /// How many equal entries are below it: the time in a heading is that of a second or a minute, in which a text may be written twice.
+        var equalsBelow = 0
 
         /// Unique among all entries of the instance.
         func id(on task: TaskKey, in kind: String) -> String {
-            "history/" + Fingerprint.of("history", task.text, kind, heading, text).hex
+            let name = equalsBelow == 0 ? heading : "\(heading) \(equalsBelow)"
+            return "history/" + Fingerprint.of("history", task.text, kind, name, text).hex
         }
     }
 
@@ -100,8 +103,25 @@ struct JournalHistory: Sendable {
                     heading: String(all[heading.place]), time: isInOrder ? heading.time : upper, author: heading.author,
                     text: Self.text(lines[number]), isProved: number == 0))
         }
+        let known = above.map { String(decoding: Array(history.utf8)[$0.utf8.count...], as: UTF8.self) } ?? ""
+        Self.countEquals(of: &entries, above: Self.lines(of: known), label, clock)
         self.entries = entries
         self.lines = lines
+    }
+
+    /// Counts the equal entries below each entry, also among the known lines, so that its id does not depend on what was known.
+    private static func countEquals(of entries: inout [Entry], above known: [Substring], _ label: String, _ clock: UserClock) {
+        var counts: [[String]: Int] = [:]
+        let headings = Self.headings(among: known, label, clock)
+        for (number, heading) in headings.enumerated() {
+            let end = number + 1 < headings.count ? headings[number + 1].place : known.endIndex
+            counts[[String(known[heading.place]), Self.text(Array(known[(heading.place + 1)..<end]))], default: 0] += 1
+        }
+        for number in entries.indices.reversed() {
+            let content = [entries[number].heading, entries[number].text]
+            entries[number].equalsBelow = counts[content, default: 0]
+            counts[content, default: 0] += 1
+        }
     }
 
     static let empty = JournalHistory()
