@@ -110,7 +110,10 @@ public struct InboundServer: Service {
             childChannelSetup: InboundChannel(
                 handler: handler, timeouts: timeouts, connections: connections, executor: executor),
             configuration: ServerConfiguration(address: .hostname(address.host, port: address.port)),
-            onServerRunning: { [isListening, address] channel in isListening(channel.localAddress?.port ?? address.port) },
+            onServerRunning: { [isListening, address] channel in
+                try? await channel.pipeline.addHandler(AcceptPause(), position: .first).get()
+                isListening(channel.localAddress?.port ?? address.port)
+            },
             eventLoopGroup: loop, logger: logger)
         do {
             try await withGracefulShutdownHandler {

@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
@@ -56,5 +57,16 @@ private final class HalfClosing: ChannelOutboundHandler {
             #expect(channel.options.compactMap { ($0.value as? AdaptiveRecvByteBufferAllocator)?.maximum } == [16 << 10])
             #expect(channel.options.compactMap { $0.value as? UInt } == [1])
         }
+    }
+
+    @Test func `a server that could not accept a connection reads nothing for a second`() {
+        let server = EmbeddedChannel(handler: AcceptPause())
+        var readings: [Bool] { server.options.compactMap { $0.value as? Bool } }
+        server.pipeline.fireErrorCaught(IOError(errnoCode: EMFILE, reason: "accept4"))
+        server.embeddedEventLoop.advanceTime(by: .milliseconds(999))
+        #expect(readings == [false])
+        server.embeddedEventLoop.advanceTime(by: .milliseconds(1))
+        #expect(readings == [true])
+        _ = try? server.finish(acceptAlreadyClosed: true)
     }
 }

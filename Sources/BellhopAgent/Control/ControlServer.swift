@@ -1,5 +1,6 @@
 import BellhopCore
 import BellhopFiles
+import BellhopInbound
 import Glibc
 import NIOCore
 import NIOPosix
@@ -58,11 +59,13 @@ public struct ControlServer: Service {
     ) async throws(ControlSocketError) -> NIOAsyncChannel<NIOAsyncChannel<ByteBuffer, ByteBuffer>, Never> {
         let socket = try Self.bind(to: path)
         do {
-            return try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup).bind(socket) { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+            return try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+                .serverChannelInitializer { $0.pipeline.addHandler(AcceptPause()) }
+                .bind(socket) { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+                    }
                 }
-            }
         } catch {
             throw ControlSocketError(message: "Cannot listen at \(path): \(error).")
         }

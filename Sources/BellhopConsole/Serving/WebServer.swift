@@ -81,7 +81,10 @@ struct WebServer: Sendable {
         let guarded = GuardedChannel(http, InboundServer.Timeouts(), connections)
         let address = ServerConfiguration(address: .hostname(place.host, port: place.port))
         let isListening = isListening
-        let report: @Sendable (any Channel) async -> Void = { isListening($0.localAddress?.port ?? place.port) }
+        let report: @Sendable (any Channel) async -> Void = { channel in
+            try? await channel.pipeline.addHandler(AcceptPause(), position: .first).get()
+            isListening(channel.localAddress?.port ?? place.port)
+        }
         do {
             if let files = tls {
                 let server = Server(
