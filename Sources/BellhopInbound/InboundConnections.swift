@@ -2,8 +2,8 @@ import BellhopFiles
 import NIOCore
 import Synchronization
 
-/// The open connections of a server. If there are too many, the one that has been idle longest is closed; those without a known
-/// sender are closed first. A connection whose request is being answered is never closed.
+/// The open connections of a server. If there are too many, the one that has been idle longest is closed. If more than half of them have
+/// no known sender, it is one of these. A connection whose request is being answered is never closed.
 ///
 /// A class with a mutex, because connections belong to several threads.
 package final class InboundConnections: Sendable {
@@ -47,7 +47,7 @@ package final class InboundConnections: Sendable {
             if state.isStopping { return channel }
             state.entries[ObjectIdentifier(channel)] = Entry(status: Status(lastChange: state.changes), channel: channel)
             guard state.entries.count > most else { return nil }
-            let id = Self.victim(among: state.entries.mapValues(\.status), newest: ObjectIdentifier(channel))
+            let id = Self.victim(among: state.entries.mapValues(\.status), newest: ObjectIdentifier(channel), most: most)
             return state.entries.removeValue(forKey: id)?.channel
         }
         victim?.close(promise: nil)
@@ -64,10 +64,13 @@ package final class InboundConnections: Sendable {
     }
 
     /// The connection to close.
-    static func victim<ID: Hashable>(among statuses: [ID: Status], newest: ID) -> ID {
-        func rank(_ status: Status) -> (Int, UInt64) { (status.isKnown ? 1 : 0, status.lastChange) }
-        return statuses.filter { $0.key != newest && !$0.value.isAnswering }.min { rank($0.value) < rank($1.value) }?.key
-            ?? newest
+    ///
+    /// Before its first answer, a connection has no known sender. Half of the connections may be such, because of two new ones at the
+    /// same time, the first would otherwise be closed in favour of the second, however long others are idle.
+    static func victim<ID: Hashable>(among statuses: [ID: Status], newest: ID, most: Int) -> ID {
+        let idle = statuses.filter { $0.key != newest && !$0.value.isAnswering }
+        let unknown = idle.filter { !$0.value.isKnown }
+        return (unknown.count > most / 2 ? unknown : idle).min { $0.value.lastChange < $1.value.lastChange }?.key ?? newest
     }
 
     func remove(_ channel: any Channel) { state.withLock { _ = $0.entries.removeValue(forKey: ObjectIdentifier(channel)) } }

@@ -339,14 +339,18 @@ private final class ReadCounter: ChannelOutboundHandler {
         #expect(recorder.events.count == 3)
     }
 
-    @Test func `unknown senders' oldest connection is closed first, then the longest idle, never one awaiting an answer`() {
+    @Test func `the connection idle longest is closed, a stranger's if they have more than half, never one awaiting an answer`() {
         typealias Status = InboundConnections.Status
         func victim(_ connections: [Int: Status]) -> Int {
-            InboundConnections.victim(among: connections.merging([9: Status(lastChange: 9)]) { $1 }, newest: 9)
+            InboundConnections.victim(among: connections.merging([9: Status(lastChange: 9)]) { $1 }, newest: 9, most: 3)
         }
         #expect(victim([1: Status(lastChange: 1, isKnown: true), 2: Status(lastChange: 3), 3: Status(lastChange: 2)]) == 3)
         #expect(victim([1: Status(lastChange: 4, isKnown: true), 2: Status(lastChange: 3, isKnown: true)]) == 2)
         #expect(victim([1: Status(lastChange: 1, isAnswering: true), 2: Status(lastChange: 3, isKnown: true)]) == 2)
         #expect(victim([1: Status(lastChange: 1, isAnswering: true)]) == 9)
+        // Two connections that are new at the same time.
+        #expect(
+            victim([1: Status(lastChange: 1, isKnown: true), 2: Status(lastChange: 2, isKnown: true), 3: Status(lastChange: 8)])
+                == 1)
     }
 }
