@@ -230,12 +230,10 @@ struct LogOptions: ParsableArguments {
     }
 
     /// - Parameter zone: the time zone for terminals; other output uses UTC.
-    func logger(clock: any AgentClock, zone: TimeZoneTable) -> Logger {
-        Logger(label: "bellhop") { _ in
-            TerminalLog(
-                logLevel: logLevel.threshold, format: logFormat ?? .text, clock: clock,
-                zone: isatty(STDERR_FILENO) == 1 ? zone : nil, isForJournal: isJournal)
-        }
+    func terminalLog(clock: any AgentClock, zone: TimeZoneTable) -> TerminalLog {
+        TerminalLog(
+            logLevel: logLevel.threshold, format: logFormat ?? .text, clock: clock,
+            zone: isatty(STDERR_FILENO) == 1 ? zone : nil, isForJournal: isJournal)
     }
 
     /// Whether standard error goes to systemd's journal (systemd.exec(5)).

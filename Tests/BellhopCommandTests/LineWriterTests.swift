@@ -1,5 +1,6 @@
 import BellhopCore
 import BellhopFiles
+import BellhopTesting
 import CDispatch
 import Dispatch
 import Foundation
@@ -31,13 +32,30 @@ import Testing
         }
     }
 
-    @Test func `a log waits for its reader up to a limit, then leaves out lines and says how many`() async throws {
+    private static let json = TerminalLog(
+        logLevel: LogOptions.Level.info.threshold, format: .json, clock: TestClock(), zone: nil, isForJournal: false)
+
+    @Test func `a line of the log is written at once while none waits for the reader, so that a crash loses none`() {
+        var ends: [Int32] = [-1, -1]
+        #expect(pipe(&ends) == 0)
+        defer { for end in ends { close(end) } }
+        #expect(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0)
+        let log = LogOutput(ends[1], log: Self.json)
+        for line in ["one\n", "two\n"] {
+            log.write(line)
+            #expect(Self.read(ends[0], upTo: 100) == line)
+        }
+    }
+
+    @Test func `a log waits for its reader up to a limit, then leaves out lines and says how many, in the format of the log`()
+        async throws
+    {
         var ends: [Int32] = [-1, -1]
         #expect(pipe(&ends) == 0)
         defer { for end in ends { close(end) } }
         let reader = ends[0]
         _ = fcntl(ends[1], 1031, 4096)  // F_SETPIPE_SZ: the smallest possible pipe
-        let log = LogOutput(ends[1], most: 10_000)
+        let log = LogOutput(ends[1], log: Self.json, most: 10_000)
         let line = String(repeating: "x", count: 999)
         for _ in 0..<30 { log.write(line + "\n") }
         log.flush(within: .milliseconds(1))
@@ -56,8 +74,12 @@ import Testing
         let count = lines.count { $0 == line }
         #expect((10..<30).contains(count))
         #expect(lines.prefix(count).allSatisfy { $0 == line })
+        try #require(lines.count == count + 2 && lines.last == "end")
         #expect(
-            lines.dropFirst(count) == ["Bellhop left out \(30 - count) lines here, because nothing read the log.", "end"])
+            try JSON.parse(lines[count]) == [
+                "time": "2026-01-05T09:00:00.000000Z", "level": "warning",
+                "message": "Lines were left out here, because nothing read the log.", "count": .string("\(30 - count)"),
+            ])
     }
 
     @Test func `lines fail while the reader has stopped, and each line is written once or fails`() async throws {

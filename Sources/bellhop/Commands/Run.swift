@@ -6,6 +6,7 @@ import BellhopEngine
 import BellhopInbound
 import BellhopRules
 import Glibc
+import Logging
 import UnixSignals
 
 struct Run: AsyncParsableCommand {
@@ -35,10 +36,11 @@ struct Run: AsyncParsableCommand {
         // From here on SIGHUP does not end the agent: one that comes while it opens its store is handled afterwards.
         let hangups: UnixSignalsSequence? = if once { nil } else { await UnixSignalsSequence(trapping: .sighup) }
         try Workspace.requireLogins(configuration)
-        Console.writeNotesAsLog()
         let clock = SystemClock.ofThisRun(environment: config.environment)
         let story = log.story(clock: clock, zone: configuration.timeZone)
-        let logger = log.logger(clock: clock, zone: configuration.timeZone)
+        let terminalLog = log.terminalLog(clock: clock, zone: configuration.timeZone)
+        let logger = Logger(label: "bellhop") { _ in terminalLog }
+        Console.writeNotes(to: terminalLog)
         let tell: SignalListener = if let story { { story.report($0) } } else { Signals.log(logger) }
         let listener = Signals.groupingRepetitions(tell, clock: clock)
         let options = Assembly.Options(

@@ -56,8 +56,8 @@ enum Console {
     private static let log = Mutex<LogOutput?>(nil)
 
     /// From now on, notes do not wait for their reader, except for a second at the end of the process.
-    static func writeNotesAsLog() {
-        log.withLock { $0 = LogOutput(STDERR_FILENO) }
+    static func writeNotes(to terminalLog: TerminalLog) {
+        log.withLock { $0 = LogOutput(STDERR_FILENO, log: terminalLog) }
         atexit { Console.flushLog() }
     }
 

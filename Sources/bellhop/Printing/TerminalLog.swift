@@ -18,21 +18,23 @@ struct TerminalLog: LogHandler {
     }
 
     func log(event: LogEvent) {
-        let facts = metadata.merging(event.metadata ?? [:]) { _, new in new }
-        let line =
-            switch format {
-            case .text: text(event, facts)
-            case .json: json(event, facts)
-            }
-        Console.note(isForJournal ? "<\(event.level.priority)>\(line)" : line)
+        Console.note(line(event.level, event.message, metadata.merging(event.metadata ?? [:]) { _, new in new }))
     }
 
-    private func text(_ event: LogEvent, _ facts: Logger.Metadata) -> String {
+    func line(_ level: Logger.Level, _ message: Logger.Message, _ facts: Logger.Metadata) -> String {
+        let line =
+            switch format {
+            case .text: text(level, message, facts)
+            case .json: json(level, message, facts)
+            }
+        return isForJournal ? "<\(level.priority)>\(line)" : line
+    }
+
+    private func text(_ level: Logger.Level, _ message: Logger.Message, _ facts: Logger.Metadata) -> String {
         let colour = Console.noteHasColour
-        let level = event.level.rawValue.padded(to: 7)
-        let paint: Paint = event.level >= .error ? .red : event.level == .warning ? .yellow : .green
+        let paint: Paint = level >= .error ? .red : level == .warning ? .yellow : .green
         let moment = zone.map { $0.dateAndClock(clock.now) } ?? clock.now.short
-        var line = "\(Paint.dim(moment, if: colour)) \(paint(level, if: colour)) \(event.message)"
+        var line = "\(Paint.dim(moment, if: colour)) \(paint(level.rawValue.padded(to: 7), if: colour)) \(message)"
         for key in facts.keys.sorted(by: Self.order) where key != "signal" && key != "shown" {
             let value = "\(facts[key]!)"
             line += " " + Paint.dim("\(key)=", if: colour) + value.quotedIfNeeded
@@ -41,9 +43,9 @@ struct TerminalLog: LogHandler {
         return line
     }
 
-    private func json(_ event: LogEvent, _ facts: Logger.Metadata) -> String {
+    private func json(_ level: Logger.Level, _ message: Logger.Message, _ facts: Logger.Metadata) -> String {
         var object: JSON.Object = [
-            "time": .string(clock.now.rfc3339), "level": .string(event.level.rawValue), "message": .string("\(event.message)"),
+            "time": .string(clock.now.rfc3339), "level": .string(level.rawValue), "message": .string("\(message)"),
         ]
         for key in facts.keys.sorted(by: Self.order) { object[key] = .string("\(facts[key]!)") }
         return JSON.object(object).printable
