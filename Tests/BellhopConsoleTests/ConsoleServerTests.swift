@@ -235,6 +235,21 @@ import Testing
         #expect(finding(.days(15))?.state == .missing && finding(.days(15))?.text.contains("the key is not") == true)
     }
 
+    @Test func `each renewed certificate that cannot be used is reported once`() throws {
+        let folder = try TemporaryFolder()
+        let certificate = try folder.write("cert.pem", Self.certificate)
+        let key = try folder.write("key.pem", Self.ownKey)
+        let problems = Recording<String>()
+        let renewal = CertificateRenewal(of: .init(certificate: certificate, key: key)) { problems.add($0.message) }
+        for text in [Self.ownKey, "garbage", Self.ownKey, Self.key] {
+            try folder.write("key.pem", text)
+            for _ in 1...2 { _ = renewal.change }
+        }
+        try #require(problems.all.count == 2)
+        #expect(problems.all[0].contains("no key can be read from \(key)"))
+        #expect(problems.all[1].contains("the key is not the certificate's"))
+    }
+
     @Test func `an address in use is reported in one sentence`() async throws {
         let fixture = try await ConsoleFixture()
         try await serve(fixture) { address, _ in

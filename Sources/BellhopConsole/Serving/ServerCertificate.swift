@@ -3,6 +3,7 @@ public import BellhopConnectors
 public import BellhopCore
 public import BellhopInbound
 import Glibc
+import Logging
 import NIOCore
 import NIOSSL
 import Synchronization
@@ -32,8 +33,12 @@ public struct ServerCertificate: Sendable {
     }
 
     /// The configuration of a server. Connections that begin after a renewal of the files get the renewed certificate.
-    static func serving(_ files: ConsoleConfiguration.Certificate) throws(ServerProblem) -> TLSConfiguration {
-        let renewal = CertificateRenewal(of: files)
+    static func serving(_ files: ConsoleConfiguration.Certificate, _ logger: Logger) throws(ServerProblem) -> TLSConfiguration {
+        let renewal = CertificateRenewal(of: files) { problem in
+            logger.error(
+                "The console's renewed certificate cannot be used: the one before stays in use until it can.",
+                metadata: ["problem": "\(problem.message)"])
+        }
         var tls = try ServerCertificate(files).tls
         // On another thread than the connection's: a key that does not fit leaves an error in the thread's queue of BoringSSL, which would
         // end the handshake.
@@ -95,18 +100,22 @@ public struct ServerCertificate: Sendable {
 /// The certificate in the files, once it differs from that of the server's start.
 ///
 /// A class over a mutex, because all connections share it.
-private final class CertificateRenewal: Sendable {
+final class CertificateRenewal: Sendable {
     private struct State {
         /// The files of the latest certificate.
         var stamps: [[Int]]
+        /// The latest files that could not be used.
+        var refused: [[Int]] = []
         var change = NIOSSLContextConfigurationOverride.noChanges
     }
 
     private let files: ConsoleConfiguration.Certificate
+    private let report: @Sendable (ServerProblem) -> Void
     private let state: Mutex<State>
 
-    init(of files: ConsoleConfiguration.Certificate) {
-        self.files = files
+    /// - Parameter report: called once for each renewal that cannot be used.
+    init(of files: ConsoleConfiguration.Certificate, report: @escaping @Sendable (ServerProblem) -> Void) {
+        (self.files, self.report) = (files, report)
         state = Mutex(State(stamps: Self.stamps(of: files)))
     }
 
@@ -115,10 +124,15 @@ private final class CertificateRenewal: Sendable {
     var change: NIOSSLContextConfigurationOverride {
         state.withLock { state in
             let stamps = Self.stamps(of: files)
-            if stamps != state.stamps, let renewed = try? ServerCertificate(files) {
+            if stamps == state.stamps { return state.change }
+            do throws(ServerProblem) {
+                let renewed = try ServerCertificate(files)
                 state.stamps = stamps
                 state.change.certificateChain = renewed.tls.certificateChain
                 state.change.privateKey = renewed.tls.privateKey
+            } catch {
+                if stamps != state.refused { report(error) }
+                state.refused = stamps
             }
             return state.change
         }

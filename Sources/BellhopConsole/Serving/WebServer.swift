@@ -88,7 +88,7 @@ struct WebServer: Sendable {
         do {
             if let files = tls {
                 let server = Server(
-                    childChannelSetup: try TLSChannel(guarded, tlsConfiguration: ServerCertificate.serving(files)),
+                    childChannelSetup: try TLSChannel(guarded, tlsConfiguration: ServerCertificate.serving(files, logger)),
                     configuration: address, onServerRunning: report, eventLoopGroup: loop, logger: logger)
                 try await serve(connections) { try await server.run() }
             } else {
