@@ -129,7 +129,8 @@ extension BatchDecider {
         }
         for one in gathered { memory.delete(rule.stateKey(.gathered, key).at(one.name)) }
         if group.every > .zero {
-            memory.set(rule.stateKey(.group, key), to: .int(time.microseconds), expires: time + group.every)
+            let start = candidate.start(at: now)
+            memory.set(rule.stateKey(.group, key), to: .int(start.microseconds), expires: start + group.every)
         }
         // A timer's flush is a run for the oldest of its events.
         let own = isOfTimer ? gathered[0].name : occasion.id.text

@@ -214,14 +214,16 @@ struct WaitingModel {
         log.append("h \(id)")
     }
 
-    /// x goes on: its count, then its group, both from the moment at which the wait was over; the group from now if that is over a
-    /// minute ago.
+    /// The moment from which `group` counts after a timer: its due time, or now if that is over a minute ago.
+    private static func start(_ due: Int, _ now: Int) -> Int { now - due > 1 ? now : due }
+
+    /// x goes on: its count from the moment at which the wait was over, then its group.
     private mutating func chain(_ id: String, at due: Int, _ now: Int) {
         chainHold[id]?.hasRun = true
         chainCount = (chainCount.filter { due < $0.at + 6 } + [(id, due)]).sorted { $0.at < $1.at }
         guard chainCount.count >= 2 else { return }
         if chainGroup.events.isEmpty {
-            (chainGroup.due, chainGroup.number) = ((now - due > 1 ? now : due) + 1, begun)
+            (chainGroup.due, chainGroup.number) = (Self.start(due, now) + 1, begun)
             begun += 1
         }
         chainGroup.events += chainCount
@@ -231,7 +233,7 @@ struct WaitingModel {
     private mutating func fireGroups(until now: Int) {
         for priority in groups.keys.sorted() {
             guard var group = groups[priority], !group.events.isEmpty, group.due <= now else { continue }
-            flush(&group, "g \(priority) ", at: group.due)
+            flush(&group, "g \(priority) ", at: Self.start(group.due, now))
             groups[priority] = group
         }
         // Waits of this very moment that were set earlier come first.

@@ -225,6 +225,16 @@ import Testing
         #expect(agent.texts.count == 3)
     }
 
+    @Test func `the interval of a group counts from a flush that came late`() async throws {
+        let agent = try await TestAgent(Self.group("wait: 2m, every: 5m"))
+        try await agent.put("a")
+        await agent.bench.clock.advance(by: .seconds(600))
+        try await agent.put("b")
+        #expect(agent.texts == ["a, last a printer on fire"])
+        #expect(try await agent.texts(after: 4).count == 1)
+        #expect(try await agent.texts(after: 1).dropFirst() == ["b, last b printer on fire"])
+    }
+
     @Test func `after the clock was set back, a group does not wait for the end of an interval that lies ahead`() async throws {
         let agent = try await TestAgent(Self.group("every: 5m"))
         try await agent.put("a")

@@ -185,10 +185,13 @@ struct WaitingLedger {
         }
         var groups: [String: Group] = [:]
         var flushes: [(events: [String], due: Int64)] = []
-        func flush(_ kind: String, at time: Int64) {
+        let made = Dictionary(grouping: runs(of: "group"), by: \.words)
+        func flush(_ kind: String, at time: Int64, isOfTimer: Bool = true) {
             guard let group = groups[kind] else { return }
             flushes.append((group.events, time))
-            groups[kind] = Group(last: time)
+            let run = made[group.events]?.first?.created ?? time
+            // The interval counts from a timer's flush if it is over a minute late.
+            groups[kind] = Group(last: isOfTimer && run - time > Self.minute ? run : time)
         }
         for fact in facts {
             for (kind, group) in groups where !group.events.isEmpty && group.due <= fact.time { flush(kind, at: group.due) }
@@ -196,11 +199,10 @@ struct WaitingLedger {
             if group.events.isEmpty { group.due = max(fact.time + 10 * Self.minute, group.last + 30 * Self.minute) }
             group.events.append(fact.id)
             groups[fact.kind] = group
-            if group.events.count >= 4 { flush(fact.kind, at: fact.time) }
+            if group.events.count >= 4 { flush(fact.kind, at: fact.time, isOfTimer: false) }
         }
         let end = passes.last?.lowerBound ?? 0
         for (kind, group) in groups where !group.events.isEmpty && group.due <= end { flush(kind, at: group.due) }
-        let made = Dictionary(grouping: runs(of: "group"), by: \.words)
         for flush in flushes {
             let own = made[flush.events] ?? []
             #expect(own.count == 1, "a group of \(flush.events) flushed \(own.count) times", sourceLocation: place)
