@@ -91,6 +91,18 @@ import Testing
         }
     }
 
+    @Test func `cookies are named after the console's port, so that consoles of one host do not overwrite those of others`()
+        async throws
+    {
+        try await with { fixture, _ in
+            var browser = Browser(fixture: fixture)
+            let back = try await browser.agree()
+            #expect(Array(browser.cookies.keys) == ["bellhop_login_443"])
+            #expect(await browser.get(back).status == 303)
+            #expect(Array(browser.cookies.keys) == ["bellhop_session_443"])
+        }
+    }
+
     @Test func `strangers who begin any number of logins push out no other login`() async throws {
         try await with { fixture, _ in
             var browser = Browser(fixture: fixture)
@@ -109,13 +121,13 @@ import Testing
         try await with { fixture, _ in
             var browser = Browser(fixture: fixture)
             let back = try await browser.agree()
-            let cookie = try #require(browser.cookies["bellhop_login"])
-            browser.cookies["bellhop_login"] = cookie + "x"
+            let cookie = try #require(browser.cookies["bellhop_login_443"])
+            browser.cookies["bellhop_login_443"] = cookie + "x"
             #expect(await browser.get(back).status == 403)
-            browser.cookies["bellhop_login"] = cookie
+            browser.cookies["bellhop_login_443"] = cookie
             #expect(await browser.get(back).field("Location") == "/deliveries")
             let long = try await browser.agree(next: "/events?where=" + String(repeating: "x", count: 5000))
-            #expect(browser.cookies["bellhop_login"].map { $0.utf8.count < 4000 } == true)
+            #expect(browser.cookies["bellhop_login_443"].map { $0.utf8.count < 4000 } == true)
             #expect(await browser.get(long).field("Location") == "/")
         }
     }

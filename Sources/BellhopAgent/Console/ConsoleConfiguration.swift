@@ -31,12 +31,14 @@ public struct ConsoleConfiguration: Sendable {
 
     public init() {}
 
-    /// The name of a session's cookie. It ends with the console's port, because browsers send a cookie to all ports of a host, where the
-    /// console of another project may listen.
-    public var sessionCookie: String {
-        let address = publicURL.flatMap { try? HTTPAddress($0) }
-        return "bellhop_session_\(address?.port ?? place?.port ?? 0)"
-    }
+    /// The name of a session's cookie.
+    public var sessionCookie: String { "bellhop_session_\(port)" }
+    /// The name of the cookie of a login at an OpenID provider.
+    public var loginCookie: String { "bellhop_login_\(port)" }
+
+    /// The console's port, for the names of cookies: browsers send a cookie to all ports of a host, where the console of another project may
+    /// listen.
+    private var port: Int { publicURL.flatMap { try? HTTPAddress($0) }?.port ?? place?.port ?? 0 }
 
     public struct User: Sendable {
         public var name: String

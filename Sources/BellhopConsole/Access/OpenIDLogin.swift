@@ -8,7 +8,6 @@ import BellhopInbound
 struct OpenIDLogin: Sendable {
     /// The path of this page, the redirect URI that must be registered with the provider.
     static let path = ["login", "openid"]
-    private static let cookie = "bellhop_login"
     /// How long a login may take.
     static let span = Duration.seconds(600)
     /// The longest address of a page to open after the login, in bytes: browsers refuse cookies of more than 4 KB.
@@ -17,6 +16,8 @@ struct OpenIDLogin: Sendable {
     private let view: AgentView
     private let provider: OpenIDProvider
     private let configuration: ConsoleConfiguration.OpenID
+    /// The name of the cookie.
+    private let cookie: String
 
     /// Nil if bellhop.yaml names no provider.
     init?(_ view: AgentView) {
@@ -24,6 +25,7 @@ struct OpenIDLogin: Sendable {
         self.view = view
         self.provider = provider
         self.configuration = configuration
+        cookie = view.configuration.loginCookie
     }
 
     func answer(_ request: ConsoleRequest, _ authenticator: Authenticator) async throws(Problem) -> ConsoleAnswer {
@@ -36,24 +38,24 @@ struct OpenIDLogin: Sendable {
     private func begin(_ request: ConsoleRequest, _ authenticator: Authenticator) async throws(Problem) -> ConsoleAnswer {
         let next = request.value("next").flatMap { Pages.isPage($0) ? PercentEncoding.encode($0) : nil } ?? ""
         // A secret, when the login began, and the page to open afterwards.
-        let cookie = [
+        let content = [
             ConsoleToken.random(), String(view.clock.now.seconds), next.utf8.count > Self.longestNext ? "" : next,
         ].joined(separator: ".")
         let page: String
         do throws(OpenIDProvider.Problem) {
-            page = try await provider.page(of: provider.login(cookie, redirect: address))
+            page = try await provider.page(of: provider.login(content, redirect: address))
         } catch {
             throw Problem(502, error.message)
         }
         var answer = ConsoleAnswer.seeOther(page)
-        answer.fields += [authenticator.cookie(Self.cookie, cookie, for: Self.span), ("Cache-Control", "no-store")]
+        answer.fields += [authenticator.cookie(cookie, content, for: Self.span), ("Cache-Control", "no-store")]
         return answer
     }
 
     private func complete(_ request: ConsoleRequest, _ authenticator: Authenticator) async throws(Problem) -> ConsoleAnswer {
-        let cookie = request.cookie(Self.cookie) ?? ""
-        let login = provider.login(cookie, redirect: address)
-        let parts = cookie.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
+        let content = request.cookie(cookie) ?? ""
+        let login = provider.login(content, redirect: address)
+        let parts = content.split(separator: ".", maxSplits: 2, omittingEmptySubsequences: false)
         guard request.value("state") == login.state, parts.count == 3, let begun = Int64(parts[1]),
             view.clock.now - Timestamp(seconds: begun) < Self.span
         else {
@@ -75,7 +77,7 @@ struct OpenIDLogin: Sendable {
         var answer = ConsoleAnswer.seeOther(parts[2].isEmpty ? "/" : PercentEncoding.decode(parts[2]))
         answer.fields += [
             authenticator.cookie(for: authenticator.logIn(person.name, role)),
-            authenticator.cookie(Self.cookie, "", for: Self.span), ("Cache-Control", "no-store"),
+            authenticator.cookie(cookie, "", for: Self.span), ("Cache-Control", "no-store"),
         ]
         return answer
     }
