@@ -1,4 +1,5 @@
 public import BellhopCore
+import BellhopFiles
 import Synchronization
 
 /// The connections in use.
@@ -39,6 +40,8 @@ extension Connectors {
         public var kind: String
         public var settings: Settings
         public var sources: [(name: String, kind: String, settings: Settings)]
+        /// What the files named in the settings contain, by path, such as certificates; without those that cannot be read.
+        fileprivate var files: [String: Fingerprint] = [:]
 
         public init(kind: String, settings: Settings, sources: [(name: String, kind: String, settings: Settings)]) {
             (self.kind, self.settings, self.sources) = (kind, settings, sources)
@@ -46,34 +49,48 @@ extension Connectors {
 
         /// Compares the values alone: ``Settings/secrets`` may also have those of other connections.
         fileprivate func isSame(as other: Entries) -> Bool {
-            kind == other.kind && settings.values == other.settings.values
+            kind == other.kind && settings.values == other.settings.values && files == other.files
                 && sources.elementsEqual(other.sources) {
                     $0.name == $1.name && $0.kind == $1.kind && $0.settings.values == $1.settings.values
                 }
+        }
+
+        /// The same with the present content of the files.
+        func withFiles(in environment: ConnectorEnvironment) -> Entries {
+            var entries = self
+            let type = SettingType.record(Catalogue.kind(kind)?.manifest.settings ?? [])
+            for path in type.paths(in: .object(settings.values)) {
+                entries.files[path] = (try? Descriptor.read(at: environment.path(path))).map { Fingerprint(content: $0) }
+            }
+            return entries
         }
     }
 
     public enum RebuildResult: Sendable, Hashable {
         /// All further requests use the new settings.
         case inUse
-        /// The connection cannot be used until this error is fixed.
+        /// The new settings cannot be used until this error is fixed.
         case unusable(String)
         /// It continues as before: with the new settings its sources would see different tasks.
         case needsRestart(String)
     }
 
-    /// Whether a connection was made from these settings, and can be used.
+    /// Whether a connection was made from these settings and the present content of the files in them, and can be used.
     public func uses(_ entries: Entries, connection: String) -> Bool {
-        bound.entries(of: connection)?.isSame(as: entries) ?? false
+        bound.entries(of: connection)?.isSame(as: entries.withFiles(in: environment)) ?? false
     }
 
-    /// Rebuilds a connection after a change of its secrets or its login. Requests under way end with the old ones.
+    /// Whether a connection in use was made from files, such as certificates.
+    public func readsFiles(connection: String) -> Bool { bound.entries(of: connection).map { !$0.files.isEmpty } ?? false }
+
+    /// Rebuilds a connection after a change of its secrets, its login or a file. Requests under way end with the old ones.
     ///
     /// - Parameters:
     ///   - retriesRefused: whether to try credentials again that were refused before: true after a new login.
+    ///   - keepsPrevious: whether the connection continues as before if the new settings cannot be used.
     ///   - read: reads its current settings.
     public func rebind(
-        _ name: String, retriesRefused: Bool, with read: () async throws(Failure) -> Entries
+        _ name: String, retriesRefused: Bool = false, keepsPrevious: Bool = false, with read: () async throws(Failure) -> Entries
     ) async throws(CancellationError) -> RebuildResult {
         try await bound.gate.enter()
         defer { bound.gate.leave() }
@@ -83,6 +100,7 @@ extension Connectors {
             if retriesRefused { environment.notebook = RefusalClearingNotebook(environment.notebook) }
             return try await bind(name, to: try await read(), own, in: environment)
         } catch {
+            if keepsPrevious { return .unusable(error.message) }
             bound.put(RefusedConnection(failure: error), as: name, from: nil)
             for source in own { source.refuse(error) }
             return .unusable(error.message)
@@ -92,6 +110,7 @@ extension Connectors {
     private func bind(
         _ name: String, to entries: Entries, _ own: [BoundSource], in environment: ConnectorEnvironment
     ) async throws(Failure) -> RebuildResult {
+        let entries = entries.withFiles(in: environment)
         let connection: any Connection
         do throws(ConnectorErrors) {
             connection = try await Self.connection(name, entries.kind, entries.settings, environment)
@@ -156,4 +175,17 @@ struct FailingAction: Action {
     let failure: Failure
 
     func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt { throw failure }
+}
+
+extension SettingType {
+    /// The paths of files in a value of this type.
+    fileprivate func paths(in value: JSON) -> [String] {
+        switch (self, value) {
+        case (.path, .string(let path)): [path]
+        case (.record(let members), .object(let values)):
+            members.flatMap { member in values[member.name].map { member.type.paths(in: $0) } ?? [] }
+        case (.either(let types), _): types.flatMap { $0.paths(in: value) }
+        default: []
+        }
+    }
 }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The connectors of one configuration. Call ``shutdown()`` before releasing it.
 ///
-/// A connection whose secrets or login change is rebuilt while the others continue: see ``rebind(_:retriesRefused:with:)``.
+/// A connection whose secrets or login change is rebuilt while the others continue: see ``rebind(_:retriesRefused:keepsPrevious:with:)``.
 public struct Connectors: Sendable {
     /// In the order of the configuration.
     public let sources: [any Source]
@@ -25,6 +25,7 @@ public struct Connectors: Sendable {
         sources sourceEntries: [(name: String, kind: String, connection: String, settings: Settings)],
         environment: ConnectorEnvironment
     ) async throws(ConnectorErrors) {
+        let made = Self.entries(entries, sourceEntries, in: environment)
         var problems: [ConnectorError] = []
         var connections: [String: any Connection] = [:]
         var failed: Set<String> = []
@@ -62,7 +63,7 @@ public struct Connectors: Sendable {
             throw ConnectorErrors(problems)
         }
         self.sources = zip(sources, sourceEntries).map { BoundSource($0, connection: $1.connection) }
-        bound = BoundConnections(connections, from: Self.entries(entries, sourceEntries))
+        bound = BoundConnections(connections, from: made)
         self.environment = environment
         self.direct = direct
         self.guarded = guarded
@@ -79,11 +80,11 @@ public struct Connectors: Sendable {
     /// What each connection is made from.
     private static func entries(
         _ connections: [(name: String, kind: String, settings: Settings)],
-        _ sources: [(name: String, kind: String, connection: String, settings: Settings)]
+        _ sources: [(name: String, kind: String, connection: String, settings: Settings)], in environment: ConnectorEnvironment
     ) -> [String: Entries] {
         connections.reduce(into: [:]) { made, entry in
             let own = sources.filter { $0.connection == entry.name }.map { (name: $0.name, kind: $0.kind, settings: $0.settings) }
-            made[entry.name] = Entries(kind: entry.kind, settings: entry.settings, sources: own)
+            made[entry.name] = Entries(kind: entry.kind, settings: entry.settings, sources: own).withFiles(in: environment)
         }
     }
 

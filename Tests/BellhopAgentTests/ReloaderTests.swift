@@ -117,6 +117,44 @@ import Testing
         await assembly.shutdown()
     }
 
+    private static let authority = """
+        -----BEGIN CERTIFICATE-----
+        MIIBfzCCASWgAwIBAgIUY51faGkmlExNPaM8qLxpoBgk9FcwCgYIKoZIzj0EAwIw
+        FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTIwMDEwMTAwMDAwMFoYDzIxMjYxMTAy
+        MDgwNDQ3WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+        PQMBBwNCAASfrwKKDaLEWLmOFt+sMb5GJGbf/WKOE2YoQbZD/2B1jCdjs6PYIOgG
+        tPT07itWdKoQSuTywDe489y7OKBmXhTfo1MwUTAdBgNVHQ4EFgQUM3zycUzc7MTg
+        VJx7mOrW9FoeQlwwHwYDVR0jBBgwFoAUM3zycUzc7MTgVJx7mOrW9FoeQlwwDwYD
+        VR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNIADBFAiEAkmPNq378r6nrHYYKQyu2
+        BpA4VC1iecj+uzLhlu9c+jUCIA/l9RS0XJj+h+BLTsjchfAFgOzxSUgr/Xi+Ut35
+        qx6O
+        -----END CERTIFICATE-----
+
+        """
+
+    @Test func `a changed ca file of a connection is used after SIGHUP, and one that cannot be used leaves the old one in use`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        try folder.write("ca.pem", Self.authority)
+        let problems = Recording<String?>()
+        let listener: SignalListener = { if case .rebound(_, let problem) = $0 { problems.add(problem) } }
+        let assembly = try await Self.assembly(
+            in: folder, settings: "connections: {ops: {kind: webhook, url: \"https://ops.example/\", rate: 7/m, ca: ca.pem}}\n",
+            listeners: [listener])
+        let reloader = SecretReloader(assembly, handler: nil, environment: [:])
+        await reloader.reload()
+        #expect(problems.all.isEmpty)
+        try folder.write("ca.pem", "garbage")
+        await reloader.reload()
+        #expect(problems.all.map { $0?.hasSuffix("It stays as it was.") } == [true])
+        #expect(assembly.connectors.limits(of: "ops").rate != nil)
+        try folder.write("ca.pem", "Renewed:\n" + Self.authority)
+        for _ in 1...2 { await reloader.reload() }
+        #expect(problems.all.count == 2 && problems.all.last == .some(nil))
+        await assembly.shutdown()
+    }
+
     @Test func `a rule that is moved to another file stays in force, and the rest of its old file may stay`() async throws {
         let folder = try TemporaryFolder()
         let assembly = try await Self.assembly(in: folder)

@@ -68,14 +68,16 @@ struct SecretReloader {
         return outcomes + (await replaceKeys(for: change, project: project)) + sections(using: change)
     }
 
-    /// Reads the secrets of connections and of requests from other systems again, and applies those that have changed. If one cannot be
-    /// read, the previous one stays in use.
+    /// Reads the secrets and files of connections, and the secrets of requests from other systems, again, and applies those that have
+    /// changed. If one cannot be used, the previous one stays in use.
     func reload() async {
         guard (try? await gate.enter()) != nil else { return }
         defer { gate.leave() }
         let content = assembly.configuration.content ?? []
         for connection in assembly.configuration.connections.map(\.name)
-        where !ConfigurationLoader.secretNames(ofConnection: connection, in: content).isEmpty {
+        where assembly.connectors.readsFiles(connection: connection)
+            || !ConfigurationLoader.secretNames(ofConnection: connection, in: content).isEmpty
+        {
             let entries: Connectors.Entries
             do throws(ConfigurationError) { entries = try await self.entries(of: connection) } catch {
                 if Task.isCancelled { return }  // the agent ends
@@ -85,10 +87,14 @@ struct SecretReloader {
             if assembly.connectors.uses(entries, connection: connection), !assembly.runtimeFacts.isUnbound(connection) {
                 continue
             }
-            let rebound = try? await assembly.connectors.rebind(connection, retriesRefused: false) {
+            let rebound = try? await assembly.connectors.rebind(connection, keepsPrevious: true) {
                 () async throws(Failure) -> Connectors.Entries in entries
             }
             guard let rebound else { return }  // the agent ends
+            if case .unusable(let reason) = rebound {
+                report(.connection(connection), .unusable("\(reason) \(Self.unchanged)"))
+                continue
+            }
             report(.connection(connection), rebound)
             await wake(connection)
         }
