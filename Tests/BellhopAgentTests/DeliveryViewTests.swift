@@ -107,6 +107,35 @@ extension Inquirer {
         #expect(try await stops(.history(HistoryQuery(event: "e1")), "delivery") == ["person", "person", "person"])
     }
 
+    @Test func `a delivery whose next attempt comes after the end of its receiver's stop does not wait for the stop`()
+        async throws
+    {
+        let (store, clock) = (try Stores.inMemory(), TestClock())
+        let deliveries = (0..<2).map { step in
+            Delivery(
+                id: Delivery.ID(
+                    occasion: Occasion.event(Event.ID("e1")).id, rule: "tell", step: StepPath(index: step), receiver: "ops"),
+                revision: "1", action: "notify", arguments: .message(Self.message), task: nil, lane: "\(step)",
+                createdAt: clock.now)
+        }
+        try await store.route(Routing(deliveries: deliveries))
+        let claimed = try await store.claim(
+            limit: 1, quotas: ["ops": ClaimQuota(attempts: 1)], others: 0, by: .only, until: clock.now + .seconds(60),
+            at: clock.now)
+        let failure = Failure(.unreachable, .retry(after: nil), "It does not answer.")
+        let breaker = ReceiverStop(
+            receiver: "ops", cause: .failures, since: clock.now, until: clock.now + .seconds(5), reason: "It does not answer.")
+        _ = try await store.finish([
+            Finish(
+                try #require(claimed.claims.first), at: clock.now, next: .retry(at: clock.now + .seconds(60), failure),
+                stops: [breaker])
+        ])
+        let rows = try await Inquirer(store: store, clock: clock).rows(.deliveries(DeliveryQuery()))
+        let causes = rows.map { (attempts: $0["attempts"]?.asInt, cause: $0["stopped"]?["cause"]?.asString) }
+        #expect(causes.first { $0.attempts == 1 }.map { $0.cause == nil } == true)
+        #expect(causes.first { $0.attempts == 0 }?.cause == "failures")
+    }
+
     @Test func `the request shows the destination of the message, and no secret`() async throws {
         var message = Self.message
         message.thread = "INC0010001"

@@ -149,7 +149,10 @@ public struct InquiryAnswer: Sendable {
         if stops == nil { stops = try await inquirer.stops() }
         if writesPause == nil { writesPause = .some(try await inquirer.store.pauses().first { $0.subject == .writes }) }
         if let pause = writesPause ?? nil, record.delivery.effect != nil { return pause.json }
-        return stops?[record.delivery.id.receiver]?.json
+        guard let stop = stops?[record.delivery.id.receiver] else { return nil }
+        // It waits for its own next attempt, if that comes after the stop.
+        if let until = stop.until, record.joined == nil, record.runAt > until { return nil }
+        return stop.json
     }
 
     private mutating func audit(_ asked: AuditQuery) async throws(StoreError) -> Piece {

@@ -236,7 +236,7 @@ struct StatusPage {
     private func stopped(_ stop: JSON) -> String {
         switch ReceiverStop.Cause(rawValue: stop["cause"]?.asString ?? "") {
         case .rest, nil: "rests until \(stop["until"].words(in: zone))"
-        case .failures: "keeps failing (circuit breaker open), and one delivery is tried at \(stop["until"].words(in: zone))"
+        case .failures: "keeps failing (circuit breaker open), no delivery is tried before \(stop["until"].words(in: zone))"
         case .refusal, .person: "has been paused since \(stop["since"].words(in: zone))"
         }
     }
