@@ -31,14 +31,17 @@ enum InboundBody {
         return try parsed(request.body)
     }
 
-    /// Throws the answer that Slack wants before it sends events to an address: the `challenge` of the body.
     private static func parsed(_ bytes: [UInt8]) throws(InboundAnswer) -> JSON {
         let body: JSON
         do { body = try JSON.parse(bytes) } catch { throw InboundAnswer(400, "The body is not JSON.") }
-        if body["type"] == "url_verification", let challenge = body["challenge"]?.asString {
-            throw InboundAnswer(200, challenge)
-        }
+        try answerChallenge(in: body)
         return body
+    }
+
+    /// Throws the answer that Slack wants before it sends events to an address: the `challenge` of the body.
+    static func answerChallenge(in body: JSON) throws(InboundAnswer) {
+        guard body["type"] == "url_verification", let challenge = body["challenge"]?.asString else { return }
+        throw InboundAnswer(200, challenge)
     }
 }
 

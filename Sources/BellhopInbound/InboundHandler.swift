@@ -145,7 +145,9 @@ public struct InboundHandler: Sendable {
                     415, "The body is compressed (Content-Encoding), which is not supported: send it uncompressed.")
             }
             switch endpoint.purpose {
-            case .push(let source): poll(source)
+            case .push(let source):
+                if let body = try? JSON.parse(request.body) { try InboundBody.answerChallenge(in: body) }
+                poll(source)
             case .events(let reading): try await store(reading.events(request, proof: proof, at: clock.now, unique: unique))
             case .tasks(let reading):
                 try await store(InboundBody.items(InboundBody.json(request), at: reading.items), of: reading.source)

@@ -73,6 +73,10 @@ import Testing
         #expect(verified.status == 200 && verified.body == "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P")
         let stranger = await answer(handler, body, token: "other")
         #expect(stranger.status == 401 && !stranger.body.contains("3eZ"))
+        let push = recorder.handler(.push)
+        #expect(await answer(push, body, to: "/in/snow").body == verified.body)
+        #expect(recorder.polled.isEmpty)
+        for other in ["", "{}"] { #expect(await answer(push, other, to: "/in/snow").status == 202) }
         #expect(await answer(handler, #"{"service": "a", "event_id": "1", "challenge": "x"}"#).status == 202)
         #expect(events.count == 1)
     }
