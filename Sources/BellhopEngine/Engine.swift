@@ -87,6 +87,9 @@ public struct Engine: Service {
     /// The unfinished activity of each source, by name.
     public var underway: [String: SourceActivity] { context.activities.all }
 
+    /// The notices about each source that still hold, by name.
+    public var notices: [String: [String]] { context.activities.notices }
+
     /// Recovers what an earlier run left behind. Call once, before `run` or `runOnce`.
     public func recover() async throws(StoreError) {
         let count = try await context.store.start(context.node, at: context.clock.now)

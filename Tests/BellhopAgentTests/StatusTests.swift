@@ -31,6 +31,16 @@ import Testing
         #expect(prepared["state"] == "new" && prepared["since"] == .null)
     }
 
+    @Test func `a source is shown with the notices about it that hold`() async throws {
+        let agent = Inquirer.Agent(
+            facts: { ["notices": ["incidents": ["Its comments produce no events."]]] },
+            sources: { [("incidents", Self.scope), ("orders", Scope(instance: "", user: "", kind: "rest", query: ""))] },
+            wake: {}, applyKeychainChange: { _, _ in [] })
+        let status = try await Inquirer(store: Stores.inMemory(), clock: TestClock(), agent: agent).status()
+        #expect(status["sources"].elements.map { $0["notices"].texts } == [["Its comments produce no events."], []])
+        #expect(status["agent"]?["notices"] == nil)
+    }
+
     @Test func `a long poll is shown with its start time, and a failing source as failing`() async throws {
         let (store, clock) = (try Stores.inMemory(), TestClock())
         _ = try await store.open(Self.scope, source: "incidents", at: clock.now)

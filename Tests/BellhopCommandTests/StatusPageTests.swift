@@ -116,6 +116,20 @@ import Testing
         #expect(!lines.contains { $0.hasPrefix("source-0") || $0.hasPrefix("rule-") })
     }
 
+    @Test func `notices about sources are shown in the short and in the long form of the status`() {
+        var status = Self.status(sources: 2, failing: 0, rules: 1).asObject ?? [:]
+        let sources = ["snow", "orders"].map { name -> JSON in
+            ["source": .string(name), "state": "fine", "notices": ["Comments produce no events.", "Two."]]
+        }
+        status["sources"] = .array(sources)
+        let page = StatusPage(status: .object(status), zone: .utc, width: 80)
+        let all = ["snow: Comments produce no events.", "snow: Two.", "orders: Comments produce no events.", "orders: Two."]
+        #expect(page.whole.filter { all.contains($0) } == all)
+        let short = page.short(lines: 23)
+        #expect(short.filter { all.contains($0) } == Array(all.prefix(2)))
+        #expect(short.contains("and 2 more: `bellhop status --all`"))
+    }
+
     @Test func `stopped receivers are shown in every form of the status, with details if there is room`() {
         var status = Self.status(sources: 30, failing: 1, rules: 30).asObject ?? [:]
         status["stopped"] = .array(

@@ -314,6 +314,15 @@ import Testing
         #expect(await browser.get(address).text.contains("<dd><strong class=\"bad\">paused</strong> it moves</dd>"))
     }
 
+    @Test func `the overview shows the notices about sources`() async throws {
+        let fixture = try await ConsoleFixture(facts: ["notices": ["incidents": ["Comments produce <no> events."]]])
+        let scope = Scope(instance: "https://acme.example", user: "ada", kind: "table", query: "")
+        _ = try await fixture.store.open(scope, source: "incidents", at: fixture.clock.now)
+        let browser = try await fixture.logIn(as: .viewer)
+        let page = await browser.get("/").text
+        #expect(page.contains("<li>incidents: Comments produce &lt;no&gt; events.</li>"))
+    }
+
     @Test func `the overview shows the results of the deliveries of each hour`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["Printer", "Scanner"], initial: .dead(Failure(.refused, .giveUp, "No.")))

@@ -144,6 +144,8 @@ public struct Agent: Sendable {
                         "refused_rules": .int(Int64(assembly.refusedRules?.errorCount ?? 0)),
                         "store_trouble": assembly.storeWatch.last?.json ?? .null,
                         "hanging": .array(assembly.engine.hangingLoops.map(JSON.string)),
+                        "notices": .object(
+                            assembly.engine.notices.reduce(into: [:]) { $0[$1.key] = .array($1.value.map(JSON.string)) }),
                     ]
                     for (name, fact) in assembly.runtimeFacts.facts { facts[name] = fact }
                     return facts

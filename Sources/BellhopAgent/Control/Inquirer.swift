@@ -109,12 +109,14 @@ public struct Inquirer: Sendable {
         var facts = agent?.facts()
         if let trouble = facts?["store_trouble"]?.asObject { facts?["store_trouble"] = .object(await withCheck(trouble)) }
         status["needs"] = .array(StatusNeeds.sentences(known, agent: facts, at: now).map(JSON.string))
-        let polled = facts?["polled"]
-        facts?["polled"] = nil
+        let (polled, notices) = (facts?["polled"], facts?["notices"])
+        for fact in ["polled", "notices"] { facts?[fact] = nil }
         let underway = agent?.underway() ?? [:]
         status["sources"] = .array(
             known.sources.sorted { $0.source < $1.source }.map { source in
-                source.json(underway: underway[source.source], polled: polled?[source.source]?.asString, at: now)
+                source.json(
+                    underway: underway[source.source], polled: polled?[source.source]?.asString,
+                    notices: notices?[source.source].elements ?? [], at: now)
             })
         status["waits"] = .array(known.waits.map { $0.json(at: now) })
         status["upcoming"] = .array(known.upcoming.map(\.json))

@@ -97,7 +97,8 @@ extension StoreStatus.SourceStatus {
     /// - Parameters:
     ///   - underway: the running agent's present activity for the source, if any.
     ///   - polled: its last successful poll by the running agent.
-    func json(underway: SourceActivity?, polled: String?, at now: Timestamp) -> JSON {
+    ///   - notices: those about it that still hold.
+    func json(underway: SourceActivity?, polled: String?, notices: [JSON], at now: Timestamp) -> JSON {
         let (state, since) = state(underway, at: now)
         return [
             "source": .string(source), "scope": .string(scope.id.text), "instance": .string(scope.instance),
@@ -107,7 +108,7 @@ extension StoreStatus.SourceStatus {
             "last_poll": polled.map(JSON.string) ?? health.lastSuccess.json,
             "failures": .int(Int64(health.failures)), "failing_since": health.failingSince.json,
             "error": .optional(health.lastError), "held": .bool(health.held != nil),
-            "state": .string(state.rawValue), "since": since.json,
+            "state": .string(state.rawValue), "since": since.json, "notices": .array(notices),
         ]
     }
 

@@ -28,6 +28,7 @@ enum OpenAPI {
             ("source", .text()), ("kind", .text()), ("scope", .text()), ("instance", .text()), ("user", .text()),
             ("state", .word(SourceState.allCases.map(\.rawValue))), ("tasks", .integer()),
             ("last_poll", .nullable(.time())), ("failures", .integer()), ("error", .nullable(.text())),
+            ("notices", .list(.text("What the agent cannot do with it, such as read comments."))),
         ]),
         "Task": .object([
             ("scope", .text("The source's query on the remote system.")), ("task", .any("The task, as rules see it.")),

@@ -54,7 +54,12 @@ extension Pages {
                 "\(source["error"].text)",
             ]
         }
+        let notices = status["sources"].elements.flatMap { source in
+            source["notices"].texts.map { notice -> HTML in "<li>\(source["source"].text): \(notice)</li>" }
+        }
+        let list: HTML = notices.isEmpty ? "" : "<ul>\(notices)</ul>"
         return context.table(t("Sources"), [t("Source"), t("Kind"), t("State"), t("Tasks"), t("Last poll"), t("Error")], rows)
+            + list
     }
 
     static func timers(_ context: PageContext) async throws(Problem) -> ConsoleAnswer {

@@ -93,7 +93,7 @@ struct PollMachine: Sendable {
     private var storedSuccess: Timestamp?
     /// How many polls looked up only a part of the unlisted tasks.
     private var partialLookups = 0
-    private var notices = NoticeFilter()
+    private(set) var notices = Notices()
     /// The signals that are not emitted yet, oldest first.
     private var signals: [Signal] = []
 
@@ -219,23 +219,25 @@ struct PollMachine: Sendable {
     }
 }
 
-/// Reports each notice once. A notice that differs only in its numbers is the same notice.
-private struct NoticeFilter: Sendable {
+/// The notices about a source that still hold. Each is reported once; one that differs only in its numbers is the same notice.
+struct Notices: Sendable {
+    /// About the latest details that were read.
     private var details: String?
     /// The notices about lists since the last whole one: a partial listing that omits a notice does not retract it.
-    private var lists: Set<String> = []
+    private var lists: [String] = []
+
+    var all: [String] { lists + (details.map { [$0] } ?? []) }
 
     mutating func new(_ notice: String?) -> String? {
-        let before = details
-        details = notice.map(Self.withoutDigits)
-        return details == before ? nil : notice
+        defer { details = notice }
+        return notice.map(Self.withoutDigits) == details.map(Self.withoutDigits) ? nil : notice
     }
 
     mutating func new(_ notices: [String], isWhole: Bool) -> [String] {
-        let new = notices.filter { !lists.contains(Self.withoutDigits($0)) }
-        if isWhole { lists.removeAll() }
-        lists.formUnion(notices.map(Self.withoutDigits))
-        return new
+        let before = Set(lists.map(Self.withoutDigits))
+        let present = Set(notices.map(Self.withoutDigits))
+        lists = (isWhole ? [] : lists.filter { !present.contains(Self.withoutDigits($0)) }) + notices
+        return notices.filter { !before.contains(Self.withoutDigits($0)) }
     }
 
     private static func withoutDigits(_ notice: String) -> String { notice.filter { !$0.isNumber } }

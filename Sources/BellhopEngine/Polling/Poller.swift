@@ -54,7 +54,7 @@ public struct Poller: Sendable {
         let began = ContinuousClock.now
         var trail = Trail(began: context.clock.now)
         context.activities.begin(.polling, source.name, at: context.clock.now)
-        defer { context.activities.end(source.name) }
+        defer { context.activities.end(source.name, notices: machine.notices.all) }
         var step = machine.begin(at: moment(since: began))
         do throws(StoreError) {
             while true {
@@ -188,19 +188,25 @@ public struct Poller: Sendable {
     }
 }
 
-/// The current activity of each source, with which the status shows which system does not answer.
+/// The current activity of each source, with which the status shows which system does not answer, and the notices about it.
 ///
 /// A class over a mutex, because the loops of all sources write it and a status reads it.
 final class SourceActivities: Sendable {
-    private let activities = Mutex<[String: SourceActivity]>([:])
+    private let state = Mutex((activities: [String: SourceActivity](), notices: [String: [String]]()))
 
-    var all: [String: SourceActivity] { activities.withLock { $0 } }
+    var all: [String: SourceActivity] { state.withLock { $0.activities } }
+    var notices: [String: [String]] { state.withLock { $0.notices } }
 
     func begin(_ kind: SourceActivity.Kind, _ source: String, at now: Timestamp) {
-        activities.withLock { $0[source] = SourceActivity(kind: kind, since: now) }
+        state.withLock { $0.activities[source] = SourceActivity(kind: kind, since: now) }
     }
 
-    func end(_ source: String) { activities.withLock { $0[source] = nil } }
+    func end(_ source: String, notices: [String]? = nil) {
+        state.withLock { state in
+            state.activities[source] = nil
+            if let notices { state.notices[source] = notices }
+        }
+    }
 }
 
 /// An unfinished activity of a source.

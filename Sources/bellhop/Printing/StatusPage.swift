@@ -21,7 +21,8 @@ struct StatusPage {
 
     var whole: [String] {
         parts([
-            head, lines(ofNeeds: beside, atMost: .max), sources(limit: .max), rules(limit: .max), waits(limit: .max), upcoming,
+            head, lines(ofNeeds: beside, atMost: .max), sources(limit: .max), notices(limit: .max), rules(limit: .max),
+            waits(limit: .max), upcoming,
             quiet(limit: .max) + paused + stopped(allStopped, limit: .max), totals(limit: .max),
         ])
     }
@@ -39,15 +40,15 @@ struct StatusPage {
     /// At most this many lines, if the screen has 80 columns or more.
     func short(lines: Int) -> [String] {
         let (head, totals) = (self.head, self.totals(limit: 4))
-        let needs = self.lines(ofNeeds: beside, atMost: 3)
+        let (needs, notices) = (self.lines(ofNeeds: beside, atMost: 3), self.notices(limit: 2))
         let stopped =
             waits(limit: 3) + quiet(limit: 2) + paused.map { $0.singleLine.cutBetweenWords(to: width ?? .max) }
             + self.stopped(allStopped, limit: 2)
         // Reserve a blank line before each part, and the headings of both tables.
-        let others = [head, totals, needs, stopped].filter { !$0.isEmpty }
+        let others = [head, totals, needs, notices, stopped].filter { !$0.isEmpty }
         let room = max(lines - others.reduce(0) { $0 + $1.count } - others.count - 1 - 2, 4)
         let ruleRoom = min(allRules.count, max(room / 2, room - allSources.count))
-        return parts([head, needs, sources(limit: room - ruleRoom), rules(limit: ruleRoom), stopped, totals])
+        return parts([head, needs, sources(limit: room - ruleRoom), notices, rules(limit: ruleRoom), stopped, totals])
     }
 
     private func parts(_ parts: [[String]]) -> [String] { Array(parts.filter { !$0.isEmpty }.joined(separator: [""])) }
@@ -144,6 +145,15 @@ struct StatusPage {
         let (shown, more) = cut(allSources, limit: limit)
         let reasons = limit == .max ? reasons(allSources.filter(Self.isFailing)) : []
         return table(ofSources: shown) + rest(more) + reasons
+    }
+
+    /// The notices about sources that still hold, truncated to one line each in the short form.
+    private func notices(limit: Int) -> [String] {
+        let all = allSources.flatMap { source in
+            source["notices"].texts.map { "\(source["source"].words(in: zone)): \($0)" }
+        }
+        if limit == .max { return wrapped(all) }
+        return all.prefix(limit).map { $0.singleLine.cutBetweenWords(to: width ?? .max) } + rest(max(all.count - limit, 0))
     }
 
     private func rules(limit: Int) -> [String] {

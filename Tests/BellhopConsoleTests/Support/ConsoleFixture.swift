@@ -48,11 +48,13 @@ struct ConsoleFixture {
     ///   - inFiles: whether the store and the rule are files, so that others read them, too.
     ///   - users: further users, besides one of each role.
     ///   - events: the types of events that the rules know.
+    ///   - facts: what only a running agent knows.
     ///   - opening: called before a back-test reads the store.
     init(
         publicURL: String? = nil, reading: AgentReading = .test, provider: OpenIDProvider? = nil,
         openID: ConsoleConfiguration.OpenID? = nil, users: [ConsoleConfiguration.User] = [], inFiles: Bool = false,
         mayEdit: Bool = false, rule: String = Self.rule, events: EventCatalogue = .builtIn,
+        facts: JSON.Object = ["version": "test"],
         opening: @escaping @Sendable () throws(StoreError) -> Void = { () throws(StoreError) in }
     ) async throws {
         folder = inFiles ? try TemporaryFolder() : nil
@@ -71,7 +73,7 @@ struct ConsoleFixture {
         configuration.users = Self.tokens.map { .init(name: "the \($0.key.rawValue)", role: $0.key, token: $0.value) }
         configuration.users += users
         let agent = Inquirer.Agent(
-            facts: { ["version": "test"] }, wake: {}, book: { book }, events: eventBell, applyKeychainChange: { _, _ in [] })
+            facts: { facts }, wake: {}, book: { book }, events: eventBell, applyKeychainChange: { _, _ in [] })
         let inquirer = Inquirer(store: store, clock: clock, users: configuration.users.map(\.name), agent: agent)
         let bytes: @Sendable (String) -> [UInt8]? = { [folder] path in
             guard path == file.path else { return nil }

@@ -1,7 +1,8 @@
 import BellhopCore
-import BellhopEngine
 import BellhopTesting
 import Testing
+
+@testable import BellhopEngine
 
 /// The events of polls that find changes.
 @Suite struct `Changes found by a poll` {
@@ -195,6 +196,21 @@ import Testing
         source.edit { $0.notice = "The account may not read details." }
         for _ in 0..<3 { _ = try await poller.pollOnce() }
         #expect(bench.recorder.count("source.notice") == 1)
+    }
+
+    @Test func `a notice holds until the source has none for the details of other tasks`() async throws {
+        let bench = try Bench()
+        let source = bench.source(tasks(0..<2))
+        var poller = bench.poller(source)
+        source.edit { $0.notice = "The account may not read details." }
+        for _ in 0..<2 {
+            _ = try await poller.pollOnce()
+            #expect(bench.context.activities.notices == [source.name: ["The account may not read details."]])
+        }
+        source.edit { $0.notice = nil }
+        source.put(task("new"))
+        _ = try await poller.pollOnce()
+        #expect(bench.context.activities.notices == [source.name: []])
     }
 
     @Test func `a notice that differs only in its numbers is not reported again`() async throws {
