@@ -210,7 +210,7 @@ struct ChainExplanationModel: ExplanationModel {
         if event.kind == .removed || event.fields.priority != 1 {
             if event.isCreatedOrChanged { expected[number][rule] = Expected(.conditionFalse) }
             guard let wait = holds[rule]?.removeValue(forKey: event.id), !wait.hasRun else { return }
-            expected[number][rule] = Expected(.cancelled)
+            expected[number][rule] = Expected(.cancelled, "it ended the wait of `for`")
             expected[wait.event.number][rule] = Expected(.endedEarly, names: number, "the wait of `for`")
         } else if event.isCreatedOrChanged {
             if let wait = holds[rule]?[event.id] {

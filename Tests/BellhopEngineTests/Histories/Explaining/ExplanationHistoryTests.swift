@@ -7,7 +7,7 @@ import Testing
     private static let seeds = 0..<UInt64(RandomRuns.count(40))
 
     @Test(arguments: seeds)
-    func `explain agrees with a model about rules that wait, count and gather`(_ seed: UInt64) async throws {
+    func `explain agrees with a model about waits by a key, distinct counts, and groups`(_ seed: UInt64) async throws {
         try await ExplainedHistory<WaitingExplanationModel>.check(seed)
     }
 

@@ -4,11 +4,6 @@ import BellhopRules
 struct PatternExplanationModel: ExplanationModel {
     static func rules(_ version: Int) -> String {
         """
-        rule: all
-        on: {all: [task_created, task_changed], within: 5m, by: task.id}
-        when: task.priority == 1
-        do: [{log: "all\(version)"}]
-        ---
         rule: held
         on: {all: [[task_created, task_returned], task_changed], within: 9m, by: task.id}
         when: task.priority == 1
@@ -18,11 +13,6 @@ struct PatternExplanationModel: ExplanationModel {
         rule: sequence
         on: {sequence: [[task_created, task_returned], {type: task_changed, when: "task.priority == 2"}, task_changed], within: 9m, by: task.id}
         do: [{log: "sequence\(version)"}]
-        ---
-        rule: none
-        on: {none: {type: task_changed, when: task.priority == 2}, after: [task_created, task_changed], within: 3m, by: task.id}
-        when: task.priority == 1
-        do: [{log: "none\(version)"}]
         ---
         rule: silence
         on: {none: [task_created, task_changed], within: 400d, by: source}
@@ -39,12 +29,11 @@ struct PatternExplanationModel: ExplanationModel {
     }
 
     private(set) var expected: [[String: Expected]] = []
-    /// The events that wait for others, by rule and task: those of each entry.
-    private var waiting: [[String]: [[TaskChange]]] = [:]
+    /// The events of `held` that wait for others, by task: those of each entry.
+    private var waiting: [String: [[TaskChange]]] = [:]
     private var holds: [String: (due: Int, event: Int, hasRun: Bool)] = [:]
     /// The sequences under way, with the events that have come.
     private var sequences: [String: [[TaskChange]]] = [:]
-    private var absences: [String: (due: Int, event: Int)] = [:]
     private var escalations: [String: Escalation] = [:]
     /// The last event that started the silence again.
     private var silence: Int?
@@ -69,10 +58,6 @@ struct PatternExplanationModel: ExplanationModel {
     mutating func afterChanges(at now: Int) { fire(at: now) { $0 <= now } }
 
     private mutating func fire(at now: Int, _ isDue: (Int) -> Bool) {
-        for (id, absence) in absences where isDue(absence.due) {
-            expected[absence.event]["none"] = Expected(.ran)
-            absences[id] = nil
-        }
         for (id, hold) in holds where !hold.hasRun && isDue(hold.due) {
             holds[id]?.hasRun = true
             expected[hold.event]["held"] = Expected(.ran)
@@ -90,7 +75,7 @@ struct PatternExplanationModel: ExplanationModel {
     mutating func apply(_ event: TaskChange) {
         expected.append([:])
         expected[event.number] = [
-            "all": all(event), "held": held(event), "sequence": sequence(event), "none": none(event),
+            "held": held(event), "sequence": sequence(event),
             "silence": event.isCreatedOrChanged ? Expected(.waiting, "this event started `none` again") : Expected(.type),
             "escalated": escalated(event),
         ]
@@ -100,13 +85,13 @@ struct PatternExplanationModel: ExplanationModel {
     }
 
     /// Whether the event completes a pair; nil if it fits no entry.
-    private mutating func pair(_ rule: String, _ entry: Int?, within: Int, _ event: TaskChange) -> Bool? {
-        guard let entry else { return nil }
-        var open = waiting[[rule, event.id], default: [[], []]].map { $0.filter { event.minute < $0.minute + within } }
-        open[entry].append(event)
+    private mutating func completesPair(_ event: TaskChange) -> Bool? {
+        guard event.kind != .removed else { return nil }
+        var open = waiting[event.id, default: [[], []]].map { $0.filter { event.minute < $0.minute + 9 } }
+        open[event.kind == .changed ? 1 : 0].append(event)
         let isComplete = open.allSatisfy { !$0.isEmpty }
-        if isComplete { use(open.indices.map { open[$0].removeFirst() }, rule, in: event, "`all` was complete") }
-        waiting[[rule, event.id]] = open
+        if isComplete { use(open.indices.map { open[$0].removeFirst() }, "held", in: event, "`all` was complete") }
+        waiting[event.id] = open
         return isComplete
     }
 
@@ -117,20 +102,12 @@ struct PatternExplanationModel: ExplanationModel {
         }
     }
 
-    private mutating func all(_ event: TaskChange) -> Expected {
-        let entry = event.kind == .created ? 0 : event.kind == .changed ? 1 : nil
-        guard let isComplete = pair("all", entry, within: 5, event) else { return Expected(.type) }
-        if !isComplete { return Self.half(event, within: 5) }
-        return event.fields.priority == 1 ? Expected(.ran) : Expected(.conditionFalse)
-    }
-
-    private static func half(_ event: TaskChange, within: Int, note: String = "") -> Expected {
-        Expected(.waiting, "has 1 of 2 events", note: note).until(event.minute + within, "`all` was not complete")
+    private static func half(_ event: TaskChange, note: String = "") -> Expected {
+        Expected(.waiting, "has 1 of 2 events", note: note).until(event.minute + 9, "`all` was not complete")
     }
 
     private mutating func held(_ event: TaskChange) -> Expected {
-        let entry = event.kind == .removed ? nil : event.kind == .changed ? 1 : 0
-        let isComplete = pair("held", entry, within: 9, event)
+        let isComplete = completesPair(event)
         if event.kind == .removed || event.fields.priority != 1 {
             let hold = holds.removeValue(forKey: event.id)
             let isHeld = hold.map { !$0.hasRun } ?? false
@@ -140,10 +117,10 @@ struct PatternExplanationModel: ExplanationModel {
             return switch isComplete {
             case nil: Expected(isHeld ? .cancelled : .type)
             case true?: Expected(isHeld ? .cancelled : .conditionFalse)
-            case false?: Self.half(event, within: 9, note: ended)
+            case false?: Self.half(event, note: ended)
             }
         }
-        guard isComplete == true else { return Self.half(event, within: 9) }
+        guard isComplete == true else { return Self.half(event) }
         if let hold = holds[event.id] {
             return Expected(hold.hasRun ? .once : .waiting, names: hold.event, "`for` had begun before")
         }
@@ -171,28 +148,6 @@ struct PatternExplanationModel: ExplanationModel {
         }
         use(open.remove(at: place), "sequence", in: event, "`sequence` was complete")
         return Expected(.ran)
-    }
-
-    private mutating func none(_ event: TaskChange) -> Expected {
-        let isOpen = absences[event.id] != nil
-        func end() {
-            guard let absence = absences.removeValue(forKey: event.id) else { return }
-            expected[absence.event]["none"] = Expected(.endedEarly, names: event.number, "the wait of `none`")
-        }
-        switch event.kind {
-        case .returned: return Expected(.type)
-        case .removed:
-            end()
-            return isOpen ? Expected(.cancelled) : Expected(.type)
-        case .created, .changed:
-            if event.fields.priority == 1 {
-                if let absence = absences[event.id] { return Expected(.waiting, names: absence.event, "`none` had begun before") }
-                absences[event.id] = (event.minute + 3, event.number)
-                return Expected(.waiting, "waits until")
-            }
-            if event.kind == .changed { end() }
-            return isOpen && event.kind == .changed ? Expected(.cancelled) : Expected(.conditionFalse)
-        }
     }
 
     /// An event of a task that has an escalation answers it, and closes the alert.

@@ -1,25 +1,14 @@
 import BellhopRules
 
-/// Rules that wait, count and gather.
+/// Rules that wait by a key, count distinct values, and gather events of every type.
 struct WaitingExplanationModel: ExplanationModel {
     static func rules(_ version: Int) -> String {
         """
-        rule: h
-        on: [task_created, task_changed]
-        when: task.priority == 1
-        for: 3m
-        do: [{log: "h\(version) ${{ task.id }}"}]
-        ---
         rule: k
         on: [task_created, task_changed]
         when: task.priority == 1
         for: {time: 4m, by: task.state}
         do: [{log: "k\(version)"}]
-        ---
-        rule: c
-        on: [task_created, task_changed]
-        count: {at_least: 3, within: 6m, by: task.priority}
-        do: [{log: "c\(version)"}]
         ---
         rule: d
         on: [task_created, task_changed]
@@ -34,11 +23,9 @@ struct WaitingExplanationModel: ExplanationModel {
     }
 
     private(set) var expected: [[String: Expected]] = []
-    private var holds: [[String]: (due: Int, event: Int, hasRun: Bool)] = [:]
     /// The waits of `k`, which several tasks share, by their states.
     private var keyed: [Int: (due: Int, began: TaskChange, hasRun: Bool)] = [:]
     private var tasks: [String: TaskChange.Fields] = [:]
-    private var counted: [Int: [TaskChange]] = [:]
     /// The latest event of each task that is counted.
     private var distinct: [TaskChange] = []
     private var groups: [Int: (due: Int, events: [Int])] = [:]
@@ -55,44 +42,21 @@ struct WaitingExplanationModel: ExplanationModel {
     }
 
     mutating func apply(_ event: TaskChange) {
-        let (key, now, priority) = ([event.source, event.id], event.minute, event.fields.priority)
-        let isHeld = holds[key].map { !$0.hasRun } ?? false
+        let now = event.minute
         tasks[event.id] = event.kind == .removed ? nil : event.fields
-        var expected = [
-            "h": Expected(.type), "k": keyed(event), "c": Expected(.type), "d": Expected(.type), "g": Expected(.gathering),
-        ]
-        if event.kind == .removed || priority != 1 {
-            if event.isCreatedOrChanged { expected["h"] = Expected(.conditionFalse) }
-            if isHeld {
-                expected["h"] = Expected(.cancelled, "it ended the wait of `for`")
-                if let hold = holds[key] {
-                    self.expected[hold.event]["h"] = Expected(.endedEarly, names: event.number, "the wait of `for`")
-                }
-            }
-            holds[key] = nil
-        } else if event.isCreatedOrChanged {
-            if let hold = holds[key] {
-                expected["h"] = Expected(hold.hasRun ? .once : .waiting, names: hold.event, "`for` had begun before")
-            } else {
-                expected["h"] = Expected(.waiting, at: now + 3, "`for` waits until")
-                holds[key] = (now + 3, event.number, false)
-            }
-        }
+        var expected = ["k": keyed(event), "d": Expected(.type), "g": Expected(.gathering)]
         if event.isCreatedOrChanged {
-            let window = counted[priority, default: []].filter { now < $0.minute + 6 } + [event]
-            let counts = Expected(.counting, "has \(window.count) of 3").until(now + 6, "`count` did not reach 3")
-            expected["c"] = window.count == 3 ? Expected(.ran) : counts
-            if window.count == 3 { use(window.dropLast(), "c", in: event, "`count` had enough") }
-            counted[priority] = window.count == 3 ? [] : window
             distinct = distinct.filter { now < $0.minute + 8 && $0.id != event.id } + [event]
             let countsValue = Expected(.counting, "has \(distinct.count) of 3").until(now + 8, "the latest event counts")
             expected["d"] = distinct.count == 3 ? Expected(.ran) : countsValue
             if distinct.count == 3 {
-                use(distinct.dropLast(), "d", in: event, "`count` had enough")
+                for used in distinct.dropLast() {
+                    self.expected[used.number]["d"] = Expected(.usedUp, names: event.number, "`count` had enough")
+                }
                 distinct = []
             }
         }
-        groups[priority, default: (now + 2, [])].events.append(event.number)
+        groups[event.fields.priority, default: (now + 2, [])].events.append(event.number)
         self.expected.append(expected)
     }
 
@@ -118,15 +82,7 @@ struct WaitingExplanationModel: ExplanationModel {
         return Expected(.waiting, at: event.minute + 4, "`for` waits until")
     }
 
-    private mutating func use(_ events: [TaskChange], _ rule: String, in run: TaskChange, _ reason: String) {
-        for event in events { expected[event.number][rule] = Expected(.usedUp, names: run.number, reason) }
-    }
-
     private mutating func end(_ isDue: (Int) -> Bool) {
-        for (key, hold) in holds where !hold.hasRun && isDue(hold.due) {
-            holds[key]?.hasRun = true
-            expected[hold.event]["h"] = Expected(.ran)
-        }
         for (key, wait) in keyed where !wait.hasRun && isDue(wait.due) {
             let task = tasks[wait.began.id]
             let isTrue = task?.priority == 1 && task?.state == key
