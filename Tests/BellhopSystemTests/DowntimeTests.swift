@@ -49,21 +49,6 @@ import Testing
         }
     }
 
-    @Test func `a restarted agent sends one digest after three days and continues to watch`() async throws {
-        try await Stage.set(rules: Self.rules) { stage in
-            stage.time.pass(toHour: 12)
-            stage.instance.addTask(title: "One", assignedTo: Stage.user)
-            try await stage.bellhop("run", "--once")
-            stage.time.pass(.seconds(3 * 86400))
-            let agent = try stage.start(["run"])
-            try await eventually("the digest is sent") { digests(stage) == 1 }
-            let task = stage.instance.addTask(title: "Two", assignedTo: Stage.user)
-            try await eventually("it watches on") { stage.notes(on: task.id).count == 1 }
-            #expect(await agent.stop().code == 0)
-            #expect(digests(stage) == 1)
-        }
-    }
-
     private static let acknowledging = """
         rule: acknowledge
         on: task_created
@@ -101,17 +86,6 @@ import Testing
             try await eventually("all is done, again and anew") { try await stage.deliveries("done").count == 7 }
             #expect(await agent.stop().code == 0)
             for task in [first, last] + later { #expect(stage.notes(on: task.id).count == 1, "\(task.title)") }
-        }
-    }
-
-    @Test func `an unchanged answer causes no events`() async throws {
-        try await Stage.set(rules: Self.rules) { stage in
-            stage.time.pass(toHour: 12)
-            stage.instance.addTask(title: "One", assignedTo: Stage.user)
-            try await stage.bellhop("run", "--once")
-            let before = try await stage.events().filter { $0["type"] != "login_event" }
-            for _ in 1...3 { try await stage.bellhop("run", "--once") }
-            #expect(try await stage.events().filter { $0["type"] != "login_event" } == before)
         }
     }
 }

@@ -82,19 +82,6 @@ import Testing
         }
     }
 
-    @Test func `an agent with a wrong password tries it once and keeps running, and so does the next`() async throws {
-        try await Stage.set(rules: Self.rules) { stage in
-            for _ in 1...2 {
-                let agent = try stage.start(["run"], password: Secrets.wrongPassword)
-                try await eventually("the refusal is reported") { agent.errorsSoFar.contains("refuses the password of john.doe") }
-                try await Task.sleep(for: .seconds(2))  // Time for a second attempt, which must not happen.
-                #expect(agent.isRunning)
-                #expect(await agent.stop().code == 0)
-            }
-            #expect(stage.instance.counts.failedLogins == 1)
-        }
-    }
-
     @Test func `a missing login is reported with its command, and works once it is stored`() async throws {
         try await Stage.set(rules: Self.rules, configuration: Self.fromKeychain) { stage in
             let task = stage.instance.addTask(title: "One", assignedTo: Stage.user)

@@ -7,16 +7,6 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct RemoteTroubleTests {
     private static let rules = "rule: acknowledge\non: task_created\nonce: task.id\ndo: [{comment: Seen}]\n"
 
-    @Test func `an unreachable instance is reported in one sentence`() async throws {
-        // No program listens on port 9 of the loopback.
-        try await Stage.set(rules: Self.rules, configuration: { _ in Stage.configuration("http://127.0.0.1:9") }) { stage in
-            let ended = try await stage.bellhop("run", "--once", "--log-level", "error")
-            #expect(ended.code == 69)
-            #expect(ended.errors.contains("127.0.0.1:9"))
-            #expect(ended.errors.split(separator: "\n").count { $0.hasPrefix("error: ") } == 1)
-        }
-    }
-
     @Test func `a source whose instance accepts connections but never answers is shown as preparing`() async throws {
         let silent = try LoopbackListener()
         defer { withExtendedLifetime(silent) {} }

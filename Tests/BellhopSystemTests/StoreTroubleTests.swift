@@ -143,14 +143,6 @@ import Testing
         }
     }
 
-    @Test func `a store without a folder is reported`() async throws {
-        try await Stage.set(rules: Self.rules, configuration: configuration("no/such/folder/bellhop.db")) { stage in
-            let ended = try await stage.bellhop("run", "--once")
-            #expect(ended.code == 73)
-            #expect(sentence(ended)?.contains("does not exist") ?? false, "\(ended.errors)")
-        }
-    }
-
     @Test func `an agent whose store is deleted reports that and ends`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             stage.instance.addTask(title: "One", assignedTo: Stage.user)
@@ -239,20 +231,6 @@ import Testing
                 #expect(try stage.folder.mode(name) & 0o077 == 0, "\(name)")
             }
             #expect(await agent.stop().code == 0)
-        }
-    }
-
-    @Test func `mistakes in configuration and rules are reported before a store is created`() async throws {
-        try await Stage.set(rules: "rule: x\non: task_created\nwehn: true\ndo: [{log: x}]\n") { stage in
-            for command in [["run", "--once"], ["run"], ["check"]] {
-                let ended = await (try stage.start(command)).end()
-                #expect(ended.code == 78)
-                #expect(ended.errors.contains("did you mean `when`?"))
-            }
-            try stage.folder.write("bellhop.yaml", "version: 1\nstroe: x.db\n")
-            let ended = try await stage.bellhop("run", "--once")
-            #expect(ended.code == 78)
-            #expect(ended.errors.contains("did you mean `store`?"))
         }
     }
 }
