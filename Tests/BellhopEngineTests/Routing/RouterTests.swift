@@ -26,52 +26,6 @@ import Testing
         #expect(try await texts(bench).count == 14)
     }
 
-    @Test func `the first event after a rule is loaded is routed through it`() async throws {
-        let bench = try Bench()
-        let shelf = try await bench.shelf(logRule(on: "task_created"))
-        try await bench.store.append(created(0..<1))
-        try await Router(bench.context, shelf: shelf).routePending()
-        #expect(try await texts(bench) == ["tell: task_created t0"])
-    }
-
-    @Test func `whichever statement fails, no event is routed partly or twice`() async throws {
-        for count in 1...100 {
-            let bench = try Bench()
-            let shelf = try await bench.shelf(two)
-            try await bench.store.append(created(0..<3))
-            let router = Router(bench.context, shelf: shelf)
-            bench.fail(statement: count)
-            do {
-                try await router.routePending()
-                #expect(!bench.stopFailing())
-                #expect(count > 5)
-                return
-            } catch {
-                bench.stopFailing()
-                #expect(try await texts(bench) == [], "statement \(count) left something behind")
-            }
-            try await router.routePending()
-            #expect(try await texts(bench) == expected(0..<3, "one", "two"))
-            #expect(try await bench.store.status().rules.map(\.runs) == [3, 3])
-        }
-        #expect(Bool(false), "no run completed without a failing statement")
-    }
-
-    @Test(arguments: [FaultyStore.Call.unrouted, .state, .route], [FaultyStore.Moment.before, .after])
-    func `a process that dies while routing routes exactly once after its restart`(
-        _ call: FaultyStore.Call, _ moment: FaultyStore.Moment
-    ) async throws {
-        let bench = try Bench()
-        let rules = two + "\n---\n" + logRule(on: "task_created", as: "three", more: "once: task.id")
-        let shelf = try await bench.shelf(rules)
-        try await bench.store.append(created(0..<3))
-        bench.store.failOnce(call, moment)
-        await #expect(throws: StoreError.self) { try await Router(bench.context, shelf: shelf).routePending() }
-        let again = try await bench.shelf(rules)
-        try await Router(bench.context, shelf: again).routePending()
-        #expect(try await texts(bench) == expected(0..<3, "one", "two", "three"))
-    }
-
     @Test func `routing is retried while the store fails, until everything is routed`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(two)
