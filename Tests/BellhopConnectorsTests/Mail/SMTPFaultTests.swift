@@ -36,6 +36,9 @@ import Testing
         let (failure, commands) = try await failure(
             replies, ["starttls": "required", "username": "bellhop", "password": "correct horse"])
         #expect(failure != nil)
+        if replies["EHLO"]?.hasPrefix("250") == true {
+            #expect(failure?.reason == .tls && failure?.message.contains("does not offer STARTTLS") == true)
+        }
         for word in ["AUTH", "MAIL", "RCPT", "DATA"] { #expect(!commands.contains { $0.hasPrefix(word) }, "\(commands)") }
     }
 
@@ -89,10 +92,7 @@ import Testing
     @Test(arguments: [
         (["MAIL": "550-\u{1B}[31mno\r\n550 never"], Failure.Remedy.giveUp),
         (["RCPT": "450-later\r\n450 please"], .retry(after: nil)),
-        ([".": "451-disk\r\n451 full"], .retry(after: nil)), ([".": "552 5.3.4 Too big"], .giveUp),
-        ([".": "421 Bye"], .rest(nil)),
-        (["": "554 No service here"], .giveUp), (["": "421 Too many connections"], .rest(nil)),
-        (["MAIL": "530 5.7.0 Authentication required"], .pauseReceiver),
+        ([".": "451-disk\r\n451 full"], .retry(after: nil)), ([".": "421-ending\r\n421 Bye"], .rest(nil)),
     ])
     func `a refusal in several lines counts by its code, and its text is harmless`(
         _ replies: [String: String], _ remedy: Failure.Remedy

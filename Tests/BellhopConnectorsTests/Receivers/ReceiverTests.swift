@@ -180,16 +180,6 @@ import Testing
         }
     }
 
-    @Test(arguments: [(Fault.tooManyRequests(.seconds(7)), Duration.seconds(7)), (.tooManyRequests(.date(in: 90)), .seconds(90))])
-    func `Retry-After is respected, in seconds and as a date`(_ fault: Fault, _ wait: Duration) async throws {
-        try await withConnectors { simulation, connectors, _ in
-            simulation.faults.add(fault, path: "/hooks")
-            let failure = try await failure(of: SampleDelivery.notify(SampleMessage.full), connectors)
-            #expect(failure.remedy == .rest(wait))
-            #expect(try await perform(SampleDelivery.notify(SampleMessage.full), connectors).summary.hasPrefix("200"))
-        }
-    }
-
     @Test func `a message to Slack succeeds only if Slack answers ok`() async throws {
         try await withConnectors { simulation, connectors, _ in
             let delivery = SampleDelivery.notify(SampleMessage.full)
@@ -228,14 +218,6 @@ import Testing
         }
     }
 
-    @Test func `a message counts as delivered if its answer is cut off after the status`() async throws {
-        try await withConnectors { simulation, connectors, _ in
-            simulation.faults.add(.cutBody, path: "/webhook")
-            _ = try await perform(SampleDelivery.notify(SampleMessage.full, to: "mine"), connectors)
-            #expect(simulation.receivers.received.count == 1)
-        }
-    }
-
     @Test(arguments: [Fault.resetBefore, .resetAfter])
     func `after a lost answer the request is repeated with the same id`(_ fault: Fault) async throws {
         try await withConnectors { simulation, connectors, _ in
@@ -246,25 +228,6 @@ import Testing
             _ = try await perform(delivery, connectors)
             #expect(Set(simulation.receivers.received.map { $0.request.header("webhook-id") }) == [delivery.id.text])
         }
-    }
-
-    @Test func `a slow receiver causes a timeout at the step's limit`() async throws {
-        try await withConnectors { simulation, connectors, _ in
-            simulation.faults.add(.slow(milliseconds: 2000))
-            let failure = try await failure(of: SampleDelivery.webhook(["timeout": 100_000], to: "mine"), connectors)
-            #expect(failure.reason == .timeout)
-            #expect(failure.remedy == .retry(after: nil))
-        }
-    }
-
-    @Test func `a closed port is reported by host and port`() async throws {
-        let connectors = try await Connectors(
-            connections: [("ops", "slack", Settings(["url": "http://127.0.0.1:1/hooks/T0SECRETSECRET"]))], sources: [],
-            environment: .sample())
-        let failure = try await failure(of: SampleDelivery.notify(SampleMessage.full), connectors)
-        await connectors.shutdown()
-        #expect(failure.reason == .unreachable)
-        #expect(failure.message == "ops: No connection to 127.0.0.1:1: connection refused.")
     }
 
     @Test func `header fields of the connection are sent, and those of the step take precedence`() async throws {
