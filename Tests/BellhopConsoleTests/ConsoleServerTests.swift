@@ -175,38 +175,10 @@ import Testing
         }
     }
 
-    private static let certificate = """
-        -----BEGIN CERTIFICATE-----
-        MIIBfzCCASWgAwIBAgIUY51faGkmlExNPaM8qLxpoBgk9FcwCgYIKoZIzj0EAwIw
-        FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTIwMDEwMTAwMDAwMFoYDzIxMjYxMTAy
-        MDgwNDQ3WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
-        PQMBBwNCAASfrwKKDaLEWLmOFt+sMb5GJGbf/WKOE2YoQbZD/2B1jCdjs6PYIOgG
-        tPT07itWdKoQSuTywDe489y7OKBmXhTfo1MwUTAdBgNVHQ4EFgQUM3zycUzc7MTg
-        VJx7mOrW9FoeQlwwHwYDVR0jBBgwFoAUM3zycUzc7MTgVJx7mOrW9FoeQlwwDwYD
-        VR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNIADBFAiEAkmPNq378r6nrHYYKQyu2
-        BpA4VC1iecj+uzLhlu9c+jUCIA/l9RS0XJj+h+BLTsjchfAFgOzxSUgr/Xi+Ut35
-        qx6O
-        -----END CERTIFICATE-----
-        """
+    private static let certificate = TestCertificate.first.certificate
+    private static let otherKey = TestCertificate.second.key
 
-    private static let ownKey = """
-        -----BEGIN PRIVATE KEY-----
-        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgaUTb1y4Gxe6ZizxN
-        7aXgJLDF1lLwR9GYhsX3l6X1pQ+hRANCAASfrwKKDaLEWLmOFt+sMb5GJGbf/WKO
-        E2YoQbZD/2B1jCdjs6PYIOgGtPT07itWdKoQSuTywDe489y7OKBmXhTf
-        -----END PRIVATE KEY-----
-        """
-
-    /// Not the certificate's.
-    private static let key = """
-        -----BEGIN PRIVATE KEY-----
-        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg25dWq3dD0xVSSVHL
-        lKGxw49YZq5qMs6Uonz7XkwSAqOhRANCAATbfCdl+HaILB4xsMgqINqsaCvlfzvB
-        zjeVgkc9zK8dp1V1ykmgqwKQ7BWB4nv4PM8bl5GS+syc+rcYrIliZVoi
-        -----END PRIVATE KEY-----
-        """
-
-    @Test(arguments: [(certificate, key), (certificate, ""), ("", key), ("garbage", "garbage")])
+    @Test(arguments: [(certificate, otherKey), (certificate, ""), ("", otherKey), ("garbage", "garbage")])
     func `a certificate and a key that do not match are reported`(_ certificate: String, _ key: String) async throws {
         let fixture = try await ConsoleFixture()
         let folder = try TemporaryFolder()
@@ -224,14 +196,15 @@ import Testing
         var console = ConsoleConfiguration()
         #expect(ServerCertificate.finding(console, at: Timestamp(seconds: 0)) == nil)
         console.tls = .init(
-            certificate: try folder.write("cert.pem", Self.certificate), key: try folder.write("key.pem", Self.ownKey))
+            certificate: try folder.write("cert.pem", Self.certificate),
+            key: try folder.write("key.pem", TestCertificate.first.key))
         let end = try ServerCertificate(#require(console.tls)).end
         func finding(_ left: Duration) -> Finding? { ServerCertificate.finding(console, at: end - left) }
         #expect(finding(.days(15))?.state == .ok && finding(.days(13))?.state == .note && finding(.zero)?.state == .missing)
         for left in [Duration.days(15), .days(13), .zero] {
             #expect(finding(left)?.text.contains(end.rfc3339.prefix(10)) == true)
         }
-        console.tls?.key = try folder.write("other.pem", Self.key)
+        console.tls?.key = try folder.write("other.pem", Self.otherKey)
         #expect(finding(.days(15))?.state == .missing && finding(.days(15))?.text.contains("the key is not") == true)
     }
 

@@ -21,52 +21,6 @@ import Testing
             """
     }
 
-    /// A self-signed certificate of 127.0.0.1, valid from 2020 to 2126.
-    private static let certificate = """
-        -----BEGIN CERTIFICATE-----
-        MIIBkTCCATagAwIBAgIUBPH88uRoojo2tRkoF+vfFHJ5JjAwCgYIKoZIzj0EAwIw
-        FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTIwMDEwMTAwMDAwMFoYDzIxMjYxMTAy
-        MDgyMzE1WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
-        PQMBBwNCAASfrwKKDaLEWLmOFt+sMb5GJGbf/WKOE2YoQbZD/2B1jCdjs6PYIOgG
-        tPT07itWdKoQSuTywDe489y7OKBmXhTfo2QwYjAdBgNVHQ4EFgQUM3zycUzc7MTg
-        VJx7mOrW9FoeQlwwHwYDVR0jBBgwFoAUM3zycUzc7MTgVJx7mOrW9FoeQlwwDwYD
-        VR0TAQH/BAUwAwEB/zAPBgNVHREECDAGhwR/AAABMAoGCCqGSM49BAMCA0kAMEYC
-        IQDQax/kRwkiXbY9WSJFF+AUwQbV9Q+d/Y3HkmuT3q6UygIhAN+NsCLVx4eac1l0
-        BrosWyqLmrsFDq+pg5q/FNKnJHHv
-        -----END CERTIFICATE-----
-        """
-
-    private static let key = """
-        -----BEGIN PRIVATE KEY-----
-        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgaUTb1y4Gxe6ZizxN
-        7aXgJLDF1lLwR9GYhsX3l6X1pQ+hRANCAASfrwKKDaLEWLmOFt+sMb5GJGbf/WKO
-        E2YoQbZD/2B1jCdjs6PYIOgGtPT07itWdKoQSuTywDe489y7OKBmXhTf
-        -----END PRIVATE KEY-----
-        """
-
-    /// Another one, with its key.
-    private static let renewed = (
-        certificate: """
-        -----BEGIN CERTIFICATE-----
-        MIIBbjCCARSgAwIBAgITHdVaWw3LxLymroOJ2LgodHCfjzAKBggqhkjOPQQDAjAU
-        MRIwEAYDVQQDDAlsb2NhbGhvc3QwIBcNMjAwMTAxMDAwMDAwWhgPMjEyNjExMDIw
-        ODA0NDdaMBQxEjAQBgNVBAMMCWxvY2FsaG9zdDBZMBMGByqGSM49AgEGCCqGSM49
-        AwEHA0IABM0jBwIGvIgjZzKk7FRLmabeJm+9tgNwW4bVp63+3L8eRhFYaNX/0hNF
-        LEiTl2uyvJ20yuiz1StaLsjzs7yWqamjQzBBMB0GA1UdDgQWBBTjYgZDLA/qMN0E
-        5Nlc9BvQ78O05DAPBgNVHRMBAf8EBTADAQH/MA8GA1UdEQQIMAaHBH8AAAEwCgYI
-        KoZIzj0EAwIDSAAwRQIhAPzb59zA7cvnwBvCVDjB9z+GOvB+OduHtY1nJ7iTyT0e
-        AiBmKbC2cyQlJ+ZMzREff+ob75OuxiEhXNA7WrsB+I7TaQ==
-        -----END CERTIFICATE-----
-        """,
-        key: """
-        -----BEGIN PRIVATE KEY-----
-        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgV68q1vrk+RmIoCPT
-        o9RHqQ+s9WCKiKGrwV9YfHR2icShRANCAATNIwcCBryII2cypOxUS5mm3iZvvbYD
-        cFuG1aet/ty/HkYRWGjV/9ITRSxIk5drsrydtMros9UrWi7I87O8lqmp
-        -----END PRIVATE KEY-----
-        """
-    )
-
     /// Runs a command through a console that speaks HTTPS with the certificate of the stage's `cert.pem`.
     ///
     /// - Parameter environment: has the authority to trust.
@@ -86,18 +40,18 @@ import Testing
     @Test func `a renewed certificate is used without a restart, as soon as its key is there`() async throws {
         let port = try FreePort.find()
         try await Stage.set(rules: Self.rules, configuration: { Self.securely($0, port) }) { stage in
-            let first = try stage.folder.write("first.pem", Self.certificate)
-            let second = try stage.folder.write("second.pem", Self.renewed.certificate)
-            try stage.folder.write("cert.pem", Self.certificate)
-            try stage.folder.write("key.pem", Self.key)
+            let first = try stage.folder.write("first.pem", TestCertificate.first.certificate)
+            let second = try stage.folder.write("second.pem", TestCertificate.second.certificate)
+            try stage.folder.write("cert.pem", TestCertificate.first.certificate)
+            try stage.folder.write("key.pem", TestCertificate.first.key)
             let agent = try stage.start(["run"])
             func isTrusted(with authority: String) async throws -> Bool {
                 try await status(of: stage, at: "https://127.0.0.1:\(port)", ["BELLHOP_CA": authority]).code == 0
             }
             try await eventually("the console answers") { try await isTrusted(with: first) }
-            try stage.folder.write("cert.pem", Self.renewed.certificate)
+            try stage.folder.write("cert.pem", TestCertificate.second.certificate)
             #expect(try await isTrusted(with: first))
-            try stage.folder.write("key.pem", Self.renewed.key)
+            try stage.folder.write("key.pem", TestCertificate.second.key)
             #expect(try await isTrusted(with: second))
             #expect(try await !isTrusted(with: first))
             await agent.stop()
@@ -107,8 +61,8 @@ import Testing
     @Test func `commands trust the authority in BELLHOP_CA, and without it the error names BELLHOP_CA`() async throws {
         let port = try FreePort.find()
         try await Stage.set(rules: Self.rules, configuration: { Self.securely($0, port) }) { stage in
-            let authority = try stage.folder.write("cert.pem", Self.certificate)
-            try stage.folder.write("key.pem", Self.key)
+            let authority = try stage.folder.write("cert.pem", TestCertificate.first.certificate)
+            try stage.folder.write("key.pem", TestCertificate.first.key)
             let agent = try stage.start(["run"])
             let secure = "https://127.0.0.1:\(port)"
             func status(_ environment: [String: String], at address: String) async throws -> Program.Ended {

@@ -82,20 +82,6 @@ import Testing
         #expect(throws: ConnectorError.self) { try ServiceNowConnection.base(text, connection: "snow") }
     }
 
-    @Test func `plain http to another machine is refused when the connection is made`() {
-        let error = #expect(throws: ConnectorError.self) { try Practice().connection("http://acme.example") }
-        #expect(error?.setting == "instance")
-        #expect(error?.message.contains("plain_http: true") == true)
-    }
-
-    @Test func `an empty keychain names the command to run`() {
-        let error = #expect(throws: ConnectorError.self) {
-            try ServiceNowConnection(
-                name: "snow", settings: Settings(["instance": "acme", "auth": ["keychain": true]]), in: Practice().environment())
-        }
-        #expect(error?.message.contains("bellhop login snow") == true)
-    }
-
     @Test func `a password is not printed`() {
         let credentials = Credentials(username: "john.doe", password: "hunter2")
         var dumped = ""
