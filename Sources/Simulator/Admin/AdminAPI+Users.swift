@@ -85,7 +85,6 @@ extension AdminAPI {
             if let seconds = try form.int("access_seconds") { client.accessSeconds = seconds }
             if let seconds = try form.int("refresh_seconds") { client.refreshSeconds = seconds }
             if let next = try form.choice("next_refresh_token", SimulatedClient.NextRefreshToken.self) { client.next = next }
-            if let value = try form.bool("refresh_brings_another") { client.refreshIssuesNewToken = value }
             try form.end()
             let made = client
             instance.addClient(made.id, secret: made.secret) { $0 = made }

@@ -36,13 +36,12 @@ struct AdminAPI: Sendable {
                                               updates, creates: allowed, ignored or refused; hidden_fields,
                                               omitted_fields, read_only_fields: ["column"]; roles: ["name"]; time_zone; date_format, time_format: "dd.MM.yyyy"
         DELETE /simulator/sessions[?user=…]   ends the sessions of one user, or all
-        PATCH  /simulator/settings            latency (ms that each request takes), labels: {"comments": "…"}, session_seconds, rotates_sessions, session_queue, lock_out_after, has_tracker,
-                                              sessions_end_with_token, missing_user_token: ignored, told or intercepted
+        PATCH  /simulator/settings            latency (ms that each request takes), labels: {"comments": "…"}, session_seconds, session_queue, lock_out_after, has_tracker,
+                                              missing_user_token: ignored, told or intercepted
         POST   /simulator/clients             client_id, client_secret (omit it for a public client), grants: password, refresh_token,
                                               client_credentials, jwt, authorization_code (default: all); user (for
                                               client_credentials), public_key (PEM, for jwt), redirects: ["address"],
-                                              access_seconds, refresh_seconds, next_refresh_token: same, none or other,
-                                              refresh_brings_another
+                                              access_seconds, refresh_seconds, next_refresh_token: same, none or other
         POST   /simulator/api_keys            {"key": "…", "user": "user name", "paths": ["/api/now/"]}
         DELETE /simulator/tokens[?which=…]    revokes tokens: access (the default), refresh or all
         GET    /simulator/received            the messages to /hooks/{name} and /webhook/{name}; ?receiver=name
@@ -124,11 +123,9 @@ struct AdminAPI: Sendable {
         if let value = try form.int("latency") { settings.latency = max(value, 0) }
         if let value = try form.values("labels") { settings.labels = value }
         if let value = try form.int("session_seconds") { settings.sessionSeconds = value }
-        if let value = try form.bool("rotates_sessions") { settings.rotatesSessions = value }
         if let value = try form.int("session_queue") { settings.sessionQueue = value }
         if form.has("lock_out_after") { settings.lockOutAfter = try form.int("lock_out_after") }
         if let value = try form.bool("has_tracker") { settings.hasTracker = value }
-        if let value = try form.bool("sessions_end_with_token") { settings.sessionsEndWithToken = value }
         if let value = try form.choice("missing_user_token", InstanceSettings.MissingUserToken.self) {
             settings.missingUserToken = value
         }

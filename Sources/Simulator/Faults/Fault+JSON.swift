@@ -7,7 +7,7 @@ extension Fault {
             .hangs, .emptyListCounted, .internalError, .badGateway, .accepted, .forbidden, .hibernating, .loginPage,
             .redirectToLogin, .cutBody, .truncatedJSON, .resetBefore, .resetAfter, .transactionCancelled, .emptyList,
             .sessionLost, .sameToken, .sloppyQueries, .rowMoves, .sameLinks, .unserviced, .uncounted, .blankTaskOnBadID,
-            .nothingWritten, .commentRefused, .dataPolicy,
+            .nothingWritten, .dataPolicy,
         ] + OtherSystemFault.allCases.map(Fault.otherSystem)
 
     /// All names that the admin endpoint accepts.
@@ -40,7 +40,7 @@ extension Fault {
         case .hangs, .emptyListCounted, .internalError, .badGateway, .accepted, .forbidden, .hibernating, .loginPage,
             .redirectToLogin, .cutBody, .truncatedJSON, .resetBefore, .resetAfter, .transactionCancelled, .emptyList,
             .sessionLost, .sameToken, .sloppyQueries, .rowMoves, .sameLinks, .unserviced, .uncounted, .blankTaskOnBadID,
-            .nothingWritten, .commentRefused, .dataPolicy, .otherSystem:
+            .nothingWritten, .dataPolicy, .otherSystem:
             [:]
         }
     }

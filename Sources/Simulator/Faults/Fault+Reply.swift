@@ -20,7 +20,7 @@ extension Fault {
         switch self {
         case .slow(let milliseconds): return .delay(milliseconds: milliseconds)
         case .emptyList, .emptyListCounted, .rewritten, .sessionLost, .sameToken, .sloppyQueries, .rowMoves, .sameLinks,
-            .unserviced, .uncounted, .blankTaskOnBadID, .nothingWritten, .commentRefused, .dataPolicy, .businessRule:
+            .unserviced, .uncounted, .blankTaskOnBadID, .nothingWritten, .dataPolicy, .businessRule:
             return .quirk
         case .tooManyRequests(let retryHint):
             let detail = "Rate limit of 100 requests per hour for Table API exceeded"

@@ -76,8 +76,6 @@ public enum Fault: Sendable, Hashable {
     case blankTaskOnBadID
     /// A write is answered as success, but nothing is written.
     case nothingWritten
-    /// A comment is refused with 400 `Error updating comments`.
-    case commentRefused
     /// A write through the Table API is refused with 403: a data policy requires a field that it does not set.
     case dataPolicy
     /// A business rule changes the value of a field that a write sets.
@@ -123,12 +121,8 @@ extension Fault {
 
 /// Errors of ETO's services and of Mobile Foundation.
 public enum OtherSystemFault: String, Sendable, Hashable, CaseIterable {
-    /// A refused login: 200 with a token of zeros and a status other than 0.
-    case etoZeroToken = "eto_zero_token"
     /// An error under 200: `{"Detail": …}`.
     case etoDetail = "eto_detail"
-    /// 500, the answer to a dead session.
-    case etoDeadSession = "eto_dead_session"
     /// 401 that requests a token.
     case mfpNoToken = "mfp_no_token"
     /// 401 that says that the token is no longer valid.
@@ -140,17 +134,7 @@ public enum OtherSystemFault: String, Sendable, Hashable, CaseIterable {
 
     var reply: Reply {
         switch self {
-        case .etoZeroToken:
-            .json(
-                200,
-                [
-                    "SSOAuthenticateResult": [
-                        "AccessKey": .string(SimulatedETO.zeros), "AuthStatusCode": 1,
-                        "SSOAuthToken": .string(SimulatedETO.zeros),
-                    ]
-                ])
         case .etoDetail: .detail(200, "The request could not be processed")
-        case .etoDeadSession: .detail(500, "The server was unable to process the request due to an internal error")
         case .mfpNoToken: Reply(401).with("WWW-Authenticate", "Bearer")
         case .mfpInvalidToken: Reply(401).with("WWW-Authenticate", "Bearer error=\"invalid_token\"")
         case .mfpInsufficientScope:

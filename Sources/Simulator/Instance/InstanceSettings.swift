@@ -1,8 +1,6 @@
 public struct InstanceSettings: Sendable, Hashable {
     /// A session ends when unused for this long: the `Max-Age` of `glide_session_store`.
     public var sessionSeconds = 1800
-    /// `glide.ui.rotate_sessions`: JSESSIONID changes on a session's second response, and the old one becomes invalid.
-    public var rotatesSessions = true
     /// How many requests may wait for the running request of their session; further ones are answered 202 and dropped.
     public var sessionQueue = 10
     /// Non-standard labels of columns, such as `comments`: in the dictionary and above the entries of a history.
@@ -22,8 +20,6 @@ public struct InstanceSettings: Sendable, Hashable {
     public var takesBatches = true
     /// Whether the Task Tracker API is installed (the "My Work" update set).
     public var hasTracker = true
-    /// `glide.authenticate.oauth.post.token.expiration.cookie_auth.disabled`: a session that a token opened ends with it.
-    public var sessionsEndWithToken = true
     /// The answer to a write that has a session, but neither credentials nor the session's `X-UserToken`.
     public var missingUserToken = MissingUserToken.ignored
 

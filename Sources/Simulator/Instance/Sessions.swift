@@ -15,7 +15,7 @@ struct Sessions: Sendable {
         var hasListed = false
         /// `g_ck`: the token that a write must send besides the cookies.
         let userToken: String
-        /// When the token that opened the session ends; nil if no token opened it, or the instance ignores the end.
+        /// When the token that opened the session ends, and the session with it; nil if no token opened it.
         var tokenEnds: Int64?
     }
 
@@ -66,13 +66,13 @@ struct Sessions: Sendable {
         for session in open.values where isMeant(session) { close(session.number) }
     }
 
-    /// The `Set-Cookie` headers of the session's next response: all cookies on the first, a new JSESSIONID on the second if the
-    /// instance rotates, and the new end of the session each time.
+    /// The `Set-Cookie` headers of the session's next response: all cookies on the first, a new JSESSIONID on the second
+    /// (`glide.ui.rotate_sessions`), and the new end of the session each time.
     mutating func cookies(for number: Int, at now: Int64, settings: InstanceSettings) -> [String] {
         guard var session = open[number] else { return [] }
         session.responses += 1
         session.ends = now + Int64(settings.sessionSeconds) * CivilTime.second
-        if session.responses == 2, settings.rotatesSessions {
+        if session.responses == 2 {
             numberOfJavaSession[session.javaSession] = nil
             session.javaSession = random.hex().uppercased()
             numberOfJavaSession[session.javaSession] = number
@@ -90,7 +90,7 @@ struct Sessions: Sendable {
                 java, "glide_user=\"\"; \(gone)", "glide_user_session=\"\"; Max-Age=0; \(gone)",
                 "glide_user_route=\(session.route); Max-Age=2147483647; Expires=Sat, 01-Apr-2084 12:00:00 GMT\(flags)", store,
             ]
-        case 2 where settings.rotatesSessions: return [java, store]
+        case 2: return [java, store]
         default: return [store]
         }
     }

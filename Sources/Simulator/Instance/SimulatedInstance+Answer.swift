@@ -50,7 +50,7 @@ extension SimulatedInstance.State {
             return isPage ? Reply(302).with("Location", "/login.do?sysparm_login_url=" + request.path) : refusal.reply
         }
         let number = session?.user == user.id ? session?.number : nil
-        let own = number ?? openSession(for: user, tokenEnds: settings.sessionsEndWithToken ? tokenEnds : nil, at: now)
+        let own = number ?? openSession(for: user, tokenEnds: tokenEnds, at: now)
         let call = InstanceCall(request: request, user: user, quirks: quirks, now: now)
         var reply = forgeryRefusal(request, in: session) ?? route(call)
         if reply.status == 200, listsTasks(request), sessions.noteList(own) { counts.watchers += 1 }

@@ -57,7 +57,7 @@ extension SimulatedInstance.State {
             world.note(text, .workNotes, on: blank.id, by: user.userName, at: call.now)
             return written
         }
-        if quirks.contains(.commentRefused) || user.workNotes == .refused {
+        if user.workNotes == .refused {
             return .error(400, "Error updating comments", detail: "May be ACL restricted updating comments")
         }
         if quirks.contains(.nothingWritten) || user.workNotes == .ignored { return written }

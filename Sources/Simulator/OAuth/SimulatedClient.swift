@@ -31,8 +31,6 @@ public struct SimulatedClient: Sendable, Hashable {
     public var accessSeconds = 1800
     public var refreshSeconds = 8_640_000
     public var next = NextRefreshToken.same
-    /// Whether a refresh token returns a new access token even if the old one is still valid.
-    public var refreshIssuesNewToken = true
 
     public init(id: String, secret: String?) { (self.id, self.secret) = (id, secret) }
 }
@@ -69,11 +67,11 @@ extension SimulatedInstance {
         change { state, _ in state.tokens.keys[key] = SimulatedAPIKey(key: key, user: user, paths: paths) }
     }
 
-    /// Revokes tokens; the sessions that they opened end with access tokens, if the instance is set so.
+    /// Revokes tokens; the sessions that they opened end with access tokens.
     public func revokeTokens(access: Bool = true, refresh: Bool = false) {
         change { state, _ in
             state.tokens.revoke(access: access, refresh: refresh)
-            if access, state.settings.sessionsEndWithToken { state.sessions.close { $0.tokenEnds != nil } }
+            if access { state.sessions.close { $0.tokenEnds != nil } }
         }
     }
 

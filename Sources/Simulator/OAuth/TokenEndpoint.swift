@@ -52,7 +52,7 @@ extension SimulatedInstance.State {
             let old = form["refresh_token"] ?? ""
             guard let known = tokens.refresh[old], known.ends > now, known.client == client.id else { return Self.denied }
             user = world.users[known.user]
-            isNew = client.refreshIssuesNewToken && !quirks.contains(.sameToken)
+            isNew = !quirks.contains(.sameToken)
             if client.next == .other { tokens.endRefreshToken(old) }
             next = client.next != .none
         case "authorization_code" where client.grants.contains(.authorizationCode):
