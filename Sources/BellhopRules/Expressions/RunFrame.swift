@@ -21,6 +21,8 @@ final class RunFrame: Resolver {
     private let snapshots: [Scope.ID: [Snapshot]]
     /// The list element being rendered.
     var element: Value?
+    /// The texts of the expressions of steps that had no value; empty unless the rules were loaded to explain.
+    private(set) var withoutValue: [String] = []
 
     private var isTaskRead = false
     private var taskMembers: JSON.Object?
@@ -79,6 +81,11 @@ final class RunFrame: Resolver {
 
     /// Gives the run the events since the previous run of the rule.
     func give(_ digest: Digest) { self.digest = digest }
+
+    func note(withoutValue expression: RuleExpression) {
+        guard let text = expression.source?.text, !withoutValue.contains(text) else { return }
+        withoutValue.append(text)
+    }
 
     private func forgetTask() {
         guard isTaskRead else { return }

@@ -19,12 +19,15 @@ struct Renderer {
 
     /// The value of an expression. A value computed from null is unknown and, like null, inserted as an empty text.
     private func evaluate(_ expression: RuleExpression) throws(RenderFailure) -> Value {
+        let value: Value
         do throws(EvaluationError) {
-            return try expression.program.evaluate(activation)
+            value = try expression.program.evaluate(activation)
         } catch {
-            if error.code == .nullOperand { return .null }
-            throw RenderFailure(error)
+            guard error.code == .nullOperand else { throw RenderFailure(error) }
+            value = .null
         }
+        if case .null = value { frame.note(withoutValue: expression) }
+        return value
     }
 
     /// The text of an expression's value; its bytes are taken from the room.

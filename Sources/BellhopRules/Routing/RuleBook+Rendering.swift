@@ -10,6 +10,8 @@ public struct RenderedRun: Sendable {
     public var objections: [String]
     /// The errors of steps that cannot be rendered.
     public var errors: [String]
+    /// The expressions of the steps that have no value; empty unless the rules were loaded to explain.
+    public var withoutValue: [String]
 }
 
 extension RuleBook {
@@ -55,7 +57,9 @@ extension RuleBook {
         let objections = objections(of: rule, to: event.event, isMadeUp: isMadeUp, decider.frame, decider.activation)
         decider.perform(rule.steps, of: rule, number, isShadow: false)
         if let escalation = rule.escalation { decider.perform(escalation, of: rule, number) }
-        return RenderedRun(deliveries: decider.deliveries, objections: objections, errors: decider.errors)
+        return RenderedRun(
+            deliveries: decider.deliveries, objections: objections, errors: decider.errors,
+            withoutValue: decider.frame.withoutValue)
     }
 
     private func event(for subject: RenderingSubject, of rule: Rule, at now: Timestamp) -> StoredEvent {

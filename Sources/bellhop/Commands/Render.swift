@@ -34,7 +34,7 @@ struct Render: DataCommand {
 
     func run() async throws {
         let workspace = try await Workspace.open(config, mayLackConfiguration: false, focus: .shape)
-        let book = try await workspace.book()
+        let book = try await workspace.book(toExplain: true)
         let names = book.rules.map(\.name)
         guard names.contains(rule) else { throw CommandError(.usage, Suggestion.unknown("rule", rule, among: names.sorted())) }
         let subjects = StoredSubjects(config: config, context: workspace.context)
@@ -79,13 +79,15 @@ struct Render: DataCommand {
         if output.json {
             return Console.json([
                 "rule": .string(rule), "runs": .bool(run.objections.isEmpty), "why": .array(run.objections.map(JSON.string)),
-                "errors": .array(run.errors.map(JSON.string)), "deliveries": .array(deliveries),
+                "errors": .array(run.errors.map(JSON.string)), "without_value": .array(run.withoutValue.map(JSON.string)),
+                "deliveries": .array(deliveries),
             ])
         }
         if !run.objections.isEmpty {
             Console.note("Rule \(rule.visible) would not run for this: \(run.objections.joined(separator: "; ")).")
         }
         for error in run.errors { Console.note(Paint.red("error:", if: Console.noteHasColour) + " " + error.visible) }
+        for text in run.withoutValue { Console.note("`\(text.singleLine)` has no value here, and its place stays empty.") }
         if deliveries.isEmpty { return Console.note("No step of the rule does anything for this.") }
         for (place, delivery) in deliveries.enumerated() {
             if place > 0 { Console.data("") }
