@@ -64,6 +64,7 @@ public struct DecisionRecord: Sendable, Hashable {
     ///   began the wait or escalation in progress; `event`: the event of that run, if a timer started it;
     /// - `ending`: why it ended without an event; `left`: whether it ended because the task left;
     /// - `left_out`: the skipped steps, as clauses;
+    /// - `values`: the values of the parts of a false `when`, a line each; only in tests;
     /// - `step` and `task`: for a budget.
     public var detail: JSON.Object
 

@@ -105,6 +105,9 @@ extension DecisionRecord {
     /// Why steps were left out, as clauses.
     var leftOut: [String] { (detail["left_out"]?.asArray ?? []).compactMap(\.asString) }
 
+    /// The values of the parts of a false condition, a line each; empty unless the rules were loaded to explain.
+    var values: [String] { (detail["values"]?.asArray ?? []).compactMap(\.asString) }
+
     /// Whether it is about a step of an escalation, and not about the run that began it.
     var isOfEscalation: Bool { occasion.run != occasion }
 

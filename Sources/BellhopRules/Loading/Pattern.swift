@@ -72,6 +72,9 @@ struct Pattern: Sendable {
         return Set(entries.flatMap(\.sources)).subtracting(beginning.joined()).sorted()
     }
 
+    /// The entries without whose events there is no run.
+    var needed: [Entry] { kind == .none ? after : entries }
+
     /// Whether events of this type never end an absence, and begin one only if the rule's condition holds.
     func beginsOnly(with type: EventType) -> Bool { endsWithTask && type != .taskRemoved && !types.contains(type) }
 

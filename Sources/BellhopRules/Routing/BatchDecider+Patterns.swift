@@ -139,7 +139,7 @@ extension BatchDecider {
         guard isReady(rule.scopesOfRuns), move(to: own) else { return }
         let condition = rule.judge(activation)
         if case .doesNotHold = condition {
-            record(.conditionFalse, ["key": .string(key ?? "")], of: own.rule)
+            recordFalseCondition(.conditionFalse, key: key ?? "", of: own.rule)
         }
         if let hold = rule.time.hold { return wait(hold, own, rule, condition, fits: true) }
         proceed(own, rule, condition)
@@ -172,7 +172,7 @@ extension BatchDecider {
             case .doesNotHold:
                 // A condition that reads only the event needs no record: it is explained from the rule's text.
                 if let needs = rule.condition?.needs, !needs.isSubset(of: .gathered) {
-                    record(.conditionFalse, ["key": .string(key)], of: candidate.rule)
+                    recordFalseCondition(.conditionFalse, key: key, of: candidate.rule)
                 }
             case .failed(let stop): record(stop, of: candidate.rule)
             }
@@ -284,7 +284,7 @@ extension BatchDecider {
         if let stop = removedSource(of: wait.began, .conditionFailed, "the wait of `none`") { return record(stop, of: number) }
         switch rule.judge(activation) {
         case .holds: count(candidate, rule)
-        case .doesNotHold: record(.notTrueWhenDue, ["key": .string(key)], of: number)
+        case .doesNotHold: recordFalseCondition(.notTrueWhenDue, key: key, of: number)
         case .failed(let stop): record(stop, of: number)
         }
     }

@@ -14,6 +14,16 @@ extension BatchDecider {
         record(Stop(verdict: verdict, detail: detail), of: number)
     }
 
+    /// Records that the condition does not hold for the frame's run; in tests, with the values of its parts.
+    mutating func recordFalseCondition(_ verdict: DecisionRecord.Verdict, key: String, of number: Int) {
+        let rule = book.compiled[number]
+        var detail: JSON.Object = ["key": .string(key)]
+        if let parts = rule.condition?.explained(frame, book.slots, zone: rule.zone)?.parts {
+            detail["values"] = .array(parts.lines.map(JSON.string))
+        }
+        record(verdict, detail, of: number)
+    }
+
     /// Records that a replay found a wait under way. Other events get no such record, because there may be many: the record of
     /// the wait's beginning explains them.
     mutating func recordUnderWay(_ wait: Wait, of part: String, key: String, rule number: Int) {

@@ -9,6 +9,8 @@ struct RuleRefusal {
         /// The list of `each` is empty.
         case noElements
         case condition
+        /// The `when` of an event under `on: {all}` and the like.
+        case entry(Pattern.Entry)
         /// `throttle`, `once`, or a part that waits, counts or gathers.
         case stopped(DecisionRecord)
         /// The `if` of the step at this place.
@@ -51,9 +53,11 @@ struct RuleRefusal {
             let words = record.words(of: rule, namesEvents: false)
             let stops = [.once, .throttled].contains(record.verdict)
             let why = stops ? "\(words.part) stopped \(what): \(words.clause)" : "\(what): \(words.clause)"
-            return ["rule `\(rule.name)`: \(why)"]
+            return ["rule `\(rule.name)`: \(why)"] + record.values.map { "  " + $0 }
         case .noElements: return explain(rule.time.each, "`each`", "is empty", what, in: book)
         case .condition: return explain(rule.condition, "`when`", "is false", what, in: book)
+        case .entry(let entry):
+            return explain(entry.condition, "`when` of an event under `on`", "is false", what, in: book)
         case .step(let number):
             let step = rule.steps[number]
             let part = "`if` of step \(step.name ?? step.path.text) (`\(step.action.kind)`)"

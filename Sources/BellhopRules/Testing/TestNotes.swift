@@ -112,7 +112,12 @@ extension Rule {
     /// Why the rule or a step did nothing at an event although nothing stopped the rule.
     private func reasons(at event: StoredEvent, _ frame: RunFrame, _ activation: Activation) -> [RuleRefusal.Reason] {
         if let pattern = time.pattern {
-            if !pattern.fits(event.event, activation) { return [.trigger] }
+            if !pattern.fits(event.event, activation) {
+                let refused = pattern.needed.filter {
+                    $0.accepts(event.event) && $0.condition?.isRefused(activation) ?? false
+                }
+                return refused.isEmpty ? [.trigger] : refused.map { .entry($0) }
+            }
             guard let condition, pattern.begins(with: event.event, activation) else { return [] }
             pattern.moveToBegin(frame, event, activation)
             return condition.isRefused(activation) ? [.condition] : []

@@ -35,6 +35,29 @@ import Testing
         #expect(try details("key == 'b1'") == [what, "  key  \"a1\""])
     }
 
+    @Test(arguments: ["all", "sequence"])
+    func `a condition that is false for several events, or for one of them, is shown with the values of its parts`(
+        _ kind: String
+    ) throws {
+        let changed = "      - task_changed: {task: {id: a1, number: INC1, priority: 3}, before: {priority: 4}}"
+        let test = "tests:\n  - name: t\n    given:\n\(Self.event)\n\(changed)\n    expect:\n      - comment: {}"
+        func details(_ entry: String, _ condition: String) throws -> [String] {
+            let on = "on: {\(kind): [task_created, \(entry)], within: 1h, by: task.id}"
+            let rule = "rule: r\n\(on)\n\(condition)\(Self.doing)"
+            return try Fixture.results(test, of: rule).flatMap(\.problems).flatMap(\.details)
+        }
+        let waits = "`\(kind)` has 1 of 2 events and waits for the others until 2026-01-05T10:00:00Z"
+        let first = "rule `r`: `task_created` (line 4): \(waits)"
+        #expect(
+            try details("task_changed", "when: key == 'b1'\n") == [
+                first, "rule `r`: `task_changed` (line 5): `when` does not hold", "  key  \"a1\"",
+            ])
+        #expect(
+            try details("{type: task_changed, when: task.priority == 1}", "") == [
+                first, "rule `r`: `when` of an event under `on` is false for `task_changed` (line 5)", "  task.priority  3",
+            ])
+    }
+
     @Test func `a sequence names the source of an event that it does not accept`() throws {
         let on = "on: {sequence: [{type: task_created, from: incidents}, {type: task_removed, from: my-work}], within: 4h}"
         let given = "\(Self.event)\n        source: my-work"
