@@ -25,6 +25,9 @@ struct TestRun {
 
     init(_ book: RuleBook, at start: Timestamp, silences: [Silence] = []) {
         trial = Trial(book, at: start, silences: silences, observer: TestNotes(), maxFirings: Self.maxFirings)
+        // The rules' own sources have been polled.
+        let own = Set(book.compiled.flatMap(\.scopes))
+        for scope in Set(book.compiled.flatMap(\.snapshots)).subtracting(own) { trial.tasks.forgetList(of: scope) }
     }
 
     mutating func perform(_ step: TestCase.Step) {

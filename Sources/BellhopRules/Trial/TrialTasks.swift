@@ -57,6 +57,9 @@ struct TrialTasks: Sendable {
         present[scope] = Dictionary(list.map { ($0.key, $0) }) { first, _ in first }
     }
 
+    /// Makes the tasks of a scope unknown, as they are before the first poll of its source.
+    mutating func forgetList(of scope: Scope.ID) { lists[scope] = nil }
+
     /// Adds a task at the end of its list, or replaces it where it is.
     mutating func add(_ task: Snapshot, to scope: Scope.ID) {
         if present[scope, default: [:]].updateValue(task, forKey: task.key) == nil { departed[scope]?.remove(task.key) }

@@ -101,6 +101,17 @@ import Testing
         }
     }
 
+    @Test func `in a test that gives nothing of a source its tasks are unknown, and with an empty list there are none`() throws {
+        func problems(_ tasks: String) throws -> [String] {
+            let event = "      - task_created: {task: {id: a1, number: INC1, parent: INCb}}\n"
+            let test = "tests:\n  - name: t\n    given:\n\(tasks)\(event)    expect: []"
+            return try Fixture.results(test, of: Self.rule).flatMap(\.problems).map(\.message)
+        }
+        let reason = "the tasks of `incidents` are not known: no poll has succeeded yet"
+        #expect(try problems("") == ["rule `r` failed: `when` failed: \(reason)"])
+        #expect(try problems("      - tasks: []\n") == [])
+    }
+
     @Test func `a test that gives tasks of an unknown source is refused`() throws {
         let test = "tests:\n  - name: t\n    given: [{tasks: [{source: incident, id: b}]}]\n    expect: []"
         let error = #expect(throws: Diagnostics.self) { try Fixture.results(test, of: Self.rule) }
