@@ -41,6 +41,16 @@ struct ExpressionCompiler: ProblemCollector {
         return compile(text, at: 0, of: node, what, expecting: type)
     }
 
+    /// Compiles a condition, and warns if it is never true.
+    /// - Parameter instead: what to write then.
+    mutating func condition(_ node: YAML.Node, _ what: String, instead: String) -> RuleExpression? {
+        guard let (condition, expression) = compileFully(node, what, expecting: .bool) else { return nil }
+        if case .literal(.bool(false)) = expression.root.kind {
+            warn("never-true", "\(what) is never true", at: node, help: instead)
+        }
+        return condition
+    }
+
     /// Compiles an expression inside a scalar, starting at this byte of the scalar's text.
     mutating func compile(
         _ text: String, at offset: Int, of node: YAML.Node, _ what: String, expecting type: CELType? = nil

@@ -149,6 +149,8 @@ struct IssueWording {
             return Diagnostic(
                 code: "no-\(name.replacing("_", with: "-"))", "only a rule with \(parts) has `\(name)`", at: place,
                 help: "use `event`, the event that the rule runs for")
+        case "rule":
+            return Diagnostic(code: "no-rule", "only the expressions of a rule have `rule`, the name of that rule", at: place)
         case "answered":
             return Diagnostic(
                 code: "no-answered", "`answered` can be used only in `until`", at: place,

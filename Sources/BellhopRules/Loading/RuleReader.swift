@@ -88,7 +88,9 @@ struct RuleReader: ProblemCollector {
         if trigger.isOnlySchedule, mapping["count"] == nil, mapping["group"] == nil { compiler.names.declareDigest() }
         // The former values of `let` have a scope of their own beside the present ones.
         readLet(mapping["let"]?.value, rule: former.map { "\(name)/\($0)" } ?? name, &compiler)
-        let condition = mapping["when"].flatMap { compiler.compile($0.value, "`when`", expecting: .bool) }
+        let condition = mapping["when"].flatMap {
+            compiler.condition($0.value, "`when`", instead: "to turn the rule off, write `enabled: false`")
+        }
         if let condition, let place = mapping["when"]?.value, condition.needs.contains(.gathered),
             draft == nil || draft?.kind == Pattern.Kind.none && condition.variables.contains("events")
         {

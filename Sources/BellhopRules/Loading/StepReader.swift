@@ -99,7 +99,7 @@ struct StepReader: ProblemCollector {
     private mutating func step(
         _ action: ActionManifest, _ pair: Mapping.Pair, _ node: YAML.Node, _ mapping: Mapping, _ path: StepPath
     ) -> Step? {
-        let condition = mapping["if"].map { compiler.compile($0.value, "`if`", expecting: .bool) }
+        let condition = mapping["if"].map { compiler.condition($0.value, "`if`", instead: "leave the step out") }
         let others = Set(mapping.names).subtracting(RuleKeys.step.map(\.name)).union(["if"])
         let settings = settings(node, as: RuleKeys.step, of: "a step", besides: others)
         let tree = arguments(pair.value, of: action)

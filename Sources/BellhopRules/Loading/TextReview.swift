@@ -64,7 +64,7 @@ struct TextReview {
     }
 }
 
-/// `${ task.number }` or `{{ task.number }}`: how other programs write what Bellhop writes as `${{ task.number }}`.
+/// `${ task.number }`, `$(task.number)` or `{{ task.number }}`: how other programs write what Bellhop writes as `${{ task.number }}`.
 public struct OtherTemplate: Sendable, Hashable {
     /// In UTF-8 bytes of the text.
     public let range: Range<Int>
@@ -84,30 +84,33 @@ public struct OtherTemplate: Sendable, Hashable {
         "task", "tasks", "before", "changes", "comment", "event", "events", "now", "source", "rule", "user", "env", "secret",
     ]
 
+    private static let forms = [(open: "${", close: "}"), (open: "$(", close: ")"), (open: "{{", close: "}}")]
+
     public static func all(in text: String) -> [OtherTemplate] {
         let bytes = Array(text.utf8)
-        let (dollar, open, close) = (UInt8(ascii: "$"), UInt8(ascii: "{"), UInt8(ascii: "}"))
-        func has(_ index: Int, _ wanted: [UInt8]) -> Bool {
-            index + wanted.count <= bytes.count && bytes[index..<index + wanted.count].elementsEqual(wanted)
-        }
+        func has(_ index: Int, _ wanted: String) -> Bool { bytes[index...].starts(with: wanted.utf8) }
         var found: [OtherTemplate] = []
         var at = 0
         while at < bytes.count {
-            let isSingle = has(at, [dollar, open])
-            if has(at, [dollar, dollar, open, open]) {
+            if has(at, "$${{") {
                 at += 4
-            } else if has(at, [dollar, open, open]) {
+            } else if has(at, "${{") {
                 at = ExpressionScanner.end(of: bytes, from: at + 3).map { $0 + 2 } ?? bytes.count
-            } else if isSingle || has(at, [open, open]) {
-                let closing = isSingle ? [close] : [close, close]
+            } else if let form = forms.first(where: { has(at, $0.open) }) {
                 let start = at + 2
-                let end = (start..<max(start, bytes.count)).first { has($0, closing) || bytes[$0] == 0x0A }
-                guard let end, has(end, closing) else {
+                // A call in the expression has parentheses of its own.
+                var depth = 0
+                let end = (start..<max(start, bytes.count)).first { index in
+                    if depth == 0, has(index, form.close) { return true }
+                    depth += bytes[index] == UInt8(ascii: "(") ? 1 : bytes[index] == UInt8(ascii: ")") ? -1 : 0
+                    return bytes[index] == 0x0A
+                }
+                guard let end, has(end, form.close) else {
                     at += 2
                     continue
                 }
                 let inner = String(decoding: bytes[start..<end], as: UTF8.self).trimmedBlanks
-                let whole = at..<end + closing.count
+                let whole = at..<end + form.close.utf8.count
                 if isExpression(inner) {
                     found.append(
                         OtherTemplate(range: whole, text: String(decoding: bytes[whole], as: UTF8.self), expression: inner))

@@ -142,7 +142,7 @@ import Testing
             #expect(answer(text, of: .nothing).contains("[no-task]"), "\(text)")
         }
         #expect(answer("event.type", of: .nothing).contains("[no-event]"))
-        #expect(answer("rule", of: .nothing).contains("[unknown-name]"))
+        #expect(answer("rule", of: .nothing).contains("only the expressions of a rule have `rule`, the name of that rule"))
     }
 
     @Test func `an expression can use the tasks of any source by its name`() {
