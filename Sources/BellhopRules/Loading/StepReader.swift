@@ -163,7 +163,9 @@ struct StepReader: ProblemCollector {
         }
         let name = setting.name
         review.check(at: node, as: setting.type)
-        var members = reader.read(node, as: setting).map { [(name: name, value: $0)] } ?? []
+        var written = setting
+        if node.scalar != nil { written.name = action.kind }
+        var members = reader.read(node, as: written).map { [(name: name, value: $0)] } ?? []
         check(.members(members), node, of: action, &reader)
         for other in action.arguments where other.name != name {
             if other.required {

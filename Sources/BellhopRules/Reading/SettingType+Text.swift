@@ -80,7 +80,9 @@ extension SettingType {
         case .rate: return try Self.rate(text)
         case .oneOf(let names):
             if names.contains(text) { return .string(text) }
-            throw mismatch(text, help: Suggestion.didYouMean(text, among: names))
+            let begun = names.filter { text.count > 2 && $0.hasPrefix(text) }
+            let meant = begun.count == 1 ? begun[0] : Suggestion.closest(to: text, among: names)
+            throw mismatch(text, help: meant.map { "did you mean `\($0)`?" })
         case .address:
             try Self.checkAddress(text)
             return .string(text)

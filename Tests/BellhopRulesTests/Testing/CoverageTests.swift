@@ -59,8 +59,8 @@ import Testing
             """
         #expect(
             try missing(rule, [Self.created(priority: 1)]) == [
-                "never false: `urgent`: task.priority == 1", "never false: `text`: urgent", "never ran: step 1 (`log`)",
-                "never evaluated: `text`: task.title", "never true: `if`: task.title != 'a'",
+                "never false: `urgent`: task.priority == 1", "never false: `comment`: urgent", "never ran: step 1 (`log`)",
+                "never evaluated: `log`: task.title", "never true: `if`: task.title != 'a'",
             ])
         #expect(try missing(rule, [Self.created(priority: 1), Self.created(priority: 2, title: "b")]) == [])
     }
@@ -70,7 +70,7 @@ import Testing
         #expect(
             try missing(rule, [Self.created(priority: 1)]) == [
                 "never ran: rule r", "never evaluated: `by`: task.number", "never ran: step 0 (`comment`)",
-                "never evaluated: `text`: task.number",
+                "never evaluated: `comment`: task.number",
             ])
         #expect(try missing(rule, [Self.created(priority: 1) + "\n      - wait: 10m"]) == [])
     }
