@@ -99,6 +99,7 @@ extension ExplainedDelivery {
         ]
         if let replayed = occasion.replayed { json["replayed"] = .string(replayed.rfc3339) }
         if let argument { json["argument"] = .string(argument) }
+        if resolves { json["resolve"] = true }
         if let next { json["next"] = .string(next.rfc3339) }
         if let answer { json["answer"] = .string(answer) }
         if let joined { json["joined"] = joined.json }
@@ -123,6 +124,7 @@ extension ExplainedDelivery {
             revision: text("revision"),
             state: state, action: text("action"), receiver: text("receiver"), content: text("content"), created: created)
         argument = json["argument"]?.asString
+        resolves = json["resolve"] == true
         next = json["next"]?.asMoment
         answer = json["answer"]?.asString
         joined = json["joined"].flatMap(JoinedDelivery.init(json:))

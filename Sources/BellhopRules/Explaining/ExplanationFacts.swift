@@ -159,6 +159,8 @@ public struct ExplainedDelivery: Sendable, Hashable {
     public var argument: String?
     /// The title of its message, its text, or its arguments.
     public var content: String
+    /// Whether its message closes what its thread opened.
+    public var resolves = false
     public var created: Timestamp
     /// When it is tried next, if it is not over.
     public var next: Timestamp?
@@ -218,6 +220,7 @@ public struct ExplainedDelivery: Sendable, Hashable {
             created: delivery.createdAt)
         if [.available, .waiting, .quiet].contains(record.state) { next = record.runAt }
         self.argument = argument
+        if case .message(let message) = delivery.arguments { resolves = message.resolve }
         joined = record.joined
         answer = joined?.summary ?? record.receipt?.summary ?? record.failure?.message
         if case .silenced(let silence) = delivery.initial { self.silence = silence }

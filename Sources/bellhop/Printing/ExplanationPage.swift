@@ -78,7 +78,8 @@ struct ExplanationPage {
     }
 
     func lines(_ delivery: ExplainedDelivery, rule: String?) -> [String] {
-        let content = delivery.content.isEmpty ? "" : " “\(delivery.content.singleLine.visible.cut(to: 60))”"
+        let title = delivery.content.isEmpty ? "" : " “\(delivery.content.singleLine.visible.cut(to: 60))”"
+        let content = title + (delivery.resolves ? " (resolve)" : "")
         let next = next(delivery).map { ", \($0)" } ?? ""
         let silence = delivery.silence.map { " by silence \($0.visible)" } ?? ""
         // One that expires after an attempt ends without a further attempt.
