@@ -4,6 +4,8 @@ enum ShippedRules {
         var name: String
         var text: String
         var isTest: Bool { name.hasSuffix(".test.yaml") }
+        /// The name of the rule's file; for tests, of the rule that they test.
+        var ruleName: String { isTest ? name.replacing(".test.yaml", with: ".yaml") : name }
     }
 
     static var all: [File] {

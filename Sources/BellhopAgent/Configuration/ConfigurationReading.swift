@@ -29,8 +29,8 @@ struct ConfigurationReading {
         inbound = InboundReading(secrets: secrets)
         reader = SettingsReader(file: file, hidesValues: true) { node, text, setting in
             if text == ConfigurationManifest.placeholder {
-                // Valid as a password and as an address.
-                if hasPlaceholders { return .text("https://placeholder.invalid") }
+                // Without an example, a text that is valid as a password and as an address.
+                if hasPlaceholders { return .text(setting.exampleValue ?? "https://placeholder.invalid") }
                 let place = Diagnostic.Place(node, file: file)
                 return .refused([
                     Diagnostic(

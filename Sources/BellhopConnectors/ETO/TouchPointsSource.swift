@@ -217,7 +217,7 @@ extension TouchPointsSource {
     static let manifest = SourceManifest(
         kind: "touchpoints", summary: "The responses to a TouchPoint of ETO.", connections: ["eto"],
         settings: [
-            Setting("touchpoint", .text, required: true, "The TouchPoint, by its number."),
+            Setting("touchpoint", .text, required: true, "The TouchPoint, by its number.", example: "touchpoint: 14"),
             Setting(
                 "subject", .list(.text), required: true,
                 "The subjects to watch, by number, with one request each; `all` asks without a subject, if the services allow that."

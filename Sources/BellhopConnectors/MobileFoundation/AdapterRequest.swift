@@ -113,7 +113,7 @@ struct AdapterRequest: Sendable, Hashable {
     /// The settings shared by sources and steps.
     static let settings: [Setting] =
         [
-            Setting("adapter", .name, "The adapter's name."),
+            Setting("adapter", .name, "The adapter's name.", example: "adapter: tasks"),
             Setting(
                 "path", .either([.target, .list(.text)]),
                 "The path below a Java adapter or a service; each element of a list is one path segment."

@@ -198,7 +198,7 @@ extension MobileFoundationConnection {
         settings: [
             Setting("address", .address, required: true, "The server's address, without a path."),
             Setting("runtime", .text, default: "mfp", "The runtime's context root."),
-            Setting("client_id", .text, required: true, "The confidential client's id."),
+            Setting("client_id", .text, required: true, "The confidential client's id.", example: "client_id: bellhop"),
             Setting("client_secret", .secret, required: true, "Its secret."),
             Setting(
                 "scope", .list(.text), default: "RegisteredClient",

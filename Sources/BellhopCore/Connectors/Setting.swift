@@ -34,6 +34,9 @@ public struct Setting: Sendable, Hashable {
 }
 
 extension Setting {
+    /// The value that its example gives it, as written in a file.
+    public var exampleValue: String? { example.map { String($0.dropFirst(name.count + ": ".count)) } }
+
     /// The type of a field that a source declares.
     public static let fieldType = Setting(
         "type", .oneOf(FieldType.allCases.map(\.rawValue)), default: "text", "The type of the value.")

@@ -2,6 +2,7 @@ import ArgumentParser
 import BellhopAgent
 import BellhopConnectors
 import BellhopCore
+import BellhopRules
 
 struct Initialise: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -55,19 +56,37 @@ struct Initialise: AsyncParsableCommand {
         if folder != "." { try Files.makeFolder(folder) }
         let isNew = try put("bellhop.yaml", configurationText)
         try Files.makeFolder(folder == "." ? "rules" : "\(folder)/rules")
+        let rules = ShippedRules.all.filter(system.fits)
+        let refusals = try await isNew ? [:] : refusals(of: rules)
         var hasNewRules = false
-        for rule in ShippedRules.all where system.fits(rule) {
+        for rule in rules where refusals[rule.ruleName] == nil {
             if try put("rules/\(rule.name)", rule.text) { hasNewRules = true }
         }
-        if !isNew {
-            let sources = system == .servicenow ? "sources `my-work` and `incidents`" : "source `my-work`"
-            let needs = "The new rules need its connection `ops` and its \(sources): `bellhop check` says what is missing."
-            Console.note("\nbellhop.yaml was not changed. \(hasNewRules ? needs : "Nothing was written.")")
+        if !isNew { Console.note("\nbellhop.yaml was not changed.\(hasNewRules ? "" : " Nothing was written.")") }
+        for (name, reason) in refusals.sorted(by: { $0.key < $1.key }) {
+            Console.note("\(path("rules/\(name)")) does not fit bellhop.yaml, and was not written: \(reason).")
         }
         Console.note("\nNext:")
         let steps = (folder == "." ? [] : ["cd \(folder.quotedForShell)"]) + steps(isNew: isNew)
         for (index, step) in steps.enumerated() { Console.note("  \(index + 1). \(step)") }
     }
+
+    /// The rules that do not fit the bellhop.yaml that was there, each with the reason.
+    private func refusals(of rules: [ShippedRules.File]) async throws -> [String: String] {
+        let config = try ConfigOptions.parse(["--config=\(path("bellhop.yaml"))"])
+        let context = try await Workspace.open(config, mayLackConfiguration: false, focus: .shape).context
+        var refusals: [String: String] = [:]
+        for rule in rules where !rule.isTest {
+            do throws(Diagnostics) {
+                _ = try RuleBook.load([RuleFile(path: rule.name, bytes: Array(rule.text.utf8))], context: context)
+            } catch {
+                refusals[rule.name] = error.all.first { $0.severity == .error }?.message
+            }
+        }
+        return refusals
+    }
+
+    private func path(_ name: String) -> String { folder == "." ? name : "\(folder)/\(name)" }
 
     /// What the user does next. Only a new configuration is known.
     private func steps(isNew: Bool) -> [String] {
@@ -83,7 +102,7 @@ struct Initialise: AsyncParsableCommand {
 
     /// Writes a file; false if there was one.
     private func put(_ name: String, _ text: String) throws(CommandError) -> Bool {
-        let path = folder == "." ? name : "\(folder)/\(name)"
+        let path = path(name)
         let isNew = try Files.create(path, text)
         Console.data(isNew ? "wrote \(path)" : "kept  \(path), which was there already")
         return isNew
