@@ -95,7 +95,7 @@ struct PausedOptions: ParsableArguments {
         if !writes, name == nil { throw ValidationError("Give the name of a connection or a rule, or --writes.") }
     }
 
-    /// - Parameter isLenient: whether an unknown name is taken for a receiver, which bellhop.yaml may have named before.
+    /// - Parameter isLenient: whether the name may be of anything that is paused, which bellhop.yaml may have named before.
     func target(_ link: StoreLink, isLenient: Bool = false) async throws(CommandError) -> PauseTarget {
         guard let name, !writes else { return .writes }
         let status = try await link.answer(.status)
@@ -104,7 +104,7 @@ struct PausedOptions: ParsableArguments {
         }
         let rules = names("rules", "rule") + (isLenient ? names("paused", "rule") : [])
         if rule {
-            guard isLenient || rules.contains(name) else {
+            guard rules.contains(name) else {
                 throw CommandError(.usage, Suggestion.unknownRule(name, among: rules))
             }
             return .rule(name)
@@ -125,7 +125,6 @@ struct PausedOptions: ParsableArguments {
         }
         if isReceiver { return .receiver(name) }
         if rules.contains(name) { return .rule(name) }
-        if isLenient { return .receiver(name) }
         let known = (Array(link.connections.keys) + rules).sorted()
         throw CommandError(.usage, Suggestion.unknown("connection and no rule", name, among: known))
     }
