@@ -37,9 +37,9 @@ struct LogEntry: Sendable, Hashable {
         }
     }
 
-    /// `2026-01-05T09:00:00.000000Z warning [page-for-p1] INC0010021: the text key=value`
+    /// `2026-01-05T09:00:00Z warning [page-for-p1] INC0010021: the text key=value`
     private var textLine: String {
-        var line = "\(time.rfc3339) \(level.rawValue) [\(rule)] "
+        var line = "\(time.rfc3339InSeconds) \(level.rawValue) [\(rule)] "
         if let task { line += task + ": " }
         line += text
         for (name, value) in fields { line += " \(name)=" + Self.quoted(RequestArguments.words(value)) }

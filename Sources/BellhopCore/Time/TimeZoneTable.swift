@@ -113,4 +113,7 @@ extension Timestamp {
     /// `Z` means a zero offset. An offset with seconds, as in local mean times, is rounded to whole minutes, and the time is
     /// shifted by the same amount, so that the text still means this moment.
     public func formatted(in zone: TimeZoneTable) -> String { rfc3339(offset: zone.offset(at: self)) }
+
+    /// The moment in UTC without a fraction, as lines of text in logs begin: `2026-01-05T09:00:00Z`.
+    public var rfc3339InSeconds: String { Timestamp(seconds: seconds).formatted(in: .utc) }
 }

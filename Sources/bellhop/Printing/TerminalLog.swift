@@ -33,7 +33,7 @@ struct TerminalLog: LogHandler {
     private func text(_ level: Logger.Level, _ message: Logger.Message, _ facts: Logger.Metadata) -> String {
         let colour = Console.noteHasColour
         let paint: Paint = level >= .error ? .red : level == .warning ? .yellow : .green
-        let moment = zone.map { $0.dateAndClock(clock.now) } ?? clock.now.short
+        let moment = zone.map { $0.dateAndClock(clock.now) } ?? clock.now.rfc3339InSeconds
         var line = "\(Paint.dim(moment, if: colour)) \(paint(level.rawValue.padded(to: 7), if: colour)) \(message)"
         for key in facts.keys.sorted(by: Self.order) where key != "signal" && key != "shown" {
             let value = "\(facts[key]!)"
@@ -85,9 +85,4 @@ extension Logger.Level {
         case .critical: 2
         }
     }
-}
-
-extension Timestamp {
-    /// In UTC, without fractions: `2026-01-05T08:30:00Z`.
-    fileprivate var short: String { Timestamp(seconds: seconds).formatted(in: .utc) }
 }

@@ -30,7 +30,7 @@ struct LogActionTests {
             _ = try await perform(["text": "paged", "level": "warning", "fields": ["n": 1, "who": "Ada L", "e": ""]], action)
             #expect(
                 lines.all == [
-                    #"2026-01-05T09:00:00.000000Z warning [tell-ops] INC0010021: paged n=1 who="Ada L" e="""#
+                    #"2026-01-05T09:00:00Z warning [tell-ops] INC0010021: paged n=1 who="Ada L" e="""#
                 ])
         }
     }
