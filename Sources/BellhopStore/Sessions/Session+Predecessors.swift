@@ -21,7 +21,7 @@ extension Session {
         var lane: String
     }
 
-    private static let stopped = Failure(.stopped, .giveUp, "An earlier step of the rule is dead.")
+    private static let stopped = Failure(.stopped, .giveUp, "An earlier step of the rule is dead or was dropped.")
 
     /// Records which existing deliveries a newly inserted one waits for. One that a quiet time holds waits for that first.
     func wait(_ id: Int64, _ delivery: Delivery) throws {

@@ -4,7 +4,7 @@ import Testing
 
 /// Deliveries that wait for others, as created by `on_error: stop`.
 @Suite struct `Deliveries that wait for others` {
-    private let stopped = Failure(.stopped, .giveUp, "An earlier step of the rule is dead.")
+    private let stopped = Failure(.stopped, .giveUp, "An earlier step of the rule is dead or was dropped.")
 
     private func ids(_ numbers: Int...) -> [Delivery.ID] { numbers.map { Sample.delivery($0).id } }
 
