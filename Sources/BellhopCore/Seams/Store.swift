@@ -156,7 +156,8 @@ public protocol Store: Notebook {
     /// The next moment at which a delivery for other receivers than these, or a lease, needs attention.
     func nextDue(excluding receivers: Set<String>) async throws(StoreError) -> Timestamp?
     /// Carries out a person's command; returns how many deliveries changed. Deliveries after a dropped one are dropped with it;
-    /// those dropped because one died wait again when that one is retried.
+    /// those dropped because one died wait again when that one is retried. A retried message that a newer one of its conversation outdates
+    /// is dropped and not counted.
     @discardableResult
     func apply(_ command: DeliveryCommand, to deliveries: [Delivery.ID], at now: Timestamp) async throws(StoreError) -> Int
     /// Replaces the arguments of a dead or held delivery. Changes nothing and returns false if it is in another state, or its arguments

@@ -83,6 +83,16 @@ extension Session {
         return claimed
     }
 
+    /// Drops the first delivery of a lane if it would undo what a newer one of its conversation did; false for any other.
+    func dropOutdated(_ id: Int64, at now: Timestamp) throws -> Bool {
+        guard let row = try claimable(id), row.refusal(at: now) == nil,
+            try conversation(of: row)?.outdates(row.delivery.delivery) == true
+        else { return false }
+        try drop(id, .outdated, at: now)
+        try promote(row.delivery.delivery.lane)
+        return true
+    }
+
     /// Ends a delivery as dead without an attempt.
     func endUnattempted(_ id: Int64, _ failure: Failure, at now: Timestamp) throws {
         try run(SQL.Deliveries.endUnattempted, (":now", now), (":failure", failure.stored.encoded()), (":id", id))

@@ -30,6 +30,7 @@ extension Session {
             try reorder(row.lane)
             try updateFollowers(of: row.id, at: now)
             try audit(AuditAct(command), by: person, Self.facts(of: id), at: now)
+            if command == .retry, try dropOutdated(row.id, at: now) { continue }
             count += 1
         }
         return count

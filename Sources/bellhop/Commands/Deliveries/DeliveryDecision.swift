@@ -67,22 +67,25 @@ struct DeliveryDecision: ParsableArguments {
         let (changed, refused, decided, error) = await Self.decide(chosen) { batch throws(CommandError) in
             try await link.answer(.apply(command, deliveries: batch))
         }
-        let rule = "Only \(command.states.map(\.rawValue).alternatives) deliveries can be \(Self.participle(command))."
-        if error == nil, changed == 0, refused > 0, !ids.isEmpty {
-            let reasons = try await refusals(of: command, link)
-            throw CommandError(.problem, reasons.isEmpty ? rule : reasons.joined(separator: " "))
-        }
+        let reasons = try await error == nil && refused > 0 ? refusals(of: command, among: chosen, link) : []
+        let rule =
+            reasons.isEmpty
+            ? "Only \(command.states.map(\.rawValue).alternatives) deliveries can be \(Self.participle(command))."
+            : reasons.joined(separator: " ")
+        if error == nil, changed == 0, refused > 0, !ids.isEmpty { throw CommandError(.problem, rule) }
         if error == nil || !decided.isEmpty { report(command, changed: changed, decided) }
         if let error { throw error }
         guard refused > 0, !output.json else { return }
-        Console.sentence("\(counted(refused, "other was", "others were")) not changed. \(rule)")
+        Console.sentence("\(counted(refused, "other was", "others were")) not \(Self.participle(command)). \(rule)")
     }
 
     private static func participle(_ command: DeliveryCommand) -> String { command == .retry ? "retried" : "dropped" }
 
-    /// Why the named deliveries cannot be retried or dropped: a sentence for each of their states.
-    private func refusals(of command: DeliveryCommand, _ link: StoreLink) async throws(CommandError) -> [String] {
-        var named: [(state: DeliveryState, ids: [String])] = []
+    /// Why some deliveries cannot be retried or dropped: a sentence for each of their states.
+    private func refusals(
+        of command: DeliveryCommand, among ids: [String], _ link: StoreLink
+    ) async throws(CommandError) -> [String] {
+        var named: [(state: DeliveryState, outdated: String?, ids: [String])] = []
         for id in ids.prefix(Self.maxShown) {
             let delivery = try await link.rows(.deliveries(DeliveryQuery(id: id, limit: 1))).first
             guard let state = delivery?["state"]?.asString.flatMap(DeliveryState.init(rawValue:)), !command.states.contains(state)
@@ -90,15 +93,18 @@ struct DeliveryDecision: ParsableArguments {
                 continue
             }
             let short = String((delivery?["id"]?.asString ?? id).prefix(12))
-            if let place = named.firstIndex(where: { $0.state == state }) {
+            let message = delivery?["error"]?["message"]?.asString
+            let outdated = state == .dropped && message == Failure.outdated.message ? message : nil
+            if let place = named.firstIndex(where: { $0.state == state && $0.outdated == outdated }) {
                 named[place].ids.append(short)
             } else {
-                named.append((state, [short]))
+                named.append((state, outdated, [short]))
             }
         }
-        return named.map { state, ids in
+        return named.map { state, outdated, ids in
             let subject = ids.count == 1 ? "Delivery \(ids[0]) is" : "Deliveries \(ids.joined(separator: ", ")) are"
-            return "\(subject) `\(state.rawValue)` and \(Self.refusal(of: command, for: state))"
+            return "\(subject) `\(state.rawValue)`"
+                + (outdated.map { ": \($0)" } ?? " and \(Self.refusal(of: command, for: state))")
         }
     }
 
