@@ -13,6 +13,9 @@ public enum Stores {
         try SQLiteStore.openForReading(path: address)
     }
 
+    /// The process of the agent that has the store now; nil if none has it.
+    public static func process(holding address: String) -> Int32? { StoreLock.process(holding: address) }
+
     /// A store in memory, for tests and trials.
     public static func inMemory() throws(StoreError) -> any Store { try SQLiteStore.inMemory() }
 

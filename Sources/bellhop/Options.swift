@@ -107,9 +107,10 @@ struct StoreLink {
                 guard error.kind == .cutOff, case .events(_, waits: true) = inquiry else { throw error }
                 return [:]
             }
+            let silentAgent = if case .status = inquiry { Stores.process(holding: store) } else { Int32?.none }
             var answer = Inquirer(
                 store: try open(inquiry), clock: SystemClock(), connection: { [connections] in connections[$0] }, users: users,
-                book: book
+                book: book, silentAgent: silentAgent
             ).answer(inquiry)
             while true {
                 switch try await answer.next() {

@@ -11,6 +11,19 @@ import Testing
         "rule: note\non: task_created\ndo: [{log: \"\(word) ${{ task.title }}\"}]\n"
     }
 
+    @Test func `without its socket file a running agent is said not to answer`() async throws {
+        try await Stage.set(rules: Self.logging("A")) { stage in
+            try await stage.withAgent { agent in
+                #expect(unlink(stage.folder.path + "/bellhop.db.sock") == 0)
+                let status = try await stage.bellhop("status")
+                #expect(status.output.contains("the agent does not answer; this is read from the store"))
+                #expect(status.output.contains("An agent (process \(agent.id)) has the store"))
+            }
+            let after = try await stage.bellhop("status")
+            #expect(after.output.contains("no agent is running"))
+        }
+    }
+
     @Test func `events --follow prints events as they happen`() async throws {
         try await Stage.set(rules: Self.logging("A")) { stage in
             try await stage.withAgent { _ in

@@ -14,6 +14,8 @@ public struct Inquirer: Sendable {
     let book: RuleBook?
     /// The facts that only a running agent knows; nil if no agent runs.
     let agent: Agent?
+    /// The process of an agent that has the store and does not answer itself.
+    let silentAgent: Int32?
     /// Lets only one command at a time change the tokens of the console, which are one note.
     let tokenGate = FIFOGate()
 
@@ -70,7 +72,7 @@ public struct Inquirer: Sendable {
     public init(
         store: any Store, clock: any AgentClock,
         connection: @escaping @Sendable (String) -> Configuration.ConnectionEntry? = { _ in nil }, users: [String] = [],
-        book: RuleBook? = nil, agent: Agent? = nil
+        book: RuleBook? = nil, agent: Agent? = nil, silentAgent: Int32? = nil
     ) {
         self.store = store
         self.clock = clock
@@ -78,6 +80,7 @@ public struct Inquirer: Sendable {
         self.users = users
         self.book = book
         self.agent = agent
+        self.silentAgent = silentAgent
     }
 
     /// Begins an answer. Nothing is read before the first piece is requested.
@@ -108,7 +111,9 @@ public struct Inquirer: Sendable {
         var status = known.json
         var facts = agent?.facts()
         if let trouble = facts?["store_trouble"]?.asObject { facts?["store_trouble"] = .object(await withCheck(trouble)) }
-        status["needs"] = .array(StatusNeeds.sentences(known, agent: facts, at: now).map(JSON.string))
+        status["needs"] = .array(
+            StatusNeeds.sentences(known, agent: facts, silentAgent: silentAgent, at: now).map(JSON.string))
+        if let silentAgent { status["silent_agent"] = .int(Int64(silentAgent)) }
         let (polled, notices) = (facts?["polled"], facts?["notices"])
         for fact in ["polled", "notices"] { facts?[fact] = nil }
         let underway = agent?.underway() ?? [:]

@@ -11,10 +11,14 @@ public enum StatusNeeds {
         "The changed configuration has mistakes, and the agent cannot start with it: `bellhop check` says which."
     public static let restartNeeded = "The configuration changed, and the agent must be restarted to use it."
 
-    /// - Parameter agent: the running agent's part of the status; nil without an agent.
-    static func sentences(_ status: StoreStatus, agent: JSON.Object?, at now: Timestamp) -> [String] {
+    /// - Parameters:
+    ///   - agent: the running agent's part of the status; nil without an agent.
+    ///   - silentAgent: the process of an agent that has the store, but does not answer.
+    static func sentences(
+        _ status: StoreStatus, agent: JSON.Object?, silentAgent: Int32? = nil, at now: Timestamp
+    ) -> [String] {
         var sentences: [String] = []
-        if let agent { add(agent, at: now, &sentences) } else { sentences.append(noAgent) }
+        if let agent { add(agent, at: now, &sentences) } else { sentences.append(silentAgent.map(silence) ?? noAgent) }
         for source in status.sources where source.health.announced {
             sentences.append("The source \(source.source) is failing: " + ended(source.health.lastError))
         }
@@ -50,6 +54,10 @@ public enum StatusNeeds {
             }
         }
         return sentences
+    }
+
+    private static func silence(of process: Int32) -> String {
+        "An agent (process \(process)) has the store, but does not answer on its socket: restart it, unless it has just started."
     }
 
     /// The beginning of a reason, which may quote a remote system's answer. The list of paused receivers has the whole reason.

@@ -60,6 +60,20 @@ final class StoreLock: Sendable {
         return false
     }
 
+    /// The process that may write the store now; nil if there is none, or if its lock file cannot be read.
+    static func process(holding path: String) -> Int32? {
+        let lock = path + ".lock"
+        let descriptor = Glibc.open(lock, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        // Of a process that has ended the lock is not tried: an agent that starts at that moment would be refused.
+        guard let process = holder(descriptor).flatMap({ Int32($0) }), kill(process, 0) == 0 || errno == EPERM, isTaken(lock)
+        else {
+            return nil
+        }
+        return process
+    }
+
     deinit { release() }
 
     func release() {

@@ -57,7 +57,8 @@ struct StatusPage {
 
     private var head: [String] {
         guard let agent = status["agent"]?.asObject else {
-            return ["bellhop \(BellhopVersion.text): no agent is running; this is read from the store."]
+            let reason = status["silent_agent"] == nil ? "no agent is running" : "the agent does not answer"
+            return ["bellhop \(BellhopVersion.text): \(reason); this is read from the store."]
         }
         let version = agent["version"]?.asString ?? BellhopVersion.text
         var lines = [

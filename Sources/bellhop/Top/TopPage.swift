@@ -28,7 +28,8 @@ struct TopPage {
                 "bellhop \(agent["version"]?.asString ?? ""): process \(agent["pid"]?.asInt ?? 0) since "
                     + "\(agent["started"].words(in: look.zone)), \(agent["in_flight"]?.asInt ?? 0) in flight")
         } else {
-            lines.append("bellhop: no agent is running; this is read from the store")
+            let reason = status["silent_agent"] == nil ? "no agent is running" : "the agent does not answer"
+            lines.append("bellhop: \(reason); this is read from the store")
         }
         lines.append(
             "\(view.rates.perMinute("events")) events/min, \(status["unrouted"]?.asInt ?? 0) waiting for the rules; deliveries: "

@@ -46,6 +46,14 @@ import Testing
         #expect(journal == "wal")
     }
 
+    @Test func `the process that has a store is known while it has it`() async throws {
+        #expect(Stores.process(holding: path) == nil)
+        let store = try SQLiteStore.open(path: path)
+        #expect(Stores.process(holding: path) == getpid())
+        try await store.close()
+        #expect(Stores.process(holding: path) == nil)
+    }
+
     @Test func `other users cannot read the files of a store`() async throws {
         let old = umask(0)
         defer { umask(old) }
