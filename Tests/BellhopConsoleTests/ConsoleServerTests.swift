@@ -211,10 +211,10 @@ import Testing
     @Test func `each renewed certificate that cannot be used is reported once`() throws {
         let folder = try TemporaryFolder()
         let certificate = try folder.write("cert.pem", Self.certificate)
-        let key = try folder.write("key.pem", Self.ownKey)
+        let key = try folder.write("key.pem", TestCertificate.first.key)
         let problems = Recording<String>()
         let renewal = CertificateRenewal(of: .init(certificate: certificate, key: key)) { problems.add($0.message) }
-        for text in [Self.ownKey, "garbage", Self.ownKey, Self.key] {
+        for text in [TestCertificate.first.key, "garbage", TestCertificate.first.key, Self.otherKey] {
             try folder.write("key.pem", text)
             for _ in 1...2 { _ = renewal.change }
         }
