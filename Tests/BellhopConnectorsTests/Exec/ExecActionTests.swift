@@ -40,10 +40,9 @@ import Testing
     }
 
     @Test func `a program is not started if there may be no room for its pipes`() async {
-        var program = Program(
-            path: "/bin/true", arguments: [], environment: [:], folder: "/", input: [], limit: .seconds(10))
-        program.spareFiles = .max
-        await #expect(throws: (any Error).self) { [program] in try await program.run() }
+        let program = BellhopConnectors.Program(
+            path: "/bin/true", arguments: [], environment: [:], folder: "/", input: [], limit: .seconds(10), spareFiles: .max)
+        await #expect(throws: (any Error).self) { _ = try await program.run() }
     }
 
     private func contents(_ name: String) -> String? { try? String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8) }
