@@ -21,8 +21,8 @@ extension Message {
     /// room for the lines.
     ///
     /// - Parameters:
-    ///   - messages: the first ones.
-    ///   - count: how many messages there are in all.
+    ///   - messages: all of them; the first are listed.
+    ///   - count: how many there are.
     ///   - notes: the text to add at the end of each line.
     public static func coalesced(
         _ messages: [Message], of count: Int, as coalescing: Coalescing = .waiting, notes: [[Inline]] = []

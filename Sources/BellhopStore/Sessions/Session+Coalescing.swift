@@ -20,9 +20,7 @@ extension Session {
         var messages: [Message] = []
         var last = first
         for (id, delivery) in replaced {
-            if messages.count < Message.Coalescing.waiting.lines, case .message(let message) = delivery.arguments {
-                messages.append(message)
-            }
+            if case .message(let message) = delivery.arguments { messages.append(message) }
             last.expires = last.expires.flatMap { one in delivery.expires.map { max($0, one) } }
             last.hop = max(last.hop, delivery.hop)
             try join(id, receipt, at: now)
@@ -47,15 +45,13 @@ extension Session {
         var statement = try prepare(SQL.Coalescing.joined)
         try statement.bind(":carrier", carrier.id.text)
         var expired: [(id: Int64, delivery: Delivery, failure: Failure)] = []
-        var (messages, notes, count): ([Message], [[Message.Inline]], Int) = ([], [], 0)
+        var (messages, notes): ([Message], [[Message.Inline]]) = ([], [])
         var notesLeft = whole.coalescedNotes[...]
         while let (id, delivery) = try waiting(&statement) {
             let note = notesLeft.popFirst() ?? []
             if let expires = delivery.expires, expires < now {
                 expired.append((id, delivery, .notSent(before: expires)))
             } else if case .message(let message) = delivery.arguments {
-                count += 1
-                guard count <= coalescing.lines else { continue }
                 messages.append(message)
                 notes.append(note)
             }
@@ -69,7 +65,7 @@ extension Session {
         }
         var carrier = carrier
         carrier.arguments = .message(
-            count == 1 ? first : Message.coalesced(messages, of: count, as: coalescing, notes: notes))
+            messages.count == 1 ? first : Message.coalesced(messages, of: messages.count, as: coalescing, notes: notes))
         try run(
             SQL.Deliveries.edit, (":body", DeliveryBody(carrier).stored.encoded()), (":coalesces", carrier.coalesces), (":id", id)
         )

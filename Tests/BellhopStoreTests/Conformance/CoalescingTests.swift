@@ -42,6 +42,32 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `one message for many has the highest severity of all, also of those that it only counts`(_ kind: StoreUnderTest)
+        async throws
+    {
+        let bench = try kind.make()
+        let deliveries = (1...40).map { number in
+            var delivery = Self.message(number)
+            delivery.arguments = .message(Message(title: [.value("Task \(number)")], severity: number == 40 ? .critical : .info))
+            return delivery
+        }
+        try await bench.store.route(Routing(deliveries: deliveries))
+        #expect(try await bench.store.coalesce(receiver: "chat", above: 39, at: bench.now) == 40)
+        // The second attempt is made without the first message, which has expired by then.
+        for count in [40, 39] {
+            let claim = try #require(try await bench.claim().first)
+            guard case .message(let message) = claim.delivery.arguments else {
+                Issue.record("no message")
+                return
+            }
+            #expect(message.title.plainText == "\(count) messages" && message.severity == .critical)
+            #expect(message.list?.items.count == 20 && message.list?.more == count - 20)
+            try await bench.finish(claim, .retry(at: bench.after(150), Sample.failure))
+            await bench.clock.pass(150)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `joined messages are shown with what became of the message that has them`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: (1...3).map { Self.message($0) }))
