@@ -152,8 +152,9 @@ extension BatchDecider {
         }
     }
 
-    /// Handles a step that cannot be rendered. A plain message with the error replaces a message. It stays in the conversation, so that
-    /// alerts are still closed. Any other delivery is created dead, so that people see it.
+    /// Handles a step that cannot be rendered. A plain message with the error replaces a message. It is as urgent, it mentions the same
+    /// people, and it stays in the conversation, so that alerts are still closed. Any other delivery is created dead, so that people see
+    /// it.
     private mutating func fail(_ step: Step, _ rule: Rule, _ number: Int, _ owner: TaskReference?, _ error: RenderFailure) {
         var arguments = Arguments.values([:])
         var state = Delivery.InitialState.dead(Failure(.unrenderable, .giveUp, error.message))
@@ -161,8 +162,7 @@ extension BatchDecider {
             var message = Message.fallback(rule: rule.name, task: owner, error: error.message)
             if case .message(let template) = step.content {
                 let renderer = Renderer(frame: frame, activation: activation, zone: rule.zone)
-                let mayClose = (try? applies(step)) ?? false
-                (message.thread, message.resolve) = renderer.conversation(of: template, mayClose: mayClose)
+                renderer.fillFallback(&message, from: template, mayClose: (try? applies(step)) ?? false)
             }
             arguments = .message(message)
             state = .available

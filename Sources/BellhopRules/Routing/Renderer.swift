@@ -142,11 +142,7 @@ struct Renderer {
         let own = try section(template.own)
         var message = Message(title: own.title, text: own.text, list: own.list, fields: own.fields)
         message.sections = try template.sections.map(section).filter { !$0.hasOnlyAnEmptyList }
-        if let severity = template.severity {
-            let text = try value(severity).plainText
-            guard let level = Message.Severity(rawValue: text) else { throw RenderFailure("`\(text)` is not a severity") }
-            message.severity = level
-        }
+        message.severity = try severity(of: template)
         if let link = template.link {
             let address = try address(link.address)
             let label = try link.label.map { label throws(RenderFailure) in try text(label) }
@@ -155,7 +151,7 @@ struct Renderer {
                 message.link = Message.Link(label: label ?? number ?? address, address: address)
             }
         }
-        if let mentions = template.mentions { message.mentions = try self.mentions(try value(mentions)) }
+        message.mentions = try mentions(of: template)
         message.thread = try thread(of: template)
         message.update = try isTrue(template.update)
         message.resolve = try isTrue(template.resolve)
@@ -166,11 +162,21 @@ struct Renderer {
         try template.thread.map { thread throws(RenderFailure) in try text(thread) }.flatMap(Message.threadKey)
     }
 
-    /// The conversation of a message that cannot be rendered, and whether the message closes it, as far as these can be rendered.
+    /// Gives the message that replaces one which cannot be rendered the severity, the mentions and the conversation of that one, as far as
+    /// these can be rendered. It closes the conversation if that one would.
     /// - Parameter mayClose: false if the condition of the step fails.
-    func conversation(of template: MessageTemplate, mayClose: Bool) -> (thread: String?, resolve: Bool) {
-        guard let key = try? thread(of: template) else { return (nil, false) }
-        return (key, mayClose && (try? isTrue(template.resolve)) == true)
+    func fillFallback(_ message: inout Message, from template: MessageTemplate, mayClose: Bool) {
+        message.severity = (try? severity(of: template)) ?? message.severity
+        message.mentions = (try? mentions(of: template)) ?? []
+        guard let key = try? thread(of: template) else { return }
+        (message.thread, message.resolve) = (key, mayClose && (try? isTrue(template.resolve)) == true)
+    }
+
+    private func severity(of template: MessageTemplate) throws(RenderFailure) -> Message.Severity {
+        guard let severity = template.severity else { return .info }
+        let text = try value(severity).plainText
+        guard let level = Message.Severity(rawValue: text) else { throw RenderFailure("`\(text)` is not a severity") }
+        return level
     }
 
     private func section(_ template: MessageTemplate.Section) throws(RenderFailure) -> Message.Section {
@@ -189,7 +195,9 @@ struct Renderer {
     }
 
     /// Members without a value are left out: a task without an assignee mentions no one.
-    private func mentions(_ json: JSON) throws(RenderFailure) -> [Message.Mention] {
+    private func mentions(of template: MessageTemplate) throws(RenderFailure) -> [Message.Mention] {
+        guard let written = template.mentions else { return [] }
+        let json = try value(written)
         var mentions: [Message.Mention] = []
         for entry in json.asArray ?? [json] {
             if let user = entry["user"]?.plainText.nonEmpty { mentions.append(.user(user)) }

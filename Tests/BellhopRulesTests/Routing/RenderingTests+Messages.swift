@@ -117,6 +117,25 @@ extension RenderingTests {
         #expect(try place("t-${{ task.id }}", if: "\(failing) == 1") == "t-a1 false")
     }
 
+    @Test func `a message that cannot be rendered is as urgent and mentions the same people, as far as these can be rendered`()
+        throws
+    {
+        let failing = "string(1 / (size(task.title) - 4))"
+        func fallback(severity: String, user: String) throws -> Message {
+            let step =
+                "  - notify: {to: ops, title: \"${{ \(failing) }}\", severity: \"\(severity)\", mentions: [{user: \"\(user)\"}]}"
+            let message = try #require(try Self.message(step))
+            #expect(message.isFallback)
+            return message
+        }
+        let whole = try fallback(severity: "critical", user: "U-${{ task.number }}")
+        #expect(whole.severity == .critical && whole.mentions == [.user("U-INC0010021")])
+        let mild = try fallback(severity: "${{ task.title == 'Help' ? 'warning' : 'info' }}", user: "${{ \(failing) }}")
+        #expect(mild.severity == .warning && mild.mentions == [])
+        let unknown = try fallback(severity: "${{ \(failing) }}", user: "U1")
+        #expect(unknown.severity == .info && unknown.mentions == [.user("U1")])
+    }
+
     @Test func `sections, mentions and the thread of a message are rendered`() throws {
         let message = try #require(
             try Self.message(
