@@ -138,7 +138,8 @@ extension BatchDecider {
         } else if underWay.alerts.isEmpty {
             _ = end(underWay, key, number, closing: false)
         } else {
-            let closes = turn.due + Self.closing
+            // The step may be late by more than this span.
+            let closes = max(turn.due, now) + Self.closing
             underWay.closes = closes
             memory.set(.escalations(key).at(rule.name), to: underWay.json, expires: closes)
         }

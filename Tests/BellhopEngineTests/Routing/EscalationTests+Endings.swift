@@ -55,6 +55,16 @@ extension `Escalations` {
         }
     }
 
+    @Test func `an answer closes the pages also if the last step came more than seven days late`() async throws {
+        let agent = try await TestAgent(Self.paging)
+        try await agent.put("a", thenWait: 12)
+        await agent.bench.clock.advance(by: .days(8))
+        try await agent.runOnce()
+        #expect(agent.texts.count == 4 && agent.texts.last == "pager: kept")
+        try await agent.comment("a")
+        #expect(agent.texts.count == 6)
+    }
+
     @Test func `an escalation that ends with its task closes the page, one that ends by a condition does not`() async throws {
         let agent = try await TestAgent(Self.paging, [task("other", "x", ["priority": 3])])
         try await agent.put("a")
