@@ -177,12 +177,13 @@ extension BatchDecider {
         return nil
     }
 
-    /// Ends the wait at its due time, and runs the rule if the condition holds for the current task.
+    /// Ends the wait at its due time, and runs the rule if the condition holds for the current task. If the rule ran for it already, forgets
+    /// this if the condition does not hold any more: the rule was paused, and did not see the events that would have ended the wait.
     mutating func endHold(_ timer: RuleTimer, _ number: Int) {
         let rule = book.compiled[number]
         let key = rule.holdKey(timer.id.key)
-        guard let hold = rule.time.hold, isReady(rule.scopesOfRuns), memory.isKnown(key),
-            var wait = memory.wait(key), !wait.hasRun, let due = recomputedEnd(timer, &wait, hold.span, key, number)
+        guard let hold = rule.time.hold, isReady(rule.scopesOfRuns), memory.isKnown(key), var wait = memory.wait(key),
+            let due = wait.hasRun ? timer.due : recomputedEnd(timer, &wait, hold.span, key, number)
         else { return }
         let (events, own) = events(of: wait, key, rule)
         var candidate = Candidate(
@@ -208,15 +209,18 @@ extension BatchDecider {
             listed[number] = tasks
             if !tasks.contains(TaskObject.ID(source: candidate.source, key: task)) { condition = .doesNotHold }
         }
-        if let stop = removedSource(of: wait.began, .conditionFailed, "the wait of `for`") { condition = .failed(stop) }
+        if let stop = removedSource(of: wait.began, .conditionFailed, "the wait of `for`") {
+            condition = wait.hasRun ? .doesNotHold : .failed(stop)
+        }
         switch condition {
         case .holds:
+            if wait.hasRun { return }
             wait.hasRun = true
             memory.set(key, to: wait.json)
             count(candidate, rule)
         case .doesNotHold:
             forgetWait(key, timer.id.key, rule)
-            record(.notTrueWhenDue, ["key": .string(timer.id.key)], of: number)
+            if !wait.hasRun { record(.notTrueWhenDue, ["key": .string(timer.id.key)], of: number) }
         case .failed(let stop):
             forgetWait(key, timer.id.key, rule)
             record(stop, of: number)

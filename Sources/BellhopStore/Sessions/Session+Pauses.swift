@@ -33,6 +33,9 @@ extension Session {
         if case .rule(let name) = subject {
             // The rule does not know whether the events of its absences came during its pause.
             try beginByItself(name, for: rows(SQL.Pauses.absences, (":rule", name)) { row in row.text(0) }, at: now)
+            // Nor does it know whether the conditions for which it ran have ended: they are evaluated again.
+            let ended = try rows(SQL.Pauses.endedWaits, (":rule", name)) { row in row.text(0) }
+            try change(ended.map { .set(RuleTimer(RuleTimer.ID(rule: name, kind: .hold, key: $0), due: now)) })
         }
         try audit(.resume, by: person, subject.audited, at: now)
         return true
@@ -73,6 +76,12 @@ extension SQL {
 
         /// A resumed rule does not see the events that came while it was paused.
         static let skipEvents = "UPDATE rule SET since = (\(Rules.lastPlace)) WHERE name = :rule"
+
+        /// The waits of `for` after which the rule ran. Those for elements of a list end with the list.
+        static let endedWaits = """
+            SELECT key FROM rule_state
+            WHERE rule IN (:rule, 'shadow/' || :rule) AND kind = 'hold' AND element = '' AND value ->> '$.ran' = 1
+            """
 
         /// The absences that no event began.
         static let absences = """

@@ -142,6 +142,21 @@ import Testing
         #expect(made.filter { $0.hasPrefix("tell") } == (1...5).map { "tell t\($0)" })
     }
 
+    @Test(arguments: [true, false])
+    func `a rule with for that ran runs again after a pause if its condition ended during the pause`(_ ends: Bool) async throws {
+        let agent = try await TestAgent(
+            "rule: r\non: [task_created, task_changed]\nwhen: task.priority == 1\nfor: 10m\ndo: [{log: \"${{ task.title }}\"}]")
+        try await agent.put("a", "one", thenWait: 11)
+        let store = agent.bench.store
+        try await store.pause(Pause(.rule("r"), since: agent.bench.now, reason: ""))
+        try await agent.put("a", "two", priority: ends ? 3 : 1, thenWait: 1)
+        #expect(try await store.resume(.rule("r"), at: agent.bench.now))
+        try await agent.wait(1)
+        try await agent.put("a", "three", thenWait: 11)
+        #expect(agent.texts == (ends ? ["one", "three"] : ["one"]))
+        #expect(try await agent.bench.store.nextTimer() == nil)
+    }
+
     @Test func `the schedule of a paused rule waits, and runs once when the rule is resumed`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf("rule: digest\non: {every: 1h}\ndo: [{log: x}]")
