@@ -151,7 +151,8 @@ public protocol Store: Notebook {
     func rescue(at now: Timestamp) async throws(StoreError) -> Int
     /// Makes deliveries available again that wait because this receiver's connection could not be used.
     func wake(receiver: String, at now: Timestamp) async throws(StoreError)
-    /// Makes deliveries due that were postponed while the clock was ahead of `now`, and corrects the receivers' stops of that time.
+    /// Makes deliveries due that were postponed while the clock was ahead of `now`, lets the quiet times of messages that were made then
+    /// be evaluated again, and corrects the receivers' stops of that time.
     func correctFutureTimes(at now: Timestamp) async throws(StoreError)
     /// The next moment at which a delivery for other receivers than these, or a lease, needs attention.
     func nextDue(excluding receivers: Set<String>) async throws(StoreError) -> Timestamp?

@@ -56,9 +56,11 @@ public struct TimerLoop: Sendable {
     private static let stride = Duration.seconds(60)
 
     /// Moves schedules forward that are due later than their rules say, because the clock was set back. Also shortens
-    /// waits for polls, so that they last no longer than after a start now.
+    /// waits for polls, so that they last no longer than after a start now, and quiet times that hold messages from then.
     private func correctFutureTimes() async throws(StoreError) {
         initialPolls.correctFutureTimes(to: context.clock.now)
+        try await context.store.correctFutureTimes(at: context.clock.now)
+        context.held.forget()
         // No installation of other rules may set timers meanwhile.
         await context.routing.enterUncancelled()
         defer { context.routing.leave() }

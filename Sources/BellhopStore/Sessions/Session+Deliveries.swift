@@ -86,7 +86,7 @@ extension Session {
     }
 
     func correctFutureTimes(at now: Timestamp) throws {
-        for sql in [SQL.Deliveries.advance, SQL.Deliveries.advanceStops] { try run(sql, (":now", now)) }
+        for sql in [SQL.Deliveries.advance, SQL.Deliveries.advanceStops, SQL.Quiet.advance] { try run(sql, (":now", now)) }
     }
 
     func wake(receiver: String, at now: Timestamp) throws {

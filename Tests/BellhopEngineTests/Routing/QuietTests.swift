@@ -57,6 +57,24 @@ import Testing
         #expect(try await available(bench) == ["t1"])
     }
 
+    @Test func `a message that was held while the clock was ahead is released when the present quiet time ends`() async throws {
+        let wall = WallClock()
+        let bench = try Bench(clock: wall.steady, wall: wall)
+        let shelf = try await shelf(bench)
+        let start = bench.now
+        wall.set(by: .days(365))
+        let loop = bench.timing(shelf)
+        await bench.settle()
+        try await route(1...1, bench, shelf)
+        await bench.settle()
+        wall.set(by: .days(-365))
+        await bench.run(until: start + .seconds(8 * 3600 - 1))
+        #expect(try await available(bench) == [])
+        await bench.run(until: start + .seconds(8 * 3600 + 60))
+        await loop.stop()
+        #expect(try await available(bench) == ["t1"])
+    }
+
     @Test func `a release comes before the timers and the events of the same moment`() async throws {
         let bench = try Bench()
         let rules = Self.rule + "\n---\nrule: digest\non: {schedule: \"0 17 * * *\"}\ndo: [{notify: {to: chat, title: digest}}]"
