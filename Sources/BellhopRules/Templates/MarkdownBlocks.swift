@@ -34,9 +34,12 @@ struct MarkdownBlocks {
         lines.append(line)
     }
 
-    /// A numbered list interrupts a paragraph only if it begins with 1, so that a year at a line's start stays text.
+    /// A numbered list begins with 1, because its items are counted anew: a date or a year at a line's start, such as `7. August`,
+    /// stays text. After an empty line, only the next number continues a list.
     private func startsItem(_ found: Marker) -> Bool {
-        !found.isOrdered || lines.isEmpty || marker?.isOrdered == true || found.number == 1
+        if !found.isOrdered || found.number == 1 || marker?.isOrdered == true { return true }
+        guard lines.isEmpty, case .list(ordered: true, items: let items)? = blocks.last else { return false }
+        return found.number == items.count + 1
     }
 
     private mutating func close() {

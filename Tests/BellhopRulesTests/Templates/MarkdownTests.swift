@@ -59,6 +59,20 @@ import Testing
             ("", []),
             ("one\n\ntwo\n", [.paragraph([.text("one")]), .paragraph([.text("two")])]),
             ("It\n2026. was a year", [.paragraph([.text("It"), .lineBreak, .text("2026. was a year")])]),
+            ("7. August", [.paragraph([.text("7. August")])]),
+            (
+                "Closed:\n\n24. to 26. December\n31. December",
+                [
+                    .paragraph([.text("Closed:")]),
+                    .paragraph([.text("24. to 26. December"), .lineBreak, .text("31. December")]),
+                ]
+            ),
+            (
+                "1. a\n\n2. b\n\n7. August",
+                [
+                    .list(ordered: true, items: [[.text("a")], [.text("b")]]), .paragraph([.text("7. August")]),
+                ]
+            ),
             ("- a\n- *b*\n", [.list(ordered: false, items: [[.text("a")], [.emphasis([.text("b")])]])]),
             ("* a\n+ b", [.list(ordered: false, items: [[.text("a")], [.text("b")]])]),
             ("1. a\n2) b", [.list(ordered: true, items: [[.text("a")], [.text("b")]])]),
