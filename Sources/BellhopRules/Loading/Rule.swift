@@ -147,7 +147,17 @@ struct ChangeFilter: Sendable, Hashable {
         guard let wanted else { return true }
         // An empty text in `from` or `to` also stands for null.
         let text = raw.plainText
-        return wanted.contains { $0 == text || .string($0) == label }
+        return wanted.contains { $0 == text || .string($0) == label || means($0, raw) }
+    }
+
+    /// Whether a text is another form of a number or a boolean: `2` of 2.0, `True` of true.
+    private static func means(_ wanted: String, _ raw: JSON) -> Bool {
+        switch raw {
+        case .bool(let flag): wanted.lowercased() == (flag ? "true" : "false")
+        case .int(let number): Int64(wanted) == number || Double(wanted).flatMap { Int64(exactly: $0) } == number
+        case .double(let number): Double(wanted) == number
+        case .null, .string, .array, .object: false
+        }
     }
 }
 
