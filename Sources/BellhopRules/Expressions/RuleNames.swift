@@ -101,7 +101,7 @@ struct RuleNames {
     /// - Throws: all problems of the text, also wrong fields that the checker cannot refuse.
     func compile(_ text: String, expecting type: CELType? = nil) throws(Issues) -> Expression {
         let expression = try environment.compile(text, expecting: type)
-        let issues = FieldReview(names: self).issues(in: expression)
+        let issues = FieldReview(names: self, expression: expression).issues
         if issues.isEmpty { return expression }
         throw Issues(issues)
     }

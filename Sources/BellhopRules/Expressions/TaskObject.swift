@@ -127,7 +127,7 @@ final class CommentObject: HostObject {
     func hash(into hasher: inout Hasher) { hasher.combine(comment) }
 }
 
-/// `changes`: each changed field with its old and new value.
+/// `changes`: each changed field with its old and new value. Any other field is null.
 final class ChangedFields: HostMap {
     private let changes: JSON.Object
     private let typed: @Sendable (JSON?, String) -> Value
@@ -138,6 +138,7 @@ final class ChangedFields: HostMap {
     }
 
     var keys: [Value] { changes.keys.map(Value.string) }
+    var absent: Value? { .null }
 
     func value(for key: Value) -> Value? {
         guard case .string(let name) = key, let change = changes[name] else { return nil }

@@ -3,7 +3,7 @@ enum Fields {
     static func select(_ field: String, of value: Value) throws(EvaluationError) -> Value {
         switch value {
         case .map(let map):
-            guard let found = map[.string(field)] else { throw .noSuchKey(.string(field)) }
+            guard let found = map[.string(field)] ?? map.absent else { throw .noSuchKey(.string(field)) }
             return found
         case .object(let object):
             guard let found = object.value(named: field) else { throw .noSuchField(field) }

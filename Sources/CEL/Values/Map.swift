@@ -51,6 +51,14 @@ extension Value {
             }
         }
 
+        /// The value of a selected field that is no key; nil if selecting it is an error.
+        var absent: Value? {
+            switch storage {
+            case .table: nil
+            case .host(let map): map.absent
+            }
+        }
+
         public subscript(key: Value) -> Value? {
             switch storage {
             case .table(let table): table[key]
@@ -64,6 +72,12 @@ extension Value {
 public protocol HostMap: AnyObject, Sendable {
     var keys: [Value] { get }
     func value(for key: Value) -> Value?
+    /// The value of `map.field` for a field that is no key. By default there is none, and selecting it is an error.
+    var absent: Value? { get }
+}
+
+extension HostMap {
+    public var absent: Value? { nil }
 }
 
 extension Value.Map {

@@ -17,6 +17,11 @@ extension RoutingTests {
         #expect(try change("state: ~"))
         #expect(try change("state: {}, assigned_to: {from: \"\"}"))
         #expect(try change("assigned_to: {from: , to: jane}"))
+        #expect(try change("state: {from: 1, to: 2}", from: 1.0, to: 2.0))
+        #expect(try change("state: {from: 1.50, to: 2.0}", from: 1.5, to: 2))
+        #expect(try change("state: {from: False, to: True}", from: false, to: true))
+        #expect(try !change("state: {to: 2}", to: 2.5))
+        #expect(try !change("state: {to: 2.5}", from: 1, to: 2))
         #expect(try !change("state: {to: 7}"))
         #expect(try !change("state: {from: 1}"))
         #expect(try !change("state: {to: 6}, priority: {}"))
@@ -45,6 +50,24 @@ extension RoutingTests {
             #expect(routing.deliveries.isEmpty != expected, "\(condition)")
             #expect(routing.tallies.allSatisfy { $0.errors == 0 }, "\(condition): \(routing.tallies)")
         }
+    }
+
+    @Test func `an unchanged field is null in the changes of a gathered event, as in those of the event`() throws {
+        let rule = """
+            rule: r
+            on: task_changed
+            from: my-work
+            count: {at_least: 2, within: 1h}
+            do: [{log: "${{ events.filter(e, e.changes.priority != null).size() }}"}]
+            """
+        let changes = [
+            "{task: {id: a, number: a, state: 2}, before: {state: 1}}",
+            "{task: {id: b, number: b, priority: 1}, before: {priority: 2}}",
+        ]
+        let given = changes.map { "{task_changed: \($0)}" }.joined(separator: ", ")
+        let results = try Fixture.results(
+            "tests:\n  - name: t\n    given: [\(given)]\n    expect: [{log: \"1\"}]\n", of: rule)
+        #expect(results.flatMap(\.problems).map(\.message) == [])
     }
 
     @Test func `times can be compared, and the age of a missing time is unknown`() throws {
