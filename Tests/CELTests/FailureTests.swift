@@ -115,7 +115,7 @@ struct FailureTests {
     }
 
     @Test(arguments: [
-        "x + 1", "1 < x", "x >= 'a'", "x.field", "x[0]", "[1][x]", "{1: 1}[x]", "!x", "-x", "x && true", "x || false",
+        "x + 1", "1 < x", "x >= 'a'", "x.field", "x[0]", "[1][x]", "[1][?x]", "{1: 1}[x]", "!x", "-x", "x && true", "x || false",
         "x ? 1 : 2", "1 in x", "size(x)", "x.contains('a')", "x.startsWith('a')", "'a'.contains(x)", "x.matches('a')",
         "x.map(y, y)", "x.all(y, true)", "timestamp(x)", "string(x)", "has(x.y)", "x.optMap(y, y)", "['a', x].join()",
         "math.abs(x)", "math.greatest(x, 1)", "x.getHours()", "timestamp(0) - x", "x.y.z == 1", "[x].all(y, y > 1)",

@@ -48,6 +48,13 @@ struct HostTests {
         #expect(resolver.asked.count == 4)
     }
 
+    @Test(arguments: ["anything.?priority", "anything[?'priority']"])
+    func `an optional field of an object is absent if it is null`(_ text: String) throws {
+        let program = try Sample.environment.compile(text).program
+        let row = Value.object(Row("T1", nil))
+        #expect(try program.evaluate(["anything": row], in: Sample.environment).description == "optional.none()")
+    }
+
     @Test func `a selector has a variable with a type of its own for each literal text, and refuses anything else`() throws {
         var environment = Sample.environment
         environment.declare(

@@ -51,7 +51,7 @@ enum Fields {
             guard let found = map[key] else { throw key.isNull ? .nullOperand("a key") : .noSuchKey(key) }
             return found
         case .object(let object):
-            guard case .string(let field) = key else { throw .noOverload("[]", [operand, key]) }
+            guard case .string(let field) = key else { throw Operators.mismatch("[]", operand, key) }
             guard let found = object.value(named: field) else { throw .noSuchField(field) }
             return found
         case .optional(let inner):
@@ -65,12 +65,13 @@ enum Fields {
     static func optionalIndex(_ operand: Value, _ key: Value) throws(EvaluationError) -> Value {
         switch operand {
         case .list(let list):
+            if key.isNull { throw .nullOperand("an index") }
             guard let index = wholeNumber(key) else { throw .badIndex(key) }
             return .optional(index >= 0 && index < list.count ? list[Int(index)] : nil)
         case .map(let map): return .optional(map[key])
         case .object(let object):
-            guard case .string(let field) = key else { throw .noOverload("[?]", [operand, key]) }
-            return .optional(object.value(named: field))
+            guard case .string(let field) = key else { throw Operators.mismatch("[?]", operand, key) }
+            return .optional(object.has(field) ? object.value(named: field) : nil)
         case .optional(let inner):
             return try inner.map { inner throws(EvaluationError) in try optionalIndex(inner, key) } ?? .optional(nil)
         case .null: throw .nullOperand("an element")
