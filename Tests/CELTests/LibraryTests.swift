@@ -90,6 +90,8 @@ struct LibraryTests {
         Line("regex.extractAll('id:123, id:456', 'id:\\\\d+')", #"["id:123", "id:456"]"#),
         Line("regex.extractAll('id:123, id:456', 'id:(\\\\d+)')", #"["123", "456"]"#),
         Line("regex.extractAll('id', 'assa')", "[]"),
+        Line("regex.extractAll('a1b22', '[0-9]*')", #"["", "1", "22"]"#),
+        Line("regex.replace('abxd', 'x*', '-')", #""-a-b-d-""#),
         Line("timestamp('2026-01-05T09:03:07.25Z').format('yyyy-MM-dd HH:mm')", #""2026-01-05 09:03""#),
         Line(
             "timestamp('2026-07-05T21:03:07Z').format(\"EEEE d MMMM yy, h:mm a 'o''clock' xxx z\", 'Europe/Berlin')",

@@ -101,7 +101,8 @@ enum RegexFunctions {
         guard try Pattern(source).groups <= 1 else { throw .invalid(Messages.severalGroups) }
     }
 
-    /// The non-overlapping matches of a pattern, from the left; after an empty match the search continues one code point further.
+    /// The non-overlapping matches of a pattern, from the left; after an empty match the search continues one code point further. As in
+    /// RE2 and Go, an empty match right behind another match does not count.
     ///
     /// One search takes time linear in the text. All searches together may take longer: each search for `a+b|a` reads to the end of
     /// the text. RE2 does not report how far it reads, so the time of searches is counted as work.
@@ -109,23 +110,28 @@ enum RegexFunctions {
         let pattern: Pattern
         let text: String
         var at: Int? = 0
+        /// The end of the match before.
+        var ended: Int?
         var searches = 0
 
         mutating func next(_ activation: Activation) throws(EvaluationError) -> [Range<Int>?]? {
-            guard let start = at else { return nil }
-            // Reading the clock takes longer than a short search. So every long search is measured, but only every sixteenth short
-            // one, whose time counts sixteen times.
-            searches += 1
-            let weight = text.utf8.count - start > Self.long ? 1 : searches % 16 == 0 ? 16 : 0
-            let meter = weight > 0 ? WorkMeter() : nil
-            guard let match = pattern.match(in: text, from: start), let whole = match[0] else { return nil }
-            if let meter { try activation.spend(meter.work * weight) }
-            if whole.isEmpty {
-                at = whole.upperBound < text.utf8.count ? text.nextCodePoint(after: whole.upperBound) : nil
-            } else {
+            while let start = at {
+                // Reading the clock takes longer than a short search. So every long search is measured, but only every sixteenth
+                // short one, whose time counts sixteen times.
+                searches += 1
+                let weight = text.utf8.count - start > Self.long ? 1 : searches % 16 == 0 ? 16 : 0
+                let meter = weight > 0 ? WorkMeter() : nil
+                guard let match = pattern.match(in: text, from: start), let whole = match[0] else { return nil }
+                if let meter { try activation.spend(meter.work * weight) }
                 at = whole.upperBound
+                if whole.isEmpty {
+                    at = whole.upperBound < text.utf8.count ? text.nextCodePoint(after: whole.upperBound) : nil
+                    if whole.lowerBound == ended { continue }
+                }
+                ended = whole.upperBound
+                return match
             }
-            return match
+            return nil
         }
 
         private static let long = 1 << 16
