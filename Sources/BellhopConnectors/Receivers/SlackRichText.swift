@@ -68,7 +68,7 @@ struct SlackRichText: Sendable, Hashable {
         guard let link = LinkAddress(address, limit: SlackLimits.address) else {
             return add([Message.Inline.link(label: [.value(label)], address: [.value(address)])].plainText, style)
         }
-        let words = label.isEmpty ? address : label
+        let words = label.unicodeScalars.allSatisfy(\.isBlank) ? address : label
         if let shown = fit(words, besides: link.text.utf8.count + SlackLimits.element) {
             runs.append(.link(link, label: shown, style))
         } else {

@@ -114,6 +114,14 @@ struct SlackRendererTests {
         #expect(words(render(message)["blocks"] ?? .null, "url") == ["https://x.example/a%7Cb%3Ec%22d%20%C3%A9"])
     }
 
+    @Test(arguments: ["", " ", "\n"])
+    func `a link with a blank label shows its address`(_ label: String) {
+        let link = Message.Inline.link(label: [.value(label)], address: [.value("https://x.example/a")])
+        let blocks = render(Message(title: [.text("t")], text: [.paragraph([link])]))["blocks"] ?? .null
+        #expect(words(blocks, "url") == ["https://x.example/a"])
+        #expect(words(blocks).contains("https://x.example/a"))
+    }
+
     @Test func `100 kB of text are cut with an ellipsis, within all limits`() {
         var message = SampleMessage.saying(String(repeating: "<&é", count: 25_000))
         message.list?.items = Array(repeating: [.value(String(repeating: "x", count: 5000))], count: 100)
