@@ -116,7 +116,8 @@ struct SyntaxHints {
             let span = try? DurationText.parse(head + tail.filter { $0 != " " }), tail.contains(where: \.isLetter)
         else { return nil }
         guard tail.contains("d") || tail.contains("w") else { return head + tail }
-        return "\(span.components.seconds / 3600)h"
+        let (hours, rest) = span.components.seconds.quotientAndRemainder(dividingBy: 3600)
+        return "\(hours)h" + (rest == 0 ? "" : DurationText.format(.seconds(rest)))
     }
 
     /// `1 < task.priority < 3`.
