@@ -27,7 +27,7 @@ struct ConfigurationReading {
         self.lines = lines
         secrets = values.values.filter { $0.key.space == .secret }.map(\.value).sorted()
         inbound = InboundReading(secrets: secrets)
-        reader = SettingsReader(file: file, hidesValues: true) { node, text, setting in
+        reader = SettingsReader(file: file, hidesValues: true, checksNumbers: true) { node, text, setting in
             if text == ConfigurationManifest.placeholder {
                 // Without an example, a text that is valid as a password and as an address.
                 if hasPlaceholders { return .text(setting.exampleValue ?? "https://placeholder.invalid") }

@@ -24,11 +24,14 @@ public struct SettingsReader<Deferred: Sendable> {
     let file: String
     private let hook: Hook
     private let hidesValues: Bool
+    private let checksNumbers: Bool
 
-    /// - Parameter hidesValues: true for a file that may hold secrets: messages then quote no line of it, and of a key that runs
-    ///   into its value only the name. Invalid values of settings that are not secret are still reported.
-    public init(file: String, hidesValues: Bool = false, hook: @escaping Hook) {
-        (self.file, self.hook, self.hidesValues) = (file, hook, hidesValues)
+    /// - Parameters:
+    ///   - hidesValues: true for a file that may hold secrets: messages then quote no line of it, and of a key that runs into its value
+    ///     only the name. Invalid values of settings that are not secret are still reported.
+    ///   - checksNumbers: whether numbers in settings of any type must be written as they are used; in a field they always must.
+    public init(file: String, hidesValues: Bool = false, checksNumbers: Bool = false, hook: @escaping Hook) {
+        (self.file, self.hook, self.hidesValues, self.checksNumbers) = (file, hook, hidesValues, checksNumbers)
     }
 
     /// Reads a mapping. `subject` names the settings' owner in messages: ``connection `snow` ``. Keys in `others` are skipped.
@@ -151,7 +154,7 @@ public struct SettingsReader<Deferred: Sendable> {
         let fitting = types.filter { $0.fits(node) }
         guard let last = fitting.last else { return mismatch(node, .either(types), setting) }
         for type in fitting.dropLast() {
-            var trial = SettingsReader(file: file, hidesValues: hidesValues, hook: hook)
+            var trial = SettingsReader(file: file, hidesValues: hidesValues, checksNumbers: checksNumbers, hook: hook)
             let result = trial.value(node, type, setting)
             if result != nil, trial.diagnostics.all.isEmpty { return result }
         }
@@ -164,6 +167,7 @@ public struct SettingsReader<Deferred: Sendable> {
         case .mapping(let mapping):
             return .members(mapping.compactMap { pair in json(pair.value, setting).map { (pair.name, $0) } })
         case .scalar(let scalar):
+            if checksNumbers { checkNumber(scalar, node) }
             switch scalar.value {
             case .null: return .value(.null)
             case .bool(let value): return .value(.bool(value))
@@ -177,8 +181,26 @@ public struct SettingsReader<Deferred: Sendable> {
     private mutating func scalar(_ node: Node, _ setting: Setting) -> SettingsTree<Deferred>? {
         guard let scalar = node.scalar else { return mismatch(node, .scalar, setting) }
         if scalar.isAbsent { return mismatch(node, .scalar, setting, "`\(setting.name)` has no value; `\"\"` is an empty one") }
-        guard case .string = scalar.value else { return json(node, setting) }
+        guard case .string = scalar.value else {
+            let value = json(node, setting)
+            if !checksNumbers { checkNumber(scalar, node) }
+            return value
+        }
         return read(scalar, node, .scalar, setting)
+    }
+
+    /// Refuses a number that is not used as it is written: the postal code `01067` as 1067, the version `1.10` as 1.1.
+    private mutating func checkNumber(_ scalar: Scalar, _ node: Node) {
+        let number: JSON
+        switch scalar.value {
+        case .int(let value): number = .int(value)
+        case .float(let value) where value.isFinite: number = .double(value)
+        case .null, .bool, .float, .string: return
+        }
+        if number.text == scalar.text { return }
+        report(
+            code: "number-form", "YAML reads `\(scalar.text)` as the number \(number.text)", at: node,
+            help: "write `\"\(scalar.text)\"` for the text, or `\(number.text)` for the number")
     }
 
     private mutating func read(

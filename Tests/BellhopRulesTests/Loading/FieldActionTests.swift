@@ -59,6 +59,17 @@ import Testing
         #expect(try arguments("update: {fields: \(written)}", event) == ["unless_changed": false, "fields": fields])
     }
 
+    @Test func `a number that would not be sent as it is written is refused`() {
+        #expect(
+            problems("update: {fields: {assigned_to: 0123, short_description: 1.10}}") == [
+                #"number-form: YAML reads `0123` as the number 123 (write `"0123"` for the text, or `123` for the number)"#,
+                #"number-form: YAML reads `1.10` as the number 1.1 (write `"1.10"` for the text, or `1.1` for the number)"#,
+            ])
+        #expect(
+            problems(#"update: {fields: {state: 2, urgency: -1, impact: 2.5, active: True, assigned_to: "0123", due_date: ~}}"#)
+                == [])
+    }
+
     @Test func `unless_changed sends the event's values under the record's field names`() throws {
         let event = Fixture.event(.taskCreated, Fixture.task(fields: ["priority": 2, "sys_updated_on": "x"]))
         #expect(
