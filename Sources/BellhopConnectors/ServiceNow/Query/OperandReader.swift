@@ -61,7 +61,7 @@ struct OperandReader {
     private var takesTime: Bool { how.operand == .moment || how.operand == .day }
 
     /// Whether a text that looks like a time is read as a time.
-    private var readsTimes: Bool { how.operand == .value || how.operand == .pair || takesTime }
+    private var readsTimes: Bool { how.operand != .text }
 
     private mutating func text(_ text: String, _ path: Path, boundary: RelativeTime.Boundary) -> String? {
         if how == .is || how == .isNot, text == "me" { return Self.me(field) }
