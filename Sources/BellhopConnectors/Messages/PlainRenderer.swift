@@ -20,15 +20,16 @@ public enum PlainRenderer {
         return parts.filter { !$0.isEmpty }.joined(separator: "\n\n")
     }
 
-    /// The title on one line, after the severity if above `info`.
+    /// The severity if above `info`, and the title on one line.
     private static func title(_ message: Message) -> String {
-        let title = DisplayText.line(message.title.plainText)
-        return switch message.severity {
-        case .info: title
-        case .warning: "Warning: " + title
-        case .error: "Error: " + title
-        case .critical: "Critical: " + title
-        }
+        let severity =
+            switch message.severity {
+            case .info: ""
+            case .warning: "Warning"
+            case .error: "Error"
+            case .critical: "Critical"
+            }
+        return [severity, DisplayText.line(message.title.plainText)].filter { !$0.isEmpty }.joined(separator: ": ")
     }
 
     /// Paragraphs separated by empty lines, one line per list item.

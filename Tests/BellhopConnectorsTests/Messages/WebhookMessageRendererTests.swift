@@ -44,4 +44,11 @@ struct WebhookMessageRendererTests {
         message.list = .init(items: [], empty: [.text("Nothing open.")])
         #expect(PlainRenderer.text(message) == "Digest\n\nNothing open.")
     }
+
+    @Test func `the plain text of a message without a title begins with its severity alone`() {
+        var message = SampleMessage.titled("")
+        message.severity = .critical
+        message.text = [.paragraph([.text("The disk is full.")])]
+        #expect(PlainRenderer.text(message) == "Critical\n\nThe disk is full.")
+    }
 }
