@@ -201,9 +201,17 @@ extension SQL {
             LIMIT :limit
             """
 
+        /// After downtime, the events that are not routed yet and the timers that came due are decided as of their own time: state that was
+        /// valid then stays. A paused rule's timers may stay due for months, and do not count.
         static let removeState = """
             DELETE FROM rule_state
-            WHERE id IN (SELECT id FROM rule_state WHERE expires IS NOT NULL AND expires < :now LIMIT :limit)
+            WHERE id IN (
+                SELECT id FROM rule_state
+                WHERE expires IS NOT NULL AND expires < min(
+                    :now,
+                    coalesce((SELECT time FROM event WHERE sequence = (SELECT min(sequence) FROM unrouted)), :now),
+                    coalesce((SELECT due FROM timer WHERE rule NOT IN (SELECT rule FROM pause) ORDER BY due LIMIT 1), :now))
+                LIMIT :limit)
             """
 
         static let oldScopes = "SELECT id, name FROM scope WHERE max(opened, coalesce(committed, opened)) < :before"

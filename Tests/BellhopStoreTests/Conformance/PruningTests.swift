@@ -77,7 +77,9 @@ import Testing
     func `removed tasks, expired state and unused scopes are deleted in time`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
-        _ = try await bench.store.commit(Sample.poll([1, 2]))
+        var first = Sample.poll([1, 2])
+        first.events = []
+        _ = try await bench.store.commit(first)
         var poll = Sample.poll([], turn: 1)
         poll.removed = [.init(key: Sample.key(1), snapshot: Sample.snapshot(1), generation: 2, reason: .gone)]
         _ = try await bench.store.commit(poll)
@@ -98,6 +100,37 @@ import Testing
         bench.tested.forgetOpenScopes()
         #expect(try await bench.store.prune(retention, at: bench.after(1001)) == 3)  // the scope and its tasks
         #expect(try await bench.store.status().sources.isEmpty)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `expired state stays until the events and the timers of the time before are decided`(_ kind: StoreUnderTest)
+        async throws
+    {
+        let bench = try kind.make()
+        _ = try await bench.store.register([RuleRegistration(name: "rule", revision: "1")], at: bench.now)
+        let counted = StateKey(rule: "rule", kind: .count, key: "a")
+        let timer = RuleTimer(RuleTimer.ID(rule: "rule", kind: .hold, key: "a"), due: bench.after(5))
+        try await bench.store.append([Sample.event(1)])
+        try await bench.store.route(
+            Routing(state: [StateWrite(counted, .set(true, expires: bench.after(10)))], timers: [.set(timer)]))
+        // As after an agent that was killed before it routed the event, and did not run for a minute.
+        #expect(try await bench.store.prune(retention, at: bench.after(60)) == 0)
+        try await bench.store.route(Routing(routed: [1]))
+        #expect(try await bench.store.prune(retention, at: bench.after(60)) == 0)
+        try await bench.store.route(Routing(fired: [timer]))
+        #expect(try await bench.store.prune(retention, at: bench.after(60)) == 1)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `the timers of a paused rule do not keep the state of others`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        _ = try await bench.store.register([RuleRegistration(name: "rule", revision: "1")], at: bench.now)
+        let throttle = StateKey(rule: "other", kind: .throttle, key: "a")
+        let timer = RuleTimer(RuleTimer.ID(rule: "rule", kind: .hold, key: "a"), due: bench.after(5))
+        try await bench.store.route(
+            Routing(state: [StateWrite(throttle, .set(true, expires: bench.after(10)))], timers: [.set(timer)]))
+        _ = try await bench.store.pause(Pause(.rule("rule"), since: bench.now, reason: ""))
+        #expect(try await bench.store.prune(retention, at: bench.after(60)) == 1)
     }
 
     /// Otherwise it would come back as new: with the id of an old event, and with the names of old deliveries, which are not made twice.

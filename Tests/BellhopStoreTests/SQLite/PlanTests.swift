@@ -64,6 +64,8 @@ import Testing
         ("the span of few deliveries", SQL.Queries.fewDeliveriesSpan, "INDEX delivery_open (state=?)"),
         ("the count of few deliveries", SQL.Queries.stateCount, "COVERING INDEX delivery_open (state=?)"),
         ("a page of tasks", SQL.Sources.page, "(scope=? AND key>?)"),
+        ("expired state", SQL.Pruning.removeState, "INDEX rule_state_expires (expires>? AND expires<?"),
+        ("the first timer", SQL.Pruning.removeState, "INDEX timer_due"),
         ("the ends of escalations", SQL.History.escalations, "INDEX decision_at (verdict=? AND at>?"),
     ]
 
