@@ -142,6 +142,8 @@ extension BatchDecider {
             let closes = max(turn.due, now) + Self.closing
             underWay.closes = closes
             memory.set(.escalations(key).at(rule.name), to: underWay.json, expires: closes)
+            let events = underWay.hasMore ? memory.window(Self.events(of: key, rule.name)) : [:]
+            for (event, json) in events { memory.set(event, to: json, expires: closes) }
         }
     }
 

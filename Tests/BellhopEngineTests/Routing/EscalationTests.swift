@@ -230,6 +230,27 @@ import Testing
         #expect(try await agent.bench.store.state(for: [key]).isEmpty)
     }
 
+    @Test func `the events of an escalation that nobody answers are kept only as long as an answer closes its alerts`()
+        async throws
+    {
+        let rule = """
+            rule: r
+            on: task_created
+            group: {by: task.priority, wait: 5m}
+            do: [{log: "new"}]
+            until: answered
+            escalate: {after: 10m, do: [{notify: {to: pager, title: "late ${{ size(events) }}"}}]}
+            """
+        let agent = try await TestAgent(rule)
+        for id in ["a", "b"] { try await agent.put(id) }
+        #expect(try await agent.texts(after: 15) == ["new", "pager: late 2"])
+        let store = agent.bench.store
+        let key = StateKey(rule: "r", kind: .escalated, key: "my-work/b")
+        #expect(try await store.state(for: [key]).all.count == 1)
+        _ = try await store.prune(Retention(), at: agent.bench.now + .days(8))
+        #expect(try await store.state(for: [key]).isEmpty)
+    }
+
     @Test func `the steps after a wait count from the end of the wait`() async throws {
         let agent = try await TestAgent(Self.rule("for: 5m"))
         try await agent.put("a")
