@@ -40,8 +40,10 @@ public struct Poller: Sendable {
                 context.report(error, doing: "storing a poll of \(source.name)")
             }
             if let awakeSince { initialPolls?.markPolled(source.scope.id, isGood: isGood, since: awakeSince, in: context) }
+            let now = context.clock.now
             // The clock may have been set back during the poll.
-            let started = min(began, context.clock.now)
+            if now < began { correctFutureTimes(to: now, initialPolls) }
+            let started = min(began, now)
             await sleep(
                 until: machine.nextPoll(after: started, jitter: context.random()), soon: machine.soonPoll(after: started),
                 noting: initialPolls)
@@ -182,9 +184,19 @@ public struct Poller: Sendable {
             await bell.bell.wait(until: min(moment, latest + Self.stride), on: clock, stride: Self.stride)
             let now = clock.now
             if now - latest > Self.stride + InitialPolls.leastDowntime { initialPolls?.beginAnew(at: now, after: latest) }
-            if now < latest { (moment, soon) = (min(moment, now + wait), min(soon, now + soonWait)) }
+            if now < latest {
+                (moment, soon) = (min(moment, now + wait), min(soon, now + soonWait))
+                correctFutureTimes(to: now, initialPolls)
+            }
             latest = now
         }
+    }
+
+    /// Shortens waits that began while the clock was ahead. Pollers make some of them, and the loops that wait for long, as without
+    /// deliveries, compare the clock only with the time before their wait.
+    private func correctFutureTimes(to now: Timestamp, _ initialPolls: InitialPolls?) {
+        context.receivers.correctFutureTimes(to: now)
+        initialPolls?.correctFutureTimes(to: now)
     }
 }
 

@@ -122,6 +122,28 @@ import Testing
         #expect(source.requests.lists.map { ($0 - start) / .seconds(1) } == [0, 60, 130, 190, 250])
     }
 
+    @Test func `a rest that began while the clock was ahead ends in its time`() async throws {
+        let wall = WallClock()
+        let bench = try Bench(clock: wall.steady, wall: wall)
+        let source = ScriptedSource(clock: wall.steady)
+        source.set(tasks(0..<3))
+        let start = wall.steady.now
+        // The dispatcher has nothing to do, and waits.
+        let loop = bench.dispatching(ScriptedAction())
+        try await bench.whilePolling(source) {
+            await bench.run(until: start + .seconds(10))
+            wall.set(by: .seconds(3 * 3600))
+            source.edit { $0.lists = [.failure(Failure(.throttled, .rest(.seconds(120)), "429"))] }
+            await bench.run(until: start + .seconds(70))
+            #expect(source.requests.lists.count == 2)
+            wall.set(by: .seconds(-3 * 3600))
+            await bench.run(until: start + .seconds(400))
+        }
+        await loop.stop()
+        let times = source.requests.lists.map { ($0 - start) / .seconds(1) }
+        #expect(times.count > 2 && times[2] < 250, "\(times)")
+    }
+
     @Test func `details are refreshed as usual on a day that the clock repeats`() async throws {
         let wall = WallClock()
         let bench = try Bench(clock: wall.steady, wall: wall)
