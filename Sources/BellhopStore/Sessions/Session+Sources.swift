@@ -13,6 +13,7 @@ extension Session {
         try run(
             SQL.Sources.open, (":name", scope.id.text), (":source", source), (":instance", scope.instance), (":user", scope.user),
             (":kind", scope.kind), (":query", scope.query), (":opened", now), (":health", SourceHealth().stored.encoded()))
+        try run(SQL.Sources.openBefore, (":name", scope.id.text), (":source", source), (":opened", now))
         let row = try require(scope.id)
         return SourceMemory(
             turn: row.turn, hasBaseline: row.turn > 0, cursor: row.cursor, answer: row.answer, known: try known(row.id),
@@ -202,6 +203,11 @@ extension SQL {
             INSERT INTO scope (name, source, instance, user, kind, query, opened, health)
             VALUES (:name, :source, :instance, :user, :kind, :query, :opened, :health)
             ON CONFLICT (name) DO UPDATE SET source = excluded.source, opened = excluded.opened
+            """
+
+        /// Lets a scope that the source had while the clock was ahead count as opened before this one.
+        static let openBefore = """
+            UPDATE scope SET opened = :opened - 1 WHERE source = :source AND name <> :name AND opened >= :opened
             """
 
         static let scope = "SELECT id, turn, cursor, answer, health FROM scope WHERE name = :name"

@@ -119,6 +119,20 @@ import Testing
         #expect(known.map(\.key) == [Sample.key(2), Sample.key(1)])
     }
 
+    @Test(arguments: StoreUnderTest.allCases)
+    func `the status shows the scope that a source was opened with last, though the clock was ahead before`(
+        _ kind: StoreUnderTest
+    )
+        async throws
+    {
+        let bench = try kind.make()
+        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.after(9999))
+        var other = Sample.scope
+        other.query = "active=true"
+        _ = try await bench.store.open(other, source: "tasks", at: bench.now)
+        #expect(try await bench.store.status().sources.map(\.scope) == [other])
+    }
+
     @Test(arguments: StoreUnderTest.allCases) func `scopes do not share tasks`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         var other = Sample.scope
