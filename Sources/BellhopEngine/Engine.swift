@@ -182,10 +182,12 @@ public struct Engine: Service {
         public var attempts = 0
     }
 
-    /// Polls each source once, fires due timers, routes, and makes the deliveries that can be made now.
+    /// Polls each source once, fires due timers, routes, makes the deliveries that can be made now, and at most once an hour deletes old
+    /// data.
     ///
     /// - Throws: also if outcomes could not be stored until it was cancelled.
     public func runOnce() async throws(StoreError) -> Pass {
+        context.store.keepScopes(sources.map(\.0.scope.id))
         var pass = Pass()
         let initialPolls = InitialPolls(started: context.clock.now)
         let timers = TimerLoop(context, shelf: shelf, after: initialPolls)
@@ -214,7 +216,14 @@ public struct Engine: Service {
             if let error = dispatcher.unstored { throw error }
             pass.attempts += attempts
             // A delivery that has expired ends without an attempt, and causes an event, too.
-            if routed == 0, attempts == 0, try await router.routePending() == 0 { return pass }
+            if routed == 0, attempts == 0, try await router.routePending() == 0 { break }
         }
+        do throws(StoreError) {
+            try await Maintenance(context, retention: retention).pruneIfDue()
+        } catch {
+            // The next pass tries again; this one has done its work.
+            context.report(error, doing: "maintaining the store")
+        }
+        return pass
     }
 }

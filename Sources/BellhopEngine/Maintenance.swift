@@ -33,7 +33,7 @@ public struct Maintenance: Sendable {
                 // The store adds an event for a delivery that it can no longer read.
                 context.bells.router.ring()
                 var known: RunningTime
-                if let running { known = running } else { known = try await storedRunningTime() }
+                if let running { known = running } else { known = try await storedRunningTime(at: now) }
                 let passed = clock.elapsed - elapsed
                 elapsed += passed
                 let isJump = running != nil && known.pass(to: now, elapsed: passed)
@@ -68,8 +68,14 @@ public struct Maintenance: Sendable {
         context.bells.dispatcher.ring()
     }
 
-    /// Deletes old data. Ages are measured in time that the agent has run (``RunningTime``).
-    public func prune() async throws(StoreError) { try await prune(try await storedRunningTime()) }
+    /// Deletes old data, unless that was done within the last hour. Ages are measured in time that the agent has run (``RunningTime``).
+    public func pruneIfDue() async throws(StoreError) {
+        let now = context.clock.now
+        if let latest = try await note()?.latest, latest <= now, now < latest + pruneEvery { return }
+        let running = try await storedRunningTime(at: now)
+        try await prune(running)
+        try await store(running)
+    }
 
     private func prune(_ running: RunningTime) async throws(StoreError) {
         let rows = try await context.store.prune(running.inClockTime(retention), at: running.latest)
@@ -77,13 +83,16 @@ public struct Maintenance: Sendable {
     }
 
     /// The stored ``RunningTime``, advanced to now.
-    private func storedRunningTime() async throws(StoreError) -> RunningTime {
-        let now = context.clock.now
+    private func storedRunningTime(at now: Timestamp) async throws(StoreError) -> RunningTime {
+        var running = try await note() ?? RunningTime(at: now)
+        running.resume(at: now)
+        return running
+    }
+
+    /// The ``RunningTime`` as of the last hour in which data was deleted.
+    private func note() async throws(StoreError) -> RunningTime? {
         do {
-            let note = try await context.store.note(RunningTime.note)
-            var running = note.flatMap { RunningTime(json: $0) } ?? RunningTime(at: now)
-            running.resume(at: now)
-            return running
+            return try await context.store.note(RunningTime.note).flatMap { RunningTime(json: $0) }
         } catch {
             throw StoreError(noting: error)
         }
