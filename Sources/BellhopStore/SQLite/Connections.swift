@@ -16,7 +16,7 @@ final class Connections: Sendable {
         case short
         /// Many rows: short reads do not wait for it.
         case long
-        /// A long read that ``endReadsForPeople()`` ends.
+        /// A long read that ``endReadsForPeople()`` ends. Reads of other kinds do not wait for it.
         case forPeople
 
         var isLong: Bool { self == .long || self == .forPeople }
@@ -50,7 +50,7 @@ final class Connections: Sendable {
     }
 
     private struct Reading: Sendable {
-        let isLong: Bool
+        let kind: ReadKind
         let run: @Sendable (Access) -> Void
     }
 
@@ -61,18 +61,29 @@ final class Connections: Sendable {
         var count = 0
         /// How many of them do long reads.
         var long = 0
+        /// How many of these reads are for people.
+        var forPeople = 0
         var waiting: [Reading] = []
         var waitingLong: [Reading] = []
         var isClosed = false
 
-        func admits(_ reading: Reading) -> Bool { !reading.isLong || long < maxLong }
+        func admits(_ kind: ReadKind) -> Bool {
+            !kind.isLong || long < maxLong && (kind != .forPeople || forPeople < maxForPeople)
+        }
+
+        /// Counts a read that begins (1) or has ended (-1).
+        mutating func note(_ kind: ReadKind, _ change: Int) {
+            if kind.isLong { long += change }
+            if kind == .forPeople { forPeople += change }
+        }
 
         /// The next read for a reader that has become free.
         mutating func next() -> Reading? {
             if !waiting.isEmpty { return waiting.removeFirst() }
-            guard let reading = waitingLong.first, admits(reading) else { return nil }
-            long += 1
-            return waitingLong.removeFirst()
+            guard let place = waitingLong.firstIndex(where: { admits($0.kind) }) else { return nil }
+            let reading = waitingLong.remove(at: place)
+            note(reading.kind, 1)
+            return reading
         }
 
         /// Removes all waiting reads.
@@ -91,9 +102,11 @@ final class Connections: Sendable {
         case never
     }
 
-    private static let maxReaders = 3
+    private static let maxReaders = 4
     /// Long reads leave a reader free for the agent's own reads.
-    private static let maxLong = 2
+    private static let maxLong = 3
+    /// Reads for people leave one free for the status, by which a supervisor sees that the agent is alive.
+    private static let maxForPeople = 2
 
     private let path: String
     private let writer: Connection
@@ -123,7 +136,7 @@ final class Connections: Sendable {
         then: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) {
         let end = kind == .forPeople ? endOfReadsForPeople : nil
-        let reading = Reading(isLong: kind.isLong) { access in then(Result { try access.get().reading(until: end, work) }) }
+        let reading = Reading(kind: kind) { access in then(Result { try access.get().reading(until: end, work) }) }
         guard hasReaders else { return writer.run(reading.run) }
         switch place(reading) {
         case .now(let connection): run(reading, on: connection)
@@ -145,7 +158,7 @@ final class Connections: Sendable {
             } catch {
                 let stranded = readers.withLock { readers in
                     readers.count -= 1
-                    if reading.isLong { readers.long -= 1 }
+                    readers.note(reading.kind, -1)
                     // Without a reader that becomes free, nothing would end their wait.
                     return readers.count == 0 ? readers.takeWaiting() : []
                 }
@@ -159,7 +172,7 @@ final class Connections: Sendable {
         guard hasReaders, let connection = readers.withLock({ $0.isClosed ? nil : $0.free.popLast() }) else { return nil }
         var result: Result<Value, any Error>?
         connection.runHere { access in result = Result { try access.get().reading(work) } }
-        release(connection, afterLong: false)
+        release(connection, after: .here)
         return result
     }
 
@@ -178,11 +191,11 @@ final class Connections: Sendable {
     private func place(_ reading: Reading) -> Placement {
         readers.withLock { readers in
             if readers.isClosed { return .never }
-            guard readers.admits(reading), !readers.free.isEmpty || readers.count < Self.maxReaders else {
-                if reading.isLong { readers.waitingLong.append(reading) } else { readers.waiting.append(reading) }
+            guard readers.admits(reading.kind), !readers.free.isEmpty || readers.count < Self.maxReaders else {
+                if reading.kind.isLong { readers.waitingLong.append(reading) } else { readers.waiting.append(reading) }
                 return .later
             }
-            if reading.isLong { readers.long += 1 }
+            readers.note(reading.kind, 1)
             if let connection = readers.free.popLast() { return .now(connection) }
             readers.count += 1
             return .onNewConnection
@@ -193,14 +206,14 @@ final class Connections: Sendable {
     private func run(_ reading: Reading, on connection: Connection) {
         connection.run { [self] access in
             reading.run(access)
-            release(connection, afterLong: reading.isLong)
+            release(connection, after: reading.kind)
         }
     }
 
     /// Gives a connection to the next waiting read, or marks it as free.
-    private func release(_ connection: Connection, afterLong isLong: Bool) {
+    private func release(_ connection: Connection, after kind: ReadKind) {
         let next: Reading? = readers.withLock { readers in
-            if isLong { readers.long -= 1 }
+            readers.note(kind, -1)
             if let next = readers.next() { return next }
             readers.free.append(connection)
             return nil
