@@ -61,7 +61,7 @@ public struct StoreStatus: Sendable, Hashable {
         public var receiver: String
         /// How many of them wait.
         public var waiting: Int
-        /// When the oldest of them was made.
+        /// When the oldest of them was made, or released by the quiet time that held it.
         public var since: Timestamp
         /// When the first attempt at the oldest began; nil as long as no attempt counts.
         public var firstAttempt: Timestamp?

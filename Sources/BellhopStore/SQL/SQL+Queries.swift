@@ -91,9 +91,12 @@ extension SQL {
             """
 
         /// How many deliveries wait for each receiver, and the oldest that waits or is under way, oldest first. A receiver may have several
-        /// rows: the deliveries are counted in the order of the index, which alone is read.
+        /// rows: the deliveries are counted in the order of the index, which alone is read. A message that a quiet time held has waited
+        /// since its release, where its first attempt was due; its body may be unreadable.
         static let backlog = """
-            SELECT open.receiver, iif(open.state = 'available', number, 0), created, failure, first_started
+            SELECT open.receiver, iif(open.state = 'available', number, 0),
+                iif(CASE WHEN json_valid(body) THEN body ->> '$.initial.quiet' END IS NULL, created, coalesce(first_started, run_at)),
+                failure, first_started
             FROM (
                 SELECT receiver, state, count(*) AS number, min(id) AS oldest FROM delivery
                 WHERE state IN ('available', 'running') AND \(Deliveries.isIndexed)
