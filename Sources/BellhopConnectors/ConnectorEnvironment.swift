@@ -19,7 +19,6 @@ public struct ConnectorEnvironment: Sendable {
     public var baseFolder: String
     /// Receives the lines of `log` actions that have no file.
     public var output: LogSink
-    public var logRotation: LogRotation
     /// The allowed places of log files.
     public var logPlaces: LogPlaces
     /// Whether rules may run programs.
@@ -42,8 +41,7 @@ public struct ConnectorEnvironment: Sendable {
         loginMark: @escaping @Sendable (_ connection: String) async throws -> String? = { _ in nil },
         loginPlace: @escaping @Sendable (_ connection: String) async throws -> String? = { _ in nil },
         tokens: any TokenStorage = NoTokenStorage(), baseFolder: String, output: @escaping LogSink,
-        logRotation: LogRotation = LogRotation(), logPlaces: LogPlaces? = nil,
-        allowsExec: Bool = false, keepsRates: Bool = false,
+        logPlaces: LogPlaces? = nil, allowsExec: Bool = false, keepsRates: Bool = false,
         random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
     ) {
         self.clock = clock
@@ -56,7 +54,6 @@ public struct ConnectorEnvironment: Sendable {
         self.tokens = tokens
         self.baseFolder = baseFolder
         self.output = output
-        self.logRotation = logRotation
         self.logPlaces = logPlaces ?? LogPlaces(folders: [baseFolder])
         self.allowsExec = allowsExec
         self.keepsRates = keepsRates

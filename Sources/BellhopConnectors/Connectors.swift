@@ -69,8 +69,7 @@ public struct Connectors: Sendable {
         self.guarded = guarded
         own = [
             LogAction.manifest.kind: LogAction(
-                baseFolder: environment.baseFolder, places: environment.logPlaces, rotation: environment.logRotation,
-                sink: environment.output),
+                baseFolder: environment.baseFolder, places: environment.logPlaces, sink: environment.output),
             EmitAction.manifest.kind: EmitAction(environment.events),
             ExecAction.manifest.kind: ExecAction(
                 isAllowed: environment.allowsExec, folder: environment.baseFolder, notebook: environment.notebook),

@@ -136,7 +136,7 @@ struct ConsoleClient {
         }
         let query = PercentEncoding.query(parameters)
         let mark = query.isEmpty ? "" : "?"
-        do throws(HTTPAddress.Problem) { return try HTTPAddress("\(base)/api/v1/\(part)\(mark)\(query)") } catch {
+        do throws(InvalidValue) { return try HTTPAddress("\(base)/api/v1/\(part)\(mark)\(query)") } catch {
             throw CommandError(.usage, "--console: \(error.message)")
         }
     }

@@ -181,7 +181,7 @@ struct ConsoleReading {
                 code: "wrong-value", "`openid` gives no one a role", at: node,
                 help: "add `viewers`, `operators` or `admins`: `viewers: [\"*\"]` lets everybody with an account look")
         }
-        do throws(HTTPAddress.Problem) {
+        do throws(InvalidValue) {
             let address = try HTTPAddress(issuer)
             if let refusal = HTTPConnection.Configuration(name: "openid").refusal(of: address) {
                 reader.report(code: "plain-http", refusal, at: node["issuer"] ?? node)

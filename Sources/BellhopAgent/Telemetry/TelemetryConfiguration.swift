@@ -68,7 +68,7 @@ struct TelemetryReading {
     ) -> TelemetryConfiguration.Receiver? {
         guard let otlp = settings.text("otlp") else { return nil }
         let address: HTTPAddress
-        do throws(HTTPAddress.Problem) {
+        do throws(InvalidValue) {
             address = try HTTPAddress(otlp)
         } catch {
             reader.report(

@@ -3,9 +3,7 @@ import BellhopCore
 /// The checks of a step's answer, and the part of the answer to keep.
 struct ExpectedAnswer: Sendable {
     static let settings: [Setting] = [
-        Setting(
-            "expect", .list(.either([.integer(100...599), .oneOf(StatusSet.classes)])),
-            "The statuses that mean success, such as 204 or 2xx; by default 2xx."),
+        StatusSet.setting,
         Setting("check", .map(.json), "Paths in the JSON answer, each with its required value."),
         Setting(
             "receipt", .text,

@@ -13,17 +13,15 @@ public struct HTTPAddress: Sendable, Hashable {
     /// The part before an `@`: `user:password`, decoded. Sent as Basic authentication, never as part of the address.
     public var userInfo: String?
 
-    public typealias Problem = InvalidValue
-
     /// Reads `https://host[:port][/path][?query]`; drops a fragment and encodes characters that are not allowed in an address.
-    public init(_ text: some StringProtocol) throws(Problem) {
+    public init(_ text: some StringProtocol) throws(InvalidValue) {
         guard let separator = text.firstRange(of: "://") else {
-            throw Problem(message: "An address begins with https:// (or http://).")
+            throw InvalidValue(message: "An address begins with https:// (or http://).")
         }
         switch ASCII.lowercased(text[..<separator.lowerBound]) {
         case "https": isSecure = true
         case "http": isSecure = false
-        default: throw Problem(message: "Only https:// and http:// addresses are supported.")
+        default: throw InvalidValue(message: "Only https:// and http:// addresses are supported.")
         }
         let rest = text[separator.upperBound...].prefix { $0 != "#" }
         var authority = Substring(rest.prefix { $0 != "/" && $0 != "?" })
@@ -36,7 +34,7 @@ public struct HTTPAddress: Sendable, Hashable {
         if authority.first == "[", let close = authority.firstIndex(of: "]") {
             host = ASCII.lowercased(authority[authority.index(after: authority.startIndex)..<close])
             let after = authority[authority.index(after: close)...]
-            guard after.isEmpty || after.first == ":" else { throw Problem(message: "The address has no valid host.") }
+            guard after.isEmpty || after.first == ":" else { throw InvalidValue(message: "The address has no valid host.") }
             portText = after.isEmpty ? nil : after.dropFirst()
         } else if let colon = authority.lastIndex(of: ":") {
             host = ASCII.lowercased(authority[..<colon])
@@ -47,11 +45,11 @@ public struct HTTPAddress: Sendable, Hashable {
         // The client would decode a host with `%` after it was checked; only a zone of an IPv6 address has one.
         guard !host.isEmpty, host.utf8.allSatisfy({ $0.isASCIIAlphanumeric || "-._:%".utf8.contains($0) }),
             host.prefix(while: { $0 != "%" }).contains(":") || !host.contains("%")
-        else { throw Problem(message: "The address has no valid host.") }
+        else { throw InvalidValue(message: "The address has no valid host.") }
         isLoopback = Loopback.contains(host)
         if let portText {
             guard let number = Int(portText), 1...65535 ~= number else {
-                throw Problem(message: "The port of an address is a number from 1 to 65535.")
+                throw InvalidValue(message: "The port of an address is a number from 1 to 65535.")
             }
             port = number
         } else {
@@ -104,20 +102,20 @@ extension HTTPAddress {
     /// The address of a page or resource below this one: from a relative path, or a whole address of the same origin.
     ///
     /// Refuses all other addresses, because requests carry credentials.
-    func inside(_ text: String) throws(Problem) -> HTTPAddress {
+    func inside(_ text: String) throws(InvalidValue) -> HTTPAddress {
         let text = ASCII.trimmed(text)
-        if Self.hasScheme(text) {
-            guard text.contains("://") else { throw Problem(message: "This is neither a path nor an http or https address.") }
+        let isWhole = Self.hasScheme(text)
+        guard isWhole ? text.contains("://") : !text.hasPrefix("//") && !text.hasPrefix("\\") else {
+            throw InvalidValue(message: "This is neither a path nor an http or https address.")
+        }
+        if isWhole {
             let whole = try HTTPAddress(text)
-            guard whole.userInfo == nil else { throw Problem(message: "An address here must not name a user.") }
+            guard whole.userInfo == nil else { throw InvalidValue(message: "An address here must not name a user.") }
             guard whole.hasOrigin(of: self) else {
-                throw Problem(message: "\(whole.place) is another host than the connection's (\(place)).")
+                throw InvalidValue(message: "\(whole.place) is another host than the connection's (\(place)).")
             }
             try InnerPath.refuseDots(in: whole.path)
             return whole
-        }
-        guard !text.hasPrefix("//"), !text.hasPrefix("\\") else {
-            throw Problem(message: "This is neither a path nor an http or https address.")
         }
         let base = path.last == "/" ? path.dropLast() : path
         let tail = text.isEmpty || text.first == "?" || text.first == "/" ? String(text) : "/" + text
@@ -171,11 +169,11 @@ extension HTTPAddress {
 /// A path below a base address, as settings and rules write it. Inserted values cannot make it leave the base.
 enum InnerPath {
     /// The path of a value: text is used as is; each element of a list becomes one encoded segment.
-    static func text(_ value: JSON?) throws(HTTPAddress.Problem) -> String {
+    static func text(_ value: JSON?) throws(InvalidValue) -> String {
         let text: String
         if let parts = value?.asArray {
             let words = parts.map(RequestArguments.words)
-            guard words.allSatisfy({ !$0.isEmpty }) else { throw HTTPAddress.Problem(message: "A part of the path is empty.") }
+            guard words.allSatisfy({ !$0.isEmpty }) else { throw InvalidValue(message: "A part of the path is empty.") }
             text = words.map { PercentEncoding.encode($0) }.joined(separator: "/")
         } else {
             text = value.map(RequestArguments.words) ?? ""
@@ -186,7 +184,7 @@ enum InnerPath {
 
     /// Refuses `.` and `..`, also if encoded (once or more), between backslashes, or with parameters (`..;x`): some servers
     /// accept these and would leave the base.
-    static func refuseDots(in path: some StringProtocol) throws(HTTPAddress.Problem) {
+    static func refuseDots(in path: some StringProtocol) throws(InvalidValue) {
         var text = String(path)
         for _ in 0..<4 {
             let steps = text.utf8.split { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
@@ -194,11 +192,11 @@ enum InnerPath {
                 let name = step.prefix { $0 != UInt8(ascii: ";") }
                 return name.elementsEqual(".".utf8) || name.elementsEqual("..".utf8)
             }
-            if hasDots { throw HTTPAddress.Problem(message: "A path must not contain `.` or `..` as a part.") }
+            if hasDots { throw InvalidValue(message: "A path must not contain `.` or `..` as a part.") }
             let decoded = PercentEncoding.decode(text)
             if decoded == text { return }
             text = decoded
         }
-        throw HTTPAddress.Problem(message: "This path is percent-encoded too many times to tell where it leads.")
+        throw InvalidValue(message: "This path is percent-encoded too many times to tell where it leads.")
     }
 }

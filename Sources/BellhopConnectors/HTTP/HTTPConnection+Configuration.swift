@@ -36,14 +36,12 @@ extension HTTPConnection {
         var delivery = DeliverySettings()
 
         public init(
-            name: String, ca: String? = nil, timeout: Duration = .seconds(30), proxy: HTTPAddress? = nil, rate: Rate? = nil,
-            headers: HeaderFields = [:], plainHTTP: Bool = false, maxBody: Int = 64 << 20
+            name: String, ca: String? = nil, timeout: Duration = .seconds(30), headers: HeaderFields = [:],
+            plainHTTP: Bool = false, maxBody: Int = 64 << 20
         ) {
             self.name = name
             self.ca = ca
             self.timeout = timeout
-            self.proxy = proxy
-            self.rate = rate
             self.headers = headers
             self.plainHTTP = plainHTTP
             self.maxBody = maxBody

@@ -75,7 +75,7 @@ struct ReceiverAnswer: Sendable {
 
     /// The failure of a successful status without the plain `ok` of some chats' incoming webhooks: something else answered.
     static func unlessOK(_ response: HTTPResponse, _ service: String, from hook: Hook) -> Failure? {
-        guard StatusSet.success.contains(response.status), response.body.filter({ $0 > 0x20 }) != Array("ok".utf8) else {
+        guard response.isSuccess, response.body.filter({ $0 > 0x20 }) != Array("ok".utf8) else {
             return nil
         }
         if isPage(response) { return hook.unexpected(response, instead: "`ok`") }

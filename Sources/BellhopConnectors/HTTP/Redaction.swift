@@ -1,5 +1,13 @@
 import BellhopCore
 
+/// A value with secrets, of which only the description is ever printed.
+public protocol Confidential: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {}
+
+extension Confidential {
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 /// Removes secrets from texts that people read.
 public enum Redaction {
     /// The replacement for a secret.

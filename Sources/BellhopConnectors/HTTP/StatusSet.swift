@@ -4,6 +4,10 @@ import BellhopCore
 struct StatusSet: Sendable, Hashable {
     private var ranges: [ClosedRange<Int>]
 
+    static let setting = Setting(
+        "expect", .list(.either([.integer(100...599), .oneOf(classes)])),
+        "The statuses that mean success, such as 204 or 2xx; by default 2xx.")
+
     /// 200 to 299.
     static let success = StatusSet(ranges: [200...299])
 

@@ -63,7 +63,7 @@ extension ConnectorError {
 }
 
 /// A user name and its password, with a mark of when they were stored. Never prints the password.
-public struct Credentials: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+public struct Credentials: Sendable, Hashable, Confidential {
     public var username: String
     public var password: String
     /// Changes each time a login is stored, so that a password is retried after it was stored again. Empty without a stored login.
@@ -72,8 +72,6 @@ public struct Credentials: Sendable, Hashable, CustomStringConvertible, CustomDe
     var isTrial = false
 
     public var description: String { "Credentials(\(username))" }
-    public var debugDescription: String { description }
-    public var customMirror: Mirror { Mirror(self, children: ["username": username]) }
 
     /// The texts that must never be shown.
     var secrets: [String] { [password, authorization, String(authorization.dropFirst("Basic ".count))] }

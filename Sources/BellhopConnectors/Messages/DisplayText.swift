@@ -29,6 +29,9 @@ enum DisplayText {
         return clean.split { $0 == "\n" || $0 == "\t" }.joined(separator: " ")
     }
 
+    /// The clean text on one line, cut to a number of code points.
+    static func line(_ text: String, to limit: Int) -> String { cut(line(text), to: limit) }
+
     /// The text, cut to a number of code points including the final ellipsis. Cuts between grapheme clusters, so that no accent
     /// or part of an emoji is lost.
     static func cut(_ text: String, to limit: Int) -> String {

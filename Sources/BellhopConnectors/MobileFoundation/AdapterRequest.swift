@@ -64,7 +64,7 @@ struct AdapterRequest: Sendable, Hashable {
             guard isName(service) else { throw Problem("service", "`\(DisplayText.line(service))` is not a service name.") }
             return .service(service, path: try path(settings))
         case (nil, nil, let address?):
-            do throws(HTTPAddress.Problem) {
+            do throws(InvalidValue) {
                 return .outside(try HTTPAddress(ASCII.trimmed(address)))
             } catch {
                 throw Problem("address", error.message)
@@ -74,10 +74,10 @@ struct AdapterRequest: Sendable, Hashable {
     }
 
     private static func path(_ settings: Settings) throws(Problem) -> String {
-        do throws(HTTPAddress.Problem) {
+        do throws(InvalidValue) {
             let path = try InnerPath.text(settings.values["path"])
             guard !path.contains("?"), !path.contains("#") else {
-                throw HTTPAddress.Problem(message: "A path must not contain `?` or `#`: use `query`.")
+                throw InvalidValue(message: "A path must not contain `?` or `#`: use `query`.")
             }
             return String(path.drop { $0 == "/" })
         } catch {

@@ -186,10 +186,8 @@ struct MobileFoundationConnection: Connection {
     }
 }
 
-extension MobileFoundationConnection: CustomStringConvertible, CustomReflectable {
-    /// Only the name: the rest holds secrets.
+extension MobileFoundationConnection: Confidential {
     var description: String { "MobileFoundationConnection(\(name))" }
-    var customMirror: Mirror { Mirror(self, children: ["name": name]) }
 }
 
 extension MobileFoundationConnection {

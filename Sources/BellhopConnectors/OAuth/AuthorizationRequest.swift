@@ -2,7 +2,7 @@ import BellhopCore
 import Crypto
 
 /// A request for a person's authorization in a browser (RFC 6749, section 4.1) with PKCE (RFC 7636). Never prints its secrets.
-public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomReflectable {
+public struct AuthorizationRequest: Sendable, Confidential {
     /// Why a response has no code for this request.
     public struct Problem: Error, Sendable, Hashable {
         public var message: String
@@ -70,7 +70,6 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
     }
 
     public var description: String { "AuthorizationRequest" }
-    public var customMirror: Mirror { Mirror(self, children: []) }
 
     /// A number of random bytes, in Base64 for addresses.
     static func secret(_ count: Int, _ random: () -> UInt64) -> String {

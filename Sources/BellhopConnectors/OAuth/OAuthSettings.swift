@@ -2,7 +2,7 @@ public import BellhopCore
 import Crypto
 
 /// How a connection gets its tokens: the checked `oauth` settings of bellhop.yaml. Never prints them.
-public struct OAuthSettings: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+public struct OAuthSettings: Sendable, Confidential {
     /// A grant's name in bellhop.yaml.
     public enum GrantName: String, Sendable, Hashable, CaseIterable {
         case password
@@ -71,8 +71,6 @@ public struct OAuthSettings: Sendable, CustomStringConvertible, CustomDebugStrin
     }
 
     public var description: String { "OAuthSettings(\(grant.name.rawValue))" }
-    public var debugDescription: String { description }
-    public var customMirror: Mirror { Mirror(self, children: ["grant": grant.name.rawValue]) }
 }
 
 extension OAuthSettings {

@@ -1,7 +1,7 @@
 public import BellhopCore
 
 /// A bearer token from a token endpoint. Never prints itself.
-public struct OAuthToken: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+public struct OAuthToken: Sendable, Hashable, Confidential {
     public var text: String
     /// When the token expires; nil if the server does not say.
     public var expires: Timestamp?
@@ -37,12 +37,10 @@ public struct OAuthToken: Sendable, Hashable, CustomStringConvertible, CustomDeb
     func hasEnded(at now: Timestamp) -> Bool { expires.map { $0 <= now } ?? false }
 
     public var description: String { "OAuthToken(\(Redaction.mark))" }
-    public var debugDescription: String { description }
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// Tokens of a connection that survive a restart. Never prints them.
-public struct StoredTokens: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+public struct StoredTokens: Sendable, Hashable, Confidential {
     public var access: String?
     /// When `access` ends; nil if unknown.
     public var expires: Timestamp?
@@ -70,8 +68,6 @@ public struct StoredTokens: Sendable, Hashable, CustomStringConvertible, CustomD
     }
 
     public var description: String { "StoredTokens(\(username))" }
-    public var debugDescription: String { description }
-    public var customMirror: Mirror { Mirror(self, children: ["username": username]) }
 }
 
 /// Stores tokens between runs, in the keychain; never in the database.

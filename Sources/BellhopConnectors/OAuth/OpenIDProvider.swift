@@ -145,7 +145,7 @@ public final class OpenIDProvider: Sendable {
         let now = clock.now
         if let known = known.withLock({ $0 }), known.read <= now, now - known.read < Self.fresh { return known }
         let place: HTTPAddress
-        do throws(HTTPAddress.Problem) { place = try HTTPAddress(settings.issuer) } catch {
+        do throws(InvalidValue) { place = try HTTPAddress(settings.issuer) } catch {
             throw Problem(message: error.message)
         }
         let document = try await answer(to: HTTPRequest(place.adding(path: "/.well-known/openid-configuration")))

@@ -4,7 +4,7 @@ import Crypto
 import CryptoExtras
 
 /// A private key that signs assertions. Never prints itself.
-public struct SigningKey: Sendable, CustomStringConvertible, CustomReflectable {
+public struct SigningKey: Sendable, Confidential {
     public enum Algorithm: String, Sendable, Hashable, CaseIterable {
         case rs256 = "RS256"
         case rs384 = "RS384"
@@ -13,9 +13,6 @@ public struct SigningKey: Sendable, CustomStringConvertible, CustomReflectable {
         case es384 = "ES384"
         case es512 = "ES512"
     }
-
-    /// Why a key cannot be used, without anything that its file contains.
-    typealias Problem = InvalidValue
 
     private enum Key: Sendable {
         case rsa(_RSA.Signing.PrivateKey)
@@ -28,20 +25,21 @@ public struct SigningKey: Sendable, CustomStringConvertible, CustomReflectable {
     private let key: Key
     let fingerprint: String
 
-    init(pemFile path: String, algorithm: Algorithm) throws(Problem) {
+    init(pemFile path: String, algorithm: Algorithm) throws(InvalidValue) {
         let bytes: [UInt8]
         do throws(SystemError) {
             // More than any key has.
             bytes = try Descriptor.read(at: path, atMost: 1 << 16)
         } catch {
-            throw Problem(message: "The key \(path) cannot be read: \(error.text).")
+            throw InvalidValue(message: "The key \(path) cannot be read: \(error.text).")
         }
         try self.init(pem: String(decoding: bytes, as: UTF8.self), algorithm: algorithm, from: path)
     }
 
-    init(pem: String, algorithm: Algorithm, from path: String) throws(Problem) {
+    init(pem: String, algorithm: Algorithm, from path: String) throws(InvalidValue) {
         if pem.contains("ENCRYPTED") {
-            throw Problem(message: "The key \(path) has a password; Bellhop needs one without, in a file that only it can read.")
+            throw InvalidValue(
+                message: "The key \(path) has a password; Bellhop needs one without, in a file that only it can read.")
         }
         self.algorithm = algorithm
         fingerprint = Base64URL.encode(Array(SHA256.hash(data: Array(pem.utf8))))
@@ -60,7 +58,8 @@ public struct SigningKey: Sendable, CustomStringConvertible, CustomReflectable {
                 case .es384: "a key on the curve P-384"
                 case .es512: "a key on the curve P-521"
                 }
-            throw Problem(message: "\(path) is not a private key for \(algorithm.rawValue): that needs \(wanted), in a PEM file.")
+            throw InvalidValue(
+                message: "\(path) is not a private key for \(algorithm.rawValue): that needs \(wanted), in a PEM file.")
         }
     }
 
@@ -84,7 +83,6 @@ public struct SigningKey: Sendable, CustomStringConvertible, CustomReflectable {
     }
 
     public var description: String { "SigningKey(\(algorithm.rawValue))" }
-    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// Makes signed assertions (RFC 7523) in place of a password: each is valid once and for a short time.

@@ -1,7 +1,5 @@
 /// A CSS selector for elements of a page: `main #list > li.open[data-id^=x], h1:first`.
 struct Selector: Sendable {
-    typealias Problem = InvalidValue
-
     private struct Compound: Sendable {
         /// Nil for any.
         var name: String?
@@ -49,7 +47,7 @@ struct Selector: Sendable {
 
     private let chains: [Chain]
 
-    init(_ text: String) throws(Problem) {
+    init(_ text: String) throws(InvalidValue) {
         var reader = Reader(text)
         chains = try reader.chains()
     }
@@ -97,7 +95,7 @@ struct Selector: Sendable {
             rest = Substring(text)
         }
 
-        mutating func chains() throws(Problem) -> [Chain] {
+        mutating func chains() throws(InvalidValue) -> [Chain] {
             var chains = [try chain()]
             while rest.first == "," {
                 rest.removeFirst()
@@ -107,7 +105,7 @@ struct Selector: Sendable {
             return chains
         }
 
-        private mutating func chain() throws(Problem) -> Chain {
+        private mutating func chain() throws(InvalidValue) -> Chain {
             skipBlanks()
             var chain = Chain(links: [])
             var isChild = false
@@ -129,7 +127,7 @@ struct Selector: Sendable {
             }
         }
 
-        private mutating func compound() throws(Problem) -> (Compound, isFirst: Bool) {
+        private mutating func compound() throws(InvalidValue) -> (Compound, isFirst: Bool) {
             var compound = Compound()
             var isEmpty = true
             var isFirst = false
@@ -157,7 +155,7 @@ struct Selector: Sendable {
             return (compound, isFirst)
         }
 
-        private mutating func test() throws(Problem) -> Test {
+        private mutating func test() throws(InvalidValue) -> Test {
             skipBlanks()
             let name = ASCII.lowercased(try named("["))
             skipBlanks()
@@ -188,7 +186,7 @@ struct Selector: Sendable {
             return Test(attribute: name, way: way, value: value)
         }
 
-        private mutating func named(_ mark: String) throws(Problem) -> String {
+        private mutating func named(_ mark: String) throws(InvalidValue) -> String {
             let word = word()
             if word.isEmpty { throw problem("`\(mark)` has no name after it") }
             return word
@@ -202,6 +200,6 @@ struct Selector: Sendable {
 
         private mutating func skipBlanks() { rest = rest.drop(while: \.isWhitespace) }
 
-        private func problem(_ what: String) -> Problem { Problem(message: "`\(text)` is not a selector: \(what).") }
+        private func problem(_ what: String) -> InvalidValue { InvalidValue(message: "`\(text)` is not a selector: \(what).") }
     }
 }

@@ -7,22 +7,22 @@ import CRE2
 ///
 /// A class because it owns C++ memory; `@unchecked` because RE2 objects are safe to share between threads once made (re2.h).
 final class TextMasker: @unchecked Sendable {
-    typealias Problem = InvalidValue
-
     /// The replacement for masked text.
     static let mark = "…"
 
     private let regex: OpaquePointer
 
-    init(_ pattern: String) throws(Problem) {
-        guard pattern.utf8.count <= 4096 else { throw Problem(message: "This regular expression is longer than 4096 bytes.") }
+    init(_ pattern: String) throws(InvalidValue) {
+        guard pattern.utf8.count <= 4096 else {
+            throw InvalidValue(message: "This regular expression is longer than 4096 bytes.")
+        }
         let made = Array(pattern.utf8).withUnsafeBytes { bytes in
             cre2_new(bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count, 8 << 20)
         }
-        guard let made else { throw Problem(message: "There is not enough memory for this regular expression.") }
+        guard let made else { throw InvalidValue(message: "There is not enough memory for this regular expression.") }
         regex = made
         if let reason = cre2_error(made) {
-            throw Problem(message: "`\(pattern)` is not a regular expression: \(String(cString: reason)).")
+            throw InvalidValue(message: "`\(pattern)` is not a regular expression: \(String(cString: reason)).")
         }
     }
 

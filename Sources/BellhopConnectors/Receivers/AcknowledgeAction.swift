@@ -11,10 +11,10 @@ struct AcknowledgeAction: Action {
             Setting("thread", .text, required: true, "The `thread` of the message that opened the alert."),
         ], expires: .days(1))
 
+    let receiver: any HookReceiver
     let hook: Hook
     /// The request that acknowledges the alert with this key.
     let request: @Sendable (_ alert: String, Delivery) -> HTTPRequest
-    let failure: @Sendable (HTTPResponse, _ now: Timestamp) -> Failure?
 
     func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
         guard let alert = delivery.arguments.conversation else {
@@ -23,7 +23,7 @@ struct AcknowledgeAction: Action {
         var request = request(alert, delivery)
         request.bodyNotNeededFor = .temporary
         let response = try await hook.answer(to: request)
-        if let failure = failure(response, attempt.now) { throw failure }
+        if let failure = receiver.refusal(in: response, from: hook, at: attempt.now) { throw failure }
         return Receipt("\(response.status) from \(hook.label)")
     }
 }

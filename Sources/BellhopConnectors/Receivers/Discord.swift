@@ -48,7 +48,7 @@ struct DiscordReceiver: HookReceiver {
     static func body(_ rendered: JSON, _ message: Message, _ delivery: Delivery, _ settings: Settings) -> JSON {
         guard settings.text("channel") == "forum" else { return rendered }
         var body = rendered
-        let name = DisplayText.cut(DisplayText.line(MessageTitle.text(message, MessageOrigin(delivery))), to: 100)
+        let name = DisplayText.line(MessageTitle.text(message, MessageOrigin(delivery)), to: 100)
         body["thread_name"] = .string(name.isEmpty ? delivery.id.rule : name)
         return body
     }
@@ -90,7 +90,7 @@ struct DiscordReceiver: HookReceiver {
 
     /// Without remaining requests, a message before the reset would be refused. Too many refusals lead to a ban.
     func rest(after response: HTTPResponse) -> Duration? {
-        guard StatusSet.success.contains(response.status),
+        guard response.isSuccess,
             response.headers["X-RateLimit-Remaining"].map({ ASCII.trimmed($0) }) == "0"
         else { return nil }
         return Self.resetTime(response)
@@ -102,7 +102,7 @@ struct DiscordReceiver: HookReceiver {
 
     func failure(of response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure? {
         // With `wait=true`, and for a changed message, it answers with the message.
-        if StatusSet.success.contains(response.status), response.status != 204, response.json?["id"] == nil {
+        if response.isSuccess, response.status != 204, response.json?["id"] == nil {
             return hook.unexpected(response, instead: "the message with its id")
         }
         let isForum: Bool? =

@@ -42,7 +42,7 @@ struct GoogleChatReceiver: HookReceiver {
                 "\(hook.label) answered \(response.status): it does not accept the webhook's key or token (any more). Create a new webhook and put its address into `url`."
             )
         }
-        guard StatusSet.success.contains(response.status), response.json?["name"] == nil else { return nil }
+        guard response.isSuccess, response.json?["name"] == nil else { return nil }
         return hook.unexpected(response, instead: "the message's name")
     }
 }

@@ -106,13 +106,9 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
             response = try await hook.answer(to: try request(body, call))
         }
         if let duration = receiver.rest(after: response), duration > .zero { rest.extend(by: duration, from: http.clock.now) }
-        let failure =
-            receiver.failure(of: response, from: hook, at: attempt.now)
-            ?? hook.failure(of: response, expecting: .success, wait: receiver.wait(in: response), at: attempt.now)
-        if let failure, !receiver.isDone(response) { throw failure }
-        return Receipt(
-            "\(response.status) from \(hook.label)",
-            conversation: call.place.change(message, reference: reference(in: response)))
+        if let failure = receiver.refusal(in: response, from: hook, at: attempt.now), !receiver.isDone(response) { throw failure }
+        let change = call.place.change(message, reference: reference(in: response))
+        return Receipt("\(response.status) from \(hook.label)", conversation: change)
     }
 
     private func reference(in response: HTTPResponse) -> JSON? {

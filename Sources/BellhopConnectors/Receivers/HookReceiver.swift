@@ -27,7 +27,7 @@ protocol HookReceiver: Sendable {
     init(_ settings: Settings, connection: String) throws(ConnectorErrors)
 
     /// The address of the service or of the webhook; ``request(_:_:)`` may add to its path.
-    static func address(_ settings: Settings) throws(HTTPAddress.Problem) -> HTTPAddress
+    static func address(_ settings: Settings) throws(InvalidValue) -> HTTPAddress
 
     /// The message in the service's format, the same at every attempt. Respects the service's limits; values from tickets cannot
     /// become markup.
@@ -83,7 +83,7 @@ extension HookReceiver {
     static var largestAnswer: Int { 1_000_000 }
     static var noLogin: String { "it needs only its address, and only a test message (`bellhop notify`) shows that it works" }
 
-    static func address(_ settings: Settings) throws(HTTPAddress.Problem) -> HTTPAddress {
+    static func address(_ settings: Settings) throws(InvalidValue) -> HTTPAddress {
         try HTTPAddress(ASCII.trimmed(settings.text("url") ?? ""))
     }
 
@@ -99,6 +99,12 @@ extension HookReceiver {
     var secrets: [String] { [] }
     func probes(of hook: Hook) -> [HookProbe] { [] }
     func action(_ kind: String, over hook: Hook) -> (any Action)? { nil }
+
+    /// The failure that an answer means, as the service reports it or else as its status says; nil if the request is accepted.
+    func refusal(in response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure? {
+        failure(of: response, from: hook, at: now)
+            ?? hook.failure(of: response, expecting: .success, wait: wait(in: response), at: now)
+    }
 
     /// Whether rendering keeps a mention: one that is not in the service's form is left out.
     static func canMention(_ mention: Message.Mention) -> Bool {

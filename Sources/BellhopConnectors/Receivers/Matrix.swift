@@ -44,7 +44,7 @@ struct MatrixReceiver: HookReceiver {
         try problems.check()
     }
 
-    static func address(_ settings: Settings) throws(HTTPAddress.Problem) -> HTTPAddress {
+    static func address(_ settings: Settings) throws(InvalidValue) -> HTTPAddress {
         try HTTPAddress(settings.text("url") ?? "")
     }
 
@@ -55,7 +55,7 @@ struct MatrixReceiver: HookReceiver {
     func request(_ rendered: JSON, _ call: MessageCall) throws(Failure) -> HTTPRequest {
         let steps = [room, "send", "m.room.message", call.delivery.id.text].map { PercentEncoding.encode($0) }
         let address: HTTPAddress
-        do throws(HTTPAddress.Problem) {
+        do throws(InvalidValue) {
             address = try call.address.inside("_matrix/client/v3/rooms/" + steps.joined(separator: "/"))
         } catch {
             throw Failure.badArguments(error.message)
@@ -86,7 +86,7 @@ struct MatrixReceiver: HookReceiver {
     /// Errors have a code of their own (client-server API, *Standard error response*).
     func failure(of response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure? {
         let answer = response.json
-        if StatusSet.success.contains(response.status) {
+        if response.isSuccess {
             return answer?["event_id"]?.asString == nil ? hook.unexpected(response, instead: "the event_id of the message") : nil
         }
         let words = hook.words(of: response)

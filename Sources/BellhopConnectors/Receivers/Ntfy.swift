@@ -30,7 +30,7 @@ struct NtfyReceiver: HookReceiver {
         try problems.check()
     }
 
-    static func address(_ settings: Settings) throws(HTTPAddress.Problem) -> HTTPAddress {
+    static func address(_ settings: Settings) throws(InvalidValue) -> HTTPAddress {
         try HTTPAddress(settings.text("url") ?? "https://ntfy.sh")
     }
 
@@ -50,7 +50,7 @@ struct NtfyReceiver: HookReceiver {
                 "\(hook.label) does not let this connection write to the topic\(hook.words(of: response)) Check `token` and the topic's access rules."
             )
         }
-        guard StatusSet.success.contains(response.status), response.json?["id"]?.asString == nil else { return nil }
+        guard response.isSuccess, response.json?["id"]?.asString == nil else { return nil }
         return hook.unexpected(response, instead: "the message with its id")
     }
 

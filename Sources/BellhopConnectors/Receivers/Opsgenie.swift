@@ -29,7 +29,7 @@ struct OpsgenieReceiver: HookReceiver {
         try problems.check()
     }
 
-    static func address(_ settings: Settings) throws(HTTPAddress.Problem) -> HTTPAddress {
+    static func address(_ settings: Settings) throws(InvalidValue) -> HTTPAddress {
         try HTTPAddress(settings.text("url") ?? "https://api.opsgenie.com").inside("v2/alerts")
     }
 
@@ -67,7 +67,7 @@ struct OpsgenieReceiver: HookReceiver {
                 .forbidden, .pauseReceiver,
                 "\(hook.label) does not let this key create alerts\(hook.words(of: response)) Check the integration's rights.")
         }
-        guard StatusSet.success.contains(response.status), response.json?["requestId"]?.asString == nil else { return nil }
+        guard response.isSuccess, response.json?["requestId"]?.asString == nil else { return nil }
         return hook.unexpected(response, instead: "a requestId")
     }
 
@@ -81,11 +81,8 @@ struct OpsgenieReceiver: HookReceiver {
 
     func action(_ kind: String, over hook: Hook) -> (any Action)? {
         guard kind == AcknowledgeAction.manifest.kind else { return nil }
-        return AcknowledgeAction(hook: hook) { alert, delivery in
+        return AcknowledgeAction(receiver: self, hook: hook) { alert, delivery in
             post("acknowledge", alert, to: hook.address, notAfter: delivery.expires)
-        } failure: { response, now in
-            failure(of: response, from: hook, at: now)
-                ?? hook.failure(of: response, expecting: .success, wait: wait(in: response), at: now)
         }
     }
 }
@@ -118,7 +115,7 @@ extension OpsgenieReceiver {
             "source": "Bellhop", "details": .object(details(message, origin)),
         ]
         if let task = origin.task, !task.number.isEmpty {
-            alert["entity"] = .string(DisplayText.cut(DisplayText.line(task.number), to: OpsgenieLimits.entity))
+            alert["entity"] = .string(DisplayText.line(task.number, to: OpsgenieLimits.entity))
         }
         let responders = message.mentions.prefix(OpsgenieLimits.responders).map(responder)
         if !responders.isEmpty { alert["responders"] = .array(responders) }
@@ -146,8 +143,8 @@ extension OpsgenieReceiver {
         var details: JSON.Object = ["rule": .string(DisplayText.line(origin.rule)), "delivery": .string(origin.delivery)]
         var room = OpsgenieLimits.details - 500
         for field in message.fields {
-            let name = DisplayText.cut(DisplayText.line(field.name.plainText), to: OpsgenieLimits.fieldName)
-            let value = DisplayText.cut(DisplayText.line(field.value.plainText), to: OpsgenieLimits.fieldValue)
+            let name = DisplayText.line(field.name.plainText, to: OpsgenieLimits.fieldName)
+            let value = DisplayText.line(field.value.plainText, to: OpsgenieLimits.fieldValue)
             room -= name.unicodeScalars.count + value.unicodeScalars.count
             guard room >= 0 else { break }
             if !name.isEmpty, details[name] == nil { details[name] = .string(value) }

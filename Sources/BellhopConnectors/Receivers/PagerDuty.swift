@@ -35,7 +35,7 @@ struct PagerDutyReceiver: HookReceiver {
         try problems.check()
     }
 
-    static func address(_ settings: Settings) throws(HTTPAddress.Problem) -> HTTPAddress {
+    static func address(_ settings: Settings) throws(InvalidValue) -> HTTPAddress {
         try HTTPAddress(settings.text("url") ?? "https://events.pagerduty.com").inside("v2/enqueue")
     }
 
@@ -76,14 +76,12 @@ struct PagerDutyReceiver: HookReceiver {
 
     func action(_ kind: String, over hook: Hook) -> (any Action)? {
         guard kind == AcknowledgeAction.manifest.kind else { return nil }
-        return AcknowledgeAction(hook: hook) { alert, delivery in
+        return AcknowledgeAction(receiver: self, hook: hook) { alert, delivery in
             var body = Self.event("acknowledge", alert)
             body["routing_key"] = .string(routingKey)
             return HTTPRequest(
                 "POST", hook.address, headers: ["Content-Type": "application/json"], body: JSON.object(body).encoded(),
                 notAfter: delivery.expires)
-        } failure: { response, now in
-            failure(of: response, from: hook, at: now) ?? hook.failure(of: response, expecting: .success, at: now)
         }
     }
 }
@@ -141,10 +139,8 @@ extension PagerDutyReceiver {
             details[free] = .string(value)
         }
         for field in message.fields.prefix(PagerDutyLimits.fields) {
-            let name = DisplayText.cut(DisplayText.line(field.name.plainText), to: PagerDutyLimits.fieldName)
-            add(
-                name.isEmpty ? "–" : name,
-                DisplayText.cut(DisplayText.line(field.value.plainText), to: PagerDutyLimits.fieldValue))
+            let name = DisplayText.line(field.name.plainText, to: PagerDutyLimits.fieldName)
+            add(name.isEmpty ? "–" : name, DisplayText.line(field.value.plainText, to: PagerDutyLimits.fieldValue))
         }
         var text = MessageText(flavour: PlainMarkup(), limit: PagerDutyLimits.text)
         text.parts = []
@@ -163,7 +159,7 @@ extension PagerDutyReceiver {
         return task.source.isEmpty ? "bellhop" : short(task.source)
     }
 
-    private static func short(_ text: String) -> String { DisplayText.cut(DisplayText.line(text), to: PagerDutyLimits.source) }
+    private static func short(_ text: String) -> String { DisplayText.line(text, to: PagerDutyLimits.source) }
 
     private static func links(_ message: Message, _ origin: MessageOrigin) -> [(address: LinkAddress, label: String)] {
         [message.link, origin.taskLink].compactMap { $0 }.reduce(into: []) { links, link in

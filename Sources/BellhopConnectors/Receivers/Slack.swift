@@ -74,10 +74,10 @@ struct SlackReceiver: HookReceiver {
         return others.first { token.hasPrefix($0.key) }.map { "This is \($0.value). \(place)" } ?? place
     }
 
-    static func address(_ settings: Settings) throws(HTTPAddress.Problem) -> HTTPAddress {
+    static func address(_ settings: Settings) throws(InvalidValue) -> HTTPAddress {
         if let url = settings.text("url") { return try HTTPAddress(ASCII.trimmed(url)) }
         guard settings.text("token") != nil else {
-            throw HTTPAddress.Problem(
+            throw InvalidValue(
                 message: "Slack needs either the `url` of an incoming webhook, or a bot's `token` and the `channel` it posts to.")
         }
         return try HTTPAddress("https://slack.com/api")
@@ -147,7 +147,7 @@ struct SlackReceiver: HookReceiver {
         guard bot != nil else {
             return ReceiverAnswer.unlessOK(response, "an incoming webhook of Slack", from: hook) ?? Self.closed(response, hook)
         }
-        guard StatusSet.success.contains(response.status) else { return nil }
+        guard response.isSuccess else { return nil }
         guard let json = response.json, let isOK = json["ok"]?.asBool else {
             return Failure(
                 ReceiverAnswer.isPage(response) ? .unexpectedPage : .badAnswer, .retry(after: nil),

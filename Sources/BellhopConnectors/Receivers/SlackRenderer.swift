@@ -177,7 +177,7 @@ extension SlackReceiver {
         var section = SlackRichText(room: room)
         for (place, field) in fields.enumerated() where section.room > 0 {
             if place > 0 { section.add("\n") }
-            let name = DisplayText.cut(DisplayText.line(field.name.plainText), to: SlackLimits.fieldName)
+            let name = DisplayText.line(field.name.plainText, to: SlackLimits.fieldName)
             section.add(name + ": ", .init(bold: true))
             var value = SlackRichText(room: min(section.room, SlackLimits.fieldValue), oneLine: true)
             value.add(field.value)

@@ -39,7 +39,7 @@ struct TeamsReceiver: HookReceiver {
     func failure(of response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure? {
         let outcome = "\(hook.label) answered \(response.status)"
         let text = ReceiverAnswer.text(response, hiding: [])
-        if StatusSet.success.contains(response.status) {
+        if response.isSuccess {
             if ReceiverAnswer.isPage(response) {
                 return Failure(.unexpectedPage, .retry(after: nil), "\(outcome) with a web page: an intermediary answered.")
             }

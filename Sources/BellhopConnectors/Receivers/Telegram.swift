@@ -57,7 +57,7 @@ struct TelegramReceiver: HookReceiver {
         return body
     }
 
-    static func address(_ settings: Settings) throws(HTTPAddress.Problem) -> HTTPAddress {
+    static func address(_ settings: Settings) throws(InvalidValue) -> HTTPAddress {
         try HTTPAddress(ASCII.trimmed(settings.text("url") ?? "https://api.telegram.org"))
     }
 
@@ -114,7 +114,7 @@ struct TelegramReceiver: HookReceiver {
     /// Every answer has a member `ok`; a refusal also has a description.
     func failure(of response: HTTPResponse, from hook: Hook, at now: Timestamp) -> Failure? {
         guard let json = response.json, let isOK = json["ok"]?.asBool else {
-            guard StatusSet.success.contains(response.status) else { return nil }
+            guard response.isSuccess else { return nil }
             return Failure(
                 ReceiverAnswer.isPage(response) ? .unexpectedPage : .badAnswer, .retry(after: nil),
                 "\(hook.label) answered \(response.status) but not as Telegram does: an intermediary may have answered.")
@@ -140,7 +140,7 @@ struct TelegramReceiver: HookReceiver {
             return Failure(
                 .forbidden, .pauseReceiver, "\(outcome): the bot may not write to this chat or topic\(hook.words(of: response))")
         case 429: return Failure(.throttled, .rest(wait(in: response)), "\(outcome): too many requests for now.")
-        case let code where StatusSet.success.contains(response.status):
+        case let code where response.isSuccess:
             let isTheirs = code >= 500
             return Failure(
                 isTheirs ? .serverError : .refused, isTheirs ? .retry(after: nil) : .giveUp,

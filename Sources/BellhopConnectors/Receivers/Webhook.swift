@@ -165,28 +165,25 @@ extension WebhookReceiver {
 
 /// Signs requests so that their receiver can authenticate the sender (Standard Webhooks 1.0, symmetric scheme).
 public struct WebhookSigner: Sendable {
-    /// Its message does not have the secret.
-    public typealias Problem = InvalidValue
-
     private let keys: [SymmetricKey]
 
     /// - Parameter secret: `whsec_` and the Base64 of 24 to 64 random bytes, as in the specification.
-    public init(secret: String) throws(Problem) { try self.init(secrets: [secret]) }
+    public init(secret: String) throws(InvalidValue) { try self.init(secrets: [secret]) }
 
     /// - Parameter secrets: a receiver that knows any of them accepts the request.
-    public init(secrets: [String]) throws(Problem) {
+    public init(secrets: [String]) throws(InvalidValue) {
         var keys: [SymmetricKey] = []
         for secret in secrets { keys.append(try Self.key(secret)) }
         self.keys = keys
     }
 
-    private static func key(_ secret: String) throws(Problem) -> SymmetricKey {
+    private static func key(_ secret: String) throws(InvalidValue) -> SymmetricKey {
         let prefix = "whsec_"
         guard secret.hasPrefix(prefix), let bytes = Base64.decode(secret.dropFirst(prefix.count)) else {
-            throw Problem(message: "A signing secret is whsec_ and the Base64 of 24 to 64 random bytes.")
+            throw InvalidValue(message: "A signing secret is whsec_ and the Base64 of 24 to 64 random bytes.")
         }
         guard 24...64 ~= bytes.count else {
-            throw Problem(message: "A signing secret has 24 to 64 bytes; this one has \(bytes.count).")
+            throw InvalidValue(message: "A signing secret has 24 to 64 bytes; this one has \(bytes.count).")
         }
         return SymmetricKey(data: bytes)
     }

@@ -21,9 +21,7 @@ public struct WebhookAction: Action {
             Setting("method", .oneOf(RequestArguments.methods), default: "POST", "The request's method."),
         ] + RequestArguments.settings(headers: .text) + [
             Setting("sign", .boolean, "Whether to sign it with the connection's `secret`; by default if there is one."),
-            Setting(
-                "expect", .list(.either([.integer(100...599), .oneOf(StatusSet.classes)])),
-                "The statuses that mean success, such as 204 or 2xx; by default 2xx."),
+            StatusSet.setting,
         ], retry: .days, exclusive: [RequestArguments.bodies])
 
     enum Target: Sendable {
@@ -98,7 +96,7 @@ private final class AddressCache: Sendable {
     func address(_ text: String) throws(Failure) -> HTTPAddress {
         if let address = known.withLock({ $0[text] }) { return address }
         let address: HTTPAddress
-        do throws(HTTPAddress.Problem) { address = try HTTPAddress(ASCII.trimmed(text)) } catch {
+        do throws(InvalidValue) { address = try HTTPAddress(ASCII.trimmed(text)) } catch {
             throw Failure.badArguments(error.message)
         }
         known.withLock { known in

@@ -27,14 +27,13 @@ struct ServiceNowLogin: Sendable {
     }
 
     /// The credentials to send. Never prints itself.
-    struct Authorization: Sendable, CustomStringConvertible, CustomReflectable {
+    struct Authorization: Sendable, Confidential {
         var headers: HeaderFields = [:]
         /// Identifies a refused login.
         var credentials: Credentials
         var token: OAuthToken?
 
         var description: String { "Authorization(\(credentials.username))" }
-        var customMirror: Mirror { Mirror(self, children: []) }
     }
 
     var connection: String

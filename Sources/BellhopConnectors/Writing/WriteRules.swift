@@ -210,15 +210,16 @@ struct DeliveryNote: Sendable {
         key = delivery.noteKey
     }
 
+    func stored() async throws(Failure) -> JSON? {
+        do { return try await notebook.note(key) } catch {
+            throw Failure(.fileSystem, .retry(after: nil), "The delivery's notes cannot be read: \(error).")
+        }
+    }
+
     /// The note for an attempt; empty for the first. A person's retry is a decision, which is stored at once.
     func read(at attempt: Attempt) async throws(Failure) -> WriteNote {
         if attempt.isFirst { return WriteNote() }
-        var note: WriteNote
-        do {
-            note = WriteNote(json: try await notebook.note(key))
-        } catch {
-            throw Failure(.fileSystem, .retry(after: nil), "The delivery's notes cannot be read: \(error).")
-        }
+        var note = WriteNote(json: try await stored())
         if attempt.isDecided, note.decided != attempt.lastUncertain {
             note.decided = attempt.lastUncertain
             try await keep(note)

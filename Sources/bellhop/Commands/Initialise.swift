@@ -33,7 +33,7 @@ struct Initialise: AsyncParsableCommand {
         let option = system == .servicenow ? "--instance" : "--address"
         if address.contains("://") {
             let parts: HTTPAddress
-            do throws(HTTPAddress.Problem) { parts = try HTTPAddress(address) } catch {
+            do throws(InvalidValue) { parts = try HTTPAddress(address) } catch {
                 throw ValidationError("\(option): \(error.message)")
             }
             guard parts.userInfo == nil, system == .http ? !parts.target.contains("?") : parts.target == "/" else {

@@ -34,7 +34,7 @@ struct Notify: DataCommand {
         let names = Message.Severity.allCases.map(\.rawValue)
         if !names.contains(severity) { throw ValidationError(Suggestion.unknown("severity", severity, among: names)) }
         if let link {
-            do throws(HTTPAddress.Problem) { _ = try HTTPAddress(link) } catch {
+            do throws(InvalidValue) { _ = try HTTPAddress(link) } catch {
                 throw ValidationError("--link: \(error.message)")
             }
         }

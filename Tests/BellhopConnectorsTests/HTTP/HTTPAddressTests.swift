@@ -27,7 +27,7 @@ import Testing
         "", "acme", "ftp://acme", "https://", "https:///x", "https://a b/", "https://acme:0/", "https://acme:http/",
     ])
     func `an invalid address is refused`(_ text: String) {
-        #expect(throws: HTTPAddress.Problem.self) { try HTTPAddress(text) }
+        #expect(throws: InvalidValue.self) { try HTTPAddress(text) }
     }
 
     @Test(arguments: [

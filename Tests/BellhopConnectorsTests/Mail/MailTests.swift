@@ -60,9 +60,9 @@ struct MailTests {
     ])
     func `a text with a line break or a control character is refused as a header`(_ text: String) throws {
         #expect(throws: MailHeaderValue.Refused.self) { try mail(subject: text).bytes() }
-        #expect(throws: MailAddress.Problem.self) { try MailAddress("\(text) <x@example.com>") }
-        #expect(throws: MailAddress.Problem.self) { try MailAddress("\(text)@example.com") }
-        #expect(throws: MailAddress.Problem.self) { try MailAddress("x@\(text)") }
+        #expect(throws: InvalidValue.self) { try MailAddress("\(text) <x@example.com>") }
+        #expect(throws: InvalidValue.self) { try MailAddress("\(text)@example.com") }
+        #expect(throws: InvalidValue.self) { try MailAddress("x@\(text)") }
     }
 
     @Test(arguments: [
@@ -139,7 +139,7 @@ struct MailTests {
         "<a@example.com> SIZE=1", String(repeating: "a", count: 65) + "@example.com", "a@[127.0.0.1]",
     ])
     func `an invalid address is refused`(_ text: String) {
-        #expect(throws: MailAddress.Problem.self) { try MailAddress(text) }
+        #expect(throws: InvalidValue.self) { try MailAddress(text) }
     }
 
     @Test(arguments: [
@@ -176,7 +176,7 @@ struct MailTests {
         "smtp://mail.example.com/path", "smtp://mail.example.com:465", "smtp://a b", "smtp://mail\r\nQUIT",
     ])
     func `an invalid address of a mail server is refused without repeating it`(_ text: String) {
-        let problem = #expect(throws: HTTPAddress.Problem.self) { try SMTPAddress(text) }
+        let problem = #expect(throws: InvalidValue.self) { try SMTPAddress(text) }
         #expect(problem?.message.contains("pass@") == false)
         #expect(problem?.message.contains("pass") != true || problem?.message.contains("`password`") == true)
     }

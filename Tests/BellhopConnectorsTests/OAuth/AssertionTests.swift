@@ -83,12 +83,12 @@ import Testing
         for (algorithm, pem) in problems {
             let algorithm = try #require(SigningKey.Algorithm(rawValue: algorithm))
             #expect { try SigningKey(pem: pem, algorithm: algorithm, from: "key.pem") } throws: { error in
-                let message = (error as? SigningKey.Problem)?.message ?? ""
+                let message = (error as? InvalidValue)?.message ?? ""
                 return message.contains("key.pem") && !message.contains("canary") && !message.contains("BEGIN")
             }
         }
         #expect { try SigningKey(pemFile: "/nowhere/key.pem", algorithm: .es256) } throws: {
-            ($0 as? SigningKey.Problem)?.message == "The key /nowhere/key.pem cannot be read: No such file or directory."
+            ($0 as? InvalidValue)?.message == "The key /nowhere/key.pem cannot be read: No such file or directory."
         }
     }
 }

@@ -99,7 +99,7 @@ import Testing
 
     @Test(arguments: ["", "li >", "> li", "li,,b", "#", ".", "[a", "[a=\"b]", "li:last", "li:first b", "a+b", "a ~ b", "li!"])
     func `an invalid selector is reported`(_ text: String) {
-        #expect(throws: Selector.Problem.self) { try Selector(text) }
+        #expect(throws: InvalidValue.self) { try Selector(text) }
     }
 
     @Test(arguments: [
@@ -109,6 +109,6 @@ import Testing
     ])
     func `each match is masked`(_ pattern: String, _ text: String, _ masked: String) throws {
         #expect(try TextMasker(pattern).masked(text) == masked)
-        #expect(throws: TextMasker.Problem.self) { try TextMasker("(") }
+        #expect(throws: InvalidValue.self) { try TextMasker("(") }
     }
 }

@@ -159,11 +159,7 @@ struct EmailConnection: MessageReceiver, Connection {
 
     /// The recipients that the server accepted in earlier attempts, which must not get the mail again.
     private func accepted(_ delivery: Delivery) async throws(Failure) -> [String] {
-        do {
-            return (try await notebook.note(delivery.noteKey))?["accepted"]?.asArray?.compactMap(\.asString) ?? []
-        } catch {
-            throw Failure(.fileSystem, .retry(after: nil), "The delivery's notes cannot be read: \(error).")
-        }
+        try await DeliveryNote(of: delivery, in: notebook).stored()?["accepted"]?.asArray?.compactMap(\.asString) ?? []
     }
 
     /// The failure of a mail that was accepted only for some recipients, which are stored.

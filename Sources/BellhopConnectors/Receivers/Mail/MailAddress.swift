@@ -10,18 +10,16 @@ struct MailAddress: Sendable, Hashable {
     /// In lower case.
     var host: String
 
-    typealias Problem = InvalidValue
-
     /// The longest local part and the longest address (RFC 5321, section 4.5.3.1).
     private static let longestLocal = 64
     private static let longest = 254
-    private static let form = Problem(
+    private static let form = InvalidValue(
         message: "Write one mail address, as name@host or Somebody <name@host>; several recipients are a list.")
 
-    init(_ text: some StringProtocol) throws(Problem) {
+    init(_ text: some StringProtocol) throws(InvalidValue) {
         let text = ASCII.trimmed(text)
         guard MailHeaderValue.isLine(text) else {
-            throw Problem(message: "A mail address is one line without control characters.")
+            throw InvalidValue(message: "A mail address is one line without control characters.")
         }
         var address = text
         name = ""
@@ -42,7 +40,7 @@ struct MailAddress: Sendable, Hashable {
         local = String(address[..<at])
         host = ASCII.lowercased(address[address.index(after: at)...])
         guard address.utf8.allSatisfy({ $0 < 0x80 }) else {
-            throw Problem(
+            throw InvalidValue(
                 message: "A mail address has only ASCII characters; write a host such as bücher.example as xn--bcher-kva.example."
             )
         }

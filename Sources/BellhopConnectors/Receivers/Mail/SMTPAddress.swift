@@ -11,20 +11,16 @@ struct SMTPAddress: Sendable, Hashable {
     static let submission = 587
     static let submissions = 465
 
-    init(_ text: some StringProtocol) throws(HTTPAddress.Problem) {
+    init(_ text: some StringProtocol) throws(InvalidValue) {
         let text = ASCII.trimmed(text)
-        guard let separator = text.firstRange(of: "://") else {
-            throw HTTPAddress.Problem(message: "The address of a mail server begins with smtp:// or smtps://.")
-        }
-        switch ASCII.lowercased(text[..<separator.lowerBound]) {
-        case "smtp": isSecure = false
-        case "smtps": isSecure = true
-        default: throw HTTPAddress.Problem(message: "The address of a mail server begins with smtp:// or smtps://.")
-        }
+        guard let separator = text.firstRange(of: "://"),
+            let isSecure = ["smtp": false, "smtps": true][ASCII.lowercased(text[..<separator.lowerBound])]
+        else { throw InvalidValue(message: "The address of a mail server begins with smtp:// or smtps://.") }
+        self.isSecure = isSecure
         let rest = text[separator.upperBound...]
         let authority = rest.prefix { !"/?#".contains($0) }
         guard rest.dropFirst(authority.count).allSatisfy({ $0 == "/" }), !authority.contains("@") else {
-            throw HTTPAddress.Problem(
+            throw InvalidValue(
                 message: "Write the server's address as smtp://host:port; the user is `username` and the password `password`.")
         }
         // The same rules for hosts and ports as in web addresses.
@@ -33,7 +29,7 @@ struct SMTPAddress: Sendable, Hashable {
         port = authority.last == "]" || !authority.contains(":") ? (isSecure ? Self.submissions : Self.submission) : address.port
         // Such a server says nothing before TLS begins.
         guard isSecure || port != Self.submissions else {
-            throw HTTPAddress.Problem(
+            throw InvalidValue(
                 message: "A mail server at port 465 uses TLS from the first byte: write smtps:// instead of smtp://.")
         }
     }

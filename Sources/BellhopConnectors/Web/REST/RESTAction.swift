@@ -36,7 +36,7 @@ struct RESTAction: Action {
                         "\(hook.label) answered with a web page (\(response.status)) instead of data: a login page, or an intermediary answered. If web pages are expected, set `expect`."
                     )
                 }
-                if arguments["check"] == nil, StatusSet.success.contains(response.status),
+                if arguments["check"] == nil, response.isSuccess,
                     let words = ReportedError.words(in: response.body, hiding: hidden)
                 {
                     throw call.repetition.uncertain(
@@ -80,7 +80,7 @@ struct RESTCall: Sendable {
     }
 
     private static func address(_ path: JSON?, in base: HTTPAddress) throws(RequestArguments.Problem) -> HTTPAddress {
-        do throws(HTTPAddress.Problem) {
+        do throws(InvalidValue) {
             let text = try InnerPath.text(path)
             // The first part of a list may look like a scheme.
             return try base.inside(path?.asArray == nil ? text : "/" + text)
