@@ -17,7 +17,7 @@ extension ConfigOptions {
     /// The project that bellhop.yaml names: it has its own section in the keychain. Nil if bellhop.yaml names no project.
     private func project() throws(CommandError) -> Keychain.Project? {
         do throws(ConfigurationError) {
-            return try ConfigurationLoader(environment: environment, keychain: keychain).project(of: config)
+            return try loader.project(of: config)
         } catch {
             throw CommandError(error)
         }

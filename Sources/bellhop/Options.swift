@@ -15,10 +15,11 @@ struct ConfigOptions: ParsableArguments {
 
     var environment: [String: String] { ProcessInfo.processInfo.environment }
     var keychain: Keychain { Keychain(path: Keychain.standardPath(environment: environment)) }
+    var loader: ConfigurationLoader { ConfigurationLoader(environment: environment, keychain: keychain) }
 
     /// Reads and checks the configuration.
     func load(focus: ConfigurationLoader.Focus = .everything) async throws(CommandError) -> Configuration {
-        let loader = ConfigurationLoader(environment: environment, keychain: keychain)
+        let loader = loader
         do throws(ConfigurationError) {
             return try await Stopping.cancelledBySignals { [config] () async throws(ConfigurationError) -> Configuration in
                 try await loader.load(config, focus: focus)
@@ -34,7 +35,7 @@ struct ConfigOptions: ParsableArguments {
     /// The link to the store of another bellhop.yaml.
     func storeLink(of file: String) throws(CommandError) -> StoreLink {
         do throws(ConfigurationError) {
-            let place = try ConfigurationLoader(environment: environment, keychain: keychain).storePlace(file)
+            let place = try loader.storePlace(file)
             return StoreLink(
                 store: place.store, socket: ControlSocket.place(store: place.store, environment: environment), zone: place.zone,
                 connections: place.connections, events: place.events, users: place.users)

@@ -52,7 +52,7 @@ struct Check: DataCommand {
 
     /// The mistakes in the rules that do not depend on sources and connections.
     private func errorsOfRules() async -> [Diagnostic] {
-        let loader = ConfigurationLoader(environment: config.environment, keychain: config.keychain)
+        let loader = config.loader
         let found = RuleFinder.find(paths.isEmpty ? loader.rulePlaces(config.config) : paths, isImplicit: true)
         let events = loader.events(declaredIn: config.config)
         do throws(Diagnostics) {
