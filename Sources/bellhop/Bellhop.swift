@@ -24,7 +24,8 @@ struct Bellhop: AsyncParsableCommand {
 
     private static var exitCodes: [(code: Int32, summary: String)] {
         let others: [(code: Int32, summary: String)] = [(0, "success"), (2, "`bellhop plan` shows a change")]
-        return (others + CommandError.Code.allCases.map { (code: $0.rawValue, summary: $0.summary) }).sorted { $0.code < $1.code }
+        let own = CommandError.Code.allCases.map { (code: $0.rawValue, summary: $0.names.summary) }
+        return (others + own).sorted { $0.code < $1.code }
     }
 
     static var commandNames: [String] { configuration.subcommands.map { $0._commandName } }

@@ -24,15 +24,10 @@ extension Pages {
         Page("/deliveries/{delivery}/edit", .post, role: .operator) { context, name throws(Problem) in
             try await edit(context, name)
         },
-        Page("/rules/{rule}/pause", .post, role: .operator) { context, name throws(Problem) in
-            let rule = try await RuleList(context.call()).rule(name).summary.name
-            _ = try await context.call().ask(.pause(.rule(rule), reason: reason(context)))
-            return .seeOther("/rules/" + PercentEncoding.encode(rule))
+        ask("/rules/{rule}/pause", then: rulePage) { context, name throws(Problem) in
+            .pause(.rule(try await RuleList(context.call()).rule(name).summary.name), reason: reason(context))
         },
-        Page("/rules/{rule}/resume", .post, role: .operator) { context, name throws(Problem) in
-            _ = try await context.call().ask(.resume(.rule(name)))
-            return .seeOther("/rules/" + PercentEncoding.encode(name))
-        },
+        ask("/rules/{rule}/resume", then: rulePage) { _, name throws(Problem) in .resume(.rule(name)) },
         Page("/rules/{rule}/workbench", .post, role: .operator) { context, name throws(Problem) in
             try await tryRule(context, name)
         },
@@ -42,24 +37,14 @@ extension Pages {
             _ = try context.jobs.end(name)
             return .seeOther("/backtests")
         },
-        Page("/receivers/{receiver}/pause", .post, role: .operator) { context, name throws(Problem) in
-            let receiver = try Operations.receiver(name, context.view)
-            _ = try await context.call().ask(.pause(.receiver(receiver), reason: reason(context)))
-            return .seeOther("/receivers")
+        ask("/receivers/{receiver}/pause") { context, name throws(Problem) in
+            .pause(.receiver(try Operations.receiver(name, context.view)), reason: reason(context))
         },
-        Page("/receivers/{receiver}/resume", .post, role: .operator) { context, name throws(Problem) in
-            let receiver = try Operations.receiver(name, context.view)
-            _ = try await context.call().ask(.resume(.receiver(receiver)))
-            return .seeOther("/receivers")
+        ask("/receivers/{receiver}/resume") { context, name throws(Problem) in
+            .resume(.receiver(try Operations.receiver(name, context.view)))
         },
-        Page("/writes/pause", .post, role: .operator) { context, _ throws(Problem) in
-            _ = try await context.call().ask(.pause(.writes, reason: reason(context)))
-            return .seeOther("/receivers")
-        },
-        Page("/writes/resume", .post, role: .operator) { context, _ throws(Problem) in
-            _ = try await context.call().ask(.resume(.writes))
-            return .seeOther("/receivers")
-        },
+        ask("/writes/pause") { context, _ throws(Problem) in .pause(.writes, reason: reason(context)) },
+        ask("/writes/resume") { _, _ throws(Problem) in .resume(.writes) },
         Page("/silences", .post, role: .operator) { context, _ throws(Problem) in
             if context.request.field("preview") != nil { return previewed(context.request) }
             // Without `for`, the message would be about `ends`, too, which the form does not have.
@@ -82,11 +67,21 @@ extension Pages {
                 return try await silences(context, problem: error, entered: .object(body))
             }
         },
-        Page("/silences/{silence}/end", .post, role: .operator) { context, name throws(Problem) in
-            _ = try await context.call().ask(.endSilence(name))
-            return .seeOther("/silences")
-        },
+        ask("/silences/{silence}/end", then: { _ in "/silences" }) { _, name throws(Problem) in .endSilence(name) },
     ]
+
+    /// The target of a button: sends an inquiry, and leads to a page.
+    private static func ask(
+        _ path: String, then place: @escaping @Sendable (String) -> String = { _ in "/receivers" },
+        _ inquiry: @escaping @Sendable (PageContext, String) async throws(Problem) -> Inquiry
+    ) -> Page {
+        Page(path, .post, role: .operator) { context, name throws(Problem) in
+            _ = try await context.call().ask(inquiry(context, name))
+            return .seeOther(place(name))
+        }
+    }
+
+    private static func rulePage(_ name: String) -> String { "/rules/" + PercentEncoding.encode(name) }
 
     private static func reason(_ context: PageContext) -> String { context.request.field("reason") ?? "" }
 

@@ -13,31 +13,17 @@ struct CommandError: Error {
         case loginRefused = 77
         case badConfiguration = 78
 
-        /// The code as a word, for programs.
-        var word: String {
+        /// The code as a word, for programs, and in a few words, for `--help`.
+        var names: (word: String, summary: String) {
             switch self {
-            case .problem: "problem"
-            case .usage: "usage"
-            case .unreachable: "unreachable"
-            case .cannotCreate: "store"
-            case .inputOutput: "input-output"
-            case .tryLater: "try-later"
-            case .loginRefused: "login-refused"
-            case .badConfiguration: "configuration"
-            }
-        }
-
-        /// The code in a few words, for `--help`.
-        var summary: String {
-            switch self {
-            case .problem: "it ran and found a problem"
-            case .usage: "wrong usage"
-            case .unreachable: "a remote system cannot be reached"
-            case .cannotCreate: "the store is missing, cannot be created or is damaged"
-            case .inputOutput: "reading or writing failed"
-            case .tryLater: "try later"
-            case .loginRefused: "the login was refused"
-            case .badConfiguration: "the configuration or the rules are wrong"
+            case .problem: ("problem", "it ran and found a problem")
+            case .usage: ("usage", "wrong usage")
+            case .unreachable: ("unreachable", "a remote system cannot be reached")
+            case .cannotCreate: ("store", "the store is missing, cannot be created or is damaged")
+            case .inputOutput: ("input-output", "reading or writing failed")
+            case .tryLater: ("try-later", "try later")
+            case .loginRefused: ("login-refused", "the login was refused")
+            case .badConfiguration: ("configuration", "the configuration or the rules are wrong")
             }
         }
     }
@@ -114,7 +100,7 @@ struct CommandError: Error {
 
     /// Prints it as data for programs.
     func printData() {
-        let problems = diagnostics?.all ?? message.map { [Diagnostic(code: code.word, $0)] } ?? []
+        let problems = diagnostics?.all ?? message.map { [Diagnostic(code: code.names.word, $0)] } ?? []
         Console.json(["ok": false, "problems": .array(problems.map(\.json))])
     }
 
