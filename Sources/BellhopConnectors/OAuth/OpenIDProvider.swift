@@ -131,7 +131,7 @@ public final class OpenIDProvider: Sendable {
         guard claims["nonce"]?.asString == login.nonce else { throw refused("it belongs to another login") }
         let now = clock.now.seconds
         guard let end = claims["exp"]?.asDouble, Double(now - Self.skew) < end else { throw refused("it has expired") }
-        let name = claims[settings.nameClaim]?.asString ?? ""
+        let name = claims[settings.nameClaim].text
         guard !name.isEmpty, name.utf8.count <= Self.longestName, !name.unicodeScalars.contains(where: \.isInvisible) else {
             throw Problem(
                 message: "\(settings.issuer) does not say who you are: the claim `\(settings.nameClaim)` is missing, too long, "
@@ -145,9 +145,7 @@ public final class OpenIDProvider: Sendable {
         let now = clock.now
         if let known = known.withLock({ $0 }), known.read <= now, now - known.read < Self.fresh { return known }
         let place: HTTPAddress
-        do throws(InvalidValue) { place = try HTTPAddress(settings.issuer) } catch {
-            throw Problem(message: error.message)
-        }
+        do throws(InvalidValue) { place = try HTTPAddress(settings.issuer) } catch { throw Problem(message: error.message) }
         let document = try await answer(to: HTTPRequest(place.adding(path: "/.well-known/openid-configuration")))
         guard document["issuer"]?.asString == settings.issuer else {
             throw Problem(

@@ -44,9 +44,7 @@ struct MatrixReceiver: HookReceiver {
         try problems.check()
     }
 
-    static func address(_ settings: Settings) throws(InvalidValue) -> HTTPAddress {
-        try HTTPAddress(settings.text("url") ?? "")
-    }
+    static func address(_ settings: Settings) throws(InvalidValue) -> HTTPAddress { try HTTPAddress(settings.text("url") ?? "") }
 
     /// Events of another room cannot be answered or replaced from this one.
     var chat: JSON? { .string(room) }
@@ -75,7 +73,7 @@ struct MatrixReceiver: HookReceiver {
         case .update(let first):
             // Clients without edits show the text with an asterisk.
             content["m.new_content"] = rendered
-            content["body"] = .string("* " + (rendered["body"]?.asString ?? ""))
+            content["body"] = .string("* " + rendered["body"].text)
             // The new content has the mentions; those here would notify everyone again with each edit.
             content["m.mentions"] = .object([:])
             content["m.relates_to"] = ["rel_type": "m.replace", "event_id": first["event"] ?? .null]

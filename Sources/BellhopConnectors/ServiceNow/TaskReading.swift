@@ -55,8 +55,8 @@ struct TaskReading: Sendable {
 
     /// A task from the tracker's list, which has only a few fields of the user's active tasks.
     func snapshot(_ key: TaskKey, listed record: JSON, type: String, owner: String) -> Snapshot {
-        let number = record["number"]?.asString ?? ""
-        let title = record["short_desc"]?.asString ?? ""
+        let number = record["number"].text
+        let title = record["short_desc"].text
         let known: [String: FieldValue?] = [
             "sys_id": FieldValue(.string(key.text)), "number": FieldValue(.string(number)),
             "short_description": FieldValue(.string(title)), "active": FieldValue(true),

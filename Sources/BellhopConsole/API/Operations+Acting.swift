@@ -10,7 +10,7 @@ extension Operations {
                 summary: "The arguments of a dead or held delivery, as a text to edit. Its `ETag` is for `If-Match`.",
                 role: .operator, content: .json(.named("Form"))
             ) { call async throws(Problem) in
-                let form = try await call.ask(.form(try await delivery(call)["id"]?.asString ?? "")).end
+                let form = try await call.ask(.form(try await delivery(call)["id"].text)).end
                 return .json(form).tagged(as: RuleWorkshop.tag(of: Array(form["text"].text.utf8)))
             },
             Operation(
@@ -21,9 +21,8 @@ extension Operations {
                     .object([("difference", .text()), ("problems", .list(.text()))], optional: ["difference", "problems"])),
                 ifMatch: .allowed, problems: [412]
             ) { call async throws(Problem) in
-                let id = try await delivery(call)["id"]?.asString ?? ""
-                let edit = FormEdit(
-                    delivery: id, before: call.body["before"]?.asString ?? "", after: call.body["after"]?.asString ?? "")
+                let id = try await delivery(call)["id"].text
+                let edit = FormEdit(delivery: id, before: call.body["before"].text, after: call.body["after"].text)
                 return .json(try await call.change(edit))
             },
             Operation(
@@ -113,7 +112,7 @@ extension Operations {
                 ? "Retries a delivery that is dead, held or kept back." : "Drops a delivery permanently.",
             role: .operator, content: .json(.named("ChangedCount"))
         ) { call async throws(Problem) in
-            .json(try await call.ask(.apply(command, deliveries: [try await delivery(call)["id"]?.asString ?? ""])).end)
+            .json(try await call.ask(.apply(command, deliveries: [try await delivery(call)["id"].text])).end)
         }
     }
 
@@ -167,7 +166,7 @@ extension Call {
     }
 
     /// The reason of a pause.
-    fileprivate var reason: String { body["reason"]?.asString ?? "" }
+    fileprivate var reason: String { body["reason"].text }
 }
 
 /// Reads a silence from a request.
@@ -201,7 +200,7 @@ struct SilenceForm {
         if let when { try call.checkSilence(when) }
         silence = Silence(
             when: when, rules: body["rules"].texts, receivers: body["receivers"].texts, starts: starts, ends: ends,
-            reason: body["reason"]?.asString ?? "", by: call.visitor.name, writes: body["writes"] == true)
+            reason: body["reason"].text, by: call.visitor.name, writes: body["writes"] == true)
     }
 }
 

@@ -174,6 +174,5 @@ struct PageContext: Sendable {
 }
 
 extension JSON? {
-    var text: String { self?.asString ?? "" }
     var shown: String { self?.asString ?? self?.asInt.map(String.init) ?? "" }
 }

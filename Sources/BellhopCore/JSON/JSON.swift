@@ -95,6 +95,9 @@ extension JSON {
 }
 
 extension JSON? {
+    /// The text itself; empty unless this is one.
+    public var text: String { self?.asString ?? "" }
+
     /// The elements; none unless this is an array.
     public var elements: [JSON] { self?.asArray ?? [] }
 

@@ -129,7 +129,7 @@ struct EmailConnection: MessageReceiver, Connection {
     /// A reply has the first mail's subject, by which some programs group conversations.
     private func mail(_ rendered: JSON, _ message: Message, _ delivery: Delivery, at place: MessagePlace) -> Mail {
         var thread: MessageID?
-        var subject = rendered["subject"]?.asString ?? ""
+        var subject = rendered["subject"].text
         if case .reply(let first) = place {
             thread = first["message_id"]?.asString.flatMap { MessageID($0) }
             subject = first["subject"]?.asString ?? subject
@@ -137,8 +137,8 @@ struct EmailConnection: MessageReceiver, Connection {
         return Mail(
             id: MessageID(delivery: delivery.id.text, host: from.host), time: delivery.createdAt, from: from, to: to,
             subject: subject, thread: thread, list: name, rule: delivery.id.rule,
-            isUrgent: message.severity == .error || message.severity == .critical, text: rendered["text"]?.asString ?? "",
-            html: rendered["html"]?.asString ?? "")
+            isUrgent: message.severity == .error || message.severity == .critical, text: rendered["text"].text,
+            html: rendered["html"].text)
     }
 
     private func waitForTurn() async throws(Failure) {

@@ -263,7 +263,7 @@ struct TableCursor: Sendable, Hashable {
         guard let json = cursor?.value, json.asObject != nil else { return nil }
         watermark = json["watermark"]?.asInt.map { Timestamp(microseconds: $0) }
         reconciled = json["reconciled"]?.asInt.map { Timestamp(microseconds: $0) }
-        shape = json["shape"]?.asString ?? ""
+        shape = json["shape"].text
         journal = json["journal"].flatMap(JournalCursor.init(json:))
     }
 

@@ -155,7 +155,7 @@ struct UpdateWrite: Write {
 
         init?(_ note: JSON?) {
             guard let note, let values = note["values"]?.asObject else { return nil }
-            updates = note["updates"]?.asString ?? ""
+            updates = note["updates"].text
             self.values = values
         }
 

@@ -176,7 +176,7 @@ struct DeliveryDecision: ParsableArguments {
             {
                 return
             }
-            ids.append(delivery["id"]?.asString ?? "")
+            ids.append(delivery["id"].text)
             guard ids.count <= Self.maxShown else { return }
             let row = DeliveryList.row(delivery, in: link.zone)
             table.add(row.cells, paints: row.paints)
