@@ -111,20 +111,15 @@ extension Connectors {
         _ name: String, to entries: Entries, _ own: [BoundSource], in environment: ConnectorEnvironment
     ) async throws(Failure) -> RebuildResult {
         let entries = entries.withFiles(in: environment)
-        let connection: any Connection
-        do throws(ConnectorErrors) {
-            connection = try await Self.connection(name, entries.kind, entries.settings, environment)
-        } catch {
-            throw Self.unusable(name, error.all)
+        let connection = try await rethrowing(as: { Self.unusable(name, $0.all) }) { () async throws(ConnectorErrors) in
+            try await Self.connection(name, entries.kind, entries.settings, environment)
         }
         var made: [(BoundSource, any Source)] = []
-        do throws(ConnectorError) {
+        try rethrowing(as: { Self.unusable(name, [$0]) }) { () throws(ConnectorError) in
             for source in own {
                 guard let entry = entries.sources.first(where: { $0.name == source.name }) else { continue }
                 made.append((source, try Self.source(source, entry.kind, entry.settings, on: connection, called: name)))
             }
-        } catch {
-            throw Self.unusable(name, [error])
         }
         if let other = made.first(where: { $0.0.scope.id != $0.1.scope.id }) {
             await Self.close([name: connection], [])

@@ -129,10 +129,8 @@ struct ConsoleClient {
     ///
     /// - Throws: also if a condition among the parameters is too long for the agent.
     func address(of part: String, _ parameters: [(String, String)]) throws(CommandError) -> HTTPAddress {
-        do throws(Diagnostics) {
+        try rethrowing(as: CommandError.init) { () throws(Diagnostics) in
             for (name, value) in parameters where name == "where" { try SilenceBook.checkLength(of: value, name) }
-        } catch {
-            throw CommandError(error)
         }
         let query = PercentEncoding.query(parameters)
         let mark = query.isEmpty ? "" : "?"

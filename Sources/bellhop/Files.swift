@@ -1,3 +1,4 @@
+import BellhopCore
 import BellhopFiles
 import Glibc
 
@@ -40,10 +41,8 @@ enum Files {
 
     /// The text of a file; bytes that are not UTF-8 are replaced.
     static func read(_ path: String) throws(CommandError) -> String {
-        do throws(SystemError) {
-            return String(decoding: try Descriptor.read(at: path), as: UTF8.self)
-        } catch {
-            throw failure(path, "read", error)
+        try rethrowing(as: { failure(path, "read", $0) }) { () throws(SystemError) in
+            String(decoding: try Descriptor.read(at: path), as: UTF8.self)
         }
     }
 

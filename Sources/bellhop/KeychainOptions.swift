@@ -16,10 +16,8 @@ extension ConfigOptions {
 
     /// The project that bellhop.yaml names: it has its own section in the keychain. Nil if bellhop.yaml names no project.
     private func project() throws(CommandError) -> Keychain.Project? {
-        do throws(ConfigurationError) {
-            return try loader.project(of: config)
-        } catch {
-            throw CommandError(error)
+        try rethrowing(as: CommandError.init) { () throws(ConfigurationError) in
+            try loader.project(of: config)
         }
     }
 
@@ -34,7 +32,7 @@ extension ConfigOptions {
         }
         if let project = try project() { return keychain.of(project) }
         let id = ProjectLine.makeID()
-        let isAdded = try CommandError.converting { () throws(SecretError) in
+        let isAdded = try rethrowing(as: CommandError.init) { () throws(SecretError) in
             try ProjectLine.add(id, to: config, for: keychain)
         }
         if isAdded {
@@ -53,8 +51,8 @@ extension ConfigOptions {
             Self.send(change, project: options.shared ? nil : own, to: try storeLink())
         }
         guard options.shared else { return }
-        let others = try CommandError.converting { () throws(SecretError) in try keychain.projects() }.filter { $0.id != own }
-        for other in others { informAgent(ofProject: other, change) }
+        let projects = try rethrowing(as: CommandError.init) { () throws(SecretError) in try keychain.projects() }
+        for other in projects where other.id != own { informAgent(ofProject: other, change) }
         Console.sentence(
             "An agent whose bellhop.yaml has no line `\(ProjectLine.key)`, or whose folder was moved, uses it after its next restart."
         )

@@ -20,12 +20,10 @@ struct ConfigOptions: ParsableArguments {
     /// Reads and checks the configuration.
     func load(focus: ConfigurationLoader.Focus = .everything) async throws(CommandError) -> Configuration {
         let loader = loader
-        do throws(ConfigurationError) {
-            return try await Stopping.cancelledBySignals { [config] () async throws(ConfigurationError) -> Configuration in
+        return try await rethrowing(as: CommandError.init) { () async throws(ConfigurationError) in
+            try await Stopping.cancelledBySignals { [config] () async throws(ConfigurationError) -> Configuration in
                 try await loader.load(config, focus: focus)
             }
-        } catch {
-            throw CommandError(error)
         }
     }
 
@@ -34,13 +32,11 @@ struct ConfigOptions: ParsableArguments {
 
     /// The link to the store of another bellhop.yaml.
     func storeLink(of file: String) throws(CommandError) -> StoreLink {
-        do throws(ConfigurationError) {
+        try rethrowing(as: CommandError.init) { () throws(ConfigurationError) in
             let place = try loader.storePlace(file)
             return StoreLink(
                 store: place.store, socket: ControlSocket.place(store: place.store, environment: environment), zone: place.zone,
                 connections: place.connections, events: place.events, users: place.users)
-        } catch {
-            throw CommandError(error)
         }
     }
 }

@@ -40,11 +40,8 @@ struct Workspace {
         await connectors.shutdown()
         await notes.close()
         let now = SystemClock().now
-        let calendars: [String: WorkCalendar]
-        do throws(Diagnostics) {
-            calendars = try CalendarEntry.read(configuration.calendars, at: now)
-        } catch {
-            throw CommandError(error)
+        let calendars = try rethrowing(as: CommandError.init) { () throws(Diagnostics) in
+            try CalendarEntry.read(configuration.calendars, at: now)
         }
         return Workspace(
             rulePaths: configuration.rules, hasDefaultRules: configuration.rules == [configuration.folder + "rules"],
@@ -73,10 +70,8 @@ struct Workspace {
     func book(of paths: [String]) async throws(CommandError) -> RuleBook { try await book(RuleFinder.find(paths)) }
 
     private func book(_ found: RuleFinder.Found, toExplain: Bool = false) async throws(CommandError) -> RuleBook {
-        do throws(Diagnostics) {
-            return try await RuleLoading.book(found, context: context, toExplain: toExplain).book
-        } catch {
-            throw CommandError(error)
+        try await rethrowing(as: CommandError.init) { () async throws(Diagnostics) in
+            try await RuleLoading.book(found, context: context, toExplain: toExplain).book
         }
     }
 
@@ -88,12 +83,10 @@ struct Workspace {
         login: @escaping @Sendable (String) -> Keychain.Login? = { _ in nil }
     ) async throws(CommandError) -> Connectors {
         let keychain = configuration.keychain
-        do throws(AssemblyError) {
-            return try await Assembly.connectors(
+        return try await rethrowing(as: CommandError.init) { () async throws(AssemblyError) in
+            try await Assembly.connectors(
                 configuration, clock: SystemClock(), events: NoOpSink(), notebook: notebook, output: { _ in },
                 login: { try keychain.login($0) ?? login($0) }, tokens: keychain, hasPlaceholders: hasPlaceholders)
-        } catch {
-            throw CommandError(error)
         }
     }
 
@@ -107,7 +100,7 @@ struct Workspace {
         var choices: [Diagnostic] = []
         for connection in configuration.connections where Catalogue.login(ofKind: connection.kind, connection.settings) == .prompt
         {
-            let login = try CommandError.converting { () throws(SecretError) in
+            let login = try rethrowing(as: CommandError.init) { () throws(SecretError) in
                 try configuration.keychain.login(connection.name)
             }
             for (setting, value) in login?.choices ?? [:] where connection.settings.values[setting] == nil {
@@ -136,7 +129,7 @@ struct Workspace {
         for connection in configuration.connections {
             let way = Catalogue.login(ofKind: connection.kind, connection.settings)
             guard way.isStored else { continue }
-            let isThere = try CommandError.converting { () throws(SecretError) -> Bool in
+            let isThere = try rethrowing(as: CommandError.init) { () throws(SecretError) -> Bool in
                 let tokens = try keychain.storedTokens(connection.name)
                 if way == .browser { return tokens != nil }
                 let login = try keychain.login(connection.name)

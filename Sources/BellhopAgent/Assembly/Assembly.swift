@@ -140,8 +140,8 @@ public struct Assembly: Sendable {
         _ configuration: Configuration, _ store: any Store
     ) async throws(AssemblyError) -> [Diagnostic] {
         let users = configuration.console.users.map(\.name)
-        do throws(StoreError) {
-            return try await store.consoleTokens().compactMap { token in
+        return try await rethrowing(as: AssemblyError.store) { () async throws(StoreError) in
+            try await store.consoleTokens().compactMap { token in
                 guard let refusal = ConsoleToken.refusal(of: token.name, users: users) else { return nil }
                 let isOfUser = users.contains(token.name)
                 let why = isOfUser ? "bellhop.yaml names a user `\(token.name)`" : refusal
@@ -152,8 +152,6 @@ public struct Assembly: Sendable {
                     help: "run `bellhop console token remove \(token.name.visible)`"
                         + (isOfUser ? ", or choose another name for the user" : " and make one with another name"))
             }
-        } catch {
-            throw .store(error)
         }
     }
 

@@ -61,21 +61,16 @@ final class RuleInstallation: Sendable {
     func install(isForFields: Bool = false) async throws(AssemblyError) -> RuleLoading.Loaded {
         await gate.enterUncancelled()
         defer { gate.leave() }
-        let loaded: RuleLoading.Loaded
-        do throws(Diagnostics) {
-            loaded = try await RuleLoading.book(configuration, sources: connectors.sources)
-        } catch {
-            throw .diagnostics(error)
+        let loaded = try await rethrowing(as: AssemblyError.diagnostics) { () async throws(Diagnostics) in
+            try await RuleLoading.book(configuration, sources: connectors.sources)
         }
         if let before = shelf.book {
             let losses = Self.losses(of: before, loaded)
             if losses.hasErrors { throw .diagnostics(losses) }
         }
-        do throws(StoreError) {
+        try await rethrowing(as: AssemblyError.store) { () async throws(StoreError) in
             try await shelf.install(loaded.book, in: context)
             try await RulesInForce(configuration, loaded.found.rules, at: context.clock.now).keep(in: context.store)
-        } catch {
-            throw .store(error)
         }
         if !isForFields {
             context.signals.emit(.rulesLoaded(count: loaded.book.rules.count, warnings: loaded.book.warnings.count))

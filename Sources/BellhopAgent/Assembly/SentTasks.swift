@@ -36,11 +36,8 @@ final class SentTasks: Source {
 
     /// Stores these items and the events of their changes. Throws `.giveUp` for items that can never be read.
     func take(_ items: [JSON], in context: EngineContext) async throws(Failure) {
-        let listing: Listing
-        do throws(Failure) {
-            listing = try reading.listing(JSON.array(items).encoded(), from: "the body")
-        } catch {
-            throw Failure(error.reason, .giveUp, error.message)
+        let listing = try rethrowing(as: { Failure($0.reason, .giveUp, $0.message) }) { () throws(Failure) in
+            try reading.listing(JSON.array(items).encoded(), from: "the body")
         }
         if listing.entries.isEmpty { return }
         try checkVersions(listing)

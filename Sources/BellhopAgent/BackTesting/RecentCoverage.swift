@@ -104,11 +104,9 @@ extension RuleWorkshop {
         let record = CoverageRecord()
         let book: RuleBook
         do throws(Diagnostics) { book = try present.loading([text], coverage: record) } catch { throw .refused(error) }
-        do throws(StoreError) {
-            return try await RecentCoverage.of(
+        return try await rethrowing(as: WorkshopError.store) { () async throws(StoreError) in
+            try await RecentCoverage.of(
                 book, record, first: rule, in: inquirer.store, at: inquirer.clock.now, clock: inquirer.clock)
-        } catch {
-            throw .store(error)
         }
     }
 }

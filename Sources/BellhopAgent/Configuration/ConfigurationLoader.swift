@@ -33,11 +33,8 @@ public struct ConfigurationLoader: Sendable {
     }
 
     func bytes(of file: String) throws(ConfigurationError) -> [UInt8] {
-        let bytes: [UInt8]?
-        do throws(PrivateFile.FileError) {
-            bytes = try PrivateFile.readAny(file)
-        } catch {
-            throw .unreadable(error.message)
+        let bytes = try rethrowing(as: { ConfigurationError.unreadable($0.message) }) { () throws(PrivateFile.FileError) in
+            try PrivateFile.readAny(file)
         }
         guard let bytes else {
             let advice =
@@ -58,11 +55,8 @@ public struct ConfigurationLoader: Sendable {
         let keychain = keychain.of(Self.project(root[ProjectLine.key]?.scalarText, of: file))
         let stores = Self.secretStores(root["secrets"], file: file, folder: PathText.prefix(of: file), &problems)
         let resolver = SecretResolver(environment: environment, stores: stores, keychain: keychain, timeout: timeout)
-        let values: SecretResolver.Found
-        do throws(SecretError) {
-            values = try await resolver.resolve(Self.references(in: root, for: focus))
-        } catch {
-            throw .secret(error)
+        let values = try await rethrowing(as: ConfigurationError.secret) { () async throws(SecretError) in
+            try await resolver.resolve(Self.references(in: root, for: focus))
         }
         let lines = ShownLines(root)
         var reading = ConfigurationReading(
@@ -105,11 +99,9 @@ public struct ConfigurationLoader: Sendable {
 
     private static func root(of bytes: [UInt8], file: String) throws(ConfigurationError) -> Node {
         let source = SourceText(bytes)
-        let documents: [Document]
-        do throws(YAMLErrors) {
-            documents = try YAML.parse(source, keys: ConfigurationManifest.known)
-        } catch {
-            throw .diagnostics(ShownLines.problems(error, in: source, file: file))
+        let documents = try rethrowing(as: { ConfigurationError.diagnostics(ShownLines.problems($0, in: source, file: file)) }) {
+            () throws(YAMLErrors) in
+            try YAML.parse(source, keys: ConfigurationManifest.known)
         }
         guard let document = documents.first, !document.isEmpty else {
             throw .unreadable("\(file) is empty: run `bellhop init` in another folder to see an example.")

@@ -21,13 +21,10 @@ public enum ProjectLine {
     ///
     /// - Parameter keychain: its lock lets only one command at a time add a line.
     public static func add(_ id: String, to file: String, for keychain: Keychain) throws(SecretError) -> Bool {
-        let added: Result<Bool, PrivateFile.FileError>
-        do throws(PrivateFile.FileError) {
-            added = try keychain.exclusively { _ -> Result<Bool, PrivateFile.FileError> in
+        let added = try rethrowing(as: SecretError.init) { () throws(PrivateFile.FileError) in
+            try keychain.exclusively { _ -> Result<Bool, PrivateFile.FileError> in
                 do throws(PrivateFile.FileError) { return .success(try add(id, to: file)) } catch { return .failure(error) }
             }
-        } catch {
-            throw SecretError(error)
         }
         do throws(PrivateFile.FileError) { return try added.get() } catch {
             throw SecretError("\(error.message) Add the line `\(key): \(id)` to \(file) yourself, and try again.")

@@ -53,10 +53,8 @@ public struct RuleWorkshop: Sendable {
     public func test(_ edited: RuleFile) async throws(WorkshopError) -> [RuleTestResult] {
         let book = try inForce()
         let files = try await files(with: [edited])
-        do throws(Diagnostics) {
-            return try book.test(Self.tests(of: edited.path), rules: files) { RuleFinder.read($0) }
-        } catch {
-            throw .refused(error)
+        return try rethrowing(as: WorkshopError.refused) { () throws(Diagnostics) in
+            try book.test(Self.tests(of: edited.path), rules: files) { RuleFinder.read($0) }
         }
     }
 
@@ -73,11 +71,8 @@ public struct RuleWorkshop: Sendable {
     /// The files in force. Edited files replace those of the same path, or are added.
     private func files(with edited: [RuleFile]) async throws(WorkshopError) -> [RuleFile] {
         let book = try inForce()
-        let noted: [RuleFile]
-        do throws(StoreError) {
-            noted = try await RulesInForce(in: inquirer.store)?.files ?? []
-        } catch {
-            throw .store(error)
+        let noted = try await rethrowing(as: WorkshopError.store) { () async throws(StoreError) in
+            try await RulesInForce(in: inquirer.store)?.files ?? []
         }
         var files = book.rules.map(\.file).unique().map { path in
             RuleFile(path: path, bytes: noted.first { $0.path == path }?.bytes ?? file(path) ?? [])
@@ -101,11 +96,8 @@ public struct RuleWorkshop: Sendable {
         let scope = request.files.isEmpty ? .beside : request.scope
         let files = scope == .beside ? try await files(with: request.files) : request.files
         let coverage = request.measuresCoverage ? CoverageRecord() : nil
-        let book: RuleBook
-        do throws(Diagnostics) {
-            book = request.files.isEmpty && coverage == nil ? present : try present.loading(files, coverage: coverage)
-        } catch {
-            throw .refused(error)
+        let book = try rethrowing(as: WorkshopError.refused) { () throws(Diagnostics) in
+            request.files.isEmpty && coverage == nil ? present : try present.loading(files, coverage: coverage)
         }
         if scope != .beside, book.rules.isEmpty { throw .noRules }
         for name in request.rules where !book.contains(name) { throw .unknownRule(name, among: book.rules.map(\.name)) }
@@ -156,11 +148,8 @@ public struct RuleWorkshop: Sendable {
         if bytes == edited.bytes { return }
         try await note(
             .editRules, ["file": .string(edited.path), "before": .string(tag), "after": .string(Self.tag(of: edited.bytes))])
-        let isReplaced: Bool
-        do throws(PrivateFile.FileError) {
-            isReplaced = try SharedFile.replace(edited.path, with: edited.bytes) { Self.tag(of: $0) == tag }
-        } catch {
-            throw .unwritable(error.message)
+        let isReplaced = try rethrowing(as: { WorkshopError.unwritable($0.message) }) { () throws(PrivateFile.FileError) in
+            try SharedFile.replace(edited.path, with: edited.bytes) { Self.tag(of: $0) == tag }
         }
         if !isReplaced { throw .changed }
     }
@@ -191,11 +180,9 @@ public struct RuleWorkshop: Sendable {
     }
 
     private func note(_ act: AuditAct, _ facts: JSON.Object) async throws(WorkshopError) {
-        do throws(StoreError) {
+        try await rethrowing(as: WorkshopError.store) { () async throws(StoreError) in
             try await inquirer.store.setNote(
                 "console/edited", to: ["file": facts["file"] ?? .null], by: act, facts, at: inquirer.clock.now)
-        } catch {
-            throw .store(error)
         }
     }
 }

@@ -43,11 +43,8 @@ public enum PrivateFile {
         guard !isPrivate || facts.st_mode & 0o077 == 0 else {
             throw FileError(message: "\(path) can be read by others than its owner, so it is not used: run `chmod 600 \(path)`.")
         }
-        let bytes: [UInt8]
-        do throws(SystemError) {
-            bytes = try Descriptor.read(file, atMost: limit + 1)
-        } catch {
-            throw FileError("cannot read \(path)", error)
+        let bytes = try rethrowing(as: { FileError("cannot read \(path)", $0) }) { () throws(SystemError) in
+            try Descriptor.read(file, atMost: limit + 1)
         }
         guard bytes.count <= limit else {
             throw FileError(message: "\(path) is larger than \(limit) bytes, the most that Bellhop reads.")
@@ -94,10 +91,8 @@ public enum PrivateFile {
 
     /// Makes the parent folders of a path, for their owner only.
     static func makeFolder(above path: String) throws(FileError) {
-        do throws(SystemError) {
+        try rethrowing(as: { FileError("cannot make the folder of \(path)", $0, isWriting: true) }) { () throws(SystemError) in
             try Folder.makeAll(PathText.folder(of: path))
-        } catch {
-            throw FileError("cannot make the folder of \(path)", error, isWriting: true)
         }
     }
 
@@ -147,10 +142,8 @@ enum PrivateFolder {
 
     /// Makes the folder if it is missing, and requires that it belongs to this user.
     static func make(_ path: String) throws(FileError) {
-        do throws(SystemError) {
+        try rethrowing(as: { FileError(message: "The folder \(path) cannot be made: \($0.text).") }) { () throws(SystemError) in
             try Folder.make(path, mode: 0o700)
-        } catch {
-            throw FileError(message: "The folder \(path) cannot be made: \(error.text).")
         }
         guard try isOurs(path) else { throw FileError(message: "The folder \(path) was removed while it was made; try again.") }
     }

@@ -194,9 +194,8 @@ public struct Keychain: Sendable {
     }
 
     func change(_ edit: (inout JSON) -> Void) throws(SecretError) {
-        let problem: SecretError?
-        do throws(PrivateFile.FileError) {
-            problem = try exclusively { target throws(PrivateFile.FileError) -> SecretError? in
+        let problem = try rethrowing(as: SecretError.init) { () throws(PrivateFile.FileError) in
+            try exclusively { target throws(PrivateFile.FileError) -> SecretError? in
                 var json: JSON
                 do throws(SecretError) { json = try contents() } catch { return error }
                 edit(&json)
@@ -209,8 +208,6 @@ public struct Keychain: Sendable {
                 try PrivateFile.write(bytes, to: target)
                 return nil
             }
-        } catch {
-            throw SecretError(error)
         }
         if let problem { throw problem }
     }

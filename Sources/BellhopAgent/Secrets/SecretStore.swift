@@ -1,3 +1,4 @@
+import BellhopCore
 import BellhopFiles
 import Subprocess
 import SystemPackage
@@ -36,12 +37,9 @@ public enum SecretStore: Sendable, Hashable {
     }
 
     private static func file(_ path: String) throws(SecretError) -> String? {
-        let bytes: [UInt8]?
-        do throws(PrivateFile.FileError) {
+        let bytes = try rethrowing(as: SecretError.init) { () throws(PrivateFile.FileError) in
             // Docker, Kubernetes and systemd set the modes of these files themselves.
-            bytes = try PrivateFile.readAny(path)
-        } catch {
-            throw SecretError(error)
+            try PrivateFile.readAny(path)
         }
         return try bytes.map { bytes throws(SecretError) in try text(bytes, of: path) }
     }

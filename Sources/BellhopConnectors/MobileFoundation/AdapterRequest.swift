@@ -64,24 +64,20 @@ struct AdapterRequest: Sendable, Hashable {
             guard isName(service) else { throw Problem("service", "`\(DisplayText.line(service))` is not a service name.") }
             return .service(service, path: try path(settings))
         case (nil, nil, let address?):
-            do throws(InvalidValue) {
-                return .outside(try HTTPAddress(ASCII.trimmed(address)))
-            } catch {
-                throw Problem("address", error.message)
+            return try rethrowing(as: { Problem("address", $0.message) }) { () throws(InvalidValue) in
+                .outside(try HTTPAddress(ASCII.trimmed(address)))
             }
         default: throw Problem("adapter", "Name one of `adapter`, `service` and `address`.")
         }
     }
 
     private static func path(_ settings: Settings) throws(Problem) -> String {
-        do throws(InvalidValue) {
+        try rethrowing(as: { Problem("path", $0.message) }) { () throws(InvalidValue) in
             let path = try InnerPath.text(settings.values["path"])
             guard !path.contains("?"), !path.contains("#") else {
                 throw InvalidValue(message: "A path must not contain `?` or `#`: use `query`.")
             }
             return String(path.drop { $0 == "/" })
-        } catch {
-            throw Problem("path", error.message)
         }
     }
 

@@ -166,11 +166,9 @@ public final class OpenIDProvider: Sendable {
     }
 
     private func answer(to request: HTTPRequest) async throws(Problem) -> JSON {
-        let response: HTTPResponse
-        do throws(TransportError) {
-            response = try await exchange.send(request)
-        } catch {
-            throw Problem(message: error.failure(changesSomething: false).message)
+        let response = try await rethrowing(as: { Problem(message: $0.failure(changesSomething: false).message) }) {
+            () async throws(TransportError) in
+            try await exchange.send(request)
         }
         guard response.isSuccess, let body = try? JSON.parse(response.body), body.asObject != nil else {
             let error = (try? JSON.parse(response.body))?["error"]?.asString.map { ": " + Redaction.excerpt($0, length: 60) }

@@ -26,12 +26,10 @@ public struct SigningKey: Sendable, Confidential {
     let fingerprint: String
 
     init(pemFile path: String, algorithm: Algorithm) throws(InvalidValue) {
-        let bytes: [UInt8]
-        do throws(SystemError) {
+        let bytes = try rethrowing(as: { InvalidValue(message: "The key \(path) cannot be read: \($0.text).") }) {
+            () throws(SystemError) in
             // More than any key has.
-            bytes = try Descriptor.read(at: path, atMost: 1 << 16)
-        } catch {
-            throw InvalidValue(message: "The key \(path) cannot be read: \(error.text).")
+            try Descriptor.read(at: path, atMost: 1 << 16)
         }
         try self.init(pem: String(decoding: bytes, as: UTF8.self), algorithm: algorithm, from: path)
     }

@@ -52,11 +52,8 @@ struct MatrixReceiver: HookReceiver {
 
     func request(_ rendered: JSON, _ call: MessageCall) throws(Failure) -> HTTPRequest {
         let steps = [room, "send", "m.room.message", call.delivery.id.text].map { PercentEncoding.encode($0) }
-        let address: HTTPAddress
-        do throws(InvalidValue) {
-            address = try call.address.inside("_matrix/client/v3/rooms/" + steps.joined(separator: "/"))
-        } catch {
-            throw Failure.badArguments(error.message)
+        let address = try rethrowing(as: { Failure.badArguments($0.message) }) { () throws(InvalidValue) in
+            try call.address.inside("_matrix/client/v3/rooms/" + steps.joined(separator: "/"))
         }
         return call.post(content(rendered, at: call.place), ["Authorization": "Bearer " + token], method: "PUT", to: address)
     }

@@ -110,10 +110,8 @@ struct BackTestCommand: DataCommand {
         if inForce.files.isEmpty {
             throw CommandError(.problem, "There are no rules to compare with: the agent that ran here last had none.")
         }
-        do throws(Diagnostics) {
-            return try RuleBook.load(inForce.files, context: workspace.context)
-        } catch {
-            throw CommandError(error)
+        return try rethrowing(as: CommandError.init) { () throws(Diagnostics) in
+            try RuleBook.load(inForce.files, context: workspace.context)
         }
     }
 

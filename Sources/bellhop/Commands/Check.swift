@@ -18,11 +18,8 @@ struct Check: DataCommand {
         let workspace = try await workspace()
         let found = RuleFinder.find(
             paths.isEmpty ? workspace.rulePaths : paths, isImplicit: paths.isEmpty && workspace.hasDefaultRules)
-        let loaded: RuleLoading.Loaded
-        do throws(Diagnostics) {
-            loaded = try await RuleLoading.book(found, context: workspace.context)
-        } catch {
-            throw CommandError(error)
+        let loaded = try await rethrowing(as: CommandError.init) { () async throws(Diagnostics) in
+            try await RuleLoading.book(found, context: workspace.context)
         }
         report(
             loaded, in: workspace,

@@ -145,13 +145,10 @@ struct Explain: DataCommand {
         known.append(try await link.history(HistoryQuery(through: place, limit: Self.maxNeighbours)))
         known[0].takeSilences(try await link.answer(.silences(ended: true)))
         let found = RuleFinder.find(workspace.rulePaths, isImplicit: workspace.hasDefaultRules)
-        let test: ExplainedTest
-        do throws(Diagnostics) {
-            test = try ExplainedTest(
+        let test = try rethrowing(as: CommandError.init) { () throws(Diagnostics) in
+            try ExplainedTest(
                 of: event, in: known, rule: rule, expectsNothing: expect != nil, by: book, files: found.rules,
                 context: workspace.context)
-        } catch {
-            throw CommandError(error)
         }
         for line in test.text.split(separator: "\n", omittingEmptySubsequences: false).dropLast() { Console.data(String(line)) }
         if test.problems.isEmpty || expect != nil { return }

@@ -38,12 +38,10 @@ extension LogIn {
         tokens.client = client
         tokens.mark = Hexadecimal.random()
         let keychain = try config.keychain(toStore: options)
-        do throws(SecretError) {
+        try rethrowing(as: CommandError.init) { () throws(SecretError) in
             try keychain.setTokens(connection, to: tokens)
             // The tokens replace a password.
             if client != nil { try keychain.setLogin(connection, to: nil) }
-        } catch {
-            throw CommandError(error)
         }
         if let user = trial.user, trial.doubt == nil {
             Console.sentence("Logged in as \(user.singleLine); stored in \(keychain.path).")
@@ -101,10 +99,8 @@ extension LogIn {
         else {
             throw CommandError(.usage, "Nothing was pasted, so nothing was stored.")
         }
-        do throws(AuthorizationRequest.Problem) {
-            return try request.code(in: answer)
-        } catch {
-            throw CommandError(.loginRefused, error.message)
+        return try rethrowing(as: { CommandError(.loginRefused, $0.message) }) { () throws(AuthorizationRequest.Problem) in
+            try request.code(in: answer)
         }
     }
 }

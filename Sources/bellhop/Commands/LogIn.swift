@@ -77,14 +77,12 @@ struct LogIn: AsyncParsableCommand {
         let nonce = Hexadecimal.random()
         let keychain = try config.keychain(toStore: options)
         var before: Keychain.Login?
-        do throws(SecretError) {
+        try rethrowing(as: CommandError.init) { () throws(SecretError) in
             before = try keychain.login(connection)
             try keychain.setLogin(
                 connection,
                 to: Keychain.Login(username: user, password: password, nonce: nonce, place: place, choices: choices.open))
             try keychain.setTokens(connection, to: nil)
-        } catch {
-            throw CommandError(error)
         }
         Console.sentence("Logged in as \((trial.user ?? user).singleLine); stored in \(keychain.path).")
         if let before, before.username != user || before.place != place {
@@ -170,10 +168,8 @@ struct LogIn: AsyncParsableCommand {
         let sources = configuration.sources.filter { $0.connection == connection }.map {
             ConnectionNeeds.SourceNeed(name: $0.name, kind: $0.kind, settings: $0.settings, schema: TaskSchema([]))
         }
-        do throws(Failure) {
-            return try await connectors.verifyLogin(connection: connection, ConnectionNeeds(sources: sources))
-        } catch {
-            throw CommandError(error)
+        return try await rethrowing(as: { CommandError($0) }) { () async throws(Failure) in
+            try await connectors.verifyLogin(connection: connection, ConnectionNeeds(sources: sources))
         }
     }
 
@@ -185,12 +181,10 @@ struct LogIn: AsyncParsableCommand {
         let environment = ConnectorEnvironment(
             clock: SystemClock(), events: NoOpSink(), notebook: notebook, login: { _ in login }, isTrial: login != nil,
             tokens: tokens, baseFolder: configuration.folder, output: { _ in })
-        do throws(ConnectorErrors) {
-            return try await Connectors(
+        return try await rethrowing(as: { CommandError(.badConfiguration, $0.message) }) { () async throws(ConnectorErrors) in
+            try await Connectors(
                 connections: configuration.connections.filter { $0.name == connection }.map { ($0.name, $0.kind, $0.settings) },
                 sources: [], environment: environment)
-        } catch {
-            throw CommandError(.badConfiguration, error.message)
         }
     }
 }

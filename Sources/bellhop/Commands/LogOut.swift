@@ -18,9 +18,9 @@ struct LogOut: AsyncParsableCommand {
 
     func run() async throws {
         let keychain = try options.shared ? config.keychain : config.projectKeychain()
-        let isThere = try CommandError.converting { () throws(SecretError) in try keychain.logOut(of: connection) }
+        let isThere = try rethrowing(as: CommandError.init) { () throws(SecretError) in try keychain.logOut(of: connection) }
         guard isThere else {
-            let isShared = try CommandError.converting { () throws(SecretError) in try keychain.isShared(connection) }
+            let isShared = try rethrowing(as: CommandError.init) { () throws(SecretError) in try keychain.isShared(connection) }
             throw CommandError(
                 .problem,
                 isShared && !options.shared

@@ -23,10 +23,8 @@ struct LoginChoices {
     }
 
     private func question(_ connectors: Connectors, after chosen: [String: String]) async throws(CommandError) -> LoginQuestion? {
-        do throws(Failure) {
-            return try await connectors.question(connection: entry.name, after: chosen)
-        } catch {
-            throw CommandError(error)
+        try await rethrowing(as: { CommandError($0) }) { () async throws(Failure) in
+            try await connectors.question(connection: entry.name, after: chosen)
         }
     }
 

@@ -47,11 +47,8 @@ struct Run: AsyncParsableCommand {
             clock: clock, listeners: [listener],
             output: { [zone = configuration.timeZone] in try await Console.agentData($0, in: zone) },
             checkpoint: CrashPoint(environment: config.environment).callAsFunction)
-        let assembly: Assembly
-        do throws(AssemblyError) {
-            assembly = try await Assembly(configuration, options: options)
-        } catch {
-            throw CommandError(error)
+        let assembly = try await rethrowing(as: CommandError.init) { () async throws(AssemblyError) in
+            try await Assembly(configuration, options: options)
         }
         for warning in assembly.warnings { Console.note(warning.rendered(colour: Console.noteHasColour)) }
         let secondSignal = SecondSignal { number, cause in

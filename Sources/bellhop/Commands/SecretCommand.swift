@@ -58,7 +58,7 @@ struct SecretCommand: AsyncParsableCommand {
         func run() async throws {
             try SecretCommand.checkName(name)
             let own = try keychain.shared ? config.keychain : config.projectKeychain()
-            let names = try CommandError.converting { () throws(SecretError) in try own.secretNames() }
+            let names = try rethrowing(as: CommandError.init) { () throws(SecretError) in try own.secretNames() }
             if (own.project == nil ? names.shared : names.own).contains(name), !replace {
                 throw CommandError(
                     .problem, "The secret `\(name)` exists already, and receivers may use it: --replace replaces it.")
@@ -79,7 +79,7 @@ struct SecretCommand: AsyncParsableCommand {
 
         func run() async throws {
             let keychain = try config.projectKeychain()
-            let names = try CommandError.converting { () throws(SecretError) in try keychain.secretNames() }
+            let names = try rethrowing(as: CommandError.init) { () throws(SecretError) in try keychain.secretNames() }
             let all = (names.own.map { ($0, false) } + names.shared.map { ($0, true) }).sorted { $0.0 < $1.0 }
             if output.json { return Console.json(.array(all.map { ["name": .string($0.0), "shared": .bool($0.1)] })) }
             for (name, isShared) in all { Console.data(isShared ? "\(name)  (shared)" : name) }
@@ -97,7 +97,7 @@ struct SecretCommand: AsyncParsableCommand {
 
         func run() async throws {
             let keychain = try options.shared ? config.keychain : config.projectKeychain()
-            let names = try CommandError.converting { () throws(SecretError) in try keychain.secretNames() }
+            let names = try rethrowing(as: CommandError.init) { () throws(SecretError) in try keychain.secretNames() }
             let own = options.shared ? names.shared : names.own
             guard own.contains(name) else {
                 if names.shared.contains(name) {
@@ -106,7 +106,7 @@ struct SecretCommand: AsyncParsableCommand {
                 let help = Suggestion.didYouMean(name, among: own).map { ": \($0)" } ?? "."
                 throw CommandError(.problem, "There is no secret `\(name.visible)`\(help)")
             }
-            try CommandError.converting { () throws(SecretError) in try keychain.setSecret(name, to: nil) }
+            try rethrowing(as: CommandError.init) { () throws(SecretError) in try keychain.setSecret(name, to: nil) }
             Console.sentence("Removed from \(keychain.path).")
             try config.informAgent(.secret(name), options)
         }
@@ -126,7 +126,7 @@ struct SecretCommand: AsyncParsableCommand {
         _ value: String, as name: String, _ config: ConfigOptions, _ options: KeychainOptions
     ) throws(CommandError) {
         let section = try config.keychain(toStore: options)
-        let isThere = try CommandError.converting { () throws(SecretError) in
+        let isThere = try rethrowing(as: CommandError.init) { () throws(SecretError) in
             let names = try section.secretNames()
             try section.setSecret(name, to: value)
             return (options.shared ? names.shared : names.own).contains(name)

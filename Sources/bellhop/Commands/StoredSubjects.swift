@@ -73,12 +73,10 @@ struct StoredSubjects: Sendable {
     func tasks(in scopes: Set<Scope.ID>) async throws(CommandError) -> [Scope.ID: [Snapshot]] {
         if scopes.isEmpty { return [:] }
         let store = try config.storeLink().openForReading()
-        do throws(StoreError) {
+        return try await rethrowing(as: CommandError.init) { () async throws(StoreError) in
             let tasks = try await store.tasks(in: Array(scopes))
             try await store.close()
             return tasks
-        } catch {
-            throw CommandError(error)
         }
     }
 

@@ -59,11 +59,6 @@ struct CommandError: Error {
         self.init(error.isWriting ? .inputOutput : error.isTemporary ? .tryLater : .badConfiguration, error.message)
     }
 
-    /// Runs some work on the keychain; its error becomes a command's error.
-    static func converting<Value>(_ work: () throws(SecretError) -> Value) throws(CommandError) -> Value {
-        do throws(SecretError) { return try work() } catch { throw CommandError(error) }
-    }
-
     init(_ error: ConfigurationError) {
         switch error {
         case .diagnostics(let diagnostics): self.init(diagnostics)

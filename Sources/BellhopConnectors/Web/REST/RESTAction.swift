@@ -80,12 +80,10 @@ struct RESTCall: Sendable {
     }
 
     private static func address(_ path: JSON?, in base: HTTPAddress) throws(RequestArguments.Problem) -> HTTPAddress {
-        do throws(InvalidValue) {
+        try rethrowing(as: { RequestArguments.Problem("path", $0.message) }) { () throws(InvalidValue) in
             let text = try InnerPath.text(path)
             // The first part of a list may look like a scheme.
             return try base.inside(path?.asArray == nil ? text : "/" + text)
-        } catch {
-            throw RequestArguments.Problem("path", error.message)
         }
     }
 }

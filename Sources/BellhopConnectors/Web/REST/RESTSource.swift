@@ -156,10 +156,8 @@ struct RESTSource: ProbedSource {
                 .serverError, .retry(after: nil),
                 "\(session.label) answered \(response.status), but with an error: \(words).")
         }
-        do throws(Failure) {
-            _ = try expected.check(response, from: session.label, hiding: hidden, Repetition(isAllowed: true))
-        } catch {
-            throw Failure.badAnswer(error.message)
+        _ = try rethrowing(as: { Failure.badAnswer($0.message) }) { () throws(Failure) in
+            try expected.check(response, from: session.label, hiding: hidden, Repetition(isAllowed: true))
         }
         return try reading.listing(response.body, from: session.label, hiding: hidden)
     }
