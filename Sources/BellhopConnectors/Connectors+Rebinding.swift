@@ -27,7 +27,6 @@ final class BoundConnections: Sendable {
     func entries(of name: String) -> Connectors.Entries? { bound.withLock { $0[name]?.entries } }
 
     /// Replaces a connection. The previous one closes after its last request.
-    ///
     /// - Parameter entries: what the new one was made from; nil if it cannot be used.
     func put(_ connection: any Connection, as name: String, from entries: Connectors.Entries?) {
         bound.withLock { $0[name] = Bound(connection: connection, entries: entries) }
@@ -84,7 +83,6 @@ extension Connectors {
     public func readsFiles(connection: String) -> Bool { bound.entries(of: connection).map { !$0.files.isEmpty } ?? false }
 
     /// Rebuilds a connection after a change of its secrets, its login or a file. Requests under way end with the old ones.
-    ///
     /// - Parameters:
     ///   - retriesRefused: whether to try credentials again that were refused before: true after a new login.
     ///   - keepsPrevious: whether the connection continues as before if the new settings cannot be used.

@@ -17,7 +17,6 @@ public struct Connectors: Sendable {
     private let guarded: HTTPConnection
 
     /// Makes all connectors, or throws all errors. Contacts nothing but the keychain.
-    ///
     /// - Parameters:
     ///   - connections: settings checked against their kinds' manifests, like those of the sources.
     public init(

@@ -15,7 +15,6 @@ struct DeliverySettings: Sendable, Hashable {
     }
 
     /// The limits of the receiver.
-    ///
     /// - Parameters:
     ///   - declared: the limits that its kind declares.
     ///   - lanes: how many attempts the connection can make at once; nil for no limit of its own.

@@ -80,7 +80,6 @@ struct ConsoleClient {
     }
 
     /// Searches events or deliveries with the API's parameters, page by page over one connection.
-    ///
     /// - Parameters:
     ///   - what: the last part of the address, which is also the member of the rows.
     ///   - limit: the most rows.
@@ -126,7 +125,6 @@ struct ConsoleClient {
     private static let maxRows = 1000
 
     /// The address of a part of the API with a query.
-    ///
     /// - Throws: also if a condition among the parameters is too long for the agent.
     func address(of part: String, _ parameters: [(String, String)]) throws(CommandError) -> HTTPAddress {
         try rethrowing(as: CommandError.init) { () throws(Diagnostics) in

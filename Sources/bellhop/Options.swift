@@ -54,7 +54,6 @@ struct AgentOptions: ParsableArguments {
     var environment: [String: String] { files.environment }
 
     /// The agent's files.
-    ///
     /// - Throws: with --console, because the files are on another machine.
     func localFiles() throws(CommandError) -> ConfigOptions {
         if console == nil { return files }

@@ -76,7 +76,6 @@ struct Workspace {
     }
 
     /// The connectors of a configuration, for a command that runs without an agent.
-    ///
     /// - Parameter login: the placeholder for a login that is not stored.
     static func connectors(
         _ configuration: Configuration, notebook: any Notebook, hasPlaceholders: Bool = false,

@@ -24,7 +24,6 @@ public struct Agent: Sendable {
     ///   - further: services that live as long as the agent.
     ///   - servers: makes the servers for people and tools that bellhop.yaml asks for.
     ///   - hangups: the SIGHUPs that ask for a reload, if they are trapped already.
-    ///
     /// - Throws: ``ControlSocketError`` when the socket or its private folder cannot be made.
     public func run(
         with further: [any Service] = [], servers: (AgentView) -> [any Service] = { _ in [] },

@@ -156,7 +156,6 @@ public struct Assembly: Sendable {
     }
 
     /// The connectors of a configuration, for commands that run without an agent.
-    ///
     /// - Parameters:
     ///   - hasPlaceholders: true if addresses may be placeholders, so that logins are not compared with them.
     ///   - keychain: the path of the keychain, which rules must not write to.

@@ -31,7 +31,6 @@ final class RuleInstallation: Sendable {
     }
 
     /// Loads the current rule files and puts them in force; on errors, the old rules stay and a signal reports the errors.
-    ///
     /// - Parameter isForFields: true if no rule changed, but a source has read its fields. Then only errors and their end are
     ///   reported.
     /// - Returns: false if the store failed, so that another try may succeed.

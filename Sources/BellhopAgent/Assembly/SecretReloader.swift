@@ -43,7 +43,6 @@ struct SecretReloader {
     }
 
     /// Applies a command's change to the keychain.
-    ///
     /// - Parameter project: whose keychain entries were changed; nil for those that all projects share.
     func apply(_ change: KeychainChange, project: String?) async -> [Outcome] {
         guard (try? await gate.enter()) != nil else { return [] }

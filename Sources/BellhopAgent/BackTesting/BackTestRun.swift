@@ -29,7 +29,6 @@ public struct BackTestRun {
     }
 
     /// Runs a back-test.
-    ///
     /// - Parameters:
     ///   - coverage: records which parts of the rules run; the rules were loaded with it.
     ///   - progress: called after each page with the share of the events that is done, from 0 to 1.

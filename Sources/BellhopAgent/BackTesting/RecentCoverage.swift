@@ -97,7 +97,6 @@ public struct RecentCoverage: Sendable {
 
 extension RuleWorkshop {
     /// Which parts of a rule's file recent events reached; nil if events can reach no part of it.
-    ///
     /// - Parameter text: the file with its present text.
     public func recentCoverage(of text: RuleFile, rule: String) async throws(WorkshopError) -> RecentCoverage? {
         let present = try inForce()

@@ -127,7 +127,6 @@ struct InboundReading {
 
 extension InboundServer.Address {
     /// Reads `listen`; nil if it is missing, or is not an address and a port, which is reported.
-    ///
     /// - Parameter port: the port of the example in the message.
     static func read(
         _ settings: Settings, _ node: Node, port: Int, _ reader: inout SettingsReader<Never>

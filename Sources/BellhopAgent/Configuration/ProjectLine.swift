@@ -18,7 +18,6 @@ public enum ProjectLine {
     }
 
     /// Adds the line to a bellhop.yaml, below `version`; false if it has one, because another command was faster. The file keeps its mode.
-    ///
     /// - Parameter keychain: its lock lets only one command at a time add a line.
     public static func add(_ id: String, to file: String, for keychain: Keychain) throws(SecretError) -> Bool {
         let added = try rethrowing(as: SecretError.init) { () throws(PrivateFile.FileError) in

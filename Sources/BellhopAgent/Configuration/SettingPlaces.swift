@@ -6,7 +6,6 @@ struct SettingPlaces: Sendable {
     private var places: [[String]: Diagnostic.Place] = [:]
 
     /// Records the places of all settings of a connection or a source, nested ones too.
-    ///
     /// - Parameters:
     ///   - path: the node's path: `["connections", "snow"]`.
     ///   - place: gives the place of a node, as messages may show it.
@@ -18,7 +17,6 @@ struct SettingPlaces: Sendable {
     }
 
     /// The place of a setting, or of its nearest known parent.
-    ///
     /// - Parameter setting: a path with dots, as `auth.basic.password`; nil for all of them.
     func place(of name: String, in section: String, setting: String?) -> Diagnostic.Place? {
         var path = [section, name] + (setting?.split(separator: ".").map(String.init) ?? [])

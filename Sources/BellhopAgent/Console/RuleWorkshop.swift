@@ -116,7 +116,6 @@ public struct RuleWorkshop: Sendable {
     }
 
     /// Runs a back-test.
-    ///
     /// - Parameter progress: called with the share of the events that is done, from 0 to 1.
     public func run(_ plan: BackTestPlan, progress: (Double) -> Void) async throws(StoreError) -> BackTestReport {
         let store = try history()
@@ -138,7 +137,6 @@ public struct RuleWorkshop: Sendable {
 
     /// Replaces a file that has rules in force, if it still has the text that was read; the agent then loads it. A row of the audit
     /// names the person.
-    ///
     /// - Parameter tag: the tag of the text when it was read.
     public func save(_ edited: RuleFile, over tag: String) async throws(WorkshopError) {
         guard try inForce().rules.contains(where: { $0.file == edited.path }) else { throw .unknownFile(edited.path) }

@@ -37,7 +37,6 @@ struct UnixAddress {
     private let length: socklen_t
 
     /// Nil if the path is too long for an address.
-    ///
     /// - Parameter allowsAbstract: whether a path that begins with `@` is an abstract name.
     init?(_ path: String, allowsAbstract: Bool = false) {
         var bytes = Array(path.utf8)

@@ -10,7 +10,6 @@ public struct FilteredEvents: Sendable {
     public init(_ filter: EventFilter, _ query: EventQuery) { (self.filter, self.query) = (filter, query) }
 
     /// The newest events for which the condition is true, newest first.
-    ///
     /// - Parameters:
     ///   - before: where to continue: the `next` of the last page.
     ///   - isOver: whether the time for the search is over; called after each event.
@@ -79,7 +78,6 @@ public struct FilteredDeliveries: Sendable {
     public init(_ condition: DeliveryCondition, _ query: DeliveryQuery) { (self.condition, self.query) = (condition, query) }
 
     /// The newest deliveries for which the condition is true, newest first.
-    ///
     /// - Parameters:
     ///   - before: where to continue: the `next` of the last page.
     ///   - isOver: whether the time for the search is over; called after each delivery.

@@ -20,7 +20,6 @@ public struct SearchPage: Sendable, Hashable {
     }
 
     /// A page without a condition.
-    ///
     /// - Parameters:
     ///   - stored: the newest rows, at most `limit` together with unreadable ones, oldest first.
     ///   - place: the member of a row that is its place.
@@ -30,7 +29,6 @@ public struct SearchPage: Sendable, Hashable {
     }
 
     /// The page as the API answers it.
-    ///
     /// - Parameter name: the member with the rows.
     public func json(_ name: String) -> JSON {
         [name: .array(rows), "next": .optional(next), "seen": .int(Int64(seen)), "failed": failures.json]
@@ -46,7 +44,6 @@ public struct SearchPage: Sendable, Hashable {
     }
 
     /// Reads stored rows from the newest on, until enough match or the search is over.
-    ///
     /// - Parameters:
     ///   - limit: the most rows of the page.
     ///   - before: the place before which the search begins; nil for the newest row.

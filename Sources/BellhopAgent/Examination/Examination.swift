@@ -38,7 +38,6 @@ public struct Examination: Sendable {
     }
 
     /// Examines everything; the connections concurrently.
-    ///
     /// - Parameters:
     ///   - withoutLogin: connections without a stored login; no request is sent to them.
     ///   - rules: the loaded rules; empty if they cannot be loaded.

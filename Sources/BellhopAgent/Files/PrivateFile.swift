@@ -58,7 +58,6 @@ public enum PrivateFile {
     /// another program may hold it open, or its mode may let others read it.
     ///
     /// As far as this user may, the file keeps its owner and its group, whose agent reads it. A new file gets those of its folder.
-    ///
     /// - Parameters:
     ///   - mode: the file's permissions.
     ///   - isNew: whether an existing file is an error (`EEXIST`).

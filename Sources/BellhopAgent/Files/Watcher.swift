@@ -6,7 +6,6 @@ import Glibc
 enum Watcher {
     /// One element per possible change; changes close together may share one. Ends when its consumer is cancelled.
     /// Nil if the system has no watches left.
-    ///
     /// - Parameter links: the names of links in these folders that matter, too.
     static func changes(in folders: [String], links: Set<String> = []) -> AsyncStream<Void>? {
         let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))

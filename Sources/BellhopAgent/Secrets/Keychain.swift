@@ -140,7 +140,6 @@ public struct Keychain: Sendable {
     }
 
     /// Sets one entry in this keychain's section; nil removes the entry.
-    ///
     /// - Parameter fits: whether the entry that is there now may be replaced.
     func set(
         _ kind: String, _ name: String, to value: JSON?, if fits: (JSON?) -> Bool = { _ in true }
@@ -270,7 +269,6 @@ extension Keychain: TokenStorage {
     }
 
     /// Nil removes them.
-    ///
     /// - Parameter fits: whether the present tokens may be replaced.
     public func setTokens(
         _ connection: String, to tokens: StoredTokens?, if fits: (JSON?) -> Bool = { _ in true }

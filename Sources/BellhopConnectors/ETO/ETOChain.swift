@@ -71,7 +71,6 @@ struct ETOChain: Sendable {
     }
 
     /// The choice that the configuration names by its key or name; without one, the only choice.
-    ///
     /// - Parameter namedBy: the source or step that names it, for messages; nil for the connection.
     func choose(
         _ wanted: String?, from choices: [ETOChoice], _ setting: String, namedBy: String? = nil

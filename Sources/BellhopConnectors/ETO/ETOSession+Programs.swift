@@ -5,7 +5,6 @@ import BellhopCore
 /// A wrong name in a source or a step affects only that source or step; a wrong name in the connection affects everything.
 extension ETOSession {
     /// Makes a program the current one on the server.
-    ///
     /// - Parameters:
     ///   - namedBy: the source or the step that names it; nil for the connection.
     ///   - again: whether to set it even if this session has already set it.

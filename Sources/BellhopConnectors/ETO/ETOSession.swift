@@ -87,7 +87,6 @@ actor ETOSession {
     }
 
     /// The number of a program, or of the connection's; nil if neither is set.
-    ///
     /// - Parameter user: the part of the configuration that names the program, for messages.
     func programID(of program: ETOProgram?, for user: String) async throws(Failure) -> Int64? {
         let namedBy = program == nil ? nil : user

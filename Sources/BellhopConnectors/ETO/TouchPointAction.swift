@@ -145,7 +145,6 @@ struct TouchPointWrite: Write {
     }
 
     /// The response that this delivery added.
-    ///
     /// - Parameter span: a gap in the store's records: a response created in it may be ours, too.
     private func proof(
         among responses: [TouchPointResponse], madeIn span: Range<Timestamp>? = nil

@@ -32,7 +32,6 @@ struct ExpectedAnswer: Sendable {
     }
 
     /// Checks an answer and returns the part to keep.
-    ///
     /// - Parameters:
     ///   - label: the name of the answering system, for messages.
     ///   - secrets: texts to hide in messages and receipts.

@@ -5,7 +5,6 @@ import Synchronization
 
 extension HTTPConnection {
     /// Sends a GET for an endless answer, and passes on each line as it arrives, without its line end.
-    ///
     /// - Parameters:
     ///   - type: the media type of a successful answer.
     ///   - silence: the timeout while waiting for a line.

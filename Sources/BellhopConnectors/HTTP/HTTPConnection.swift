@@ -80,7 +80,6 @@ public final class HTTPConnection: HTTPExchange {
     public var executor: (any TaskExecutor)? { clients.executor }
 
     /// The limits on its deliveries, from its settings and those that its kind declares.
-    ///
     /// - Parameter lanes: how many attempts the connection can make at once.
     func limits(_ declared: DeliveryLimits, lanes: Int? = nil) -> ReceiverLimits {
         configuration.delivery.limits(declared, lanes: lanes, rate: limiter)

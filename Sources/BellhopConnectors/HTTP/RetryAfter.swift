@@ -7,7 +7,6 @@ public enum RetryAfter {
 
     /// Reads `Retry-After` (seconds or a date), or else the reset time of the rate limit; nil without either. Dates count from
     /// the answer's own `Date`, so that a wrong clock on either side does no harm.
-    ///
     /// - Parameter readsReset: false to ignore the reset time of the rate limit, which some services state in every answer.
     public static func read(_ headers: HeaderFields, at now: Timestamp, readsReset: Bool = true) -> Duration? {
         let here = headers["Date"].flatMap { Timestamp(httpDate: $0) } ?? now

@@ -55,7 +55,6 @@ public struct TransportError: Error, Sendable, Hashable {
 
 extension TransportError {
     /// Translates the libraries' errors. Errors while connecting happen before anything is sent.
-    ///
     /// - Parameter proxy: the proxy used; if set, connection errors are about it.
     init(
         _ error: any Error, at address: HTTPAddress, through proxy: HTTPAddress? = nil, timeout: Duration, limit: Int,

@@ -51,7 +51,6 @@ struct AbsentFields {
     }
 
     /// A notice for people; nil if no field is absent.
-    ///
     /// - Parameter advice: a sentence about another possible cause.
     func notice(of source: String, advice: String? = nil) -> String? {
         guard !absent.isEmpty else { return nil }

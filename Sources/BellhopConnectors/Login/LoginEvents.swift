@@ -21,7 +21,6 @@ struct LoginEvents: Sendable {
     }
 
     /// Emits that the server ended the session; a new login follows.
-    ///
     /// - Parameter code: the kind of answer that showed it: a 401, a login page, or a message that the session has ended.
     func sessionExpired(
         _ session: String, _ number: Int, reason: String, code: Failure.Reason = .sessionExpired, at now: Timestamp

@@ -60,7 +60,6 @@ actor ClientTokens {
     }
 
     /// Gets a new token.
-    ///
     /// - Parameter force: whether to send a secret that was refused before, because a person asked for it.
     func verify(_ scopes: Set<String>, force: Bool) async throws(Failure) {
         let key = Self.key(scopes)

@@ -51,7 +51,6 @@ public actor OAuthClient {
     }
 
     /// A token to send.
-    ///
     /// - Parameters:
     ///   - stale: a token that was refused or whose session ended, so another is requested. The server may return the same one.
     ///   - force: whether to send credentials that the token endpoint refused before, because a person asked for it.

@@ -133,7 +133,6 @@ extension OAuthSettings {
     private static let withDefault: Set = ["algorithm", "redirect_url", "client_auth"]
 
     /// Reads checked settings.
-    ///
     /// - Parameters:
     ///   - place: the settings' path, for messages: `auth.oauth`.
     ///   - defaults: the endpoints used if bellhop.yaml names none.

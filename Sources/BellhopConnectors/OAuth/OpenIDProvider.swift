@@ -74,7 +74,6 @@ public final class OpenIDProvider: Sendable {
 
     /// The login of a browser. Its secrets are made from the browser's cookie and a key, so that the agent need not remember it: only this
     /// browser can complete the login, and a changed cookie belongs to no login.
-    ///
     /// - Parameters:
     ///   - cookie: different for each login.
     ///   - redirect: where the provider sends the browser back to.

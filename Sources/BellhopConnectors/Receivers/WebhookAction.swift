@@ -36,7 +36,6 @@ public struct WebhookAction: Action {
     init(_ target: Target) { self.target = target }
 
     /// Posts to the address in each step.
-    ///
     /// - Parameter guarded: for addresses that a rule computes.
     public init(over http: HTTPConnection, guarded: HTTPConnection) { target = .direct(http, guarded: guarded) }
 

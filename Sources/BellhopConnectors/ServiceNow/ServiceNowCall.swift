@@ -76,7 +76,6 @@ extension ServiceNowCall {
     var canBeInBatch: Bool { method == "GET" && expecting != .page }
 
     /// The request as a batch, if its address would be longer than proxies and servers accept; otherwise nil.
-    ///
     /// - Parameters:
     ///   - length: the longest address that was not refused.
     ///   - inAdvance: whether ``longest`` matters too.
@@ -99,7 +98,6 @@ extension ServiceNowCall {
     }
 
     /// The answer to the only request of a batch; nil if the server did not process it.
-    ///
     /// - Parameter headers: those of the batch's answer, whose `Date` is the server's time.
     static func reply(in batch: JSON, headers: HeaderFields) -> HTTPResponse? {
         guard let reply = batch["serviced_requests"]?[0], let status = reply["status_code"]?.asInt,

@@ -99,7 +99,6 @@ public struct ServiceNowConnection: Connection {
     }
 
     /// Tries to log in, and returns the user the instance recognizes.
-    ///
     /// - Parameter force: whether to try credentials that were refused before.
     func verifyUser(force: Bool = true) async throws(Failure) -> ServiceNowUser { try await reading.verify(force: force) }
 

@@ -49,7 +49,6 @@ struct ServiceNowLogin: Sendable {
     var oauth: OAuthClient? { if case .oauth(let client) = way { client } else { nil } }
 
     /// The credentials to send now.
-    ///
     /// - Parameters:
     ///   - stale: a token that was refused or whose session ended, so another is requested.
     ///   - force: whether to send credentials that the token endpoint refused before.
@@ -177,7 +176,6 @@ extension ServiceNowLogin {
     }
 
     /// The failure if the instance redirects to a login page right after a login.
-    ///
     /// - Parameter host: the host of the login page; nil for the instance itself.
     func loginPage(at place: String, on host: String?) -> Failure {
         let reason =

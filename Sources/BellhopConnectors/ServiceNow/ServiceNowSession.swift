@@ -56,7 +56,6 @@ actor ServiceNowSession {
     }
 
     /// Logs in again.
-    ///
     /// - Parameter force: whether to try credentials that were refused before, because a person asked for it.
     func verify(force: Bool) async throws(Failure) -> ServiceNowUser {
         try await gate.inTurn { () async throws(Failure) in try await self.logIn(force: force) }
@@ -92,7 +91,6 @@ actor ServiceNowSession {
     // MARK: Logging in
 
     /// Opens a session; one login per connection at a time.
-    ///
     /// - Parameters:
     ///   - stale: the token whose session ended.
     ///   - force: whether to try credentials that were refused before, because a person asked for it.

@@ -70,7 +70,6 @@ struct SessionState: Sendable {
     }
 
     /// Continues in a new session with the renewed token, so that no request is interrupted.
-    ///
     /// - Parameter new: nil if there is none: then the old session continues as long as the server allows.
     mutating func renewed(_ new: OAuthToken?, at now: Timestamp) -> Step {
         if let new, new.text != token?.text {
@@ -157,7 +156,6 @@ struct SessionState: Sendable {
     // MARK: A login
 
     /// Requests the user's own record: it opens the session and shows whether the server accepts the credentials.
-    ///
     /// - Parameter stale: a token whose session ended.
     mutating func logIn(
         _ authorization: ServiceNowLogin.Authorization, renewing stale: OAuthToken?, at now: Timestamp

@@ -106,7 +106,6 @@ struct WriteRules: Sendable {
     }
 
     /// The step after a failed request and a lookup.
-    ///
     /// - Parameter mayResend: whether it may be sent again at once.
     func step(after failure: Failure, _ lookup: Lookup, mayResend: Bool) -> WriteStep {
         switch lookup {

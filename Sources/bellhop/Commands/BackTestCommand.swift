@@ -72,7 +72,6 @@ struct BackTestCommand: DataCommand {
     }
 
     /// The arguments, divided into names of rules, and files and folders. A rule's name precedes a file or folder of the same name.
-    ///
     /// - Parameter known: the names of the rules; called only if an argument may be either.
     func namesAndPaths(
         known: () async throws(CommandError) -> [String]

@@ -220,7 +220,6 @@ extension Explain {
     static let maxThroughConsole = 1000
 
     /// Lets an agent on another machine explain, with its rules in force.
-    ///
     /// - Parameter found: the stored history of the subject; nil if nothing is stored.
     func explain(
         _ console: ConsoleClient, _ link: StoreLink, _ found: (facts: ExplanationFacts, areOfTask: Bool)?

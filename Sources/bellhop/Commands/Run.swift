@@ -113,7 +113,6 @@ struct Run: AsyncParsableCommand {
 
 extension Engine.Pass {
     /// The most serious problem of `run --once`; nil if everything is done. Problems that need a person come first.
-    ///
     /// - Parameters:
     ///   - before: the store before the pass.
     ///   - ended: how many deliveries the pass left dead or held.

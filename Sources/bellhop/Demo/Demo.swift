@@ -72,7 +72,6 @@ struct Demo: AsyncParsableCommand {
     }
 
     /// Runs the agent until the morning is over; false if interrupted before.
-    ///
     /// - Parameters:
     ///   - token: the console's token; the demonstration then continues until it is interrupted. Nil to end it after the morning.
     ///   - early: ends the demonstration if a signal came before the agent listens for signals.

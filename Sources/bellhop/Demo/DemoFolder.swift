@@ -20,7 +20,6 @@ struct DemoFolder {
     }
 
     /// Writes the configuration for an instance at that address, and the shipped rules.
-    ///
     /// - Parameter token: of the console's user; nil for no console.
     func write(address: String, token: String?) throws(CommandError) {
         let console = token.map { "console: {listen: \"127.0.0.1:0\", users: [{name: you, token: \($0), role: operator}]}" } ?? ""

@@ -150,7 +150,6 @@ enum Console {
     }
 
     /// An answer, without the byte order mark with which some programs begin a text.
-    ///
     /// - Throws: if it is not UTF-8: `readLine` puts U+FFFD in place of other bytes.
     private static func checked(_ answer: String?) throws(CommandError) -> String? {
         guard var answer else { return nil }
@@ -165,7 +164,6 @@ enum Console {
     }
 
     /// Asks whether to do something, such as "Retry 3 deliveries".
-    ///
     /// - Throws: if the answer is not yes, or there is no terminal at which to ask.
     static func confirm(_ what: String) throws(CommandError) {
         guard isInteractive else {

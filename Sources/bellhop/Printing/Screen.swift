@@ -24,7 +24,6 @@ enum Screen {
 
 extension String {
     /// The text in lines of at most this width, broken only between words: a wider word or id stays whole.
-    ///
     /// - Parameter indent: the indentation of every line but the first.
     func wrapped(to width: Int?, indent: Int = 0) -> String {
         wrappedLines(to: width, indent: indent).joined(separator: "\n")

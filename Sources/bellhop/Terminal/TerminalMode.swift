@@ -11,7 +11,6 @@ struct TerminalMode {
     private static let signals = [SIGINT, SIGTERM, SIGHUP]
 
     /// Nil if standard input is not a terminal.
-    ///
     /// - Parameter leaving: called if a signal ends the program.
     init?(
         flushing: Bool = false, leaving: @escaping @Sendable () -> Void = { Console.note("") }, _ change: (inout termios) -> Void
@@ -56,7 +55,6 @@ struct RawTerminal {
     private let mode: TerminalMode
 
     /// Nil if standard input is not a terminal.
-    ///
     /// - Parameter leaving: called if a signal ends the program.
     init?(leaving: @escaping @Sendable () -> Void = { Console.note("") }) {
         let mode = TerminalMode(leaving: leaving) { mode in

@@ -25,7 +25,6 @@ struct JournalWatch: Sendable {
     private static let idle = Duration.seconds(600)
 
     /// The entries added since the cursor; without a cursor, none.
-    ///
     /// - Parameters:
     ///   - listing: the poll's listing, whose new tasks count as known.
     ///   - now: the server's time.

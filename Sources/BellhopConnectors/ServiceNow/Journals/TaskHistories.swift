@@ -20,7 +20,6 @@ struct TaskHistories: Sendable {
     private static let batch = 40
 
     /// The new entries of these tasks.
-    ///
     /// - Parameters:
     ///   - since: only tasks updated since this time are read.
     ///   - floor: earlier entries are not reported.

@@ -9,7 +9,6 @@ struct UserClock: Sendable, Hashable {
     private let formats: [Format]
 
     /// Nil if no format that users can choose fits all times, or if the formats that fit disagree about the offset.
-    ///
     /// - Parameter pairs: times as database and display values, the latest first.
     init?(_ pairs: [FieldValue]) {
         let pairs = pairs.compactMap { field -> (utc: Timestamp, shown: String)? in

@@ -72,7 +72,6 @@ struct ComparedValue: Sendable {
 
     /// Compares numbers, times of the same form, and values of the column `sys_id`. The database's collation orders other values,
     /// and it is unknown here.
-    ///
     /// - Parameter holds: the comparison, which gets two numbers in the same order as the values.
     func compare(_ value: String, _ holds: (Int, Int) -> Bool) -> Truth {
         if Self.isComputed(value) || isJournal { return .unknown }

@@ -34,7 +34,6 @@ struct Filter: Sendable, Hashable {
 
 extension Filter {
     /// Reads a filter, or throws all its errors.
-    ///
     /// - Parameters:
     ///   - json: the value of `where`.
     ///   - path: its path in the settings, for complaints.

@@ -38,7 +38,6 @@ actor FieldLabels {
 
     /// The value that a text stands for. If the field holds choices or references, the text may be a label or a name; otherwise it is
     /// the value.
-    ///
     /// - Throws: a permanent failure with the candidates if the name is unknown or ambiguous.
     func value(of text: String, in path: String, of table: String, _ session: ServiceNowSession) async throws(Failure) -> String {
         if Self.isPlainValue(text) || Self.freeTexts.contains(path) { return text }
@@ -199,7 +198,6 @@ actor FieldLabels {
 
 extension FieldLabels {
     /// The writes with labels and names replaced by values. Writes of display values stay unchanged.
-    ///
     /// - Parameter record: the record being updated; nil for a new one.
     func resolved(
         _ writes: [FieldWrite], in table: String, of record: TaskRecord? = nil, _ session: ServiceNowSession

@@ -159,7 +159,6 @@ final class TableColumns: Sendable {
     private var queryFields: [String] { settings.question.query.fields + settings.question.order.map(\.field) }
 
     /// The fields that do not exist, and whether that is certain for all others.
-    ///
     /// - Parameter all: whether to find all instead of the first.
     private func findUnknownFields(all: Bool) async throws(Failure) -> (unknown: [UnknownField], isCertain: Bool) {
         let known = state.withLock { $0.dictionary }

@@ -169,7 +169,6 @@ extension TableWalk {
         }
 
         /// The position after a page.
-        ///
         /// - Parameter last: the place of its last row.
         func next(_ last: Walk.Place?, _ page: Page, _ walk: TableWalk) throws(Failure) -> PagePosition {
             var position = self

@@ -44,7 +44,6 @@ struct Pager: Sendable {
     }
 
     /// Adds a page and returns the next request; nil after the last page.
-    ///
     /// - Parameters:
     ///   - body: the page's JSON; used if a path leads into it.
     ///   - address: where the page came from.

@@ -56,7 +56,6 @@ struct Since: Sendable, Hashable {
     }
 
     /// The latest change among the items, at least `known`; nil if no item has a time.
-    ///
     /// - Parameter answered: when the server answered, by its clock. Limits the result, because an item with a time in the future
     ///   would hide all changes until then.
     func latest(in listing: Listing, known: Timestamp?, answered: Timestamp) -> Timestamp? {
