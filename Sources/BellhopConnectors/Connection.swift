@@ -66,7 +66,6 @@ extension Connection {
 /// A kind of connection: its manifest, and how to make one.
 struct ConnectionKind: Sendable {
     let manifest: ConnectionManifest
-    /// How a connection with these settings logs in.
     let login: @Sendable (Settings) -> LoginMethod
     /// Makes a connection from its name and checked settings, whose paths are already absolute. Contacts nothing but the
     /// keychain.

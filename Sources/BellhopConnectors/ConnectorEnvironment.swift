@@ -3,7 +3,6 @@ public import BellhopCore
 /// The services that the agent gives to its connectors.
 public struct ConnectorEnvironment: Sendable {
     public var clock: any AgentClock
-    /// Receives login events.
     public var events: any EventSink
     public var notebook: any Notebook
     /// A connection's login in the keychain; nil if there is none. Read at each login, to notice a changed password.
@@ -19,9 +18,7 @@ public struct ConnectorEnvironment: Sendable {
     public var baseFolder: String
     /// Receives the lines of `log` actions that have no file.
     public var output: LogSink
-    /// The allowed places of log files.
     public var logPlaces: LogPlaces
-    /// Whether rules may run programs.
     public var allowsExec: Bool
     /// Locks for what connections must do one at a time.
     let gates = SharedGates()

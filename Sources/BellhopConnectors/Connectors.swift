@@ -75,7 +75,6 @@ public struct Connectors: Sendable {
         ]
     }
 
-    /// What each connection is made from.
     private static func entries(
         _ connections: [(name: String, kind: String, settings: Settings)],
         _ sources: [(name: String, kind: String, connection: String, settings: Settings)], in environment: ConnectorEnvironment

@@ -115,13 +115,11 @@ struct ConsoleClient {
         return json
     }
 
-    /// The rules in force at that agent.
     func rules() async throws(CommandError) -> [JSON] {
         guard let rules = try await get("rules")["rules"]?.asArray else { throw Self.notUnderstood }
         return rules
     }
 
-    /// The most rows of one page.
     private static let maxRows = 1000
 
     /// The address of a part of the API with a query.
@@ -164,7 +162,6 @@ struct ConsoleClient {
     /// The console sends something every 15 seconds.
     private static let longestSilence = Duration.seconds(60)
 
-    /// Uses a connection to the console.
     func connected<Value>(_ body: (HTTPConnection) async throws -> Value) async throws(CommandError) -> Value {
         do {
             let connection = try HTTPConnection(configuration, clock: SystemClock())

@@ -17,7 +17,6 @@ struct ConfigOptions: ParsableArguments {
     var keychain: Keychain { Keychain(path: Keychain.standardPath(environment: environment)) }
     var loader: ConfigurationLoader { ConfigurationLoader(environment: environment, keychain: keychain) }
 
-    /// Reads and checks the configuration.
     func load(focus: ConfigurationLoader.Focus = .everything) async throws(CommandError) -> Configuration {
         let loader = loader
         return try await rethrowing(as: CommandError.init) { () async throws(ConfigurationError) in
@@ -30,7 +29,6 @@ struct ConfigOptions: ParsableArguments {
     /// The link to the store. Finding it needs no secrets, and other parts of bellhop.yaml may have mistakes.
     func storeLink() throws(CommandError) -> StoreLink { try storeLink(of: config) }
 
-    /// The link to the store of another bellhop.yaml.
     func storeLink(of file: String) throws(CommandError) -> StoreLink {
         try rethrowing(as: CommandError.init) { () throws(ConfigurationError) in
             let place = try loader.storePlace(file)
@@ -73,7 +71,6 @@ struct AgentOptions: ParsableArguments {
 struct StoreLink {
     let store: String
     let socket: ControlSocket.Place
-    /// The time zone for output.
     let zone: TimeZoneTable
     /// The connections by name, without secrets in their settings.
     let connections: [String: Configuration.ConnectionEntry]
@@ -157,7 +154,6 @@ struct StoreLink {
 }
 
 extension Inquiry {
-    /// Whether it writes to the store.
     var changes: Bool {
         switch self {
         case .apply, .edit, .pause, .resume, .addSilence, .endSilence, .forget, .keepRefusal, .addToken, .removeToken: true
@@ -176,7 +172,6 @@ extension Suggestion {
         return "There is no \(kind) `\(name.visible)`: \(help)"
     }
 
-    /// The message about a rule that does not exist.
     static func unknownRule(_ name: String, among known: [String]) -> String {
         unknown("rule", name, among: known, otherwise: "`bellhop status` lists the rules.")
     }

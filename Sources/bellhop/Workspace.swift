@@ -121,7 +121,6 @@ struct Workspace {
             .loginRefused, "The login of connection `\(missing)` is not stored yet: run `bellhop login \(missing)`.")
     }
 
-    /// Connections whose login is not stored yet.
     static func missingLogins(_ configuration: Configuration) throws(CommandError) -> [String] {
         let keychain = configuration.keychain
         var missing: [String] = []

@@ -45,7 +45,6 @@ actor ETOSession {
     let gate = FIFOGate()
 
     var login: Login?
-    /// How many logins were tried.
     private var logins = 0
     /// The number of the last login that failed.
     private var loginsFailed = 0
@@ -129,7 +128,6 @@ actor ETOSession {
         }
     }
 
-    /// The account's enterprises, for a person to choose one.
     func enterprises() async throws(Failure) -> [ETOChoice] {
         try await gate.inTurn { () async throws(Failure) in
             let credentials = try await self.account.current()

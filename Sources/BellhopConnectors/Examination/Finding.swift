@@ -9,7 +9,6 @@ public struct Finding: Sendable, Hashable {
         case note
         /// It cannot be checked without performing the action itself.
         case unknown
-        /// Something needed is missing.
         case missing
     }
 
@@ -20,7 +19,6 @@ public struct Finding: Sendable, Hashable {
     public var text: String
     /// How to fix it: the role to grant, the setting to change or the step to take.
     public var remedy: String?
-    /// The reason of a failed examination.
     public var reason: Failure.Reason?
 
     public init(_ subject: String, _ state: State, _ text: String, remedy: String? = nil, reason: Failure.Reason? = nil) {

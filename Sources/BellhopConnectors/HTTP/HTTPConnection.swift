@@ -186,7 +186,6 @@ public final class HTTPConnection: HTTPExchange {
             url: request.address.text, method: HTTPMethod(rawValue: request.method), headers: headers(of: request), body: body)
     }
 
-    /// Adds the client certificate.
     private static func add(
         _ files: ClientCertificate, to tls: inout TLSConfiguration, of connection: String
     ) throws(ConnectorError) {

@@ -6,7 +6,6 @@ import NIOPosix
 enum PrivateAddress {
     /// The reason why an address is refused.
     enum Refused: Error, Sendable {
-        /// A private address.
         case address(String)
         /// Its port is not one of these.
         case port([Int])

@@ -170,7 +170,6 @@ struct RateQueue: Sendable {
         serve(at: now)
     }
 
-    /// Uses a reserved token.
     mutating func use(at now: Timestamp) { bucket.use(at: now) }
 
     /// Sets how many requests the waiting deliveries need; zero if no delivery waits.

@@ -10,7 +10,6 @@ extension Confidential {
 
 /// Removes secrets from texts that people read.
 public enum Redaction {
-    /// The replacement for a secret.
     public static let mark = "•••"
 
     /// Replaces each secret in the text, also in its percent-encoded, form-encoded and JSON forms. Secrets of fewer than four

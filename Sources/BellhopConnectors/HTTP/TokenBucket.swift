@@ -34,7 +34,6 @@ struct TokenBucket: Sendable {
         free(at: now)
     }
 
-    /// Reserves tokens.
     mutating func hold(_ count: Int = 1) { held += count }
 
     /// Uses a reserved token.
@@ -44,7 +43,6 @@ struct TokenBucket: Sendable {
         used.append(now)
     }
 
-    /// Returns reserved tokens.
     mutating func giveBack(_ count: Int) { held -= count }
 
     /// When the next token returns; nil if all missing tokens are reserved.

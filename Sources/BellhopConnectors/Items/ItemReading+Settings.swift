@@ -11,7 +11,6 @@ extension Setting {
 }
 
 extension ItemReading {
-    /// The settings of a source that reads items, for its kind's manifest.
     public static let settings: [Setting] = [
         Setting(
             "items", .text,

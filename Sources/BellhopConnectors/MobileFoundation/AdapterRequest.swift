@@ -106,7 +106,6 @@ struct AdapterRequest: Sendable, Hashable {
         return [method, name] + pairs + [String(decoding: arguments.body ?? [], as: UTF8.self)]
     }
 
-    /// The settings shared by sources and steps.
     static let settings: [Setting] =
         [
             Setting("adapter", .name, "The adapter's name.", example: "adapter: tasks"),

@@ -74,7 +74,6 @@ public struct OAuthSettings: Sendable, Confidential {
 }
 
 extension OAuthSettings {
-    /// The settings for a login by OAuth.
     public static let manifest: [Setting] = [
         Setting(
             "grant", .oneOf(GrantName.allCases.map(\.rawValue)), required: true,

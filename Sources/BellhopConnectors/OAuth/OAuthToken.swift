@@ -31,7 +31,6 @@ public struct OAuthToken: Sendable, Hashable, Confidential {
     /// The value of the `Authorization` field.
     public var authorization: String { "Bearer " + text }
 
-    /// Whether it is time to renew the token.
     public func isDue(at now: Timestamp) -> Bool { renewal.map { $0 <= now } ?? false }
 
     func hasEnded(at now: Timestamp) -> Bool { expires.map { $0 <= now } ?? false }

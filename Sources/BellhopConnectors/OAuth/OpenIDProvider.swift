@@ -84,7 +84,6 @@ public final class OpenIDProvider: Sendable {
         return Login(state: secret("state"), nonce: secret("nonce"), verifier: secret("verifier"), redirect: redirect)
     }
 
-    /// The provider's page where a person logs in.
     public func page(of login: Login) async throws(Problem) -> String {
         let query = [
             ("response_type", "code"), ("client_id", settings.clientID), ("redirect_uri", login.redirect),

@@ -193,6 +193,5 @@ protocol PageHost: Sendable {
 }
 
 extension Snapshot {
-    /// Identifies the page's text and title.
     fileprivate var pageFingerprint: String { Fingerprint.of("page", title, pageText).hex }
 }

@@ -7,7 +7,6 @@ import CRE2
 ///
 /// A class because it owns C++ memory; `@unchecked` because RE2 objects are safe to share between threads once made (re2.h).
 final class TextMasker: @unchecked Sendable {
-    /// The replacement for masked text.
     static let mark = "…"
 
     private let regex: OpaquePointer

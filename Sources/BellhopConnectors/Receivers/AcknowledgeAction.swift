@@ -13,7 +13,6 @@ struct AcknowledgeAction: Action {
 
     let receiver: any HookReceiver
     let hook: Hook
-    /// The request that acknowledges the alert with this key.
     let request: @Sendable (_ alert: String, Delivery) -> HTTPRequest
 
     func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {

@@ -12,7 +12,6 @@ protocol HookReceiver: Sendable {
     static var addresses: [ServiceAddress] { get }
     /// The settings that `bellhop init --chat` writes; nil for those that are required.
     static var starter: [String]? { get }
-    /// The kinds of actions it supports.
     static var actions: [String] { get }
     static var messages: MessageAbilities { get }
     static var limits: DeliveryLimits { get }
@@ -123,7 +122,6 @@ enum MessagePlace: Sendable, Hashable {
     /// Closes what the conversation opened; nil if its first message is unknown.
     case resolve(JSON?)
 
-    /// Decides where a message goes.
     init(_ message: Message, firstMessage: JSON?, _ abilities: MessageAbilities) {
         if message.resolve, abilities.resolves == .yes {
             self = .resolve(firstMessage)

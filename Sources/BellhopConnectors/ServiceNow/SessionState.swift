@@ -290,7 +290,6 @@ struct SessionState: Sendable {
     /// The page's address for messages, without its query.
     private func page(_ call: ServiceNowCall) -> String { "The page \(base.place)\(call.target.prefix { $0 != "?" })" }
 
-    /// The failure for an answer that is not a good one.
     private func failure(of meaning: Classification, at place: String, changesSomething: Bool) -> Failure {
         switch meaning {
         case .loginRequired(let host): return login.loginPage(at: base.place, on: host)

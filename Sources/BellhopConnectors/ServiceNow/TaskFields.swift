@@ -84,7 +84,6 @@ enum TaskFields {
     /// The table that the field at the end of a path refers to; nil if unknown.
     static func target(of path: String) -> String? { references[column(path)] }
 
-    /// The column at the end of a path.
     static func column(_ path: String) -> String { path.split(separator: ".").last.map(String.init) ?? path }
 
     /// Task tables that every instance has.

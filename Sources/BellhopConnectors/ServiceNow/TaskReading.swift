@@ -12,7 +12,6 @@ struct TaskReading: Sendable {
     /// The fields every row must have besides the declared ones.
     static let own = ["sys_id", "number", "short_description", "sys_class_name", "active", "assigned_to"]
 
-    /// The fields to request.
     var paths: [String] { paths { _ in true } }
 
     /// - Parameter exists: false for fields the table is known not to have.

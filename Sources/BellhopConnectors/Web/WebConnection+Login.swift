@@ -3,7 +3,6 @@ import BellhopCore
 extension WebConnection {
     var oauth: OAuthClient? { if case .oauth(let client) = auth { client } else { nil } }
 
-    /// How these settings log in.
     static func loginMethod(_ settings: Settings) -> LoginMethod {
         guard let auth = settings.record("auth") else { return .none("it has no `auth` in bellhop.yaml, so it is anonymous") }
         return OAuthSettings.needsAuthorization(auth) ? .browser : .configured

@@ -45,7 +45,6 @@ struct WriteRules: Sendable {
     var quiet: Duration
     var foundAtFirst = ""
 
-    /// The occasion of an attempt's first lookup.
     func occasion(_ note: WriteNote, _ attempt: Attempt) -> LookupOccasion {
         // Until this delivery has sent a request, a lookup also accepts writes by others since the event.
         if let since = attempt.replayOf, note.since == nil { return .gap(min(since, attempt.now)..<attempt.now) }

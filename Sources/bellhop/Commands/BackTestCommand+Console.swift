@@ -50,7 +50,6 @@ extension BackTestCommand {
         try await console.rules().compactMap { $0["rule"]?.asString }
     }
 
-    /// The request for the back-test.
     private func body(_ names: [String], _ files: [RuleFile], isOfFiles: Bool) -> JSON {
         var body: JSON.Object = ["since": .string(since)]
         if !names.isEmpty { body["rules"] = .array(names.map(JSON.string)) }

@@ -89,7 +89,6 @@ struct BackTestCommand: DataCommand {
         }
     }
 
-    /// Whether all are single files.
     static func areFiles(_ paths: [String]) -> Bool { paths.allSatisfy { $0.hasSuffix(".yaml") || $0.hasSuffix(".yml") } }
 
     /// The rules to compare with.
@@ -133,6 +132,5 @@ struct ProgressMeter {
         Console.control("\r\(title) \(bar) \(Int(done * 100)) %")
     }
 
-    /// Removes it from the screen.
     func end() { if isShown { Console.control("\r\u{1B}[K") } }
 }

@@ -250,7 +250,6 @@ extension Explain {
 }
 
 extension StoreLink {
-    /// The stored history of a task or an event.
     func history(_ query: HistoryQuery) async throws(CommandError) -> ExplanationFacts {
         var rows: [JSON] = []
         let end = try await answer(.history(query)) { rows.append($0) }

@@ -190,7 +190,6 @@ struct LogIn: AsyncParsableCommand {
 }
 
 extension Configuration {
-    /// This configuration with another entry for one connection.
     fileprivate func with(_ entry: ConnectionEntry) -> Configuration {
         var copy = self
         if let place = connections.firstIndex(where: { $0.name == entry.name }) { copy.connections[place] = entry }

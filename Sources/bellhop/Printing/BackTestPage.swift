@@ -6,7 +6,6 @@ import BellhopRules
 struct BackTestPage {
     private let report: BackTestReport
     private let zone: TimeZoneTable
-    /// The rules to show.
     private let rules: [String]
 
     /// The most lines of a list.

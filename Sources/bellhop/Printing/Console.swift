@@ -11,7 +11,6 @@ import Synchronization
 /// All printed text is made safe for terminals here (``BellhopCore/TerminalText``).
 enum Console {
     private static let printed = Mutex(false)
-    /// Whether a line of data was printed.
     static var hasPrintedData: Bool { printed.withLock { $0 } }
 
     /// Prints a line of data.

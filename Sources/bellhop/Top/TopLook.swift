@@ -18,7 +18,6 @@ struct TopLook {
     let events: [JSON]
     /// How many events of each source were seen since the command started.
     let seen: [String: Int64]
-    /// The names of the connections.
     let connections: [String]
     let zone: TimeZoneTable
 

@@ -1,7 +1,6 @@
 /// A server's answer to one command (RFC 5321, section 4.2).
 struct SMTPReply: Sendable, Hashable {
     var code: Int
-    /// The texts of its lines.
     var lines: [String]
 
     var isTemporary: Bool { 400..<500 ~= code }

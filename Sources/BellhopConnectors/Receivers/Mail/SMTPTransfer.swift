@@ -32,7 +32,6 @@ struct SMTPEnding: Sendable, Hashable {
         case unknownHost, unreachable, timeout
         /// TLS is required and the server does not offer it.
         case noTLS
-        /// The handshake failed.
         case tls
         case untrustedCertificate
         /// The CA file cannot be read.

@@ -24,7 +24,6 @@ extension EncodedQuery {
 }
 
 extension EncodedQuery.Condition {
-    /// Whether the fields meet this condition.
     func judge(_ values: (String) -> FieldValue?) -> Truth {
         if how == .anything { return .matches }
         guard let field = values(field) else { return .unknown }

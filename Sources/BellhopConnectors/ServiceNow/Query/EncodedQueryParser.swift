@@ -196,7 +196,6 @@ private struct EncodedQueryParser {
 private let caret = UInt8(ascii: "^")
 
 extension EncodedQuery.Term {
-    /// Whether every row meets it.
     fileprivate var holdsAlways: Bool {
         alternatives.contains { if case .condition(let condition) = $0 { condition.how == .anything } else { false } }
     }

@@ -11,7 +11,6 @@ struct TableQuestion: Sendable, Hashable {
     /// The index or read replica to use (`sysparm_query_category`).
     var category: String?
 
-    /// Its settings in bellhop.yaml.
     static let settings: [Setting] = [
         Setting(
             "query", .text,
@@ -48,7 +47,6 @@ struct TableQuestion: Sendable, Hashable {
         category = settings.text("query_category") ?? filter.category
     }
 
-    /// All errors in the settings, each with its path.
     static func complaints(_ settings: Settings) -> [SettingComplaint] {
         do throws(SettingComplaints) { _ = try TableQuestion(settings) } catch { return error.all }
         return []

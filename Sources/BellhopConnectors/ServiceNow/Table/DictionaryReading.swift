@@ -85,7 +85,6 @@ struct DictionaryReading: Sendable {
         return Set(labels.filter { !$0.isEmpty })
     }
 
-    /// The display column of a table.
     func display(of table: String) async throws(Failure) -> String {
         let chain = try await chain(of: table)
         let query = EncodedQuery(.init("name", isOneOf: chain), .init("display", .equal, "true"))

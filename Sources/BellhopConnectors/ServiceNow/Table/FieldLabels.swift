@@ -20,7 +20,6 @@ actor FieldLabels {
     /// How old choices that lack a text must be before they are read again: it may have been added.
     private static let choiceLife = Duration.seconds(60)
 
-    /// How long labels are kept.
     private static let labelLife = Duration.seconds(3600)
 
     /// The maximal number of values; when it is reached, all are dropped.

@@ -2,7 +2,6 @@ import BellhopCore
 
 struct TableSettings: Sendable {
     var table: String
-    /// The rows to read.
     var question: TableQuestion
     /// The name of the setting that selects the rows: `query` or `where`.
     var selection: String

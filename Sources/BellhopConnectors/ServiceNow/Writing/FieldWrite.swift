@@ -3,7 +3,6 @@ import BellhopCore
 /// A field and its intended value.
 struct FieldWrite: Sendable, Hashable {
     var name: String
-    /// The text to send.
     var value: String
     /// Whether it is a display value, not a database value.
     var isDisplay: Bool

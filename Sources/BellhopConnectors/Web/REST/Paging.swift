@@ -5,7 +5,6 @@ struct Paging: Sendable, Hashable {
     enum Way: String, Sendable, Hashable, CaseIterable {
         /// The answer links to the next page, in a `Link` field (RFC 8288) or in its body.
         case link
-        /// Pages have numbers.
         case page
         case offset
         /// The answer contains a cursor for the next page.
@@ -13,7 +12,6 @@ struct Paging: Sendable, Hashable {
     }
 
     var way: Way
-    /// The parameter that selects the page.
     var parameter: String
     /// The page size to request; nil for the server's default. The server may send fewer rows.
     var size: Int?

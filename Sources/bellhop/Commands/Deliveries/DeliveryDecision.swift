@@ -206,6 +206,5 @@ struct DeliveryDecision: ParsableArguments {
 }
 
 extension String? {
-    /// Whether a question was answered with yes.
     var isYes: Bool { ["y", "yes"].contains((self ?? "").lowercased()) }
 }
