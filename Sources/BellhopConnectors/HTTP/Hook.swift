@@ -118,14 +118,20 @@ struct HookProbe: Sendable {
     var subject: String
     var request: HTTPRequest
     var remedy: String?
-    /// Sums up an answer with a successful status in a few words, such as `bot @bellhop`. Throws if the answer reports an error.
-    var read: @Sendable (HTTPResponse) throws(Failure) -> String
+    /// What an answer that accepts the settings has, for messages.
+    var content: String
+    /// Sums up an answer with a successful status in a few words, such as `bot @bellhop`; nil if it lacks the content. Throws if the
+    /// answer reports an error.
+    var read: @Sendable (JSON) throws(Failure) -> String?
 
     /// - Parameter hook: sends the request, and keeps secrets out of messages.
     func finding(over hook: Hook, at now: Timestamp) async -> Finding {
         do throws(Failure) {
             let response = try await hook.send(request, expecting: .success, at: now)
-            return Finding(subject, .ok, DisplayText.line(try read(response)))
+            guard let json = response.json, let words = try read(json) else {
+                throw hook.unexpected(response, instead: content)
+            }
+            return Finding(subject, .ok, DisplayText.line(words))
         } catch {
             return Finding(subject, error, remedy: remedy)
         }

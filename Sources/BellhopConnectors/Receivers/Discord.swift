@@ -61,13 +61,10 @@ struct DiscordReceiver: HookReceiver {
     /// A webhook describes itself.
     func probes(of hook: Hook) -> [HookProbe] {
         [
-            HookProbe(subject: "webhook", request: HTTPRequest(hook.address), remedy: "create a webhook, and set its `url`") {
-                response throws(Failure) in
-                guard let name = response.json?["name"]?.asString else {
-                    throw hook.unexpected(response, instead: "the webhook's name")
-                }
-                return "webhook \(name)"
-            }
+            HookProbe(
+                subject: "webhook", request: HTTPRequest(hook.address), remedy: "create a webhook, and set its `url`",
+                content: "the webhook's name"
+            ) { json in json["name"]?.asString.map { "webhook \($0)" } }
         ]
     }
 

@@ -116,13 +116,8 @@ struct MatrixReceiver: HookReceiver {
         return [
             HookProbe(
                 subject: "token", request: HTTPRequest(address, headers: ["Authorization": "Bearer " + token]),
-                remedy: "set a new `token`"
-            ) { response throws(Failure) in
-                guard let user = response.json?["user_id"]?.asString else {
-                    throw hook.unexpected(response, instead: "the token's user")
-                }
-                return "user \(user)"
-            }
+                remedy: "set a new `token`", content: "the token's user"
+            ) { json in json["user_id"]?.asString.map { "user \($0)" } }
         ]
     }
 

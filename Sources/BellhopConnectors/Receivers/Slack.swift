@@ -117,14 +117,16 @@ struct SlackReceiver: HookReceiver {
         let request = HTTPRequest(
             "POST", hook.address.adding(path: "/auth.test"), headers: ["Authorization": "Bearer \(bot.token)"], body: [])
         return [
-            HookProbe(subject: "token", request: request, remedy: "install the app again, and set its bot's new `token`") {
-                response throws(Failure) in
-                if let error = response.json?["error"]?.asString {
+            HookProbe(
+                subject: "token", request: request, remedy: "install the app again, and set its bot's new `token`",
+                content: "the token's user"
+            ) { json throws(Failure) in
+                if let error = json["error"]?.asString {
                     let words = DisplayText.line(DisplayText.cut(error, to: 60))
                     throw Failure(.unauthenticated, .giveUp, "\(hook.label) refused the token: \(words).")
                 }
-                guard response.json?["ok"] == true else { throw hook.unexpected(response, instead: "the token's user") }
-                return "user \(response.json?["user"]?.asString ?? "-") of team \(response.json?["team"]?.asString ?? "-")"
+                guard json["ok"] == true else { return nil }
+                return "user \(json["user"]?.asString ?? "-") of team \(json["team"]?.asString ?? "-")"
             }
         ]
     }

@@ -82,17 +82,13 @@ struct TelegramReceiver: HookReceiver {
         let query = "chat_id=" + PercentEncoding.encode(chat.asString ?? chat.text)
         let askChat = HTTPRequest(hook.address.adding(path: "/bot\(token)/getChat").adding(query: query))
         return [
-            HookProbe(subject: "token", request: askBot, remedy: "get a new `token` from @BotFather") {
-                response throws(Failure) in
-                guard let name = response.json?["result"]?["username"]?.asString else {
-                    throw hook.unexpected(response, instead: "the bot's name")
-                }
-                return "bot @\(name)"
-            },
-            HookProbe(subject: "chat", request: askChat, remedy: "add the bot to the chat, or set another `chat`") {
-                response throws(Failure) in
-                guard let found = response.json?["result"] else { throw hook.unexpected(response, instead: "the chat") }
-                return "chat \(found["title"]?.asString ?? found["username"]?.asString ?? "without a title")"
+            HookProbe(
+                subject: "token", request: askBot, remedy: "get a new `token` from @BotFather", content: "the bot's name"
+            ) { json in json["result"]?["username"]?.asString.map { "bot @\($0)" } },
+            HookProbe(
+                subject: "chat", request: askChat, remedy: "add the bot to the chat, or set another `chat`", content: "the chat"
+            ) { json in
+                json["result"].map { "chat \($0["title"]?.asString ?? $0["username"]?.asString ?? "without a title")" }
             },
         ]
     }

@@ -20,14 +20,8 @@ import Testing
             ["token", "channel"].map { subject in
                 HookProbe(
                     subject: subject, request: HTTPRequest("POST", hook.address, body: Array(subject.utf8)),
-                    remedy: "create a new one"
-                ) {
-                    response throws(Failure) in
-                    guard let name = (try? JSON.parse(response.body))?["name"]?.asString else {
-                        throw Failure(.unauthenticated, .giveUp, "The \(subject) is not accepted.")
-                    }
-                    return name
-                }
+                    remedy: "create a new one", content: "a name"
+                ) { json in json["name"]?.asString }
             }
         }
     }
