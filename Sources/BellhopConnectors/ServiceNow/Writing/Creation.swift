@@ -8,9 +8,7 @@ struct Creation: WriteOrder {
     var key: FieldWrite
 
     init(_ delivery: Delivery) throws(Failure) {
-        guard case .values(let arguments) = delivery.arguments else {
-            throw .badArguments("This delivery contains no record; it was made by another version of Bellhop.")
-        }
+        let arguments = try delivery.values()
         guard let table = arguments["table"]?.asString, FieldWrite.isName(table) else {
             throw .badArguments("`table` is the name of a table, such as incident.")
         }
@@ -79,9 +77,7 @@ extension Creation {
                 "correlation", .text,
                 "The key that identifies the record: if a record has it, no other is created. By default the delivery's id."),
             Setting("correlation_field", .text, default: "correlation_id", "The field that holds the key."),
-            Setting(
-                "display", .boolean, default: "false",
-                "Whether the values are display values (a choice's label, a person's name) instead of database values."),
+            FieldWrite.display,
         ], effect: .makes, refusedFields: FieldWrite.refusedInNew)
 }
 

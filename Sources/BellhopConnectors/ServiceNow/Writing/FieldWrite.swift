@@ -24,6 +24,10 @@ struct FieldWrite: Sendable, Hashable {
         FieldValue.isSameText(value, found.raw) || (isDisplay && found.label == value)
     }
 
+    static let display = Setting(
+        "display", .boolean, default: "false",
+        "Whether the values are display values (a choice's label, a person's name) instead of database values.")
+
     /// Reads a rule's `fields`.
     static func all(_ json: JSON?, isDisplay: Bool, refused: [String: String]) throws(Failure) -> [FieldWrite] {
         guard let members = json?.asObject, !members.isEmpty else { throw Failure.badArguments("There is no field to set.") }

@@ -13,9 +13,7 @@ struct Update: WriteOrder {
 
     init(_ delivery: Delivery) throws(Failure) {
         guard let task = delivery.task else { throw Failure.badArguments("An update needs a task, and this event has none.") }
-        guard case .values(let arguments) = delivery.arguments else {
-            throw Failure.badArguments("This delivery holds no fields; it was made by another version of Bellhop.")
-        }
+        let arguments = try delivery.values()
         self.task = task
         createdAt = delivery.createdAt
         writes = try FieldWrite.all(arguments["fields"], isDisplay: arguments["display"] == true, refused: FieldWrite.refused)
@@ -77,9 +75,7 @@ extension Update {
             Setting(
                 "unless_changed", .boolean, default: "false",
                 "Whether to write nothing if a field of the source has changed since the event."),
-            Setting(
-                "display", .boolean, default: "false",
-                "Whether the values are display values (a choice's label, a person's name) instead of database values."),
+            FieldWrite.display,
         ], effect: .writes, refusedFields: FieldWrite.refused)
 }
 
