@@ -113,10 +113,8 @@ struct TouchPointsSource: Source {
     }
 
     private func listing(_ reply: ETOReply) throws(Failure) -> Listing {
-        do throws(ListingError) {
-            return try Listing(reply.isNothing ? Array("[]".utf8) : reply.body, shape: shape)
-        } catch {
-            throw unreadable(error)
+        try rethrowing(as: unreadable) { () throws(ListingError) in
+            try Listing(reply.isNothing ? Array("[]".utf8) : reply.body, shape: shape)
         }
     }
 

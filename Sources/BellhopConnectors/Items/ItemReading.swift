@@ -63,10 +63,8 @@ public struct ItemReading: Sendable, Hashable {
     ///   - place: the server, for messages. It contains no secret.
     ///   - secrets: texts that messages must not contain.
     public func listing(_ body: [UInt8], from place: String, hiding secrets: [String] = []) throws(Failure) -> Listing {
-        do throws(ListingError) {
-            return try Listing(body, shape: shape)
-        } catch {
-            throw Self.failure(error, instead: names(in: body, for: error), place, secrets)
+        try rethrowing(as: { Self.failure($0, instead: names(in: body, for: $0), place, secrets) }) { () throws(ListingError) in
+            try Listing(body, shape: shape)
         }
     }
 
@@ -90,10 +88,8 @@ public struct ItemReading: Sendable, Hashable {
         pages: [Listing], latestCounts: Bool = false, from place: String, hiding secrets: [String] = []
     ) throws(Failure) -> Listing {
         if pages.count == 1, let page = pages.first { return page }
-        do throws(ListingError) {
-            return try Listing(pages: pages, latestCounts: latestCounts)
-        } catch {
-            throw Self.failure(error, instead: "", place, secrets)
+        return try rethrowing(as: { Self.failure($0, instead: "", place, secrets) }) { () throws(ListingError) in
+            try Listing(pages: pages, latestCounts: latestCounts)
         }
     }
 

@@ -89,10 +89,8 @@ final class LogFile: Sendable {
         let flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW
         var descriptor = Glibc.open(path, flags, 0o600)
         if descriptor < 0, errno == ENOENT {
-            do throws(SystemError) {
+            try rethrowing(as: { failure("has no folder, and the folder cannot be made", $0) }) { () throws(SystemError) in
                 try Folder.makeAll(PathText.folder(of: path))
-            } catch {
-                throw failure("has no folder, and the folder cannot be made", error)
             }
             descriptor = Glibc.open(path, flags, 0o600)
         }

@@ -96,11 +96,9 @@ struct PageSource: ProbedSource {
 
     /// The page; nil if it still matches these validators.
     private func page(_ validators: Validators) async throws(Failure) -> HTTPResponse? {
-        let response: HTTPResponse
-        do throws(Failure) {
-            response = try await host.page(address, headers: validators.headers, timeout: timeout)
-        } catch {
-            throw Failure(error.reason, error.remedy, Redaction.scrub(error.message, of: secrets))
+        let response = try await rethrowing(as: { Failure($0.reason, $0.remedy, Redaction.scrub($0.message, of: secrets)) }) {
+            () async throws(Failure) in
+            try await host.page(address, headers: validators.headers, timeout: timeout)
         }
         guard response.status == 304 else { return response }
         guard validators != Validators() else { throw Failure.badAnswer("The page \(place) got an unexpected 304 (unchanged).") }
@@ -118,11 +116,9 @@ struct PageSource: ProbedSource {
                 .unexpectedPage, .retry(after: nil),
                 "The page \(place) asks for a login. If that is the page you want, `select` the part to watch.")
         }
-        let read: PageWatch.Reading?
-        do throws(PageWatch.Problem) {
-            read = try watch.read(response.body, type: response.headers["Content-Type"] ?? "")
-        } catch {
-            throw Failure.badAnswer("The page \(place) cannot be watched: \(error.message).")
+        let read = try rethrowing(as: { Failure.badAnswer("The page \(place) cannot be watched: \($0.message).") }) {
+            () throws(PageWatch.Problem) in
+            try watch.read(response.body, type: response.headers["Content-Type"] ?? "")
         }
         guard let read else {
             throw Failure.badAnswer("The page \(place) has no element that matches `select`: it may be another page now.")

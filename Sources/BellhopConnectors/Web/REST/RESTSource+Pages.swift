@@ -73,11 +73,8 @@ extension RESTSource {
             let body = try body(response)
             pages.check?.note(page.entries.count, body: body, headers: response.headers)
             let overlap = pager.overlap
-            let next: Pager.Turn?
-            do throws(Pager.Problem) {
-                next = try pager.next(after: page, body: body, headers: response.headers, from: place)
-            } catch {
-                throw unusable(error.message)
+            let next = try rethrowing(as: { unusable($0.message) }) { () throws(Pager.Problem) in
+                try pager.next(after: page, body: body, headers: response.headers, from: place)
             }
             let first = page.entries.first?.key
             try take(overlap == 0 ? page : page.without { $0.key == first }, wanted, into: &pages)
