@@ -11,10 +11,6 @@ public struct OAuthToken: Sendable, Hashable, Confidential {
     /// How long before its end a token is renewed.
     static let margin = Duration.seconds(60)
 
-    public init(_ text: String, expires: Timestamp? = nil, renewal: Timestamp? = nil) {
-        (self.text, self.expires, self.renewal) = (text, expires, renewal)
-    }
-
     /// A token that was issued now.
     ///
     /// A new token is renewed a margin before its end, or after half its lifetime if that is shorter than two margins. A server may

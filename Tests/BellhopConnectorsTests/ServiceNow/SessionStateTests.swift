@@ -122,16 +122,17 @@ import Testing
     }
 
     @Test func `a refused token is renewed once, and the same one again is an error`() throws {
+        func token(_ text: String) -> OAuthToken { OAuthToken(text, expiresIn: nil, instead: nil, at: Self.now) }
         func pass(_ text: String) -> ServiceNowLogin.Authorization {
             ServiceNowLogin.Authorization(
                 headers: ["Authorization": "Bearer " + text], credentials: Credentials(username: "c", password: text),
-                token: OAuthToken(text))
+                token: token(text))
         }
         for second in ["a", "b"] {
             var state = try Self.state()
             _ = state.begin(Self.write, .report, at: Self.now)
             _ = state.logIn(pass("a"), renewing: nil, at: Self.now)
-            guard case .renew(OAuthToken("a")) = state.receivedLogin(Self.unknown, at: Self.now) else {
+            guard case .renew(token("a")) = state.receivedLogin(Self.unknown, at: Self.now) else {
                 Issue.record("the token was not renewed")
                 continue
             }
