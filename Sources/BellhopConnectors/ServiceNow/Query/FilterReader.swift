@@ -63,14 +63,10 @@ struct FilterReader {
                 help: "as in `{active: true, priority: [1, 2]}`")
             return nil
         }
-        var keywords: String?
-        var order: [EncodedQuery.Order] = []
-        var limit: Int?
-        var category: String?
-        if let value = members["keywords"] { keywords = words(value, path + [.key("keywords")]) }
-        if let value = members["sort"] { order = sort(value, path + [.key("sort")]) }
-        if let value = members["limit"] { limit = number(value, path + [.key("limit")]) }
-        if let value = members["query_category"] { category = name(value, path + [.key("query_category")]) }
+        let keywords = members["keywords"].flatMap { words($0, path + [.key("keywords")]) }
+        let order = members["sort"].map { sort($0, path + [.key("sort")]) } ?? []
+        let limit = members["limit"].flatMap { number($0, path + [.key("limit")]) }
+        let category = members["query_category"].flatMap { name($0, path + [.key("query_category")]) }
         let others: Set = ["keywords", "sort", "limit", "query_category"]
         let conditions = members.filter { !others.contains($0.key) }
         var groups = self.groups(conditions, path)
