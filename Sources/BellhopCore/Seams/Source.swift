@@ -86,6 +86,8 @@ public struct Answer: Sendable {
     public var cursorIfIncomplete: Cursor?
     /// Whether the listing may be truncated: a task that it lacks has left only if it is still missing minutes later.
     public var mayBeCut = false
+    /// The fields that are read in another way than at the last poll: their differences are the configuration's, not the tasks'.
+    public var reread: Set<String> = []
     /// New comments, oldest first; those of unknown tasks too.
     public var comments: [TaskComment]
     /// How much older than the poll its content may be.

@@ -112,4 +112,20 @@ public struct TaskSchema: Sendable, Hashable {
 
     /// The declared field that says when a task was created.
     public var created: Field? { roles.created.flatMap { self[$0] } }
+
+    /// How each field is read, in the form that a source keeps between polls.
+    public var readings: JSON { .object(JSON.Object(fields.map { ($0.name, JSON.string($0.reading)) })) }
+
+    /// The fields that were read in another way when these ``readings`` were kept.
+    public func reread(since readings: JSON?) -> Set<String> {
+        let changed = fields.filter { field in
+            guard let before = readings?[field.name] else { return false }
+            return before != .string(field.reading)
+        }
+        return Set(changed.map(\.name))
+    }
+}
+
+extension TaskSchema.Field {
+    fileprivate var reading: String { "\(type.rawValue) \(path)" }
 }

@@ -25,6 +25,8 @@ struct Reconciliation {
         var gone: [TaskKey]
         /// The schema, whose roles name the fields by which changes are recognized as our own.
         var schema: TaskSchema
+        /// The fields that the configuration reads in another way than before.
+        var reread: Set<String> = []
         /// Our own latest writes, by event subject.
         var writes: [String: [OwnWrite]]
         /// New comments on known tasks, oldest first.
@@ -54,7 +56,9 @@ struct Reconciliation {
             if let removed = before.removed {
                 generation += 1
                 emit(.taskReturned(after, removed: removed, in: evidence.source), key, generation, evidence)
-            } else if let change = Change(from: before.snapshot, to: after, ignoring: evidence.schema.roles.bookkeeping) {
+            } else if let change = Change(
+                from: before.snapshot, to: after, ignoring: evidence.schema.roles.bookkeeping.union(evidence.reread))
+            {
                 emit(change, from: before.snapshot, to: after, key, &generation, evidence)
             }
         } else if evidence.hasBaseline && !evidence.hidden.contains(key) || evidence.emitsInitial {

@@ -123,6 +123,17 @@ import Testing
             ])
     }
 
+    @Test func `a field of another element has not changed`() async throws {
+        practice.eto.addResponse(touchPoint: 14, subject: 501, elements: Self.elements)
+        try await practice.open { connection in
+            let before = try await practice.source(connection).list(from: LastPoll())
+            let other = try practice.source(connection, ["fields": ["notes": 30, "score": ["element": 20, "type": "int"]]])
+            let after = try await other.list(from: LastPoll(before))
+            #expect(after.fingerprint != before.fingerprint && after.reread == ["notes"])
+            #expect(try await other.list(from: LastPoll(after)).reread.isEmpty)
+        }
+    }
+
     @Test func `an answer that is only the entered value is read`() async throws {
         practice.eto.addResponse(touchPoint: 14, subject: 501, elements: [(1006, #""second visit""#), (20, "7")])
         let snapshot = try await practice.open { connection in

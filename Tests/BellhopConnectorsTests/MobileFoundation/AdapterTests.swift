@@ -209,13 +209,17 @@ import Testing
                 "fields": ["n": ["path": "N", "type": "int"]], "query": ["key": "canary-in-query"],
             ]
             let source = try AdapterSource(name: "feed", settings: Settings(settings), connection: connection)
-            let listing = try await source.list(from: LastPoll()).listing
+            let answer = try await source.list(from: LastPoll())
+            let listing = answer.listing
             let task = try #require(try await source.details(of: ["7"], in: listing).snapshots["7"])
             #expect(task.title == "tag")
             #expect(task.className == "feed")
             #expect(task.fields == ["n": 3])
             #expect(source.scope.instance == connection.instance)
             #expect(!source.scope.query.contains("canary"))
+            settings["fields"] = ["n": "N"]
+            let other = try AdapterSource(name: "feed", settings: Settings(settings), connection: connection)
+            #expect(try await other.list(from: LastPoll(answer)).reread == ["n"])
             settings["params"] = ["other"]
             #expect(try AdapterSource(name: "feed", settings: Settings(settings), connection: connection).scope != source.scope)
         }

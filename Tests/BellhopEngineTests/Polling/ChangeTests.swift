@@ -69,6 +69,17 @@ import Testing
         #expect(try await bench.eventLines() == [])
     }
 
+    @Test func `a field that is read in another way has not changed, but the others may have`() async throws {
+        var (bench, source, poller) = try await Bench.polled([task("a", fields: ["priority": 3, "state": 1])])
+        source.edit { $0.reread = ["priority"] }
+        source.put(task("a", fields: ["priority": "High", "state": 2]))
+        _ = try await poller.pollOnce()
+        source.edit { $0.reread = [] }
+        source.put(task("a", fields: ["priority": "Low", "state": 2]))
+        _ = try await poller.pollOnce()
+        #expect(try await bench.eventLines() == ["task_changed a state: 1 → 2", #"task_changed a priority: "High" → "Low""#])
+    }
+
     @Test(arguments: RemovalReason.allCases)
     func `a task that leaves is reported as removed, with the source's reason`(_ reason: RemovalReason) async throws {
         var (bench, source, poller) = try await Bench.polled([task("a"), task("b")])

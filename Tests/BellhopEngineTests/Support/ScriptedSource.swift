@@ -25,6 +25,8 @@ final class ScriptedSource: Source {
         /// The connection shared with deliveries.
         var receiver: String?
         var cursor: Cursor?
+        /// The fields that are read in another way than at the last poll.
+        var reread: Set<String> = []
         /// The comments in the lists.
         var comments: [TaskComment] = []
         var schema = TaskSchema(
@@ -119,17 +121,20 @@ final class ScriptedSource: Source {
         if delay > .zero {
             do { try await clock.sleep(for: delay) } catch { throw Failure(.cut, .retry(after: nil), "cancelled") }
         }
-        let (reply, tasks, next, comments) = state.withLock { state in
-            (state.lists.isEmpty ? .currentTasks : state.lists.removeFirst(), state.tasks, state.cursor, state.comments)
+        let (reply, state) = state.withLock { state in
+            (state.lists.isEmpty ? .currentTasks : state.lists.removeFirst(), state)
         }
         if case .failure(let failure) = reply { throw failure }
         var records: [(key: TaskKey, record: JSON)] = []
         if case .currentTasks = reply {
-            records = tasks.map { ($0.key, ["number": .string($0.number), "title": .string($0.title)]) }
+            records = state.tasks.map { ($0.key, ["number": .string($0.number), "title": .string($0.title)]) }
         }
         do {
             let listing = try Listing(records: records)
-            return Answer(listing: listing, fingerprint: Fingerprint(content: listing.body), cursor: next, comments: comments)
+            var answer = Answer(
+                listing: listing, fingerprint: Fingerprint(content: listing.body), cursor: state.cursor, comments: state.comments)
+            answer.reread = state.reread
+            return answer
         } catch { throw Failure(.badAnswer, .retry(after: nil), "\(error)") }
     }
 

@@ -82,6 +82,7 @@ struct RESTSource: ProbedSource {
         if mayBeCut { try await confirmEmptyEnd(pages, adding: []) }
         var next = RESTCursor()
         next.reading = reading.shape.seed
+        next.fields = schema.readings
         next.validators = pages.validators
         var notices = pages.check?.notice(of: name).map { [$0] } ?? []
         if let since {
@@ -94,6 +95,7 @@ struct RESTSource: ProbedSource {
         var answer = Answer(
             listing: listing, fingerprint: reading.fingerprint(of: listing), cursor: next.cursor, notices: notices)
         answer.mayBeCut = mayBeCut
+        answer.reread = schema.reread(since: before.fields)
         return answer
     }
 

@@ -89,6 +89,8 @@ struct RESTCursor: Sendable, Hashable {
     var whole: Timestamp?
     /// The seed of the reading with which everything was last listed: with another one, everything is listed again.
     var reading: Fingerprint?
+    /// How the fields were read then.
+    var fields: JSON?
 
     init() {}
 
@@ -97,14 +99,16 @@ struct RESTCursor: Sendable, Hashable {
         since = cursor?.value["since"]?.asMoment
         whole = cursor?.value["whole"]?.asMoment
         reading = cursor?.value["reading"]?.asString.flatMap { Fingerprint(hex: $0) }
+        fields = cursor?.value["fields"]
     }
 
     var cursor: Cursor? {
         var members = validators.members
         if let since { members["since"] = .string(since.rfc3339) }
         if let whole { members["whole"] = .string(whole.rfc3339) }
-        if members.isEmpty { return nil }
         if let reading { members["reading"] = .string(reading.hex) }
+        if let fields { members["fields"] = fields }
+        if members.isEmpty { return nil }
         return Cursor(.object(members))
     }
 }
