@@ -156,14 +156,39 @@ import Testing
         }
     }
 
-    @Test(arguments: [0, "0", "", .null, false] as [JSON]) func `an empty cursor, or 0, ends the list`(_ cursor: JSON)
-        async throws
-    {
+    @Test(arguments: [0, 0.0, "0", "", .null, false, [], [:]] as [JSON])
+    func `an empty cursor, or 0, ends the list`(_ cursor: JSON) async throws {
         practice.simulation.faults.add(
             .status(200, body: #"{"items": [{"id": 1, "title": "a"}], "next": \#(cursor.text)}"#))
         let titles = try await practice.titles(["path": "cursor", "items": "items", "paging": ["by": "cursor", "next": "next"]])
         #expect(titles == ["a"])
         #expect(practice.simulation.requests.total == 1)
+    }
+
+    @Test(
+        arguments: [
+            ("7", "query", "7"), (#""a b""#, "query", "a b"), ("1767603600.25", "query", "1767603600.25"),
+            (#"{"id": 7}"#, "body", ["id": 7]), ("[7]", "body", [7]),
+            (#"{"id": 7}"#, "query", nil), ("true", "body", nil), ("18446744073709551616", "query", nil),
+        ] as [(String, String, JSON?)])
+    func `a cursor that cannot be sent back as it came fails the poll, and does not end the list`(
+        _ cursor: String, _ place: String, _ sent: JSON?
+    ) throws {
+        let settings: JSON.Object = ["paging": ["by": "cursor", "next": "next", "in": .string(place)], "json": [:]]
+        var pager = Pager(try Paging(Settings(settings), source: "s"))
+        let page = try Listing(Array(#"[{"id": 1}]"#.utf8), shape: ListingShape(items: JSON.Path(), key: ["id"]))
+        let body = try JSON.parse(#"{"next": \#(cursor)}"#)
+        let address = try HTTPAddress("https://api.example.com/list")
+        let turn = Result { () throws(Pager.Problem) in
+            try pager.next(after: page, body: body, headers: [:], from: address)
+        }
+        switch turn {
+        case .success(.parameters(let parameters)?):
+            let value = parameters.first?.value
+            #expect(sent != nil && (place == "body" ? value : value.map { JSON.string(RequestArguments.words($0)) }) == sent)
+        case .failure(let problem): #expect(sent == nil && problem.message.contains("(`paging.next`) is a"))
+        case .success: Issue.record("the list ends")
+        }
     }
 
     @Test(

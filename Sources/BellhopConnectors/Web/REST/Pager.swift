@@ -146,17 +146,36 @@ struct Pager: Sendable {
     }
 
     private mutating func cursor(_ paging: Paging, _ body: JSON) throws(Problem) -> Turn? {
-        guard let path = paging.next, let value = body[path], let text = Self.word(value) else { return nil }
-        guard seen.insert(text).inserted else { throw Problem(message: "the same cursor came twice: the pages repeat") }
+        guard let path = paging.next, let value = body[path], !Self.isEnd(value) else { return nil }
+        if let reason = Self.objection(to: value, inBody: paging.inBody) {
+            throw Problem(message: "`\(path)` (`paging.next`) is \(reason)")
+        }
+        guard seen.insert(value.text(.sorted)).inserted else {
+            throw Problem(message: "the same cursor came twice: the pages repeat")
+        }
         return .parameters(size + [Parameter(name: paging.parameter, value: value)])
+    }
+
+    /// Why a cursor cannot be sent back as it came, as the end of a sentence; nil if it can.
+    private static func objection(to cursor: JSON, inBody: Bool) -> String? {
+        switch cursor {
+        case .null, .int, .string: nil
+        case .bool: "a boolean, not a cursor: if it says whether there are more pages, name it as `paging.more`"
+        case .double(let number):
+            abs(number) < 0x1p53 ? nil : "a number with more digits than can be sent back exactly"
+        case .array, .object:
+            inBody ? nil : "an \(cursor.kindName), which can be sent back only in a JSON body: `paging.in: body`"
+        }
     }
 
     private mutating func link(
         _ paging: Paging, _ body: JSON, _ headers: HeaderFields, from address: HTTPAddress
     ) throws(Problem) -> Turn? {
-        let found = paging.next.map { body[$0].flatMap(Self.word) } ?? LinkField.target(of: "next", in: headers)
-        guard let found else { return nil }
-        guard var target = address.resolving(found) else { throw Problem(message: "the link to the next page is not an address") }
+        let found: JSON? = paging.next.map { body[$0] } ?? LinkField.target(of: "next", in: headers).map(JSON.string)
+        guard let found, !Self.isEnd(found) else { return nil }
+        guard var target = found.asString.flatMap({ address.resolving($0) }) else {
+            throw Problem(message: "the link to the next page is not an address")
+        }
         // Behind a proxy, many servers write http into links to themselves.
         if address.isSecure, !target.isSecure, target.host == address.host, [80, address.port].contains(target.port) {
             (target.isSecure, target.port) = (true, address.port)
@@ -170,12 +189,16 @@ struct Pager: Sendable {
         return .address(target)
     }
 
-    /// The text of a cursor or link; nil for values that mean that there is none, such as 0.
-    private static func word(_ value: JSON) -> String? {
+    /// Whether the value of a cursor or link means that there is none, as 0 does.
+    private static func isEnd(_ value: JSON) -> Bool {
         switch value {
-        case .string(let text): text.isEmpty || text == "0" ? nil : text
-        case .int(let number): number == 0 ? nil : String(number)
-        case .null, .bool, .double, .array, .object: nil
+        case .null: true
+        case .bool(let flag): !flag
+        case .int(let number): number == 0
+        case .double(let number): number == 0
+        case .string(let text): text.isEmpty || text == "0"
+        case .array(let elements): elements.isEmpty
+        case .object(let members): members.isEmpty
         }
     }
 
