@@ -157,10 +157,13 @@ struct TouchPointsSource: Source {
             }
             details.snapshots[key] = snapshot(key, response)
         }
+        let listedSubjects = gone.isEmpty ? [] : Set(listing.entries.map { Self.subject(listing.record(of: $0)) })
         for key in gone {
-            let reason = try await departure(of: key)
-            // This response still exists, so the empty list is wrong.
-            if reason == .leftQuery, listing.entries.isEmpty {
+            let (reason, subject) = await departure(of: key)
+            // This response still exists, so the empty list of its subject is wrong.
+            if reason == .leftQuery,
+                listing.entries.isEmpty || isWatched(subject) && listedSubjects.isDisjoint(with: [nil, subject])
+            {
                 details.remaining.insert(key)
             } else {
                 details.departures[key] = reason
@@ -181,15 +184,21 @@ struct TouchPointsSource: Source {
         return response.id == key.text ? response : nil
     }
 
-    /// Why a response is no longer listed. The services report an unknown response in many ways, so only an empty answer or 404
-    /// is proof.
-    private func departure(of key: TaskKey) async throws(Failure) -> RemovalReason {
+    /// Why a response is no longer listed, and its subject. The services report an unknown response in many ways, so only an empty
+    /// answer or 404 is proof.
+    private func departure(of key: TaskKey) async -> (reason: RemovalReason, subject: Int64?) {
         do throws(Failure) {
-            return try await read(key) == nil ? .gone : .leftQuery
+            guard let response = try await read(key) else { return (.gone, nil) }
+            return (.leftQuery, Self.subject(response.record))
         } catch {
-            return error.reason == .goneOrHidden ? .gone : .unknown
+            return (error.reason == .goneOrHidden ? .gone : .unknown, nil)
         }
     }
+
+    private static func subject(_ record: JSON) -> Int64? { Int64(ItemValue.text(record["SubjectID"])) }
+
+    /// Whether the subject's responses are asked for in a request of their own.
+    private func isWatched(_ subject: Int64?) -> Bool { subject != nil && subjects.contains(subject) }
 
     private func snapshot(_ key: TaskKey, _ response: TouchPointResponse) -> Snapshot {
         let record = response.record

@@ -123,6 +123,23 @@ import Testing
             ])
     }
 
+    @Test func `the responses of a subject whose list is empty stay while they can be read`() async throws {
+        let one = practice.eto.addResponse(touchPoint: 14, subject: 501, elements: Self.elements)
+        practice.eto.addResponse(touchPoint: 14, subject: 502, elements: Self.elements)
+        let gone = practice.eto.addResponse(touchPoint: 14, subject: 501, elements: Self.elements)
+        try await practice.open { connection in
+            let source = try practice.source(connection, ["subject": ["501", "502"]])
+            practice.eto.deleteResponse(gone.id)
+            // The first request asks for the responses of subject 501.
+            practice.simulation.faults.add(.status(200, body: "[]"), path: "/API/TouchPoint.svc/ListTouchPointResponses")
+            let listing = try await source.list(from: LastPoll()).listing
+            #expect(listing.entries.count == 1)
+            let details = try await source.details(of: [one, gone].map { TaskKey(String($0.id)) }, in: listing)
+            #expect(details.remaining == [TaskKey(String(one.id))])
+            #expect(details.departures == [TaskKey(String(gone.id)): .gone])
+        }
+    }
+
     @Test func `a field of another element has not changed`() async throws {
         practice.eto.addResponse(touchPoint: 14, subject: 501, elements: Self.elements)
         try await practice.open { connection in
