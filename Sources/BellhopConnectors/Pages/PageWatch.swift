@@ -77,7 +77,7 @@ struct PageWatch: Sendable {
     /// Reads a page; nil if it has no watched element.
     func read(_ body: [UInt8], type: String) throws(Problem) -> Reading? {
         let type = ASCII.lowercased(type)
-        let bytes = type.contains("iso-8859-1") || type.contains("windows-1252") ? Self.fromLatin1(body) : body
+        let bytes = Self.isUTF8(body, type: type) ? body : Self.fromWindows1252(body)
         guard type.isEmpty || type.contains("html") || type.contains("xml") else {
             guard select == nil else { return nil }
             return Reading(title: "", text: masked(Self.lines(String(decoding: bytes, as: UTF8.self))))
@@ -137,9 +137,19 @@ struct PageWatch: Sendable {
         return lines.joined(separator: "\n")
     }
 
-    private static func fromLatin1(_ bytes: [UInt8]) -> [UInt8] {
+    /// Whether a page is UTF-8, perhaps with mistakes. Pages in other encodings are read as Windows-1252, in which no two bytes are the same
+    /// character: as mistakes of UTF-8, a change from one letter to another would not show.
+    private static func isUTF8(_ body: [UInt8], type: String) -> Bool {
+        if type.contains("iso-8859-1") || type.contains("windows-1252") { return false }
+        if String(validating: body, as: UTF8.self) != nil { return true }
+        return type.contains("utf-8") || ASCII.lowercased(String(decoding: body.prefix(1024), as: UTF8.self)).contains("utf-8")
+    }
+
+    private static func fromWindows1252(_ bytes: [UInt8]) -> [UInt8] {
         var text = String.UnicodeScalarView()
-        for byte in bytes { text.append(Unicode.Scalar(byte)) }
+        for byte in bytes {
+            text.append(HTMLEntities.windows1252[UInt32(byte)].flatMap(Unicode.Scalar.init) ?? Unicode.Scalar(byte))
+        }
         return Array(String(text).utf8)
     }
 }

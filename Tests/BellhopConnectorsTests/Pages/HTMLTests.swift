@@ -38,6 +38,18 @@ import Testing
         #expect(HTMLEntities.decode(Array(text.utf8)) == meant)
     }
 
+    @Test(
+        arguments: [
+            ([0x66, 0xFC, 0x72, 0x20, 0x80], "text/html", "für €"), ([0x66, 0xC3, 0xBC, 0x72], "text/html", "für"),
+            ([0x66, 0xFC, 0x72], "text/plain", "für"), ([0xC3, 0xBC], "text/html; charset=ISO-8859-1", "Ã¼"),
+            ([0x66, 0xFC], "text/html; charset=UTF-8", "f\u{FFFD}"),
+            // `<!utf-8>` before the letter.
+            ([0x3C, 0x21, 0x75, 0x74, 0x66, 0x2D, 0x38, 0x3E, 0xFC], "text/html", "\u{FFFD}"),
+        ] as [([UInt8], String, String)])
+    func `a page that is not UTF-8 is read as Windows-1252`(_ body: [UInt8], _ type: String, _ text: String) throws {
+        #expect(try PageWatch(Settings([:]), source: "page").read(body, type: type)?.text == text)
+    }
+
     @Test func `a page of only opening tags is read quickly`() {
         let depth = 20_000
         #expect(text(String(repeating: "<div>", count: depth) + "x") == "x")
