@@ -23,10 +23,13 @@ struct HTMLDocument: Sendable, Hashable {
 
     /// In document order; the first is the root, an element without a name.
     private(set) var nodes = [Node(content: .element("", [:]), parent: 0)]
+    /// Whether it is other XML, such as a feed: each element is a block, and all text is visible.
+    let isXML: Bool
 
-    init(_ bytes: [UInt8]) {
-        var builder = HTMLBuilder()
-        var tokenizer = HTMLTokenizer(bytes)
+    init(_ bytes: [UInt8], isXML: Bool = false) {
+        self.isXML = isXML
+        var builder = HTMLBuilder(isXML: isXML)
+        var tokenizer = HTMLTokenizer(bytes, isXML: isXML)
         while let token = tokenizer.next() { builder.take(token) }
         nodes = builder.nodes
     }
@@ -63,6 +66,7 @@ struct HTMLDocument: Sendable, Hashable {
 
 /// Builds a tree from tokens: closes unclosed elements, and ignores stray end tags.
 private struct HTMLBuilder {
+    let isXML: Bool
     var nodes = [HTMLDocument.Node(content: .element("", [:]), parent: 0)]
     /// The open elements, the root first.
     private var open = [0]
@@ -71,13 +75,15 @@ private struct HTMLBuilder {
     /// How often each name occurs in ``beyond``: searching it for each end tag would take quadratic time on a hostile page.
     private var countBeyond: [String: Int] = [:]
 
+    init(isXML: Bool) { self.isXML = isXML }
+
     mutating func take(_ token: HTMLTokenizer.Token) {
         switch token {
         case .text(let text): add(.text(text))
         case .start(let name, let attributes, let isEmpty):
-            if beyond.isEmpty { closeImplied(by: name) }
+            if beyond.isEmpty, !isXML { closeImplied(by: name) }
             let place = add(.element(name, attributes))
-            guard !isEmpty, !HTMLTokenizer.voids.contains(name) else { return }
+            guard !isEmpty, isXML || !HTMLTokenizer.voids.contains(name) else { return }
             if open.count < HTMLDocument.deepest {
                 open.append(place)
             } else {

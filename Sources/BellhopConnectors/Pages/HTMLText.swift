@@ -41,8 +41,8 @@ struct HTMLText: Sendable {
         switch node.content {
         case .text(let words): isPreformatted ? addLines(words) : addWords(words)
         case .element(let name, let attributes):
-            guard !Self.silent.contains(name), attributes["hidden"] == nil else { return }
-            switch name {
+            guard document.isXML || !Self.silent.contains(name) && attributes["hidden"] == nil else { return }
+            switch document.isXML ? "" : name {
             case "br": breakLine()
             case "img": addWords(attributes["alt"] ?? "")
             case "input": addInput(attributes)
@@ -54,9 +54,9 @@ struct HTMLText: Sendable {
                 }
                 for child in node.children { add(child, isPreformatted: isPreformatted) }
             default:
-                let isBlock = Self.blocks.contains(name)
+                let isBlock = document.isXML || Self.blocks.contains(name)
                 if isBlock { breakLine() }
-                for child in node.children { add(child, isPreformatted: isPreformatted || name == "pre") }
+                for child in node.children { add(child, isPreformatted: isPreformatted || !document.isXML && name == "pre") }
                 if isBlock { breakLine() }
             }
         }

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// Splits a page into tags and texts. Leaves out comments, declarations and the content of scripts and styles.
+/// Splits a page into tags and texts. Leaves out comments, declarations and, except in XML, the content of scripts and styles.
 struct HTMLTokenizer {
     enum Token: Sendable, Hashable {
         case text(String)
@@ -18,11 +18,12 @@ struct HTMLTokenizer {
     private static let texts: Set<String> = ["title", "textarea"]
 
     private let bytes: [UInt8]
+    private let isXML: Bool
     private var place = 0
     /// The tokens after the latest one: the content of a raw element, and its end tag.
     private var pending: [Token] = []
 
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
+    init(_ bytes: [UInt8], isXML: Bool = false) { (self.bytes, self.isXML) = (bytes, isXML) }
 
     mutating func next() -> Token? {
         if !pending.isEmpty { return pending.removeFirst() }
@@ -46,6 +47,13 @@ struct HTMLTokenizer {
             skip(past: "-->")
             return nil
         }
+        if isXML, starts("<![CDATA[") {
+            place += 9
+            let start = place
+            skip(past: "]]>")
+            let end = bytes[start..<place].suffix(3).elementsEqual("]]>".utf8) ? place - 3 : place
+            return .text(String(decoding: bytes[start..<end], as: UTF8.self))
+        }
         guard let byte = peek(1), byte.isASCIILetter || "/!?".utf8.contains(byte) else { return text() }
         if byte == UInt8(ascii: "!") || byte == UInt8(ascii: "?") {
             skip(past: ">")
@@ -63,10 +71,11 @@ struct HTMLTokenizer {
 
     private mutating func start(_ name: String) -> Token {
         let (attributes, isEmpty) = attributes()
-        if Self.raw.contains(name), !isEmpty {
+        if isEmpty || isXML { return .start(name, attributes, isEmpty: isEmpty) }
+        if Self.raw.contains(name) {
             pending = [.end(name)]
             _ = content(until: name)
-        } else if Self.texts.contains(name), !isEmpty {
+        } else if Self.texts.contains(name) {
             pending = [.text(HTMLEntities.decode(content(until: name))), .end(name)]
         }
         return .start(name, attributes, isEmpty: isEmpty)

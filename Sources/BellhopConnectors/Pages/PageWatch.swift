@@ -82,7 +82,7 @@ struct PageWatch: Sendable {
             guard select == nil else { return nil }
             return Reading(title: "", text: masked(Self.lines(String(decoding: bytes, as: UTF8.self))))
         }
-        let document = HTMLDocument(bytes)
+        let document = HTMLDocument(bytes, isXML: !type.contains("html") && type.contains("xml"))
         var ignored: Set<Int> = []
         for selector in ignoredElements { ignored.formUnion(selector.matches(in: document)) }
         let places: [Int]
@@ -165,7 +165,7 @@ extension HTMLDocument {
             let inner = nodes[place].children.map { html(of: $0, ignoring: ignored) }.filter { !$0.isEmpty }
             if place == 0 { return inner.joined(separator: "\n") }
             let written = attributes.sorted { $0.key < $1.key }.map { " \($0.key)=\"\(Self.escaped($0.value))\"" }.joined()
-            if HTMLTokenizer.voids.contains(name) { return "<\(name)\(written)>" }
+            if HTMLTokenizer.voids.contains(name), !isXML { return "<\(name)\(written)>" }
             let isBlock = HTMLText.blocks.contains(name) && !inner.isEmpty
             let body = isBlock ? "\n" + inner.joined(separator: "\n") + "\n" : inner.joined(separator: " ")
             return "<\(name)\(written)>\(body)</\(name)>"

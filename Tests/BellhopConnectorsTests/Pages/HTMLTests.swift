@@ -50,6 +50,21 @@ import Testing
         #expect(try PageWatch(Settings([:]), source: "page").read(body, type: type)?.text == text)
     }
 
+    @Test func `a feed is read with all its text, also in CDATA sections, and a line for each element`() throws {
+        let feed = Array(
+            """
+            <?xml version="1.0"?><rss><channel><title>News</title><item><title><![CDATA[A < B & C]]></title><link>https://x.example/1\
+            </link><description><![CDATA[<p>Down]]> again</description></item></channel></rss>
+            """.utf8)
+        func text(_ settings: JSON.Object) throws -> String? {
+            try PageWatch(Settings(settings), source: "feed").read(feed, type: "application/rss+xml")?.text
+        }
+        #expect(try text([:]) == "News\nA < B & C\nhttps://x.example/1\n<p>Down again")
+        #expect(try text(["select": "item > link"]) == "https://x.example/1")
+        #expect(try text(["select": "item > title", "extract": "html"]) == "<title>A &lt; B &amp; C</title>")
+        #expect(HTMLText.text(of: [0], in: HTMLDocument(Array("<![CDATA[x".utf8), isXML: true)) == "x")
+    }
+
     @Test func `a page of only opening tags is read quickly`() {
         let depth = 20_000
         #expect(text(String(repeating: "<div>", count: depth) + "x") == "x")
