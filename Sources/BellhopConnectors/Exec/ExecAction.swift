@@ -70,7 +70,8 @@ public struct ExecAction: Action {
         let program = Program(
             path: try Self.path(of: name, in: folder), arguments: Array(words.dropFirst()), environment: environment,
             folder: folder, input: Array((arguments["stdin"].map(Self.text) ?? "").utf8),
-            limit: .microseconds(arguments["timeout"]?.asInt ?? 60_000_000))
+            limit: .microseconds(arguments["timeout"]?.asInt ?? 60_000_000),
+            secrets: environment.filter { Redaction.suggestsSecret($0.key) }.map(\.value))
         let label = DisplayText.line(name.split(separator: "/").last.map(String.init) ?? name)
         let result: Program.RunResult
         do {
@@ -81,8 +82,7 @@ public struct ExecAction: Action {
             let reason = (error as? SystemError)?.text ?? DisplayText.line("\(error)")
             throw Failure(.fileSystem, .retry(after: nil), "`\(label)` could not be started: \(reason).")
         }
-        let secrets = environment.filter { Redaction.suggestsSecret($0.key) }.map(\.value)
-        let output = Self.shown(result.output, hiding: secrets)
+        let output = Self.shown(result.output)
         switch result.cause {
         case .exited(0): return Receipt(output.isEmpty ? "exit 0" : "exit 0: \(output)")
         case .exited(let code):
@@ -118,10 +118,9 @@ public struct ExecAction: Action {
         output.isEmpty ? "\(what) and wrote nothing." : "\(what). It wrote: \(output)"
     }
 
-    /// The output on one line, without secrets.
-    private static func shown(_ output: String, hiding secrets: [String]) -> String {
-        let line = DisplayText.line(Redaction.scrub(output, of: secrets))
-        let words = line.drop { $0 == " " }
+    /// The output on one line.
+    private static func shown(_ output: String) -> String {
+        let words = DisplayText.line(output).drop { $0 == " " }
         guard words.count > outputLength else { return String(words) }
         // The end matters most: errors come last.
         return "\(words.prefix(outputLength / 3))…\(words.suffix(outputLength * 2 / 3))"

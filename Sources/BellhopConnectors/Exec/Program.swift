@@ -15,6 +15,8 @@ struct Program: Sendable {
     var folder: String
     var input: [UInt8]
     var limit: Duration
+    /// Texts that the output must not contain.
+    var secrets: [String] = []
     /// How many files it must be possible to open; more than programs that are started at the same time need.
     var spareFiles = 32
 
@@ -104,7 +106,7 @@ struct Program: Sendable {
             case .exited(let code): .exited(code)
             case .signaled(let signal): .signaled(signal)
             }
-        return RunResult(cause: cause, output: kept.text)
+        return RunResult(cause: cause, output: kept.text(hiding: secrets))
     }
 
     private enum Part: Sendable { case written, read, ended, late, cancelled }
@@ -154,13 +156,29 @@ final class TruncatedOutput: Sendable {
         }
     }
 
-    /// The output as text, with a note in place of the dropped bytes.
-    var text: String {
+    /// The output as text without these secrets, with a note in place of the dropped bytes.
+    func text(hiding secrets: [String]) -> String {
         state.withLock { state in
             state.shortenTail(to: Self.tailBytes)
-            guard state.dropped > 0 else { return String(decoding: state.head + state.tail, as: UTF8.self) }
-            let (head, tail) = (String(decoding: state.head, as: UTF8.self), String(decoding: state.tail, as: UTF8.self))
+            guard state.dropped > 0 else { return Self.text(state.head + state.tail, hiding: secrets) }
+            // A part of a secret would not be recognized, so the parts that were cut off are left out.
+            let words = secrets.map { Array($0.utf8) }
+            let begun = words.map { Self.overlap(state.head, $0) }.max() ?? 0
+            let ended = words.map { Self.overlap($0, state.tail) }.max() ?? 0
+            let head = Self.text(state.head.dropLast(begun), hiding: secrets)
+            let tail = Self.text(state.tail.dropFirst(ended), hiding: secrets)
             return "\(head)… (\(state.dropped) bytes left out) …\(tail)"
         }
+    }
+
+    private static func text(_ bytes: some Collection<UInt8>, hiding secrets: [String]) -> String {
+        Redaction.scrub(String(decoding: bytes, as: UTF8.self), of: secrets)
+    }
+
+    /// How many bytes at the end of the first text are the beginning of the second.
+    private static func overlap(_ first: [UInt8], _ second: [UInt8]) -> Int {
+        stride(from: min(first.count, second.count), to: 0, by: -1).first { count in
+            first.suffix(count).elementsEqual(second.prefix(count))
+        } ?? 0
     }
 }

@@ -107,6 +107,17 @@ import Testing
         #expect(failure?.message == "`sh` ended with exit status 3. It wrote: •••")
     }
 
+    @Test(arguments: 0...13) func `no part of a secret is kept where a long output is cut`(_ kept: Int) {
+        let output = TruncatedOutput()
+        func write(_ text: String) { output.append(Array(text.utf8)) }
+        let secret = "s3cr3t-value0"
+        write(String(repeating: "a", count: 1024 - kept) + secret + String(repeating: "b", count: 5000))
+        write(secret + String(repeating: "c", count: 3072 - kept))
+        let parts = output.text(hiding: [secret]).split(separator: " ")
+        #expect(parts.first?.allSatisfy { "a•…".contains($0) } == true, "\(parts)")
+        #expect(parts.last?.allSatisfy { "c•…".contains($0) } == true, "\(parts)")
+    }
+
     @Test(arguments: [
         (1, Failure.Remedy.retry(after: nil)), (64, .giveUp), (65, .giveUp), (75, .retry(after: nil)), (77, .giveUp),
         (78, .giveUp), (127, .retry(after: nil)),
