@@ -41,11 +41,11 @@ enum ItemValue {
     }
 
     /// Reads RFC 3339 and the other forms of ISO 8601 that servers write (without a zone it is UTC), a date alone (its midnight),
-    /// WCF's `/Date(…)/`, an HTTP date; or a number, of seconds since 1970, or of a smaller unit if in seconds it would be a time
-    /// after the year 5138.
+    /// WCF's `/Date(…)/`, an HTTP date, a date without separators (`20260105`, `20260105T090000Z`, `20260105090000`); or a number, of
+    /// seconds since 1970, or of a smaller unit if in seconds it would be a time after the year 5138.
     static func time(_ value: JSON) -> Timestamp? {
         switch value {
-        case .int(let number): return time(since1970: number)
+        case .int(let number): return basicTime(String(number)) ?? time(since1970: number)
         case .double(let number):
             guard abs(number) < 1e18 else { return nil }
             if abs(number) >= 1e14 { return time(since1970: Int64(number)) }
@@ -56,7 +56,7 @@ enum ItemValue {
             if let time = Timestamp(rfc3339: text) ?? plainTime(text) ?? Timestamp(wcf: text) ?? Timestamp(httpDate: text) {
                 return time
             }
-            return isoTime(text) ?? Int64(text).map { time(since1970: $0) }
+            return isoTime(text) ?? basicTime(text) ?? Int64(text).map { time(since1970: $0) }
         case .null, .bool, .array, .object: return nil
         }
     }
@@ -69,6 +69,23 @@ enum ItemValue {
         case ..<100_000_000_000_000_000: Timestamp(microseconds: number)
         default: Timestamp(microseconds: number / 1000)
         }
+    }
+
+    /// Reads a date of the years 1900 to 2099 without separators, perhaps with a time. As seconds or milliseconds, these numbers would be
+    /// times of 1970 or after 2570.
+    private static func basicTime(_ text: String) -> Timestamp? {
+        let bytes = Array(text.utf8)
+        let digits = bytes.prefix { $0.isASCIIDigit }.count
+        guard digits == 8 || digits == 14, text.hasPrefix("19") || text.hasPrefix("20") else { return nil }
+        func part(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
+        let day = "\(part(0..<4))-\(part(4..<6))-\(part(6..<8))"
+        if bytes.count == 8 { return plainTime(day) }
+        guard digits == 14 || "Tt".utf8.contains(bytes[8]) else { return nil }
+        let clock = digits == 14 ? 8 : 9
+        let end = bytes[clock...].firstIndex { !$0.isASCIIDigit } ?? bytes.endIndex
+        guard end - clock == 4 || end - clock == 6 else { return nil }
+        let time = stride(from: clock, to: end, by: 2).map { part($0..<$0 + 2) }.joined(separator: ":")
+        return isoTime("\(day)T\(time)\(part(end..<bytes.endIndex))")
     }
 
     /// Reads a date and time with a blank instead of `T`, without seconds, with a comma before the fraction, or with a zone such as

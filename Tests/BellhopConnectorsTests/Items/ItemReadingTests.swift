@@ -119,15 +119,22 @@ import Testing
             "2026-01-05 10:00:00 +0100", "2026-01-05 10:00:00+01", "2026-01-05T10:00:00.000+0100", "2026-01-05T10:00+01:00",
             "2026-01-05T09:00Z", "2026-01-05 09:00", "2026-01-05T09:00:00,000Z", 1_767_603_600_000_000,
             1_767_603_600_000_000_000, .double(1_767_603_600_000_000), "1767603600000000000",
+            "20260105T090000Z", "20260105T0900Z", "20260105T100000+0100", "20260105090000", 20_260_105_090_000,
+            "20260105090000.0",
         ]
         for form in forms { #expect(ItemValue.typed(form, .timestamp) == .string(moment), "\(form)") }
         for form: JSON in [
             "soon", "/Date(1)", "/Date(12x)/", "/Date(1+01)/", "/Date()/", "", true, [], .double(1e300),
             "2026-01-05 09:00:00 CET", "2026-01-05T09:00:00+1", "2026-01-05 09:00 - 10:00", "2026-01-05T25:00",
+            "20260105X090000", "20260105T09", "20260105T250000Z",
         ] {
             #expect(ItemValue.typed(form, .timestamp) == .null, "\(form)")
         }
-        #expect(ItemValue.typed("2026-01-05", .timestamp) == "2026-01-05T00:00:00.000000Z")
+        for form: JSON in ["2026-01-05", "20260105", 20_260_105] {
+            #expect(ItemValue.typed(form, .timestamp) == "2026-01-05T00:00:00.000000Z", "\(form)")
+        }
+        // Not a date, so a number.
+        #expect(ItemValue.typed("20261305", .timestamp) == "1970-08-23T12:08:25.000000Z")
     }
 
     @Test func `a time in WCF's format is read from its milliseconds, before 1970 too`() {
