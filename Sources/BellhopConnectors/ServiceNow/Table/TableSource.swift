@@ -65,6 +65,9 @@ public struct TableSource: Source {
         var next = before ?? TableCursor()
         let shape = ([settings.display.rawValue] + paths).joined(separator: ",")
         next.shape = Fingerprint(content: shape, seed: settings.seed).hex
+        // Without types: they depend on what the dictionary says, too, and not only on the configuration.
+        let declared = TaskSchema(schema.fields.map { .init($0.name, .text, path: $0.path) })
+        next.fields = declared.readings
         let start = start(before, shape: next.shape, known: lastPoll.known.count)
         let (rows, walk) = try await read(
             from: start, paths, last: before?.shape == next.shape ? lastPoll.answer : nil, known: lastPoll.known)
@@ -76,6 +79,7 @@ public struct TableSource: Source {
             listing: listing, coverage: rows.isSame ? .same : walk.isWhole ? .whole : .part,
             fingerprint: rows.movedOn == 0 ? rows.fingerprint : .zero, lag: settings.times.lag + .seconds(10),
             notices: notices(rows) + (isHidden ? [hidingNotice(rows)] : []))
+        answer.reread = declared.reread(since: before?.fields)
         if let journal {
             let touched = listing.entries.lazy.filter { lastPoll.known[$0.key]?.listed != $0.fingerprint }.map(\.key)
             let entries = try await journal.read(
@@ -255,6 +259,8 @@ struct TableCursor: Sendable, Hashable {
     var reconciled: Timestamp?
     /// A fingerprint of the rows' fields: rows with other fields cannot be compared.
     var shape = ""
+    /// How the fields were read.
+    var fields: JSON?
     var journal: JournalCursor?
 
     init() {}
@@ -264,6 +270,7 @@ struct TableCursor: Sendable, Hashable {
         watermark = json["watermark"]?.asInt.map { Timestamp(microseconds: $0) }
         reconciled = json["reconciled"]?.asInt.map { Timestamp(microseconds: $0) }
         shape = json["shape"].text
+        fields = json["fields"]
         journal = json["journal"].flatMap(JournalCursor.init(json:))
     }
 
@@ -271,6 +278,7 @@ struct TableCursor: Sendable, Hashable {
         var members: JSON.Object = ["shape": .string(shape)]
         if let watermark { members["watermark"] = .int(watermark.microseconds) }
         if let reconciled { members["reconciled"] = .int(reconciled.microseconds) }
+        if let fields { members["fields"] = fields }
         if let journal { members["journal"] = journal.json }
         return Cursor(.object(members))
     }
