@@ -117,6 +117,23 @@ extension RESTSourceTests {
         }
     }
 
+    @Test func `paging and checks that are set later are used at once, although the first page is unchanged`() async throws {
+        _ = add(5)
+        try await practice.open { connection in
+            func source(_ more: JSON.Object) throws -> RESTSource {
+                let settings = JSON.Object(["path": "link", "id": "id", "query": ["per_page": 3]], with: more)
+                return try RESTSource(name: "issues", settings: Settings(settings), connection: connection)
+            }
+            let first = try await source([:]).list(from: LastPoll())
+            #expect(first.listing.entries.count == 3)
+            #expect(try await source([:]).list(from: LastPoll(first)).coverage == .same)
+            let paged = try await source(["paging": ["by": "link"]]).list(from: LastPoll(first))
+            #expect(paged.listing.entries.count == 5)
+            let refused = await failure { _ = try await source(["check": ["ok": true]]).list(from: LastPoll(first)) }
+            #expect(refused?.reason == .badAnswer)
+        }
+    }
+
     @Test(arguments: ways.filter { $0["method"] == nil })
     func `a first item on a further page is found, although the page before is unchanged`(_ settings: JSON.Object) async throws {
         for count in 1...8 {

@@ -16,6 +16,8 @@ struct RESTSource: ProbedSource {
     let paging: Paging?
     let since: Since?
     let reading: ItemReading
+    /// Identifies how answers are read: after a change, a stored answer says nothing about the items.
+    private let readingID: Fingerprint
     private let secrets: [String]
     private let expected: ExpectedAnswer
 
@@ -37,6 +39,10 @@ struct RESTSource: ProbedSource {
         paging = try Paging(settings, source: name)
         since = try Since(settings, source: name)
         reading = try ItemReading(settings, source: name, className: settings.text("class") ?? "item")
+        var builder = FingerprintBuilder()
+        builder.add(reading.shape.seed)
+        for name in ["paging", "check", "since"] { builder.add(settings.values[name]?.text(.sorted) ?? "-") }
+        readingID = builder.fingerprint
         secrets = settings.secrets
         let place = Redaction.scrub(address.origin + address.path, of: secrets).replacing(Redaction.mark, with: "-")
         scope = Scope(
@@ -47,7 +53,7 @@ struct RESTSource: ProbedSource {
     func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
         let before = RESTCursor(lastPoll.cursor)
         let now = session.now
-        let isSameReading = before.reading == reading.shape.seed
+        let isSameReading = before.reading == readingID
         if let since, isSameReading, let latest = before.since, let whole = before.whole, now - whole < since.reconcile,
             now >= whole
         {
@@ -81,7 +87,7 @@ struct RESTSource: ProbedSource {
         let mayBeCut = (lastPoll.known.isEmpty || missing > 0) && pages.mayBeCut(missing: missing)
         if mayBeCut { try await confirmEmptyEnd(pages, adding: []) }
         var next = RESTCursor()
-        next.reading = reading.shape.seed
+        next.reading = readingID
         next.fields = schema.readings
         next.validators = pages.validators
         var notices = pages.check?.notice(of: name).map { [$0] } ?? []

@@ -87,7 +87,7 @@ struct RESTCursor: Sendable, Hashable {
     var since: Timestamp?
     /// When everything was last listed, by our clock.
     var whole: Timestamp?
-    /// The seed of the reading with which everything was last listed: with another one, everything is listed again.
+    /// Identifies how everything was read when it was last listed: after a change, everything is listed again.
     var reading: Fingerprint?
     /// How the fields were read then.
     var fields: JSON?
