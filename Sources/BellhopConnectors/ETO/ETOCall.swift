@@ -49,6 +49,13 @@ enum ETOProgram: Sendable, Hashable {
         if text.isEmpty { return nil }
         self = Int64(text).map(ETOProgram.id) ?? .name(text)
     }
+
+    var text: String {
+        switch self {
+        case .id(let number): String(number)
+        case .name(let name): name
+        }
+    }
 }
 
 /// A successful answer; an empty body means null.

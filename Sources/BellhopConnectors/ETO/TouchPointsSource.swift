@@ -63,7 +63,13 @@ struct TouchPointsSource: Source {
         let whom = Set(subjects).map { $0.map { String($0) } ?? "all" }.sorted()
         scope = Scope(
             instance: connection.instance, user: connection.username, kind: "touchpoints",
-            query: "touchpoint=\(touchPoint) subjects=\(whom.joined(separator: ",")) title=\(title.map { String($0) } ?? "-")")
+            query: "touchpoint=\(touchPoint) subjects=\(whom.joined(separator: ",")) title=\(title.map { String($0) } ?? "-") "
+                + Self.place(connection.session.wanted, program))
+    }
+
+    /// The site and the program of the requests, on which the answers depend, as a part of the scope.
+    private static func place(_ wanted: ETOSession.Place, _ program: ETOProgram?) -> String {
+        "site=\(wanted.site ?? "-") program=\((program ?? wanted.program)?.text ?? "-")"
     }
 
     private static func elements(_ setting: JSON?, source: String) throws(ConnectorError) -> [Element] {
@@ -157,7 +163,7 @@ struct TouchPointsSource: Source {
             }
             details.snapshots[key] = snapshot(key, response)
         }
-        let listedSubjects = gone.isEmpty ? [] : Set(listing.entries.map { Self.subject(listing.record(of: $0)) })
+        let listedSubjects: Set<Int64?> = gone.isEmpty ? [] : Set(listing.entries.map { Self.subject(listing.record(of: $0)) })
         for key in gone {
             let (reason, subject) = await departure(of: key)
             // This response still exists, so the empty list of its subject is wrong.

@@ -140,6 +140,18 @@ import Testing
         }
     }
 
+    @Test func `another program or site starts a new baseline, and the same one does not`() async throws {
+        func memory(_ source: JSON.Object, _ connection: JSON.Object = [:]) async throws -> String {
+            try await practice.open(connection) { try practice.source($0, source).scope.query }
+        }
+        let first = try await memory([:])
+        #expect(try await memory([:]) == first)
+        #expect(try await memory([:], ["site": "78"]) != first)
+        let housing = try await memory(["program": "2"])
+        #expect(housing != first)
+        #expect(try await memory([:], ["program": "2"]) == housing)
+    }
+
     @Test func `a field of another element has not changed`() async throws {
         practice.eto.addResponse(touchPoint: 14, subject: 501, elements: Self.elements)
         try await practice.open { connection in
