@@ -185,7 +185,8 @@ import Testing
         switch turn {
         case .success(.parameters(let parameters)?):
             let value = parameters.first?.value
-            #expect(sent != nil && (place == "body" ? value : value.map { JSON.string(RequestArguments.words($0)) }) == sent)
+            let written = place == "body" ? value : value.map { JSON.string(RequestArguments.words($0)) }
+            #expect(sent != nil && written == sent)
         case .failure(let problem): #expect(sent == nil && problem.message.contains("(`paging.next`) is a"))
         case .success: Issue.record("the list ends")
         }
