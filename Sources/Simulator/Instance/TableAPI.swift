@@ -51,7 +51,7 @@ extension SimulatedInstance.State {
         }
         let shown = quirks.contains(.emptyListCounted) ? [] : found
         let page = shown.dropFirst(parameters.offset).prefix(parameters.limit)
-            .filter { reading == .allowed && !call.user.hiddenTasks.contains($0.id) }
+            .filter { reading == .allowed && !call.user.hides($0) }
         var reply = Reply.json(200, ["result": .array(page.map { shape.row($0, table: table) })])
         if page.isEmpty, version == "v1" { reply = .error(404, "No Record found", detail: nil) }
         if parameters.counts, !quirks.contains(.uncounted) { reply.set("X-Total-Count", String(found.count)) }
@@ -88,5 +88,12 @@ extension SimulatedInstance.State {
             !shape.user.hiddenTasks.contains(id)
         else { return .noRecord }
         return .json(200, ["result": shape.row(record, table: table)])
+    }
+}
+
+extension SimulatedUser {
+    /// Whether the user's rules hide this row from a list, though the query counts it.
+    fileprivate func hides(_ row: Record) -> Bool {
+        hiddenTasks.contains(row.id) || (row.table == "sys_dictionary" && hiddenColumns.contains(row["element"]))
     }
 }

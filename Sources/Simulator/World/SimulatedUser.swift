@@ -37,6 +37,8 @@ public struct SimulatedUser: Sendable, Hashable, Identifiable {
     public var users = Reading.allowed
     /// The Table API for `sys_dictionary`, `sys_choice` and `sys_db_object`.
     public var dictionary = Reading.allowed
+    /// Columns whose rows of `sys_dictionary` the user's rules hide.
+    public var hiddenColumns: Set<String> = []
     public var workNotes = Writing.allowed
     public var comments = Writing.allowed
     /// All other columns of tasks.

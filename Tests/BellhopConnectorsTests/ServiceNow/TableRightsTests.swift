@@ -62,6 +62,20 @@ import Testing
         }
     }
 
+    @Test func `a field whose column the dictionary hides from the account is read nevertheless`() async throws {
+        let task = practice.instance.addTask(title: "Core switch down", fields: ["category": "network"])
+        practice.instance.addTask(title: "A lamp flickers", fields: ["category": "hardware"])
+        practice.instance.changeUser("john.doe") { $0.hiddenColumns = ["category"] }
+        try await practice.open { connection in
+            let settings: JSON.Object = ["table": "incident", "query": "category=network", "fields": ["number", "category"]]
+            let source = try TableSource(name: "incidents", settings: Settings(settings), connection: connection)
+            let listing = try await source.list(from: LastPoll()).listing
+            #expect(listing.entries.map(\.key.text) == [task.id])
+            let details = try await source.details(of: [TaskKey(task.id)], in: listing)
+            #expect(details.snapshots[TaskKey(task.id)]?.fields["category"] == "network")
+        }
+    }
+
     @Test func `a table source lists an incident without an owner`() async throws {
         let task = practice.instance.addTask(title: "Core switch down", priority: 1)
         practice.instance.addTask(title: "A lamp flickers", priority: 4)

@@ -12,6 +12,8 @@ final class TableColumns: Sendable {
         var isRead = false
         /// True once all fields were found to exist.
         var isExamined = false
+        /// The fields that exist although the dictionary lacks them: it hides some columns from this account.
+        var confirmed: Set<String> = []
         /// The fields that rows do not show and whose conditions the server applies.
         var applied: Set<String> = []
         /// The field that rows do not show and whose condition the server ignores; nil if none was found.
@@ -38,8 +40,10 @@ final class TableColumns: Sendable {
     /// The query, as written until the first poll, and then with labels and names replaced by values.
     var query: EncodedQuery { state.withLock { $0.query } ?? settings.question.query }
 
-    /// Whether a field may be requested: false if the dictionary is known not to have it.
-    func exists(_ path: String) -> Bool { state.withLock { $0.dictionary?.lacks(path, in: settings.table) } != true }
+    /// Whether a field may be requested: false if the dictionary is known not to have it, and the table was not found to have it.
+    func exists(_ path: String) -> Bool {
+        state.withLock { $0.confirmed.contains(path) || $0.dictionary?.lacks(path, in: settings.table) != true }
+    }
 
     /// Applies the stored dictionary, and then the one read from the instance.
     func prepare(offline: Bool) async {
@@ -175,6 +179,7 @@ final class TableColumns: Sendable {
         for path in doubtful.unique() {
             let exists = try await columnExists(path)
             isCertain = isCertain && exists != nil
+            if exists == true { state.withLock { $0.confirmed.formUnion([path]) } }
             guard exists == false else { continue }
             let names = known?.names(of: settings.table) ?? TaskFields.standard
             let help = Suggestion.didYouMean(path, among: names).map { " (\($0))" } ?? ""
