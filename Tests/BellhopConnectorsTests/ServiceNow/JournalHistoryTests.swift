@@ -91,6 +91,15 @@ import Testing
         #expect(try read(new + old, above: "another" + old, since: "2026-01-05 09:00:00").map(\.text) == ["One"])
     }
 
+    @Test func `an entry from the minute in which reading begins is read if times have no seconds`() throws {
+        let clock = try #require(Self.clock("2026-01-05 10:00:42", as: "2026-01-05 11:00"))
+        let since = try #require(Timestamp(sql: "2026-01-05 10:30:15"))
+        let history =
+            "2026-01-05 11:30 - John Doe (Additional comments)\nOne\n\n2026-01-05 11:29 - A (Additional comments)\nOld\n\n"
+        let read = try JournalHistory(history, above: nil, since: since, clock: clock)
+        #expect(read.entries.map(\.text) == ["One"])
+    }
+
     @Test func `the label of the journal is that of the first heading, in any language`() throws {
         let entries = try read(
             "2026-01-05 10:30:00 - J. (extern) Doe (Kommentare (sichtbar))\nEins\n\n2026-01-05 10:00:00 - A (Kommentare (sichtbar))\nZwei\n\n"

@@ -78,6 +78,7 @@ struct JournalHistory: Sendable {
         _ history: String, above known: Known?, since: Timestamp, labels: Set<String>? = nil, clock: UserClock
     ) throws(Unreadable) {
         let above = known.flatMap { $0.above(in: history) }
+        let since = clock.floor(since)
         isNew = above != nil
         let all = Self.lines(of: above ?? history)
         guard all.contains(where: { !$0.isEmpty }) else {

@@ -32,6 +32,11 @@ struct UserClock: Sendable, Hashable {
         return time - offset
     }
 
+    /// A moment as a heading shows it: its second, or in a format without seconds its minute.
+    func floor(_ moment: Timestamp) -> Timestamp {
+        formats.map { Timestamp(seconds: $0.floor(moment.seconds)) }.min() ?? moment
+    }
+
     /// A format that a user, or the instance, can choose for dates and times.
     private struct Format: Sendable, Hashable {
         /// The order of year, month and day, and the separator.
@@ -46,12 +51,13 @@ struct UserClock: Sendable, Hashable {
             }
         }
 
+        /// The seconds without those that the format does not show.
+        func floor(_ seconds: Int64) -> Int64 { hasSeconds ? seconds : seconds - (seconds % 60 + 60) % 60 }
+
         /// How far the shown time is ahead of UTC; nil if no zone has that offset.
         func offset(_ shown: String, of utc: Timestamp) -> Duration? {
             guard let local = read(shown) else { return nil }
-            let seconds = utc.seconds
-            let least = hasSeconds ? seconds : seconds - (seconds % 60 + 60) % 60
-            let ahead = local.seconds - least
+            let ahead = local.seconds - floor(utc.seconds)
             guard ahead % 900 == 0, (-12 * 3600...14 * 3600).contains(ahead) else { return nil }
             return .seconds(ahead)
         }
