@@ -131,9 +131,10 @@ extension World {
         }
     }()
 
+    /// `sys_choice`; one choice is no longer active, and has the label of its successor.
     private static let choices: [Record] = {
         var random = SeededRandom(seed: 8)
-        return TaskClass.all.flatMap { kind in
+        let active: [Record] = TaskClass.all.flatMap { kind in
             ["priority", "urgency", "impact", "state"].filter { kind.table == "task" || $0 == "state" }.flatMap { field in
                 Schema.choices(of: field, in: kind.table).map { choice in
                     let values = [
@@ -144,5 +145,9 @@ extension World {
                 }
             }
         }
+        let old = [
+            "name": "task", "element": "priority", "value": "12", "label": "2 - High", "language": "en", "inactive": "true",
+        ]
+        return active + [Record("sys_choice", random.hex(), old)]
     }()
 }

@@ -39,6 +39,11 @@ import Testing
         #expect(again.summary == "the fields already had these values")
     }
 
+    @Test func `a label that an inactive choice has too stands for the active one`() async throws {
+        let session = try practice.connection(over: InProcessExchange(practice.simulation)).reading
+        #expect(try await FieldLabels(at: "acme").value(of: "2 - High", in: "priority", of: "incident", session) == "2")
+    }
+
     @Test func `a choice that was added after the choices were read is found`() async throws {
         let session = try practice.connection(over: EarlierChoices(InProcessExchange(practice.simulation))).reading
         let labels = FieldLabels(at: "acme")

@@ -56,10 +56,11 @@ struct DictionaryReading: Sendable {
         return columns
     }
 
-    /// A column's choices, from the nearest table that has any; empty if the account may not read them.
+    /// A column's active choices, from the nearest table that has any; empty if the account may not read them.
     func choices(of field: String, in table: String) async throws(Failure) -> [TaskSchema.Choice] {
         let chain = try await chain(of: table)
-        let query = EncodedQuery(.init("name", isOneOf: chain), .init("element", .equal, field))
+        let query = EncodedQuery(
+            .init("name", isOneOf: chain), .init("element", .equal, field), .init("inactive", .equal, "false"))
         let rows = try await rows("sys_choice", query, ["name", "value", "label"])
         for table in chain {
             let own = rows.filter { $0.raw("name") == table }
