@@ -100,6 +100,27 @@ extension JournalWatchTests {
         }
     }
 
+    @Test(arguments: [1, 12])
+    func `the comment with which a task is closed is reported, also if only a walk shows that the task left`(
+        _ count: Int
+    ) async throws {
+        let tasks = (0..<count).map { instance.addTask(title: "task \($0)") }
+        instance.changeUser("john.doe") { $0.journal = .forbidden }
+        var observer = try table(page: 10)
+        for _ in 0..<2 {
+            #expect(try await observer.comments() == [])
+            await practice.clock.advance(by: .seconds(60))
+        }
+        instance.addNote("Solved.", on: tasks[0].id, by: "abel.tuter")
+        instance.closeTask(tasks[0].id)
+        var comments: [String] = []
+        for _ in 0..<20 {
+            await practice.clock.advance(by: .seconds(60))
+            comments += try await observer.comments().map(\.text)
+        }
+        #expect(comments == ["Solved."])
+    }
+
     @Test func `an entry committed ten minutes late is found when the journal is read again from further back`() async throws {
         let task = instance.addTask(title: "A")
         var observer = try table()

@@ -19,14 +19,17 @@ import Testing
         var notices: [String] = []
 
         mutating func comments() async throws -> [TaskComment] {
+            let before = polls.lastPoll.known
             let answer = try await polls.poll(source).0
             notices += answer.notices
-            return answer.comments.filter { polls.lastPoll.known[$0.task] != nil }
+            return answer.comments.filter { before[$0.task] != nil || polls.lastPoll.known[$0.task] != nil }
         }
     }
 
-    func table(_ query: String = "active=true") throws -> Observer {
-        let settings = Settings(["table": "incident", "query": .string(query), "journal": ["comments", "work_notes"]])
+    func table(_ query: String = "active=true", page: Int64 = 1000) throws -> Observer {
+        let settings = Settings([
+            "table": "incident", "query": .string(query), "journal": ["comments", "work_notes"], "page": .int(page),
+        ])
         return Observer(
             source: try TableSource(name: "incidents", settings: settings, connection: practice.connection(over: exchange)))
     }

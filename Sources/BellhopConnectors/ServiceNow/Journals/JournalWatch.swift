@@ -28,7 +28,7 @@ struct JournalWatch: Sendable {
     /// - Parameters:
     ///   - listing: the poll's listing, whose new tasks count as known.
     ///   - now: the server's time.
-    ///   - touched: the tasks changed since the last poll; nil if the poll does not show them.
+    ///   - touched: the tasks that changed or left since the last poll; nil if the poll does not show them.
     func read(
         from cursor: JournalCursor?, among known: KnownTasks, _ listing: Listing, at now: Timestamp, touched: [TaskKey]?
     ) async throws(Failure) -> Entries {
@@ -55,8 +55,8 @@ struct JournalWatch: Sendable {
         if entries == nil {
             let history = TaskHistories(kinds: kinds, table: table, connection: connection)
             let candidates = touched ?? known.map(\.key) + tasks.sorted()
-            let read = try await history.entries(
-                of: candidates, since: cursor.watermark - times.overlap, floor: cursor.floor, above: cursor.histories)
+            // A walk finds tasks long after they changed or left.
+            let read = try await history.entries(of: candidates, since: deep, floor: cursor.floor, above: cursor.histories)
             entries = read.comments
             result.notices = read.notices
             result.cursor.histories = read.known

@@ -81,9 +81,12 @@ public struct TableSource: Source {
             notices: notices(rows) + (isHidden ? [hidingNotice(rows)] : []))
         answer.reread = declared.reread(since: before?.fields)
         if let journal {
-            let touched = listing.entries.lazy.filter { lastPoll.known[$0.key]?.listed != $0.fingerprint }.map(\.key)
+            // A task is often closed with its last comment, so those that left count as touched.
+            let comparison = lastPoll.known.compare(with: answer)
+            let touched = (comparison.new + comparison.changed).map { listing.entries[$0].key }
             let entries = try await journal.read(
-                from: next.journal, among: lastPoll.known, listing, at: rows.began, touched: Array(touched))
+                from: next.journal, among: lastPoll.known, listing, at: rows.began,
+                touched: touched + comparison.gone.prefix(maxDepartures))
             next.journal = entries.cursor
             answer.comments = entries.comments
             answer.notices += entries.notices
