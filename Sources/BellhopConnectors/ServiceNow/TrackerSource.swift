@@ -66,6 +66,7 @@ struct TrackerSource: Source {
         let table = TaskTable(session: connection.reading, paths: reading.paths, display: reading.display, timeout: timeout)
         let rows = try await table.read(keys)
         let user = await connection.reading.user?.sysID ?? ""
+        details.remaining = try await remaining(keys.filter { listed[$0] == nil }, in: rows, user: user)
         var missing = 0
         for key in keys {
             if let entry = listed[key] {
@@ -76,9 +77,7 @@ struct TrackerSource: Source {
                     missing += 1
                     details.snapshots[key] = reading.snapshot(key, listed: listing.record(of: entry), type: type, owner: user)
                 }
-            } else if isListed(rows.found[key], user: user) {
-                details.remaining.insert(key)
-            } else {
+            } else if !details.remaining.contains(key) {
                 details.departures[key] = Self.departure(rows.found[key], refusal: rows.refusal)
             }
         }
@@ -90,10 +89,26 @@ struct TrackerSource: Source {
         return details
     }
 
-    /// Whether a task's record belongs in the list: active and assigned to this user.
-    private func isListed(_ row: JSON?, user: String) -> Bool {
-        guard let row, !user.isEmpty else { return false }
-        return FieldValue(row["active"])?.typed(.bool) == .bool(true) && row.raw("assigned_to") == user
+    /// The tasks whose records belong in the list: active and assigned to this user.
+    ///
+    /// - Parameter user: the user's sys_id; empty if the account may not read its own record. Then the instance compares.
+    private func remaining(
+        _ keys: [TaskKey], in rows: TaskTable.Rows, user: String
+    ) async throws(Failure) -> Set<TaskKey> {
+        let active = keys.filter { FieldValue(rows.found[$0]?["active"])?.typed(.bool) == .bool(true) }
+        if !user.isEmpty { return Set(active.filter { rows.found[$0]?.raw("assigned_to") == user }) }
+        let reader = TableReader(session: connection.reading, table: "task", paths: ["sys_id"], timeout: timeout)
+        var remaining: Set<TaskKey> = []
+        for start in stride(from: 0, to: active.count, by: TableSource.batch) {
+            let some = active[start..<min(start + TableSource.batch, active.count)]
+            let query = EncodedQuery(
+                .init("sys_id", isOneOf: some.map(\.text)), .init("active", .equal, "true"),
+                .init("assigned_to", .equal, "javascript:gs.getUserID()"))
+            for row in try await reader.page(query, limit: some.count).list {
+                if let id = row.raw("sys_id"), some.contains(TaskKey(id)) { remaining.insert(TaskKey(id)) }
+            }
+        }
+        return remaining
     }
 
     /// Why a task left the list, by its record.

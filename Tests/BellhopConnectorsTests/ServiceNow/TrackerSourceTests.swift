@@ -181,6 +181,17 @@ import Testing
         #expect(practice.simulation.requests.count("GET", path: "/api/now/v2/table/task") == 2)
     }
 
+    @Test func `a task missing from the list has not left either if the account cannot read its own user`() async throws {
+        let (mine, given) = (
+            instance.addTask(title: "Mine", assignedTo: "john.doe"), instance.addTask(title: "Given", assignedTo: "abel.tuter")
+        )
+        instance.changeUser("john.doe") { $0.users = .hidden }
+        practice.simulation.faults.add(.emptyList, "GET", path: "/api/x_snc_my_work")
+        let (_, details) = try await poll(gone: [TaskKey(mine.id), TaskKey(given.id)])
+        #expect(details.remaining == [TaskKey(mine.id)])
+        #expect(details.departures == [TaskKey(given.id): .leftQuery])
+    }
+
     @Test func `without access to records, the list's fields are used and the reason is reported`() async throws {
         let task = instance.addTask(title: "Printer", priority: 1, assignedTo: "john.doe")
         instance.changeUser("john.doe") { $0.tasks = .forbidden }
