@@ -114,7 +114,24 @@ import Testing
         await practice.clock.advance(by: .seconds(10))
         #expect(try await observer.comments().count == 50)
         let queries = practice.simulation.requests.matching(path: "/api/now/v2/table/sys_journal_field")
-        #expect(!queries.isEmpty && queries.allSatisfy { $0.parameter("sysparm_query")?.contains("element_id") == false })
+        // The first request finds out whether the account may read entries of these tasks.
+        let walk = queries.dropFirst()
+        #expect(!walk.isEmpty && walk.allSatisfy { $0.parameter("sysparm_query")?.contains("element_id") == false })
+    }
+
+    @Test func `an account that cannot read the journal does not walk through the hidden entries of all tasks`() async throws {
+        for number in 0..<50 { instance.addTask(title: "task \(number)") }
+        let stranger = instance.addTask("problem", title: "not watched")
+        instance.changeUser("john.doe") { $0.journal = .hidden }
+        var observer = try table()
+        _ = try await observer.comments()
+        await practice.clock.advance(by: .seconds(60))
+        let task = try #require(instance.tasks.first)
+        instance.addNote("It smokes.", on: task.id, by: "abel.tuter")
+        for number in 0..<1500 { instance.addNote("elsewhere \(number)", on: stranger.id, by: "abel.tuter") }
+        await practice.clock.advance(by: .seconds(10))
+        #expect(try await observer.comments().map(\.text) == ["It smokes."])
+        #expect(practice.simulation.requests.count("GET", path: "/api/now/v2/table/sys_journal_field") == 1)
     }
 
     @Test func `an empty page that contradicts the count fails the poll, and the next poll finds all entries`() async throws {

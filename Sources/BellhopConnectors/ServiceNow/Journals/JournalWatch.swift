@@ -48,6 +48,11 @@ struct JournalWatch: Sendable {
             let walk = Walk.window(
                 field: "sys_created_on", from: max(isDue ? deep : cursor.watermark - times.overlap, cursor.floor),
                 through: max(end, cursor.watermark))
+            if keys == nil {
+                // Other tasks can have any number of hidden entries, so some of these tasks show first what the account may read.
+                let some = (touched ?? []).prefix(Self.maxNamed) + known.prefix(Self.maxNamed).map(\.key)
+                try await findAccess(by: Array(some.prefix(Self.maxNamed)))
+            }
             entries = access.now == .closed ? nil : try await journal(of: keys, walk)
         }
         var result = Entries(cursor: cursor)
@@ -86,16 +91,14 @@ struct JournalWatch: Sendable {
 
     /// The entries of the journal's table; nil if the account may not read it.
     private func journal(of keys: [TaskKey]?, _ walk: Walk) async throws(Failure) -> [TaskComment]? {
-        var filter = EncodedQuery(.init("element", isOneOf: kinds))
-        if let keys { filter = filter.and(EncodedQuery(.init("element_id", isOneOf: keys.map(\.text)))) }
-        let reader = TableReader(session: connection.reading, table: "sys_journal_field", paths: Self.paths)
         let rows: TableWalk.Rows
         do throws(Failure) {
             rows = try await TableWalk(
-                reader: reader, filter: filter, order: walk, timeField: "sys_created_on", state: state, clock: connection.clock,
+                reader: reader, filter: entries(of: keys), order: walk, timeField: "sys_created_on", state: state,
+                clock: connection.clock,
                 last: nil, known: KnownTasks()
             ).run()
-            if rows.listing.entries.isEmpty, try await !isOpen(reader, counted: rows.counted) { return nil }
+            if rows.listing.entries.isEmpty, try await !isOpen(counted: rows.counted) { return nil }
         } catch  where error.reason == .forbidden || error.reason == .goneOrHidden {
             access.set(.closed)
             return nil
@@ -108,21 +111,36 @@ struct JournalWatch: Sendable {
 
     private static let paths = ["sys_id", "element_id", "element", "value", "sys_created_by", "sys_created_on"]
 
+    private var reader: TableReader {
+        TableReader(session: connection.reading, table: "sys_journal_field", paths: Self.paths)
+    }
+
+    /// The query for the entries of some tasks; nil for all.
+    private func entries(of keys: [TaskKey]?) -> EncodedQuery {
+        let all = EncodedQuery(.init("element", isOneOf: kinds))
+        return keys.map { all.and(EncodedQuery(.init("element_id", isOneOf: $0.map(\.text)))) } ?? all
+    }
+
     /// Whether an empty list means that there are no entries. Access rules can hide entries that are still counted.
-    private func isOpen(_ reader: TableReader, counted: Int?) async throws(Failure) -> Bool {
-        if let counted, counted > 0, access.now != .open {
+    private func isOpen(counted: Int?) async throws(Failure) -> Bool {
+        if let counted, counted > 0, access.now != .open { access.set(.closed) }
+        try await findAccess(by: nil)
+        return access.now != .closed
+    }
+
+    /// Finds out by some entries of these tasks, or of all, whether the account may read the table, unless that is known.
+    private func findAccess(by tasks: [TaskKey]?) async throws(Failure) {
+        guard access.now == .unknown else { return }
+        do throws(Failure) {
+            let reply = try await reader.page(entries(of: tasks), limit: 10)
+            if try !reply.list.isEmpty {
+                access.set(.open)
+            } else if let total = reply.total, total > 0 {
+                access.set(.closed)
+            }
+        } catch  where error.reason == .forbidden || error.reason == .goneOrHidden {
             access.set(.closed)
-            return false
         }
-        guard access.now == .unknown else { return true }
-        let reply = try await reader.page(EncodedQuery(.init("element", isOneOf: kinds)), limit: 10)
-        if try !reply.list.isEmpty {
-            access.set(.open)
-        } else if let total = reply.total, total > 0 {
-            access.set(.closed)
-            return false
-        }
-        return true
     }
 
     /// - Parameter own: this account's user name; nil if unknown. Then only our recorded writes show which entries are ours.
