@@ -22,19 +22,10 @@ struct TaskTable: Sendable {
     /// Reads tasks. If the account may not read them, returns the refusal; throws failures that a retry may fix.
     func read(_ keys: [TaskKey]) async throws(Failure) -> Rows {
         var rows = Rows()
-        var pending = stride(from: 0, to: keys.count, by: batch).map { Array(keys[$0..<min($0 + batch, keys.count)]) }
-        pending.reverse()
-        while let keys = pending.popLast() {
-            do throws(Failure) {
-                try await take(keys, into: &rows)
-            } catch  where (error.reason == .quota || error.reason == .tooLarge) && keys.count > 1 {
-                let half = keys.count / 2
-                pending.append(Array(keys[half...]))
-                pending.append(Array(keys[..<half]))
-            } catch  where error.reason == .forbidden {
-                rows.refusal = error
-                return rows
-            }
+        do throws(Failure) {
+            try await keys.inBatches(of: batch) { keys async throws(Failure) in try await take(keys, into: &rows) }
+        } catch  where error.reason == .forbidden {
+            rows.refusal = error
         }
         return rows
     }
@@ -56,6 +47,23 @@ struct TaskTable: Sendable {
                 )
             }
             rows.found[key] = row
+        }
+    }
+}
+
+extension [TaskKey] {
+    /// Reads records by at most `size` keys at a time; by half as many if the answer is too large, or takes the server too long.
+    func inBatches(of size: Int, _ read: ([TaskKey]) async throws(Failure) -> Void) async throws(Failure) {
+        var pending = stride(from: 0, to: count, by: size).map { Array(self[$0..<Swift.min($0 + size, count)]) }
+        pending.reverse()
+        while let keys = pending.popLast() {
+            do throws(Failure) {
+                try await read(keys)
+            } catch  where [.quota, .tooLarge].contains(error.reason) && keys.count > 1 {
+                let half = keys.count / 2
+                pending.append(Array(keys[half...]))
+                pending.append(Array(keys[..<half]))
+            }
         }
     }
 }

@@ -99,13 +99,12 @@ struct TrackerSource: Source {
         if !user.isEmpty { return Set(active.filter { rows.found[$0]?.raw("assigned_to") == user }) }
         let reader = TableReader(session: connection.reading, table: "task", paths: ["sys_id"], timeout: timeout)
         var remaining: Set<TaskKey> = []
-        for start in stride(from: 0, to: active.count, by: TableSource.batch) {
-            let some = active[start..<min(start + TableSource.batch, active.count)]
+        try await active.inBatches(of: TableSource.batch) { keys async throws(Failure) in
             let query = EncodedQuery(
-                .init("sys_id", isOneOf: some.map(\.text)), .init("active", .equal, "true"),
+                .init("sys_id", isOneOf: keys.map(\.text)), .init("active", .equal, "true"),
                 .init("assigned_to", .equal, "javascript:gs.getUserID()"))
-            for row in try await reader.page(query, limit: some.count).list {
-                if let id = row.raw("sys_id"), some.contains(TaskKey(id)) { remaining.insert(TaskKey(id)) }
+            for row in try await reader.page(query, limit: keys.count).list {
+                if let id = row.raw("sys_id"), keys.contains(TaskKey(id)) { remaining.insert(TaskKey(id)) }
             }
         }
         return remaining

@@ -121,6 +121,19 @@ extension JournalWatchTests {
         #expect(comments == ["Solved."])
     }
 
+    @Test func `histories that the server cannot send at once are read in parts`() async throws {
+        let tasks = (0..<3).map { instance.addTask(title: "task \($0)") }
+        instance.changeUser("john.doe") { $0.journal = .forbidden }
+        var observer = try table()
+        #expect(try await observer.comments() == [])
+        await practice.clock.advance(by: .seconds(60))
+        for task in tasks { instance.addNote("on \(task.number)", on: task.id, by: "abel.tuter") }
+        await practice.clock.advance(by: .seconds(10))
+        // The list is the first request to the table, the histories are the second.
+        practice.simulation.faults.add(.transactionCancelled, "GET", path: "/api/now/v2/table/incident", skip: 1)
+        #expect(try await observer.comments().count == 3)
+    }
+
     @Test func `an entry committed ten minutes late is found when the journal is read again from further back`() async throws {
         let task = instance.addTask(title: "A")
         var observer = try table()

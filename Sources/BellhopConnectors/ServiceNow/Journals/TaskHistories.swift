@@ -33,13 +33,12 @@ struct TaskHistories: Sendable {
         if !keys.isEmpty {
             for kind in kinds { labels[kind] = try await connection.labels.labels(of: kind, in: table, connection.reading) }
         }
-        for start in stride(from: 0, to: keys.count, by: Self.batch) {
-            let some = keys[start..<min(start + Self.batch, keys.count)]
-            let query = EncodedQuery(.init("sys_id", isOneOf: some.map(\.text)), .init("sys_updated_on", .atLeast, since.sql))
-            let reader = TableReader(
-                session: connection.reading, table: table, paths: ["sys_id"] + Self.times + kinds, display: .both)
-            for row in try await reader.page(query, limit: some.count).list {
-                guard let id = row.raw("sys_id"), some.contains(TaskKey(id)) else { continue }
+        let reader = TableReader(
+            session: connection.reading, table: table, paths: ["sys_id"] + Self.times + kinds, display: .both)
+        try await keys.inBatches(of: Self.batch) { keys async throws(Failure) in
+            let query = EncodedQuery(.init("sys_id", isOneOf: keys.map(\.text)), .init("sys_updated_on", .atLeast, since.sql))
+            for row in try await reader.page(query, limit: keys.count).list {
+                guard let id = row.raw("sys_id"), keys.contains(TaskKey(id)) else { continue }
                 for kind in kinds {
                     let history = FieldValue(row[kind])?.label ?? ""
                     let place = KnownHistories.Place(task: TaskKey(id), kind: kind)

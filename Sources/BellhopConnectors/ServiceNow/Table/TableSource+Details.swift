@@ -38,21 +38,20 @@ extension TableSource {
     func rows(of keys: [TaskKey], filter: EncodedQuery, paths: [String]) async throws(Failure) -> [TaskKey: JSON]? {
         var found: [TaskKey: JSON] = [:]
         let reader = reader(paths)
-        for start in stride(from: 0, to: keys.count, by: Self.batch) {
-            let some = keys[start..<min(start + Self.batch, keys.count)]
-            let query = filter.and(EncodedQuery(.init("sys_id", isOneOf: some.map(\.text))))
-            do throws(Failure) {
-                for row in try await reader.page(query, limit: some.count).list {
-                    guard let id = row.raw("sys_id"), some.contains(TaskKey(id)) else {
+        do throws(Failure) {
+            try await keys.inBatches(of: Self.batch) { keys async throws(Failure) in
+                let query = filter.and(EncodedQuery(.init("sys_id", isOneOf: keys.map(\.text))))
+                for row in try await reader.page(query, limit: keys.count).list {
+                    guard let id = row.raw("sys_id"), keys.contains(TaskKey(id)) else {
                         throw Failure.badAnswer(
                             "\(connection.base.place) answered with rows that were not asked for: it ignored the query, so the answer is discarded."
                         )
                     }
                     found[TaskKey(id)] = row
                 }
-            } catch  where error.reason == .forbidden {
-                return nil
             }
+        } catch  where error.reason == .forbidden {
+            return nil
         }
         return found
     }
