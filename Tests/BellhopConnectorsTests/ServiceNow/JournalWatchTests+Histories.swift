@@ -121,6 +121,26 @@ extension JournalWatchTests {
         #expect(comments == ["Solved."])
     }
 
+    @Test func `if the account gets the right to read a history, its old entries are not reported`() async throws {
+        let task = instance.addTask(title: "A")
+        instance.changeUser("john.doe") {
+            $0.journal = .forbidden
+            $0.hiddenFields = ["comments"]
+        }
+        var observer = try table()
+        #expect(try await observer.comments() == [])
+        await practice.clock.advance(by: .seconds(60))
+        instance.addNote("hidden", on: task.id, by: "abel.tuter")
+        for _ in 0..<8 {
+            await practice.clock.advance(by: .seconds(600))
+            #expect(try await observer.comments() == [])
+        }
+        instance.changeUser("john.doe") { $0.hiddenFields = [] }
+        instance.addNote("shown", on: task.id, by: "abel.tuter")
+        await practice.clock.advance(by: .seconds(60))
+        #expect(try await observer.comments().map(\.text) == ["shown"])
+    }
+
     @Test func `histories that the server cannot send at once are read in parts`() async throws {
         let tasks = (0..<3).map { instance.addTask(title: "task \($0)") }
         instance.changeUser("john.doe") { $0.journal = .forbidden }

@@ -49,7 +49,8 @@ struct TaskHistories: Sendable {
                         unreadable.insert(error)
                         continue
                     }
-                    entries.known[place] = JournalHistory.Known(history)
+                    // An empty history may be one that the account may not read; the entries that it may read later are not all new.
+                    entries.known[place] = history.isEmpty ? nil : JournalHistory.Known(history)
                     entries.comments += read.entries.map { comment($0, at: place, own) }
                 }
             }
