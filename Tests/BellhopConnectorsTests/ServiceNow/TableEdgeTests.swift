@@ -81,6 +81,18 @@ import Testing
         #expect(try await observer.changes(in: source) == [])
     }
 
+    @Test func `a window that starts between two seconds includes the rows that its query includes`() {
+        let start = Timestamp(seconds: 1_767_603_600)
+        let walk = Walk.window(
+            field: "sys_updated_on", from: start + .milliseconds(700), through: start + .milliseconds(9_700))
+        func allows(_ seconds: Int64) -> Bool {
+            walk.allows(Walk.Place(key: TaskKey("a"), time: start + .seconds(seconds)), after: nil)
+        }
+        #expect(!allows(-1) && allows(0) && allows(9) && !allows(10))
+        let query = walk.query(.all, after: nil).text
+        #expect(query.contains(">=\(start.sql)") && query.contains("<=\((start + .seconds(9)).sql)"))
+    }
+
     @Test func `a row committed later than the overlap is reported when all rows are read`() async throws {
         var (tasks, source, observer) = try await observed(rows: 4)
         commit(tasks[1], at: try watermark(observer) - Self.times.overlap - .seconds(1))

@@ -107,7 +107,8 @@ enum Walk: Sendable, Hashable {
         switch self {
         case .whole: return last.map { place.key > $0.key } ?? true
         case .window(_, let from, let through):
-            guard let time = place.time, time >= from, time <= through else { return false }
+            // The query states the bounds in whole seconds; ours are between two of them if the server's clock is unknown.
+            guard let time = place.time, time.seconds >= from.seconds, time.seconds <= through.seconds else { return false }
             guard let last, let before = last.time else { return true }
             return time > before || time == before && place.key > last.key
         }
