@@ -121,6 +121,19 @@ extension JournalWatchTests {
         #expect(comments == ["Solved."])
     }
 
+    @Test func `an account that was refused once reads the journal again later, where authors have user names`() async throws {
+        var (observer, task) = try await watch()
+        instance.changeUser("john.doe") { $0.journal = .allowed }
+        for number in 0..<2 {
+            await practice.clock.advance(by: .seconds(number == 0 ? 60 : 900))
+            instance.addNote("number \(number)", on: task.id, by: "abel.tuter")
+            await practice.clock.advance(by: .seconds(10))
+            let comments = try await observer.comments()
+            #expect(comments.map(\.text) == ["number \(number)"])
+            #expect(comments.map(\.author) == [number == 0 ? "Abel Tuter" : "abel.tuter"])
+        }
+    }
+
     @Test func `if the account gets the right to read a history, its old entries are not reported`() async throws {
         let task = instance.addTask(title: "A")
         instance.changeUser("john.doe") {

@@ -42,6 +42,8 @@ struct JournalWatch: Sendable {
         // A deep read finds entries that were committed after the overlap.
         let isDue = end >= cursor.reread + times.reconcile
         let deep = min(cursor.reread, cursor.watermark) - times.reconcile - times.overlap
+        // The account may have been given the right to read the journal, or was refused by mistake.
+        if isDue, access.now == .closed { access.set(.unknown) }
         var entries: [TaskComment]? = []
         if known.count + tasks.count > 0 {
             let keys = known.count + tasks.count <= Self.maxNamed ? known.map(\.key) + tasks.sorted() : nil
