@@ -102,6 +102,17 @@ import Testing
         #expect(failure?.message.contains("write the number") == true)
     }
 
+    @Test func `labels are known a minute after the account was given the right to read the dictionary`() async throws {
+        let session = try practice.connection(over: InProcessExchange(practice.simulation)).reading
+        let labels = FieldLabels(at: "acme")
+        instance.changeUser("john.doe") { $0.dictionary = .forbidden }
+        let failure = await failure { _ = try await labels.value(of: "High", in: "priority", of: "incident", session) }
+        #expect(failure?.message.contains("write the number") == true)
+        instance.changeUser("john.doe") { $0.dictionary = .allowed }
+        await practice.clock.advance(by: .seconds(61))
+        #expect(try await labels.value(of: "High", in: "priority", of: "incident", session) == "2")
+    }
+
     // MARK: Queries
 
     @Test func `where translates names and labels to values, with one request`() async throws {

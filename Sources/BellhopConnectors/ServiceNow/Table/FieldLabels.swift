@@ -14,11 +14,11 @@ actor FieldLabels {
     private var found: [String: String] = [:]
     /// Labels by `table.field`, and when they were read; empty if this account may not read them.
     private var labels: [String: (all: Set<String>, asked: Timestamp)] = [:]
-    /// Fields whose dictionary entry this account may not read.
-    private var unreadable: Set<String> = []
+    /// Fields whose dictionary entry this account could not read, and when.
+    private var unreadable: [String: Timestamp] = [:]
 
-    /// How old choices that lack a text must be before they are read again: it may have been added.
-    private static let choiceLife = Duration.seconds(60)
+    /// How old choices that lack a text, or a missing right, must be before they are read again: it may have been added.
+    private static let missLife = Duration.seconds(60)
 
     private static let labelLife = Duration.seconds(3600)
 
@@ -95,13 +95,18 @@ actor FieldLabels {
         let key = "\(table).\(path)"
         if let own = dictionaries[key] { return own }
         if let shared = dictionaries[table], shared.has(path, in: table) { return shared }
-        if unreadable.contains(key) { return nil }
+        let now = session.clock.now
+        if Self.isFresh(unreadable[key], now) { return nil }
         guard let read = try await Self.reading(session).read(table, for: [path]) else {
-            unreadable.insert(key)
+            unreadable[key] = now
             return nil
         }
         dictionaries[dictionaries[table] == nil && read.has(path, in: table) ? table : key] = read
         return read
+    }
+
+    private static func isFresh(_ asked: Timestamp?, _ now: Timestamp) -> Bool {
+        asked.map { (Duration.zero...missLife).contains(now - $0) } ?? false
     }
 
     private func unresolved(_ text: String, _ path: String, _ why: String) -> Failure {
@@ -121,8 +126,7 @@ actor FieldLabels {
             all.contains { $0.value == text } ? [text] : TaskSchema.Choice.values(called: text, among: all)
         }
         var all = choices[key]?.all ?? []
-        let isFresh = choices[key].map { (Duration.zero...Self.choiceLife).contains(now - $0.asked) } ?? false
-        if !isFresh, candidates(among: all).isEmpty {
+        if !Self.isFresh(choices[key]?.asked, now), candidates(among: all).isEmpty {
             all = try await Self.reading(session).choices(of: field, in: table)
             choices[key] = (all, now)
         }
