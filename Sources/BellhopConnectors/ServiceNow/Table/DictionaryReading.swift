@@ -56,18 +56,20 @@ struct DictionaryReading: Sendable {
         return columns
     }
 
-    /// A column's active choices, from the nearest table that has any; empty if the account may not read them.
+    /// A column's choices, from the nearest table that has any; empty if the account may not read them. An inactive choice is left out
+    /// if an active one has its label.
     func choices(of field: String, in table: String) async throws(Failure) -> [TaskSchema.Choice] {
         let chain = try await chain(of: table)
-        let query = EncodedQuery(
-            .init("name", isOneOf: chain), .init("element", .equal, field), .init("inactive", .equal, "false"))
-        let rows = try await rows("sys_choice", query, ["name", "value", "label"])
+        let query = EncodedQuery(.init("name", isOneOf: chain), .init("element", .equal, field))
+        let rows = try await rows("sys_choice", query, ["name", "value", "label", "inactive"])
         for table in chain {
             let own = rows.filter { $0.raw("name") == table }
             if own.isEmpty { continue }
+            let active = Set(own.filter { $0.raw("inactive") != "true" }.compactMap { $0.raw("label")?.lowercased() })
             return own.compactMap { row in
                 guard let value = row.raw("value"), let label = row.raw("label") else { return nil }
-                return TaskSchema.Choice(value, label)
+                let isReplaced = row.raw("inactive") == "true" && active.contains(label.lowercased())
+                return isReplaced ? nil : TaskSchema.Choice(value, label)
             }
         }
         return []
