@@ -52,7 +52,7 @@ struct JournalWatch: Sendable {
                 through: max(end, cursor.watermark))
             if keys == nil {
                 // Other tasks can have any number of hidden entries, so some of these tasks show first what the account may read.
-                let some = (touched ?? []).prefix(Self.maxNamed) + known.prefix(Self.maxNamed).map(\.key)
+                let some = (touched ?? []) + known.prefix(Self.maxNamed).map(\.key)
                 try await findAccess(by: Array(some.prefix(Self.maxNamed)))
             }
             entries = access.now == .closed ? nil : try await journal(of: keys, walk)
