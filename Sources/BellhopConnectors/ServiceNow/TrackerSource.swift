@@ -36,6 +36,7 @@ struct TrackerSource: Source {
         var answer = Answer(
             listing: isSame ? Listing() : try listing(of: reply), coverage: isSame ? .same : .whole, fingerprint: fingerprint,
             cursor: lastPoll.cursor)
+        answer.user = await connection.reading.username ?? ""
         if let journal {
             let entries = try await journal.read(
                 from: lastPoll.cursor?.value["journal"].flatMap(JournalCursor.init(json:)), among: lastPoll.known, answer.listing,

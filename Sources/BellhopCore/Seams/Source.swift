@@ -90,6 +90,8 @@ public struct Answer: Sendable {
     public var reread: Set<String> = []
     /// New comments, oldest first; those of unknown tasks too.
     public var comments: [TaskComment]
+    /// The account's name, if only the system knows it; empty if it does not tell. Nil if it is the scope's user.
+    public var user: String?
     /// How much older than the poll its content may be.
     public var lag: Duration
     /// Notices for people, each reported once.

@@ -24,7 +24,7 @@ public struct DividedChange: Sendable, Hashable {
     /// All are ours if the record shows that only our account has changed it, and not more often than we wrote: then a rule of the
     /// system changed the other fields. All are ours, too, if the record does not show who changed it how often: otherwise our rules
     /// and a rule of the system that answers our writes could trigger each other for ever.
-    /// - Parameter user: our account.
+    /// - Parameter user: our account; empty if it is unknown, so that only the number of changes counts.
     public init(
         _ changes: [Change.FieldChange], from before: Snapshot, to after: Snapshot, by writes: [OwnWrite],
         _ schema: TaskSchema, user: String
@@ -34,7 +34,10 @@ public struct DividedChange: Sendable, Hashable {
             return
         }
         let updates = schema.updates(from: before, to: after)
-        if updates.map({ $0.last == user.lowercased() && 1...writes.count ~= $0.count }) ?? true {
+        let isOurs = updates.map { updates in
+            (user.isEmpty || updates.last == user.lowercased()) && 1...writes.count ~= updates.count
+        }
+        if isOurs ?? true {
             (own, hop) = (changes, writes.map(\.hop).max() ?? 0)
             return
         }

@@ -33,6 +33,8 @@ struct Reconciliation {
         var comments: [TaskComment] = []
         /// Our own comments by event subject, to recognize them among `comments`.
         var written: [String: [WrittenComment]] = [:]
+        /// Our account, if it is not the scope's user.
+        var user: String?
     }
 
     /// - Parameter read: the tasks that were read; those that equal their stored form are skipped.
@@ -74,7 +76,7 @@ struct Reconciliation {
     ) {
         let writes = evidence.writes[evidence.scope.subject(of: key), default: []]
         let divided = DividedChange(
-            change.fields, from: before, to: after, by: writes, evidence.schema, user: evidence.scope.user)
+            change.fields, from: before, to: after, by: writes, evidence.schema, user: evidence.user ?? evidence.scope.user)
         let between = divided.own.isEmpty ? before : after.undoing(divided.others, from: before)
         if !divided.own.isEmpty {
             generation += 1

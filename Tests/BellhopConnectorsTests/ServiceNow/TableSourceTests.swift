@@ -42,6 +42,19 @@ import Testing
         #expect(snapshot.fields["caller_name"] == "")
     }
 
+    @Test(arguments: [SimulatedUser.Reading.allowed, .hidden])
+    func `an answer has the name of an account that only the instance knows`(_ users: SimulatedUser.Reading) async throws {
+        instance.addAPIKey("canary-key", of: "john.doe")
+        instance.changeUser("john.doe") { $0.users = users }
+        let settings = Settings(["instance": "http://127.0.0.1:9", "auth": ["api_key": "canary-key"]])
+        let connection = try ServiceNowConnection(name: "snow", settings: settings, in: practice.environment(), over: exchange)
+        let table = try TableSource(name: "incidents", settings: Settings(["table": "incident"]), connection: connection)
+        let tracker = try TrackerSource(name: "my-work", settings: Settings([:]), connection: connection)
+        let name = users == .allowed ? "john.doe" : ""
+        #expect(try await table.list(from: LastPoll()).user == name)
+        #expect(try await tracker.list(from: LastPoll()).user == name)
+    }
+
     @Test(arguments: ["values", "labels", "both"])
     func `rows are read in every form that fields can have`(_ display: String) async throws {
         let task = instance.addTask("change_request", title: "A", priority: 1, assignedTo: "john.doe")

@@ -320,6 +320,25 @@ import Testing
         #expect(try await bench.store.events(EventQuery()).map(\.event.hop) == [hop])
     }
 
+    @Test(arguments: [("svc", "svc", 1), ("svc", "ada", 0), ("", "bob", 1)])
+    func `changes by an account whose name only the system knows are our own`(
+        _ account: String, _ user: String, _ hop: Int
+    ) async throws {
+        let bench = try Bench()
+        func seen(_ title: String, _ user: String, _ updates: Int64) -> Snapshot {
+            task("a", title, ["sys_updated_by": .string(user), "sys_mod_count": .int(updates)])
+        }
+        let source = bench.source([seen("new", "bob", 7)])
+        source.edit { $0.user = account }
+        var poller = bench.poller(source)
+        _ = try await poller.pollOnce()
+        await bench.clock.advance(by: .seconds(60))
+        try await bench.comment(on: "a", hop: 0)
+        source.put(seen("a business rule changed it", user, 8))
+        _ = try await poller.pollOnce()
+        #expect(try await bench.store.events(EventQuery()).map(\.event.hop) == [hop])
+    }
+
     @Test func `a field that the system computes from our update is our own change`() async throws {
         let bench = try Bench()
         let source = bench.source([task("a", fields: ["urgency": 3, "priority": 4])])

@@ -27,6 +27,8 @@ final class ScriptedSource: Source {
         var cursor: Cursor?
         /// The fields that are read in another way than at the last poll.
         var reread: Set<String> = []
+        /// The account's name in the lists.
+        var user: String?
         /// The comments in the lists.
         var comments: [TaskComment] = []
         var schema = TaskSchema(
@@ -134,6 +136,7 @@ final class ScriptedSource: Source {
             var answer = Answer(
                 listing: listing, fingerprint: Fingerprint(content: listing.body), cursor: state.cursor, comments: state.comments)
             answer.reread = state.reread
+            answer.user = state.user
             return answer
         } catch { throw Failure(.badAnswer, .retry(after: nil), "\(error)") }
     }

@@ -80,6 +80,7 @@ public struct TableSource: Source {
             fingerprint: rows.movedOn == 0 ? rows.fingerprint : .zero, lag: settings.times.lag + .seconds(10),
             notices: notices(rows) + (isHidden ? [hidingNotice(rows)] : []))
         answer.reread = declared.reread(since: before?.fields)
+        answer.user = await connection.reading.username ?? ""
         if let journal {
             // A task is often closed with its last comment, so those that left count as touched.
             let comparison = lastPoll.known.compare(with: answer)
