@@ -111,8 +111,9 @@ import Testing
             let outcome = try await send(["proxy": .string(address), "timeout": 500_000], to: "https://acme.example/")
             #expect(outcome.lowercased().contains("the proxy \(address.dropFirst(7))"), "\(outcome)")
             // Even with a body, the request cannot have arrived.
-            let connection = try HTTPConnection(
-                .init(name: "test", timeout: .milliseconds(500), proxy: HTTPAddress(address)), clock: clock)
+            var configuration = HTTPConnection.Configuration(name: "test", timeout: .milliseconds(500))
+            configuration.proxy = HTTPAddress(address)
+            let connection = try HTTPConnection(configuration, clock: clock)
             let error = await #expect(throws: TransportError.self) {
                 try await connection.send(HTTPRequest("POST", HTTPAddress("https://acme.example/"), body: [1]))
             }
