@@ -13,7 +13,7 @@ import Testing
         let action = ScriptedAction()
         let source = bench.source(tasks(0..<3))
         let shelf = try await bench.shelf(logRule(on: "[task_created, task_changed, task_removed]"))
-        let engine = Engine(bench.context, shelf: shelf, sources: [(source, .minutely)], actions: { _ in action })
+        let engine = bench.engine(action, shelf: shelf, sources: [source])
         let (group, running) = runAsService(engine)
         try await waitUntil { bench.recorder.count("source.baseline") != 0 }
         source.put(task("new"))
@@ -33,7 +33,7 @@ import Testing
         let rules = "rule: digest\non: {schedule: \"30 9 * * *\"}\ndo: [{log: \"${{ size(tasks) }} open\"}]"
         let action = ScriptedAction()
         func engine(_ shelf: RuleShelf) -> Engine {
-            Engine(bench.context, shelf: shelf, sources: [(source, .minutely)], actions: { _ in action })
+            bench.engine(action, shelf: shelf, sources: [source])
         }
         _ = try await engine(try await bench.shelf(rules, sources: [source])).runOnce()
         await bench.clock.advance(by: .days(3))
@@ -55,7 +55,7 @@ import Testing
         await bench.clock.advance(by: .days(3))
         let shelf = try await bench.shelf(rules, sources: [source])
         let action = ScriptedAction()
-        let engine = Engine(bench.context, shelf: shelf, sources: [(source, .minutely)], actions: { _ in action })
+        let engine = bench.engine(action, shelf: shelf, sources: [source])
         let (group, running) = runAsService(engine)
         await bench.run(until: bench.now + .seconds(59))
         #expect(action.count == 0)
@@ -67,8 +67,7 @@ import Testing
 
     @Test func `a start keeps the tasks of a source that has not changed for years, although it answers late`() async throws {
         let (folder, clock, recorder) = (try TemporaryFolder(), TestClock(), Recorder())
-        let source = ScriptedSource(clock: clock, preparation: .seconds(60))
-        source.set(tasks(0..<2))
+        let source = ScriptedSource(tasks: tasks(0..<2), clock: clock, preparation: .seconds(60))
         func context() throws -> EngineContext {
             EngineContext(store: try Stores.open(folder.path + "/bellhop.db"), clock: clock, signals: recorder.signals)
         }
@@ -100,7 +99,7 @@ import Testing
         let rules = "rule: digest\non: {every: 5m}\ndo: [{log: \"${{ size(tasks) }} due\"}]"
         let shelf = try await bench.shelf(rules, sources: [source])
         let action = ScriptedAction()
-        let engine = Engine(bench.context, shelf: shelf, sources: [(source, .minutely)], actions: { _ in action })
+        let engine = bench.engine(action, shelf: shelf, sources: [source])
         let (group, running) = runAsService(engine)
         await bench.run(until: bench.now + .seconds(10))
         wall.set(by: .seconds(-7200))
@@ -133,8 +132,7 @@ import Testing
             """
         let shelf = try await bench.shelf(rules, sources: [source, hanging])
         let action = ScriptedAction()
-        let engine = Engine(
-            bench.context, shelf: shelf, sources: [(hanging, .minutely), (source, .minutely)], actions: { _ in action })
+        let engine = bench.engine(action, shelf: shelf, sources: [hanging, source])
         let (group, running) = runAsService(engine)
         try await waitUntil { bench.recorder.count("source.baseline") != 0 }
         await bench.run(until: bench.now + .seconds(35))
@@ -169,8 +167,7 @@ import Testing
         source.edit { $0.lists = [.failure(Failure(.unreachable, .retry(after: nil), "nobody there"))] }
         let rules = "rule: digest\non: {every: 1h}\ndo: [{log: \"${{ size(tasks) }} open\"}]"
         let shelf = try await bench.shelf(rules, sources: [source])
-        let engine = Engine(
-            bench.context, shelf: shelf, sources: [(source, .minutely)], actions: { _ in ScriptedAction() })
+        let engine = bench.engine(shelf: shelf, sources: [source])
         await bench.clock.advance(by: .seconds(3600))
         _ = try await engine.runOnce()
         guard case .dead(let failure)? = try await bench.deliveries().first?.delivery.initial else {
@@ -188,8 +185,7 @@ import Testing
         let bench = try Bench()
         let sources = (0..<5).map { ScriptedSource("s\($0)", instance: "https://s\($0).example", clock: bench.clock) }
         let shelf = try await bench.shelf("rule: daily\non: {every: 1d}\ndo: [{log: hello}]")
-        let engine = Engine(
-            bench.context, shelf: shelf, sources: sources.map { ($0, .minutely) }, actions: { _ in ScriptedAction() })
+        let engine = bench.engine(shelf: shelf, sources: sources)
         let (group, running) = runAsService(engine)
         try await bench.clock.waitForSleepers(7)
         await group.triggerGracefulShutdown()
@@ -201,12 +197,9 @@ import Testing
     @Test func `a stop lets attempts in flight finish and starts no others`() async throws {
         let bench = try Bench()
         let gate = Gate()
-        let action = ScriptedAction { _, _ throws(Failure) in
-            if await gate.pass() { return Receipt("done") }
-            throw Failure(.cut, .retry(after: nil), "cancelled")
-        }
+        let action = ScriptedAction(waitingAt: gate)
         try await bench.enqueue([TestDelivery("a"), TestDelivery("b", lane: "l"), TestDelivery("c", lane: "l")])
-        let engine = Engine(bench.context, shelf: RuleShelf(), sources: [], actions: { _ in action })
+        let engine = bench.engine(action)
         let (group, running) = runAsService(engine)
         try await waitUntil { action.count >= 2 }
         await group.triggerGracefulShutdown()
@@ -222,12 +215,9 @@ import Testing
     @Test func `a stop ends a hanging attempt after the grace period, and it counts as possibly received`() async throws {
         let bench = try Bench()
         let gate = Gate()
-        let action = ScriptedAction { _, _ throws(Failure) in
-            if await gate.pass() { return Receipt("done") }
-            throw Failure(.cut, .retry(after: nil), "cancelled")
-        }
+        let action = ScriptedAction(waitingAt: gate)
         try await bench.enqueue([TestDelivery("a")])
-        let engine = Engine(bench.context, shelf: RuleShelf(), sources: [], grace: .seconds(20), actions: { _ in action })
+        let engine = bench.engine(action)
         let (group, running) = runAsService(engine)
         try await waitUntil { action.count >= 1 }
         await group.triggerGracefulShutdown()
@@ -248,9 +238,7 @@ import Testing
         bench.store.fail { $0 == .finish ? .before : nil }
         let action = ScriptedAction()
         try await bench.enqueue([TestDelivery("a"), TestDelivery("b")])
-        let engine = Engine(
-            bench.context, shelf: RuleShelf(), sources: [], limits: .init(lease: .days(1)), grace: .seconds(20),
-            actions: { _ in action })
+        let engine = bench.engine(action, limits: .init(lease: .days(1)))
         let (group, running) = runAsService(engine)
         try await waitUntil { action.count == 2 }
         await group.triggerGracefulShutdown()
@@ -276,8 +264,7 @@ import Testing
         bench.store.fail { $0 == .finish ? .before : nil }
         let action = ScriptedAction()
         try await bench.enqueue([TestDelivery("a")])
-        let engine = Engine(
-            bench.context, shelf: RuleShelf(), sources: [], limits: .init(lease: .days(1)), actions: { _ in action })
+        let engine = bench.engine(action, limits: .init(lease: .days(1)))
         let pass = Task { try await engine.runOnce() }
         try await waitUntil { action.count == 1 }
         await bench.settle()
@@ -292,9 +279,7 @@ import Testing
         bench.store.fail { $0 == .finish ? .before : nil }
         let action = ScriptedAction()
         try await bench.enqueue([TestDelivery("a")])
-        let engine = Engine(
-            bench.context, shelf: RuleShelf(), sources: [], limits: .init(attempt: .seconds(20), lease: .seconds(30)),
-            actions: { _ in action })
+        let engine = bench.engine(action, limits: .init(attempt: .seconds(20), lease: .seconds(30)))
         let pass = Task { try await engine.runOnce() }
         try await waitUntil { action.count == 1 }
         await bench.run(until: bench.now + .seconds(60))
@@ -310,8 +295,7 @@ import Testing
         let hanging = ScriptedSource("hanging", instance: "https://hanging.example", clock: bench.clock, delay: .days(9))
         let source = bench.source(tasks(0..<3))
         let shelf = try await bench.shelf(logRule(on: "task_created"))
-        let engine = Engine(
-            bench.context, shelf: shelf, sources: [(hanging, .minutely), (source, .minutely)], actions: { _ in action })
+        let engine = bench.engine(action, shelf: shelf, sources: [hanging, source])
         let (group, running) = runAsService(engine)
         try await waitUntil { bench.recorder.count("source.baseline") != 0 }
         source.put(task("new"))
@@ -329,11 +313,8 @@ import Testing
             logRule(on: "task_created") + "\n---\n"
             + "rule: mourn\non: delivery_dead\ndo: [{log: \"mourn ${{ event.data.delivery.rule }}\"}]"
         let shelf = try await bench.shelf(rules)
-        let action = ScriptedAction { delivery, _ throws(Failure) in
-            if delivery.text.hasPrefix("tell") { throw Failure(.refused, .giveUp, "400") }
-            return Receipt("done")
-        }
-        let engine = Engine(bench.context, shelf: shelf, sources: [(source, .minutely)], actions: { _ in action })
+        let action = ScriptedAction(failing: Failure(.refused, .giveUp, "400")) { delivery, _ in delivery.text.hasPrefix("tell") }
+        let engine = bench.engine(action, shelf: shelf, sources: [source])
         let first = try await engine.runOnce()
         #expect(first.polls.map(\.source) == ["my-work"])
         #expect(first.polls[0].outcome.isBaseline)
@@ -349,7 +330,7 @@ import Testing
         let bench = try Bench()
         let source = bench.source(tasks(0..<3))
         let shelf = try await bench.shelf(logRule(on: "task_created"))
-        let engine = Engine(bench.context, shelf: shelf, sources: [(source, .minutely)], actions: { _ in ScriptedAction() })
+        let engine = bench.engine(shelf: shelf, sources: [source])
         for day in 0..<60 {
             if day.isMultiple(of: 20) { source.put(task("new\(day / 20)")) }
             _ = try await engine.runOnce()

@@ -22,8 +22,7 @@ import Testing
         let bench = try Bench(clock: TestClock(settlingYields: 1))
         let source = bench.source()
         let shelf = try await bench.shelf("rule: daily\non: {every: 1d}\ndo: [{log: hello}]", sources: [source])
-        let engine = Engine(
-            bench.context, shelf: shelf, sources: [(source, .minutely)], actions: { _ in ScriptedAction() })
+        let engine = bench.engine(shelf: shelf, sources: [source])
         let running = Task { try await engine.run() }
         try await bench.clock.run(until: bench.now + .seconds(3600), awaiting: 3)
         // A loop that was just woken may be in the middle of a turn. A waiting loop that counts as hanging would stay so.
@@ -39,8 +38,7 @@ import Testing
         let shelf = try await bench.shelf("rule: new\non: task_created\ndo: [{log: hello}]", sources: [source])
         try await bench.store.append([.created(1, at: bench.now)])
         bench.store.fail { $0 == .route || $0 == .register ? .before : nil }
-        let engine = Engine(
-            bench.context, shelf: shelf, sources: [(source, .minutely)], actions: { _ in ScriptedAction() })
+        let engine = bench.engine(shelf: shelf, sources: [source])
         let running = Task { try await engine.run() }
         // The poller, the maintenance and the router, which waits for its next try.
         try await bench.clock.run(until: bench.now + .seconds(900), awaiting: 3)

@@ -11,10 +11,7 @@ import Testing
     @Test func `an open breaker saves the attempts of waiting deliveries, and an answer lets all be sent`() async throws {
         let bench = try Bench()
         let isUp = Mutex(false)
-        let action = ScriptedAction { _, _ throws(Failure) in
-            if !isUp.withLock({ $0 }) { throw Self.unreachable }
-            return Receipt("done")
-        }
+        let action = ScriptedAction(failing: Self.unreachable) { _, _ in !isUp.withLock { $0 } }
         let retry = RetryPolicy(attempts: 12, base: .seconds(5), cap: .seconds(3600))
         try await bench.enqueue((0..<40).map { TestDelivery("\(100 + $0)", retry: retry) })
         let start = bench.now
@@ -39,7 +36,7 @@ import Testing
     @Test func `a delivery that has expired is not the trial, and no attempt of it is counted`() async throws {
         let bench = try Bench()
         let start = bench.now
-        let action = ScriptedAction { _, _ throws(Failure) in throw Self.unreachable }
+        let action = ScriptedAction(failing: Self.unreachable)
         let retry = RetryPolicy(attempts: 12, base: .seconds(3600), cap: .seconds(3600))
         try await bench.enqueue(
             (0..<5).map { TestDelivery("\($0)", retry: retry) }
@@ -54,10 +51,7 @@ import Testing
 
     @Test func `an open breaker survives a restart, and does not stop other receivers`() async throws {
         let bench = try Bench()
-        let action = ScriptedAction { delivery, _ throws(Failure) in
-            if delivery.id.receiver == "down" { throw Self.unreachable }
-            return Receipt("done")
-        }
+        let action = ScriptedAction(failing: Self.unreachable) { delivery, _ in delivery.id.receiver == "down" }
         try await bench.enqueue((0..<20).map { TestDelivery("\(100 + $0)", receiver: $0 % 2 == 0 ? "down" : "up") })
         try await Dispatcher(bench.context, actions: { _ in action }).dispatchPending()
         let attempts = action.performed.count { $0.delivery.id.receiver == "down" }

@@ -8,10 +8,7 @@ import Testing
     @Test func `setting the clock back does not delay a retry`() async throws {
         let wall = WallClock()
         let bench = try Bench(clock: wall.steady, wall: wall)
-        let action = ScriptedAction { _, attempt throws(Failure) in
-            if attempt.number == 1 { throw Failure(.throttled, .retry(after: .seconds(600)), "429") }
-            return Receipt("done")
-        }
+        let action = ScriptedAction(failing: Failure(.throttled, .retry(after: .seconds(600)), "429")) { $1.number == 1 }
         try await bench.enqueue([TestDelivery("a")])
         let loop = bench.dispatching(action)
         await bench.run(until: bench.now + .seconds(5))

@@ -45,10 +45,7 @@ import Testing
         let bench = try Bench()
         let clock = bench.clock
         let end = bench.now + .seconds(100)
-        let action = ScriptedAction { _, attempt throws(Failure) in
-            if clock.now < end { throw Failure(.gateway, .retry(after: nil), "502") }
-            return Receipt("done")
-        }
+        let action = ScriptedAction(failing: Failure(.gateway, .retry(after: nil), "502")) { _, _ in clock.now < end }
         let loop = bench.dispatching(action, receivers: { _ in ReceiverLimits(concurrency: 1, coalescesAbove: 10) })
         try await Self.enqueue(bench, 100..<101, lane: "one")
         await bench.run(until: bench.now + .seconds(1))
@@ -94,10 +91,7 @@ import Testing
     @Test func `an outcome that was stored before the store failed to coalesce is counted once`() async throws {
         let bench = try Bench()
         let gate = Gate()
-        let action = ScriptedAction { _, _ in
-            _ = await gate.pass()
-            return Receipt("done")
-        }
+        let action = ScriptedAction(waitingAt: gate)
         let limits = ReceiverLimits(concurrency: 1, coalescesAbove: 1)
         let dispatcher = Dispatcher(bench.context, receivers: { _ in limits }, actions: { _ in action })
         let loop = Task { await dispatcher.run() }
@@ -134,7 +128,7 @@ import Testing
         }
         try await bench.store.route(Routing(deliveries: deliveries))
         #expect(try await bench.store.coalesce(receiver: "chat", above: 1, at: start) == 2)
-        let (group, running) = runAsService(Engine(bench.context, shelf: shelf, sources: [], actions: { _ in action }))
+        let (group, running) = runAsService(bench.engine(action, shelf: shelf))
         await bench.run(until: end + .seconds(20))
         #expect(bench.recorder.count("delivery.dead") == 1)
         #expect(action.texts.contains { $0.hasPrefix("tell: delivery_dead") })

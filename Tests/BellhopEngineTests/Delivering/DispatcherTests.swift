@@ -40,7 +40,7 @@ import Testing
 
     @Test func `a failing delivery is retried with growing waits, and dead after its last attempt`() async throws {
         let bench = try Bench()
-        let action = ScriptedAction { [gateway] _, _ throws(Failure) in throw gateway }
+        let action = ScriptedAction(failing: gateway)
         let times = try await run(bench, [TestDelivery("a")], action)
         #expect(times == [0, 6, 18, 42])  // waits of 8, 16 and 32 seconds times 3/4, as the random number is 0.5
         #expect(action.performed.map(\.attempt.number) == [1, 2, 3, 4])
@@ -55,26 +55,20 @@ import Testing
 
     @Test func `the other side's Retry-After is respected`() async throws {
         let bench = try Bench()
-        let action = ScriptedAction { _, attempt throws(Failure) in
-            if attempt.number == 1 { throw Failure(.quota, .retry(after: .seconds(600)), "429") }
-            return Receipt("done")
-        }
+        let action = ScriptedAction(failing: Failure(.quota, .retry(after: .seconds(600)), "429")) { $1.number == 1 }
         #expect(try await run(bench, [TestDelivery("a")], action) == [0, 600])
     }
 
     @Test func `a delivery that can never succeed is given up at once`() async throws {
         let bench = try Bench()
-        let action = ScriptedAction { _, _ throws(Failure) in throw Failure(.refused, .giveUp, "400") }
+        let action = ScriptedAction(failing: Failure(.refused, .giveUp, "400"))
         #expect(try await run(bench, [TestDelivery("a")], action) == [0])
         #expect(try await bench.eventLines().count { $0.hasPrefix("delivery_dead") } == 1)
     }
 
     @Test func `a delivery that may have been received is held for a person, and its lane goes on`() async throws {
         let bench = try Bench()
-        let action = ScriptedAction { delivery, _ throws(Failure) in
-            if delivery.text == "a" { throw Failure(.notWritten, .hold, "unknown") }
-            return Receipt("done")
-        }
+        let action = ScriptedAction(failing: Failure(.notWritten, .hold, "unknown")) { delivery, _ in delivery.text == "a" }
         #expect(try await run(bench, [TestDelivery("a", lane: "l"), TestDelivery("b", lane: "l")], action).count == 2)
         #expect(try await bench.deliveries(.held).map(\.delivery.text) == ["a"])
         #expect(try await bench.deliveries(.done).map(\.delivery.text) == ["b"])
@@ -90,10 +84,7 @@ import Testing
     @Test func `deliveries of an unusable connection rest without using up attempts`() async throws {
         let bench = try Bench()
         let end = bench.now + .seconds(3600)
-        let action = ScriptedAction { _, attempt throws(Failure) in
-            if attempt.now < end { throw Failure(.unauthenticated, .pauseConnection, "401") }
-            return Receipt("done")
-        }
+        let action = ScriptedAction(failing: Failure(.unauthenticated, .pauseConnection, "401")) { $1.now < end }
         let times = try await run(bench, [TestDelivery("a")], action)
         #expect(times == Array(stride(from: 0.0, through: 3600, by: 300)))
         #expect(action.performed.allSatisfy { $0.attempt.number == 1 })
@@ -102,8 +93,8 @@ import Testing
     @Test func `a rule that reports dead deliveries and whose own deliveries die does not loop for ever`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(logRule(on: "delivery_dead"))
-        let action = ScriptedAction { _, _ throws(Failure) in throw Failure(.refused, .giveUp, "400") }
-        let engine = Engine(bench.context, shelf: shelf, sources: [], actions: { _ in action })
+        let action = ScriptedAction(failing: Failure(.refused, .giveUp, "400"))
+        let engine = bench.engine(action, shelf: shelf)
         try await bench.enqueue([TestDelivery("a")])
         _ = try await engine.runOnce()
         #expect(try await bench.store.events(EventQuery(types: [.deliveryDead])).map(\.event.hop) == [1, 2, 3, 4, 5])
@@ -112,7 +103,7 @@ import Testing
 
     @Test func `an expired delivery is not sent, and its record gives the reason`() async throws {
         let bench = try Bench()
-        let action = ScriptedAction { [gateway] _, _ throws(Failure) in throw gateway }
+        let action = ScriptedAction(failing: gateway)
         #expect(try await run(bench, [TestDelivery("a", expires: bench.now + .seconds(7))], action) == [0, 6])
         let dead = try await bench.deliveries(.dead)
         #expect(dead.map(\.failure?.reason) == [.expired] && dead.map(\.attempts) == [2])
@@ -135,7 +126,7 @@ import Testing
         let bench = try Bench()
         let shelf = try await bench.shelf(logRule(on: "delivery_dead"))
         let action = ScriptedAction()
-        let engine = Engine(bench.context, shelf: shelf, sources: [], actions: { _ in action })
+        let engine = bench.engine(action, shelf: shelf)
         try await bench.enqueue([TestDelivery("a", expires: bench.now + .seconds(1))])
         await bench.clock.advance(by: .seconds(2))
         _ = try await engine.runOnce()

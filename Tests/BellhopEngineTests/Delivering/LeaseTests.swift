@@ -36,7 +36,7 @@ import Testing
         _ = try await bench.store.claim(limit: 1, excluding: [], until: bench.now + .seconds(300), at: bench.now)
         await bench.clock.advance(by: .seconds(10))
         let action = ScriptedAction()
-        let engine = Engine(bench.context, shelf: RuleShelf(), sources: [], actions: { _ in action })
+        let engine = bench.engine(action)
         try await engine.recover()
         _ = try await engine.runOnce()
         let uncertain = Dictionary(uniqueKeysWithValues: action.performed.map { ($0.delivery.text, $0.attempt.lastUncertain) })
@@ -82,7 +82,7 @@ import Testing
         }
         let action = ScriptedAction()
         try await bench.enqueue([TestDelivery("a")])
-        let engine = Engine(bench.context, shelf: RuleShelf(), sources: [], actions: { _ in action })
+        let engine = bench.engine(action)
         let running = Task { try await engine.run() }
         await bench.run(until: bench.now + .seconds(600))
         running.cancel()
@@ -97,7 +97,7 @@ import Testing
     ) async throws {
         let bench = try Bench()
         let action = ScriptedAction()
-        let engine = Engine(bench.context, shelf: RuleShelf(), sources: [], actions: { _ in action })
+        let engine = bench.engine(action)
         let running = Task { try await engine.run() }
         // The first claim for a receiver only finds it.
         try await bench.enqueue([TestDelivery("first")])
@@ -120,7 +120,7 @@ import Testing
         let gate = Gate()
         let action = waiting(gate)
         try await bench.enqueue([TestDelivery("a")])
-        let engine = Engine(bench.context, shelf: RuleShelf(), sources: [], actions: { _ in action })
+        let engine = bench.engine(action)
         let running = Task { try await engine.run() }
         try await waitUntil { action.count != 0 }
         wall.set(by: .days(1))

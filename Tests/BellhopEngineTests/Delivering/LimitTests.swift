@@ -148,7 +148,7 @@ import Testing
         let action = ScriptedAction()
         let shelf = try await bench.shelf(logRule(on: "task_created"))
         let source = bench.source(tasks(0..<2))
-        let engine = Engine(bench.context, shelf: shelf, sources: [(source, .minutely)], actions: { _ in action })
+        let engine = bench.engine(action, shelf: shelf, sources: [source])
         let running = Task { try await engine.run() }
         try await waitUntil { bench.recorder.count("source.baseline") != 0 }
         source.put(task("new"))

@@ -11,10 +11,7 @@ import Testing
     @Test func `a refusal pauses the receiver across restarts, counts no attempt, and alerts another receiver once`() async throws
     {
         let bench = try Bench()
-        let action = ScriptedAction { delivery, _ throws(Failure) in
-            if delivery.id.receiver == "chat" { throw Self.gone }
-            return Receipt("done")
-        }
+        let action = ScriptedAction(failing: Self.gone) { delivery, _ in delivery.id.receiver == "chat" }
         try await bench.enqueue((0..<20).map { TestDelivery("\(100 + $0)", retry: Self.once) })
         let limits: @Sendable (String) -> ReceiverLimits = { ReceiverLimits(onPaused: $0 == "chat" ? "pager" : nil) }
         try await Dispatcher(bench.context, receivers: limits, actions: { _ in action }).dispatchPending()
@@ -44,7 +41,7 @@ import Testing
             TestDelivery("1"), TestDelivery("2", expires: bench.now + .seconds(60)), TestDelivery("3"),
             TestDelivery("4", receiver: "other"),
         ])
-        let engine = Engine(bench.context, shelf: RuleShelf(), sources: [], actions: { _ in action })
+        let engine = bench.engine(action)
         let dispatcher = Dispatcher(bench.context, actions: { _ in action })
         #expect(try await dispatcher.dispatchPending() == 1)
         await bench.clock.advance(by: .days(2))
@@ -59,12 +56,9 @@ import Testing
     @Test func `a pause while attempts are in flight lets them end`() async throws {
         let bench = try Bench()
         let gate = Gate()
-        let action = ScriptedAction { _, _ in
-            _ = await gate.pass()
-            return Receipt("done")
-        }
+        let action = ScriptedAction(waitingAt: gate)
         try await bench.enqueue((0..<10).map { TestDelivery("\($0)") })
-        let engine = Engine(bench.context, shelf: RuleShelf(), sources: [], actions: { _ in action })
+        let engine = bench.engine(action)
         let loop = bench.dispatching(action)
         try await waitUntil { action.count == 3 }
         engine.pause(ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, reason: "holiday"))
@@ -87,7 +81,7 @@ import Testing
             return Receipt("done")
         }
         try await bench.enqueue((0..<3).map { TestDelivery("\($0)", retry: Self.once) })
-        let engine = Engine(bench.context, shelf: RuleShelf(), sources: [], actions: { _ in action })
+        let engine = bench.engine(action)
         let loop = bench.dispatching(action)
         try await waitUntil { action.count == 3 }
         let stop = ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, reason: "repair")
@@ -113,7 +107,7 @@ import Testing
             return Receipt("done")
         }
         try await bench.enqueue([TestDelivery("1", retry: Self.once)])
-        let engine = Engine(bench.context, shelf: RuleShelf(), sources: [], actions: { _ in action })
+        let engine = bench.engine(action)
         let loop = bench.dispatching(action)
         try await waitUntil { action.count == 1 }
         await bench.clock.advance(by: .seconds(10))
@@ -130,7 +124,7 @@ import Testing
         let stop = ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, reason: "repair")
         #expect(try await bench.store.pause(ReceiverPause(stop)))
         try await bench.enqueue([TestDelivery("1")])
-        let engine = Engine(bench.context, shelf: RuleShelf(), sources: [], actions: { _ in action })
+        let engine = bench.engine(action)
         let dispatcher = Dispatcher(bench.context, actions: { _ in action })
         #expect(try await dispatcher.dispatchPending() == 0)
         bench.fail(statement: 1)
@@ -144,7 +138,7 @@ import Testing
 
     @Test func `a pause that could not be stored is stored with the next refusal`() async throws {
         let bench = try Bench()
-        let action = ScriptedAction { _, _ throws(Failure) in throw Self.gone }
+        let action = ScriptedAction(failing: Self.gone)
         try await bench.enqueue([TestDelivery("1", retry: Self.once)])
         bench.fail(statement: 8)
         _ = try? await Dispatcher(bench.context, actions: { _ in action }).dispatchPending()

@@ -56,7 +56,7 @@ import Testing
 
     @Test func `a rest applies to all deliveries of its receiver, survives a restart, and counts no attempt`() async throws {
         let bench = try Bench()
-        let action = ScriptedAction { _, _ throws(Failure) in throw Failure(.throttled, .rest(.seconds(600)), "429") }
+        let action = ScriptedAction(failing: Failure(.throttled, .rest(.seconds(600)), "429"))
         try await bench.enqueue(
             (0..<10).map { TestDelivery("\($0)", retry: RetryPolicy(attempts: 1, base: .seconds(1), cap: .seconds(1))) })
         try await Dispatcher(bench.context, actions: { _ in action }).dispatchPending()
@@ -118,7 +118,7 @@ import Testing
         let bench = try Bench()
         let source = bench.source([])
         source.edit { $0.receiver = "snow" }
-        let action = ScriptedAction { _, _ throws(Failure) in throw Failure(.throttled, .rest(.seconds(600)), "429") }
+        let action = ScriptedAction(failing: Failure(.throttled, .rest(.seconds(600)), "429"))
         try await bench.enqueue([TestDelivery("1", receiver: "snow")])
         try await Dispatcher(bench.context, actions: { _ in action }).dispatchPending()
         var poller = Poller(source, plan: .minutely, in: isRestarted ? bench.restarted : bench.context)
@@ -149,10 +149,8 @@ import Testing
 
     @Test func `a rest does not affect other receivers`() async throws {
         let bench = try Bench()
-        let action = ScriptedAction { delivery, _ throws(Failure) in
-            if delivery.id.receiver == "busy" { throw Failure(.throttled, .rest(.seconds(600)), "429") }
-            return Receipt("done")
-        }
+        let busy = Failure(.throttled, .rest(.seconds(600)), "429")
+        let action = ScriptedAction(failing: busy) { delivery, _ in delivery.id.receiver == "busy" }
         try await bench.enqueue((0..<20).map { TestDelivery("\($0)", receiver: $0 % 2 == 0 ? "busy" : "free") })
         try await Dispatcher(bench.context, actions: { _ in action }).dispatchPending()
         #expect(try await bench.deliveries(.done).count == 10)
@@ -162,10 +160,7 @@ import Testing
     @Test func `waiting for a busy receiver is not an attempt, and a stop leaves the delivery available`() async throws {
         let bench = try Bench()
         let gate = Gate()
-        let action = ScriptedAction { _, _ in
-            _ = await gate.pass()
-            return Receipt("done")
-        }
+        let action = ScriptedAction(waitingAt: gate)
         try await bench.enqueue((0..<5).map { TestDelivery("\($0)") })
         let dispatcher = Dispatcher(
             bench.context, receivers: { _ in ReceiverLimits(concurrency: 1) }, actions: { _ in action })

@@ -30,9 +30,8 @@ import Testing
     private func states(_ bench: Bench) async throws -> [DeliveryState] { try await bench.deliveries().map(\.state) }
 
     @Test func `a later step waits until the step before it is done, however many retries that takes`() async throws {
-        let action = ScriptedAction { delivery, attempt throws(Failure) in
-            if delivery.text == "second", attempt.number < 3 { throw Failure(.gateway, .retry(after: nil), "502") }
-            return Receipt("done")
+        let action = ScriptedAction(failing: Failure(.gateway, .retry(after: nil), "502")) { delivery, attempt in
+            delivery.text == "second" && attempt.number < 3
         }
         let (bench, dispatcher) = try await bench(action)
         let loop = Task { await dispatcher.run() }
@@ -49,9 +48,8 @@ import Testing
 
     @Test func `a step after a dead one is not performed until a person retries the dead one`() async throws {
         let isBroken = Mutex(true)
-        let action = ScriptedAction { delivery, _ throws(Failure) in
-            if delivery.text == "second", isBroken.withLock({ $0 }) { throw Failure(.refused, .giveUp, "400") }
-            return Receipt("done")
+        let action = ScriptedAction(failing: Failure(.refused, .giveUp, "400")) { delivery, _ in
+            delivery.text == "second" && isBroken.withLock { $0 }
         }
         let (bench, dispatcher) = try await bench(action)
         #expect(try await dispatcher.dispatchPending() == 2)

@@ -11,8 +11,7 @@ import Testing
         spacing: Duration = .seconds(5), _ story: (ScriptedSource, TestClock, PollBell) async throws -> Void
     ) async throws -> [Double] {
         let bench = try Bench(random: random)
-        let source = ScriptedSource(clock: bench.clock, delay: delay)
-        source.set(tasks(0..<3))
+        let source = ScriptedSource(tasks: tasks(0..<3), clock: bench.clock, delay: delay)
         let (clock, start, bell) = (bench.clock, bench.now, PollBell())
         try await bench.whilePolling(source, PollPlan(cadence: cadence, spacing: spacing), bell: bell) {
             try await story(source, clock, bell)
@@ -93,8 +92,7 @@ import Testing
     func `setting the clock neither stops the polls nor causes a burst of them`(_ jump: Duration) async throws {
         let wall = WallClock()
         let bench = try Bench(clock: wall.steady, wall: wall)
-        let source = ScriptedSource(clock: wall.steady)
-        source.set(tasks(0..<3))
+        let source = ScriptedSource(tasks: tasks(0..<3), clock: wall.steady)
         let (clock, start) = (wall.steady, wall.steady.now)
         try await bench.whilePolling(source) {
             try await clock.run(until: start + .seconds(130), awaiting: 1)
@@ -110,8 +108,7 @@ import Testing
     @Test func `setting the clock back during a poll does not delay the next`() async throws {
         let wall = WallClock()
         let bench = try Bench(clock: wall.steady, wall: wall)
-        let source = ScriptedSource(clock: wall.steady, delay: .seconds(10))
-        source.set(tasks(0..<3))
+        let source = ScriptedSource(tasks: tasks(0..<3), clock: wall.steady, delay: .seconds(10))
         let (clock, start) = (wall.steady, wall.steady.now)
         try await bench.whilePolling(source) {
             try await clock.run(until: start + .seconds(65), awaiting: 1)

@@ -30,13 +30,6 @@ import Testing
         #expect(try await bench.eventLines() == ["task_created a"])
     }
 
-    @Test func `a new task is reported once as created`() async throws {
-        var (bench, source, poller) = try await Bench.polled(tasks(0..<2))
-        source.put(task("new"))
-        for _ in 0..<3 { _ = try await poller.pollOnce() }
-        #expect(try await bench.eventLines() == ["task_created new"])
-    }
-
     @Test func `fields and titles that change are reported with both values`() async throws {
         var (bench, source, poller) = try await Bench.polled([task("a"), task("b")])
         source.put(task("a", "printer is out", ["priority": 1]))
@@ -57,11 +50,8 @@ import Testing
         ("a field that is declared no more", labelled("a", fields: [:])),
         ("labels", labelled("a", labels: ["priority": "3 - mittel"])),
     ]) func `a difference that does not change the task causes no event`(_ what: String, _ after: Snapshot) async throws {
-        let bench = try Bench()
         let before = labelled("a", fields: ["priority": 3, "sys_updated_on": "now"])
-        let source = bench.source([before])
-        var poller = bench.poller(source)
-        _ = try await poller.pollOnce()
+        var (bench, source, poller) = try await Bench.polled([before])
         source.put(after)
         #expect(try await poller.pollOnce().isUnchanged)
         source.put(before)
@@ -108,7 +98,7 @@ import Testing
         #expect(returned.data["removed"] == .string((bench.now - .seconds(120)).rfc3339))
     }
 
-    @Test func `a restart neither forgets tasks nor reports them twice`() async throws {
+    @Test func `new, removed and returned tasks are reported once, also across restarts`() async throws {
         let bench = try Bench()
         let source = bench.source(tasks(0..<3))
         for step in 0..<4 {
@@ -122,11 +112,8 @@ import Testing
     }
 
     @Test func `another instance starts with a new baseline`() async throws {
-        let bench = try Bench()
-        var poller = bench.poller(bench.source(tasks(0..<3)))
-        _ = try await poller.pollOnce()
-        let other = ScriptedSource(instance: "https://other.example", clock: bench.clock)
-        other.set(tasks(5..<9))
+        let (bench, _, _) = try await Bench.polled(tasks(0..<3))
+        let other = ScriptedSource(tasks: tasks(5..<9), instance: "https://other.example", clock: bench.clock)
         var another = bench.poller(other)
         guard case .baseline = try await another.pollOnce() else { return #expect(Bool(false), "no baseline") }
         #expect(try await bench.eventLines() == [])
@@ -154,11 +141,8 @@ import Testing
     }
 
     @Test func `a task whose details fail is reported once they can be read`() async throws {
-        let bench = try Bench()
-        let source = bench.source()
-        var poller = bench.poller(
-            source, PollPlan(cadence: .every(.seconds(60)), refresh: RefreshPolicy(interval: .seconds(3600))))
-        _ = try await poller.pollOnce()
+        let plan = PollPlan(cadence: .every(.seconds(60)), refresh: RefreshPolicy(interval: .seconds(3600)))
+        var (bench, source, poller) = try await Bench.polled([], plan)
         source.put(task("a"))
         source.edit { $0.unreadable = ["a"] }
         for _ in 0..<2 { #expect(try await poller.pollOnce().isUnchanged) }
@@ -258,7 +242,6 @@ import Testing
     }
 
     @Test func `a change by others in the same poll as our own write is a separate event with hop 0`() async throws {
-        let bench = try Bench()
         func fields(_ state: Int64, _ assignee: String = "", _ user: String = "bob", _ updates: Int64 = 3) -> JSON.Object {
             [
                 "priority": 3, "state": .int(state), "assigned_to": .string(assignee), "sys_updated_by": .string(user),
@@ -266,9 +249,7 @@ import Testing
             ]
         }
         let before = fields(1, "", "bob", 1)
-        let source = bench.source([task("a", fields: before), task("b", fields: before), task("c", fields: before)])
-        var poller = bench.poller(source)
-        _ = try await poller.pollOnce()
+        var (bench, source, poller) = try await Bench.polled(["a", "b", "c"].map { task($0, fields: before) })
         await bench.clock.advance(by: .seconds(60))
         try await bench.comment(on: "a", hop: 2)
         try await bench.update("b", ["state": 2], hop: 2)
@@ -306,13 +287,10 @@ import Testing
     )
         async throws
     {
-        let bench = try Bench()
         func seen(_ title: String, _ user: String, _ updates: Int64) -> Snapshot {
             task("a", title, ["sys_updated_by": .string(user), "sys_mod_count": .int(updates)])
         }
-        let source = bench.source([seen("new", "bob", 7)])
-        var poller = bench.poller(source)
-        _ = try await poller.pollOnce()
+        var (bench, source, poller) = try await Bench.polled([seen("new", "bob", 7)])
         await bench.clock.advance(by: .seconds(60))
         try await bench.comment(on: "a", hop: 0)
         source.put(seen("a business rule changed it", user, 7 + updates))
@@ -357,8 +335,7 @@ import Testing
 
     @Test func `a write during a poll counts as a possible cause at the next poll too`() async throws {
         let bench = try Bench()
-        let source = ScriptedSource(clock: bench.clock, delay: .seconds(10))
-        source.set([task("a")])
+        let source = ScriptedSource(tasks: [task("a")], clock: bench.clock, delay: .seconds(10))
         let clock = bench.clock
         try await bench.whilePolling(source) {
             try await clock.waitForSleepers(1)

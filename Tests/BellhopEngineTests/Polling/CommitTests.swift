@@ -5,15 +5,13 @@ import Testing
 
 /// Committing a poll: as a whole or not at all, and once (T1).
 @Suite struct `Committing a poll` {
-    /// A source in which one task appeared, one changed and one left since the baseline.
-    private func changed(_ bench: Bench) async throws -> ScriptedSource {
-        let source = bench.source(tasks(0..<3))
-        var poller = bench.poller(source)
-        _ = try await poller.pollOnce()
+    /// A bench with a source in which one task appeared, one changed and one left since the baseline.
+    private func changed() async throws -> (bench: Bench, source: ScriptedSource) {
+        let (bench, source, _) = try await Bench.polled(tasks(0..<3))
         source.put(task("new"))
         source.put(task("t1", "another title"))
         source.remove("t0", because: .closed)
-        return source
+        return (bench, source)
     }
 
     private let all = [
@@ -22,8 +20,7 @@ import Testing
 
     @Test func `whichever statement fails, a poll is stored completely or not at all`() async throws {
         for count in 1...200 {
-            let bench = try Bench()
-            let source = try await changed(bench)
+            let (bench, source) = try await changed()
             var poller = bench.poller(source)
             bench.fail(statement: count)
             do {
@@ -45,32 +42,22 @@ import Testing
     }
 
     @Test(arguments: [FaultyStore.Call.open, .remembered, .writes, .commit], [FaultyStore.Moment.before, .after])
-    func `a process that dies between list and commit reports each change once after its restart`(
+    func `a poll whose store fails or loses its answer reports each change once, with the same poller or after a restart`(
         _ call: FaultyStore.Call, _ moment: FaultyStore.Moment
     ) async throws {
-        let bench = try Bench()
-        let source = try await changed(bench)
-        var poller = bench.poller(source)
-        bench.store.failOnce(call, moment)
-        await #expect(throws: StoreError.self) { _ = try await poller.pollOnce() }
-        var next = bench.poller(source)
-        for _ in 0..<2 { _ = try await next.pollOnce() }
-        #expect(try await bench.eventLines() == all)
-    }
-
-    @Test func `a poller whose commit succeeded without an answer continues from the stored state`() async throws {
-        let bench = try Bench()
-        let source = try await changed(bench)
-        var poller = bench.poller(source)
-        bench.store.failOnce(.commit, .after)
-        await #expect(throws: StoreError.self) { _ = try await poller.pollOnce() }
-        for _ in 0..<3 { _ = try await poller.pollOnce() }
-        #expect(try await bench.eventLines() == all)
+        for isRestarted in [true, false] {
+            let (bench, source) = try await changed()
+            var poller = bench.poller(source)
+            bench.store.failOnce(call, moment)
+            await #expect(throws: StoreError.self) { _ = try await poller.pollOnce() }
+            if isRestarted { poller = bench.poller(source) }
+            for _ in 0..<3 { _ = try await poller.pollOnce() }
+            #expect(try await bench.eventLines() == all)
+        }
     }
 
     @Test func `a failure to read details fails the whole poll, and none of it is stored`() async throws {
-        let bench = try Bench()
-        let source = try await changed(bench)
+        let (bench, source) = try await changed()
         var poller = bench.poller(source)
         source.edit { $0.details = [Failure(.cut, .retry(after: nil), "cut")] }
         #expect(try await poller.pollOnce().isFailed)
@@ -80,8 +67,7 @@ import Testing
     }
 
     @Test func `a poll based on an outdated state is dropped, and the next one starts from the current state`() async throws {
-        let bench = try Bench()
-        let source = try await changed(bench)
+        let (bench, source) = try await changed()
         var slow = bench.poller(source)
         #expect(try await slow.pollOnce().events == 3)
         source.put(task("newer"))
@@ -96,11 +82,8 @@ import Testing
     }
 
     @Test func `an answer equal to the one before is not processed further`() async throws {
-        let bench = try Bench()
-        let source = bench.source(tasks(0..<3))
-        var poller = bench.poller(
-            source, PollPlan(cadence: .every(.seconds(60)), refresh: RefreshPolicy(interval: .seconds(3600))))
-        _ = try await poller.pollOnce()
+        let plan = PollPlan(cadence: .every(.seconds(60)), refresh: RefreshPolicy(interval: .seconds(3600)))
+        var (bench, source, poller) = try await Bench.polled(tasks(0..<3), plan)
         bench.store.fail { [.commit, .setHealth, .remembered].contains($0) ? .before : nil }
         for _ in 0..<3 { #expect(try await poller.pollOnce().isUnchanged) }
         #expect(source.requests.details.count == 1)

@@ -83,8 +83,7 @@ import Testing
 
     @Test func `the records of missing tasks are read in portions, each task once`() async throws {
         let bench = try Bench()
-        let source = ScriptedSource(clock: bench.clock, maxDepartures: 10)
-        source.set(tasks(0..<30))
+        let source = ScriptedSource(tasks: tasks(0..<30), clock: bench.clock, maxDepartures: 10)
         source.edit { $0.reason = .closed }
         var poller = bench.poller(source)
         _ = try await poller.pollOnce()
@@ -156,10 +155,7 @@ import Testing
             PollPlan(cadence: .every(.seconds(60)), storms: StormGuard(mayHold: false)),
             PollPlan(cadence: .every(.seconds(60)), emitsInitial: true),
         ] {
-            let bench = try Bench()
-            let source = bench.source()
-            var poller = bench.poller(source, plan)
-            _ = try await poller.pollOnce()
+            var (_, source, poller) = try await Bench.polled([], plan)
             source.set(tasks(0..<8))
             #expect(try await poller.pollOnce().events == 8)
         }

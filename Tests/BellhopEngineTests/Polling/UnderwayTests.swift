@@ -10,13 +10,11 @@ import Testing
         let bench = try Bench()
         let start = bench.now
         let preparing = ScriptedSource("preparing", instance: "https://a.example", clock: bench.clock, preparation: .days(1))
-        let polled = ScriptedSource("polled", instance: "https://b.example", clock: bench.clock, delay: .seconds(300))
-        polled.set(tasks(0..<2))
+        let polled = ScriptedSource(
+            "polled", tasks: tasks(0..<2), instance: "https://b.example", clock: bench.clock, delay: .seconds(300))
         let quick = bench.source(tasks(0..<2))
         let shelf = try await bench.shelf(logRule(on: "task_created"))
-        let engine = Engine(
-            bench.context, shelf: shelf, sources: [(preparing, .minutely), (polled, .minutely), (quick, .minutely)],
-            actions: { _ in ScriptedAction() })
+        let engine = bench.engine(shelf: shelf, sources: [preparing, polled, quick])
         let (group, running) = runAsService(engine)
         try await waitUntil { bench.recorder.count("source.baseline") != 0 }
         await bench.run(until: start + .seconds(30))
@@ -36,7 +34,7 @@ import Testing
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         let shelf = try await bench.shelf(logRule(on: "task_created"))
-        let engine = Engine(bench.context, shelf: shelf, sources: [(source, .minutely)], actions: { _ in ScriptedAction() })
+        let engine = bench.engine(shelf: shelf, sources: [source])
         let (group, running) = runAsService(engine)
         await bench.run(until: bench.now + .seconds(301))
         let last = try #require(source.requests.lists.last)
@@ -50,7 +48,7 @@ import Testing
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         let shelf = try await bench.shelf(logRule(on: "task_created"))
-        let engine = Engine(bench.context, shelf: shelf, sources: [(source, .minutely)], actions: { _ in ScriptedAction() })
+        let engine = bench.engine(shelf: shelf, sources: [source])
         _ = try await engine.runOnce()
         await bench.clock.advance(by: .seconds(90))
         _ = try await engine.runOnce()

@@ -37,8 +37,7 @@ import Testing
     @Test func `an emitted event is routed after its cause, and the receipt of its delivery names it`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(Self.rules)
-        try await bench.store.append(created(0..<2))
-        try await Router(bench.context, shelf: shelf).routePending()
+        try await bench.route(created(0..<2), by: shelf)
         let pings = try await pings(bench)
         #expect(pings.map(\.cause) == created(0..<2).map(\.id))
         #expect(pings.map(\.hop) == [1, 1])
@@ -95,8 +94,7 @@ import Testing
     ) async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(Self.behindAStep)
-        try await bench.store.append(created(0..<1))
-        try await Router(bench.context, shelf: shelf).routePending()
+        try await bench.route(created(0..<1), by: shelf)
         #expect(try await pings(bench).isEmpty)
         let intake = Intake(bench.context)
         let action = ScriptedAction { delivery, attempt throws(Failure) in

@@ -274,10 +274,7 @@ import Testing
         for (from, calls) in [("", 1), ("from: my-work\n", 1), ("from: elsewhere\n", 0)] {
             let sources = [ScriptedSource("my-work", clock: TestClock()), ScriptedSource("elsewhere", clock: TestClock())]
             let book = try RuleBook.test(from + Self.rule(), sources: sources)
-            let bench = try Bench()
-            let source = bench.source([task("a")])
-            var poller = bench.poller(source)
-            _ = try await poller.pollOnce()
+            var (bench, source, poller) = try await Bench.polled([task("a")])
             source.put(task("a", "changed"))
             _ = try await poller.pollOnce()
             let matches = book.match(try await bench.store.unrouted(limit: 10), since: [:])

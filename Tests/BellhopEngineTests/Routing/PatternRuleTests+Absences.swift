@@ -133,11 +133,10 @@ extension `Rules for several events` {
     @Test func `the silence of a source that was renamed is noticed, though it has no new baseline`() async throws {
         let bench = try Bench()
         let action = ScriptedAction()
-        let sources = ["my-work", "renamed"].map { ScriptedSource($0, clock: bench.clock) }
-        for source in sources { source.set([task("z", "x")]) }
+        let sources = ["my-work", "renamed"].map { ScriptedSource($0, tasks: [task("z", "x")], clock: bench.clock) }
         func runOnce(_ source: ScriptedSource) async throws {
             let shelf = try await bench.shelf(Self.silent, sources: [source])
-            _ = try await Engine(bench.context, shelf: shelf, sources: [(source, .minutely)], actions: { _ in action }).runOnce()
+            _ = try await bench.engine(action, shelf: shelf, sources: [source]).runOnce()
             await bench.clock.advance(by: .seconds(60))
         }
         try await runOnce(sources[0])
@@ -149,14 +148,12 @@ extension `Rules for several events` {
         let bench = try Bench()
         let action = ScriptedAction()
         let sources = ["my-work", "other"].map {
-            ScriptedSource($0, instance: "https://\($0).example", clock: bench.clock)
+            ScriptedSource($0, tasks: [task("z", "x")], instance: "https://\($0).example", clock: bench.clock)
         }
-        for source in sources { source.set([task("z", "x")]) }
         for minute in 0...8 {
             let present = minute < 3 ? Array(sources.prefix(1)) : sources
             let shelf = try await bench.shelf(Self.silent, sources: present)
-            let engine = Engine(
-                bench.context, shelf: shelf, sources: present.map { ($0, .minutely) }, actions: { _ in action })
+            let engine = bench.engine(action, shelf: shelf, sources: present)
             _ = try await engine.runOnce()
             await bench.clock.advance(by: .seconds(60))
         }

@@ -20,8 +20,7 @@ import Testing
     }
 
     private func route(_ numbers: ClosedRange<Int>, _ bench: Bench, _ shelf: RuleShelf) async throws {
-        try await bench.store.append(numbers.map { .created($0, at: bench.now) })
-        try await Router(bench.context, shelf: shelf).routePending()
+        try await bench.route(numbers.map { .created($0, at: bench.now) }, by: shelf)
     }
 
     /// The titles of the available messages; a coalesced message has those of its list.
@@ -81,8 +80,7 @@ import Testing
         let shelf = try await shelf(bench, rules)
         try await route(1...1, bench, shelf)
         await bench.clock.advance(by: .seconds(8 * 3600))
-        try await bench.store.append([.created(2, at: bench.now)])
-        try await Router(bench.context, shelf: shelf).routePending()
+        try await bench.route([.created(2, at: bench.now)], by: shelf)
         #expect(try await available(bench) == ["t1", "t2"])
         try await TimerLoop(bench.context, shelf: shelf).fireDue()
         try await Router(bench.context, shelf: shelf).routePending()

@@ -58,11 +58,9 @@ import Testing
     @Test func `changed rules take effect between two batches`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(logRule(on: "task_created", as: "one"))
-        try await bench.store.append(created(0..<2))
-        try await Router(bench.context, shelf: shelf).routePending()
+        try await bench.route(created(0..<2), by: shelf)
         try await shelf.install(try RuleBook.test(logRule(on: "task_created", as: "two")), in: bench.context)
-        try await bench.store.append(created(2..<4))
-        try await Router(bench.context, shelf: shelf).routePending()
+        try await bench.route(created(2..<4), by: shelf)
         #expect(try await texts(bench) == expected(0..<2, "one") + expected(2..<4, "two"))
     }
 
@@ -93,8 +91,7 @@ import Testing
         bench.store.failOnce(call, .after)
         await #expect(throws: StoreError.self) { try await shelf.install(book, in: bench.context) }
         #expect(shelf.book?.rules.map(\.name) == ["one"])
-        try await bench.store.append(created(0..<1))
-        try await Router(bench.context, shelf: shelf).routePending()
+        try await bench.route(created(0..<1), by: shelf)
         #expect(try await texts(bench) == expected(0..<1, "one", "two"))
     }
 
@@ -113,8 +110,7 @@ import Testing
         for place in first.indices { first[place].data["task"] = task("a").json(source: "my-work") }
         for event in first {
             let shelf = try await bench.shelf(rules, sources: [bench.source()])
-            try await bench.store.append([event])
-            try await Router(bench.context, shelf: shelf).routePending()
+            try await bench.route([event], by: shelf)
         }
         let made = try await bench.deliveries()
         #expect(
@@ -124,8 +120,7 @@ import Testing
         #expect(try await bench.eventLines().count { $0.hasPrefix("delivery_dead") } == 2)
         await bench.clock.advance(by: .seconds(3601))
         let shelf = try await bench.shelf(rules, sources: [bench.source()])
-        try await bench.store.append(created(5..<6))
-        try await Router(bench.context, shelf: shelf).routePending()
+        try await bench.route(created(5..<6), by: shelf)
         #expect(try await bench.deliveries().count { $0.delivery.id.rule == "throttled" } == 2)
         #expect(try await bench.deliveries().count { $0.delivery.id.rule == "once" } == 1)
     }

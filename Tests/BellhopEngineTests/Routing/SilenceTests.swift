@@ -122,8 +122,7 @@ import Testing
         let rules = Self.rule + "\n---\n" + logRule(on: "task_created", as: "tell")
         var shelf = try await bench.shelf(rules, sources: [bench.source()])
         func route(_ number: Int) async throws {
-            try await bench.store.append([.created(number, at: bench.now)])
-            try await Router(bench.context, shelf: shelf).routePending()
+            try await bench.route([.created(number, at: bench.now)], by: shelf)
         }
         try await route(1)
         try await bench.store.pause(Pause(.rule("thank"), since: bench.now, reason: ""))

@@ -69,7 +69,7 @@ import Testing
         await bench.clock.advance(by: .days(3) + .seconds(7200))
         let shelf = try await bench.shelf(rules)
         let action = ScriptedAction()
-        let engine = Engine(bench.context, shelf: shelf, sources: [], actions: { _ in action })
+        let engine = bench.engine(action, shelf: shelf)
         for _ in 0..<3 { _ = try await engine.runOnce() }
         #expect(action.texts == ["2026-01-08T09:30:00.000000Z 3"])
     }

@@ -52,11 +52,11 @@ import Testing
             let agent = try await TestAgent(text)
             try await agent.put("a")
             let (bench, action) = (agent.bench, agent.action)
-            let renamed = ScriptedSource("renamed", clock: bench.clock)
-            renamed.set([task("a", "printer on fire", ["priority": 1, "state": 1])])
+            let known = task("a", "printer on fire", ["priority": 1, "state": 1])
+            let renamed = ScriptedSource("renamed", tasks: [known], clock: bench.clock)
             await bench.clock.advance(by: .seconds(600))
             let shelf = try await bench.shelf(text, sources: [renamed])
-            _ = try await Engine(bench.context, shelf: shelf, sources: [(renamed, .minutely)], actions: { _ in action }).runOnce()
+            _ = try await bench.engine(action, shelf: shelf, sources: [renamed]).runOnce()
             #expect(agent.texts == made)
             let errors = try await bench.store.decisions(DecisionQuery(verdicts: [verdict], limit: 9)).compactMap(\.error)
             #expect(errors.count == 1 && errors.first?.contains("no longer has the source my-work") == true)
@@ -86,13 +86,12 @@ import Testing
         let known = [task("a", "printer on fire", ["priority": 1])]
         let agent = try await TestAgent(waiting, known)
         let (bench, action) = (agent.bench, agent.action)
-        let renamed = ScriptedSource("renamed", clock: bench.clock)
-        renamed.set(known)
+        let renamed = ScriptedSource("renamed", tasks: known, clock: bench.clock)
         for minute in 1...11 {
             #expect(agent.texts == [], "\(minute)")
             await bench.clock.advance(by: .seconds(60))
             let shelf = try await bench.shelf(waiting, sources: [renamed])
-            _ = try await Engine(bench.context, shelf: shelf, sources: [(renamed, .minutely)], actions: { _ in action }).runOnce()
+            _ = try await bench.engine(action, shelf: shelf, sources: [renamed]).runOnce()
         }
         #expect(agent.texts == ["x a"])
     }

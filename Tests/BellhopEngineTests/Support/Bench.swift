@@ -65,11 +65,7 @@ struct Bench: Sendable {
         await settle()
     }
 
-    func source(_ tasks: [Snapshot] = []) -> ScriptedSource {
-        let source = ScriptedSource(clock: context.clock)
-        source.set(tasks)
-        return source
-    }
+    func source(_ tasks: [Snapshot] = []) -> ScriptedSource { ScriptedSource(tasks: tasks, clock: context.clock) }
 
     func poller(_ source: ScriptedSource, _ plan: PollPlan = .minutely) -> Poller {
         Poller(source, plan: plan, in: context)
@@ -97,6 +93,20 @@ struct Bench: Sendable {
         }
         try await work()
         await polling.stop()
+    }
+
+    /// An engine that polls these sources each minute and performs deliveries by this action.
+    func engine(
+        _ action: ScriptedAction = ScriptedAction(), shelf: RuleShelf = RuleShelf(), sources: [ScriptedSource] = [],
+        limits: Dispatcher.Limits = .init()
+    ) -> Engine {
+        Engine(context, shelf: shelf, sources: sources.map { ($0, .minutely) }, limits: limits, actions: { _ in action })
+    }
+
+    /// Stores events and routes them by these rules.
+    func route(_ events: [Event], by shelf: RuleShelf) async throws {
+        try await store.append(events)
+        try await Router(context, shelf: shelf).routePending()
     }
 
     /// Runs a dispatcher in a loop until it is stopped.

@@ -16,6 +16,22 @@ final class ScriptedAction: Action {
 
     init(_ script: @escaping Script = { _, _ in Receipt("done") }) { state = Mutex(State(script: script)) }
 
+    /// Fails with this failure the attempts for which the condition holds.
+    convenience init(failing failure: Failure, if fails: @escaping @Sendable (Delivery, Attempt) -> Bool = { _, _ in true }) {
+        self.init { delivery, attempt throws(Failure) in
+            if fails(delivery, attempt) { throw failure }
+            return Receipt("done")
+        }
+    }
+
+    /// Lets attempts wait at a gate until it opens. One that is cancelled before fails.
+    convenience init(waitingAt gate: Gate) {
+        self.init { _, _ throws(Failure) in
+            if await gate.pass() { return Receipt("done") }
+            throw Failure(.cut, .retry(after: nil), "cancelled")
+        }
+    }
+
     /// All attempts that began, in order.
     var performed: [(delivery: Delivery, attempt: Attempt)] { state.withLock { $0.performed } }
     var count: Int { state.withLock { $0.performed.count } }

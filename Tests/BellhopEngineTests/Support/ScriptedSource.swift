@@ -60,7 +60,7 @@ final class ScriptedSource: Source {
     let scope: Scope
     var schema: TaskSchema { state.withLock { $0.schema } }
     var receiver: String { state.withLock { $0.receiver } ?? "source/\(name)" }
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let log = Mutex(Log())
     private let clock: any AgentClock
     /// The time that a list takes.
@@ -70,9 +70,10 @@ final class ScriptedSource: Source {
     let maxDepartures: Int
 
     init(
-        _ name: String = "my-work", instance: String = "https://acme.example", clock: any AgentClock, delay: Duration = .zero,
-        preparation: Duration = .zero, maxDepartures: Int = .max
+        _ name: String = "my-work", tasks: [Snapshot] = [], instance: String = "https://acme.example", clock: any AgentClock,
+        delay: Duration = .zero, preparation: Duration = .zero, maxDepartures: Int = .max
     ) {
+        state = Mutex(State(tasks: tasks))
         self.maxDepartures = maxDepartures
         self.name = name
         scope = Scope(instance: instance, user: "ada", kind: "scripted", query: "")

@@ -22,8 +22,10 @@ struct TestAgent {
         let bench = try Bench(timersAtOnce: timersAtOnce)
         self.bench = bench
         source = bench.source(tasks)
-        sources = [source] + others.map { ScriptedSource($0, instance: "https://\($0).example", clock: bench.clock) }
-        for other in sources.dropFirst() { other.set(tasks) }
+        let further = others.map { name in
+            ScriptedSource(name, tasks: tasks, instance: "https://\(name).example", clock: bench.clock)
+        }
+        sources = [source] + further
         self.rules = rules
         self.isRunning = isRunning
         try await runOnce()
@@ -38,11 +40,7 @@ struct TestAgent {
                 _ = try await poller.pollOnce()
             }
         }
-        _ = try await Engine(
-            bench.context, shelf: shelf, sources: isRunning ? [] : sources.map { ($0, .minutely) },
-            actions: { [action] _ in action }
-        )
-        .runOnce()
+        _ = try await bench.engine(action, shelf: shelf, sources: isRunning ? [] : sources).runOnce()
     }
 
     /// Runs a pass. Sometimes one of these calls of the store fails first, as if the agent was killed there.
