@@ -21,8 +21,7 @@ import Testing
             .done(Receipt("201, work note")), .retry(at: bench.after(5), Sample.failure), .postponed(Sample.failure),
             .paused(Sample.failure, until: bench.after(5)), .dead(Sample.failure), .held(Sample.failure),
         ]
-        try await bench.store.route(
-            Routing(deliveries: (1...7).map { Sample.delivery($0, receiver: "\($0)", action: "comment") }))
+        try await bench.enqueue((1...7).map { Sample.delivery($0, receiver: "\($0)", action: "comment") })
         let claims = try await bench.claim()
         for (claim, next) in zip(claims, nexts) {
             #expect(try await bench.finish(claim, next))
@@ -159,19 +158,12 @@ import Testing
     func `storing an outcome takes four statements, and its transaction three more`(
         _ deliveries: Int
     ) async throws {
-        let bench = try StoreUnderTest.allCases[0].make()
-        try await bench.store.route(Routing(deliveries: (1...deliveries).map { Sample.delivery($0) }))
+        let bench = try StoreUnderTest.inMemory.make()
+        try await bench.enqueue((1...deliveries).map { Sample.delivery($0) })
         let finishes = try await bench.claim().map { claim in
             Finish(claim, at: bench.now, next: .done(Sample.receipt))
         }
-        var count = 0
-        var isDone = false
-        while !isDone, count < 50 {
-            bench.tested.fail(statement: count + 1, includingReads: false)
-            isDone = (try? await bench.store.finish(finishes)) == finishes.map { _ in true }
-            if bench.tested.stopFailing() { count += 1 }
-        }
-        #expect(isDone)
-        #expect(count == 4 * deliveries + 3)
+        let (kept, count) = try await bench.failingEachStatement { try await bench.store.finish(finishes) }
+        #expect(kept == finishes.map { _ in true } && count == 4 * deliveries + 3)
     }
 }

@@ -142,10 +142,10 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `a delivery that exists is not created again`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Sample.delivery(1)]))
+        try await bench.enqueue([Sample.delivery(1), Sample.delivery(1)])
         let claim = try await bench.claim()[0]
         try await bench.finish(claim, .done(Sample.receipt))
-        try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Sample.delivery(1, receiver: "mail")]))
+        try await bench.enqueue([Sample.delivery(1), Sample.delivery(1, receiver: "mail")])
         #expect(try await bench.states() == [.done, .available])
     }
 

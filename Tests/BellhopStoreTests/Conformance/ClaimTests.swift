@@ -9,7 +9,7 @@ import Testing
         deliveries[0].id.receiver = "busy"
         deliveries[1].id.receiver = "free"
         deliveries[1].runAt = bench.after(60)
-        try await bench.store.route(Routing(deliveries: deliveries))
+        try await bench.enqueue(deliveries)
         #expect(try await bench.store.nextDue(excluding: []) == bench.now)
         #expect(try await bench.store.nextDue(excluding: ["busy"]) == bench.after(60))
         #expect(try await bench.store.nextDue(excluding: ["busy", "free"]) == nil)
@@ -22,15 +22,13 @@ import Testing
         let bench = try kind.make()
         var deliveries = (1...6).map { Sample.delivery($0) }
         for index in deliveries.indices { deliveries[index].id.receiver = index % 2 == 0 ? "small" : "full" }
-        try await bench.store.route(Routing(deliveries: deliveries))
+        try await bench.enqueue(deliveries)
         let quotas = ["small": ClaimQuota(attempts: 1, upcoming: 5), "full": ClaimQuota(attempts: 0)]
-        let claimed = try await bench.store.claim(
-            limit: 10, quotas: quotas, others: 10, by: .only, until: bench.after(60), at: bench.now)
+        let claimed = try await bench.claim(limit: 10, quotas: quotas, others: 10)
         #expect(claimed.claims.map(\.delivery.id) == [deliveries[0].id])
         #expect(claimed.claims[0].attempt.upcoming == [deliveries[2], deliveries[4]].compactMap { $0.task?.subject })
         #expect(claimed.waiting == ["small", "full"])
-        let rest = try await bench.store.claim(
-            limit: 10, quotas: [:], others: 10, by: .only, until: bench.after(60), at: bench.now)
+        let rest = try await bench.claim(limit: 10, others: 10)
         #expect(rest.claims.count == 5)
         #expect(rest.waiting.isEmpty)
     }
@@ -39,7 +37,7 @@ import Testing
         let bench = try kind.make()
         var later = Sample.delivery(2)
         later.runAt = bench.after(30)
-        try await bench.store.route(Routing(deliveries: [Sample.delivery(1), later]))
+        try await bench.enqueue([Sample.delivery(1), later])
         #expect(try await bench.store.nextDue(excluding: []) == bench.now)
         let claims = try await bench.claim()
         #expect(claims.map(\.delivery) == [Sample.delivery(1)])
@@ -61,10 +59,9 @@ import Testing
         expiring.expires = bench.after(10)
         var behind = Sample.delivery(2)
         behind.after = [expiring.id]
-        try await bench.store.route(Routing(deliveries: [expiring, behind, Sample.delivery(3)]))
+        try await bench.enqueue([expiring, behind, Sample.delivery(3)])
         await bench.clock.pass(11)
-        let claimed = try await bench.store.claim(
-            limit: 1, quotas: [:], others: 1, by: .only, until: bench.after(60), at: bench.now)
+        let claimed = try await bench.claim(limit: 1, others: 1)
         #expect(claimed.claims.isEmpty && claimed.mayHaveMore)
         #expect(claimed.dead.map(\.delivery.id) == [expiring.id] && claimed.dead.map(\.failure.reason) == [.expired])
         #expect(try await bench.states() == [.dead, .dropped, .available])
@@ -76,16 +73,15 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `a delivery without a due time and without a receiver is still claimed`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: [Sample.delivery(1, receiver: ""), Sample.delivery(2, receiver: "a")]))
+        try await bench.enqueue([Sample.delivery(1, receiver: ""), Sample.delivery(2, receiver: "a")])
         #expect(try await bench.claim().count == 2)
     }
 
     @Test(arguments: StoreUnderTest.allCases)
     func `deliveries of one lane are claimed one after another`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await bench.store.route(
-            Routing(deliveries: [Sample.delivery(1, lane: "a"), Sample.delivery(2, lane: "a"), Sample.delivery(3, lane: "b")]))
-        try await bench.store.route(Routing(deliveries: [Sample.delivery(4, lane: "a")]))
+        try await bench.enqueue([Sample.delivery(1, lane: "a"), Sample.delivery(2, lane: "a"), Sample.delivery(3, lane: "b")])
+        try await bench.enqueue([Sample.delivery(4, lane: "a")])
         let first = try await bench.claim()
         #expect(first.map(\.delivery) == [Sample.delivery(1, lane: "a"), Sample.delivery(3, lane: "b")])
         // A delivery that waits for a retry blocks only its own lane.
@@ -111,7 +107,7 @@ import Testing
             Sample.delivery(1, lane: "a", initial: .dead(failure)), Sample.delivery(2, lane: "a", initial: .shadow),
             Sample.delivery(3, lane: "a"),
         ]
-        try await bench.store.route(Routing(deliveries: deliveries))
+        try await bench.enqueue(deliveries)
         #expect(try await bench.claim().map(\.delivery) == [deliveries[2]])
         let records = try await bench.store.deliveries(DeliveryQuery())
         #expect(records.map(\.delivery) == deliveries)
@@ -126,7 +122,7 @@ import Testing
         let deliveries = (1...9).map { number in
             Sample.delivery(number, receiver: ["chat", "mail", "log"][number % 3], at: bench.after(-number))
         }
-        try await bench.store.route(Routing(deliveries: deliveries))
+        try await bench.enqueue(deliveries)
         #expect(try await bench.claim(2).map(\.delivery) == [deliveries[8], deliveries[7]])
         let rest = try await bench.claim(9, excluding: ["mail", "nobody"]).map(\.delivery)
         #expect(rest == [deliveries[5], deliveries[4], deliveries[2], deliveries[1]])
@@ -134,7 +130,7 @@ import Testing
 
     @Test(arguments: StoreUnderTest.allCases) func `a retry knows the earlier attempts`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: [Sample.delivery(1)]))
+        try await bench.enqueue([Sample.delivery(1)])
         let start = bench.now
         try await bench.finish(try await bench.claim()[0], .retry(at: bench.after(5), Sample.failure), uncertain: true)
         await bench.clock.pass(5)
@@ -153,8 +149,7 @@ import Testing
         let own = Sample.delivery(1, receiver: "one", action: "comment")
         var other = Sample.delivery(1, receiver: "two", action: "comment")
         other.lane = "another"
-        try await bench.store.route(
-            Routing(deliveries: [own, other, Sample.delivery(2, action: "comment"), Sample.delivery(1, receiver: "three")]))
+        try await bench.enqueue([own, other, Sample.delivery(2, action: "comment"), Sample.delivery(1, receiver: "three")])
         for claim in try await bench.claim() where claim.delivery.id != own.id {
             try await bench.finish(
                 claim, .done(Receipt("201", reference: "\(claim.delivery.action) \(claim.delivery.id.receiver)")))
@@ -171,11 +166,11 @@ import Testing
     ) async throws {
         let bench = try kind.make()
         func make(_ number: Int, _ receiver: String) -> Delivery { Sample.delivery(number, receiver: receiver, action: "create") }
-        try await bench.store.route(Routing(deliveries: [make(1, "here")]))
+        try await bench.enqueue([make(1, "here")])
         try await bench.finish(try await bench.claim()[0], .done(Receipt("201", reference: "long before")))
         await bench.clock.pass(7200)
         let own = make(2, "here")
-        try await bench.store.route(Routing(deliveries: [own, make(3, "here"), make(4, "there")]))
+        try await bench.enqueue([own, make(3, "here"), make(4, "there")])
         for claim in try await bench.claim() {
             #expect(claim.attempt.othersReferences == [])
             if claim.delivery.id == own.id {
@@ -191,7 +186,7 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `a created task is listed with the hop of its delivery`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: [Sample.delivery(1, action: "create", hop: 2)]))
+        try await bench.enqueue([Sample.delivery(1, action: "create", hop: 2)])
         let claim = try await bench.claim()[0]
         try await bench.finish(claim, .done(Receipt("201", reference: Sample.subject(9))))
         #expect(
@@ -205,7 +200,7 @@ import Testing
         let bench = try kind.make()
         var update = Sample.delivery(1, action: "update", hop: 1)
         update.arguments = .values(["fields": ["state": 2]])
-        try await bench.store.route(Routing(deliveries: [update]))
+        try await bench.enqueue([update])
         try await bench.finish(try await bench.claim()[0], .done(Sample.receipt))
         #expect(
             try await bench.store.writes(to: [Sample.subject(1)], since: bench.now)
@@ -215,12 +210,11 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `writes to a task are listed with their hops`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await bench.store.route(
-            Routing(deliveries: [
-                Sample.delivery(1, action: "comment", hop: 1), Sample.delivery(1, receiver: "x", action: "update", hop: 2),
-                Sample.delivery(2, action: "comment", hop: 3), Sample.delivery(3, action: "webhook", hop: 4),
-                Sample.delivery(4, action: "comment", hop: 5),
-            ]))
+        try await bench.enqueue([
+            Sample.delivery(1, action: "comment", hop: 1), Sample.delivery(1, receiver: "x", action: "update", hop: 2),
+            Sample.delivery(2, action: "comment", hop: 3), Sample.delivery(3, action: "webhook", hop: 4),
+            Sample.delivery(4, action: "comment", hop: 5),
+        ])
         let subjects = (1...5).map(Sample.subject)
         #expect(try await bench.store.writes(to: subjects, since: bench.now).isEmpty)
         let claims = try await bench.claim()

@@ -20,7 +20,7 @@ import Testing
     func `more waiting messages than the limit become one, and the receipt of each names it`(_ kind: StoreUnderTest) async throws
     {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: (1...40).map { Self.message($0) }))
+        try await bench.enqueue((1...40).map { Self.message($0) })
         #expect(try await bench.store.coalesce(receiver: "chat", above: 40, at: bench.now) == 0)
         #expect(try await bench.store.coalesce(receiver: "chat", above: 39, at: bench.now) == 40)
         #expect(try await bench.store.coalesce(receiver: "chat", above: 1, at: bench.now) == 0)
@@ -70,7 +70,7 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `joined messages are shown with what became of the message that has them`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: (1...3).map { Self.message($0) }))
+        try await bench.enqueue((1...3).map { Self.message($0) })
         #expect(try await bench.store.coalesce(receiver: "chat", above: 2, at: bench.now) == 3)
         func words() async throws -> Set<String> {
             let records = try await bench.store.deliveries(DeliveryQuery(states: [.joined], limit: 99))
@@ -100,7 +100,7 @@ import Testing
         async throws
     {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: (1...4).map { Self.message($0) }))
+        try await bench.enqueue((1...4).map { Self.message($0) })
         #expect(try await bench.store.coalesce(receiver: "chat", above: 3, at: bench.now) == 4)
         /// Claims the message, and retries it after some seconds.
         func next(after seconds: Int) async throws -> (claim: Claim, text: String) {
@@ -132,7 +132,7 @@ import Testing
         let bench = try kind.make()
         var other = Self.message(2)
         other.id.rule = "other"
-        try await bench.store.route(Routing(deliveries: [Self.message(1), other]))
+        try await bench.enqueue([Self.message(1), other])
         #expect(try await bench.store.coalesce(receiver: "chat", above: 1, at: bench.now) == 2)
         let listed = try await bench.store.deliveries(DeliveryQuery(rule: "other"))
         #expect(listed.map(\.delivery.id) == [other.id] && listed.first?.joined?.state == .available)
@@ -142,17 +142,16 @@ import Testing
     func `other actions, messages with a thread and possibly sent messages are not coalesced`(_ kind: StoreUnderTest) async throws
     {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: [Self.message(1)]))
+        try await bench.enqueue([Self.message(1)])
         _ = try await bench.claim(for: 1)
         await bench.clock.pass(2)
         try await bench.store.rescue(at: bench.now)
         let later = bench.after(60)
         var notYet = Self.message(30)
         notYet.runAt = later
-        try await bench.store.route(
-            Routing(
-                deliveries: [Self.message(2, thread: "INC1"), Sample.delivery(3, action: "webhook"), notYet]
-                    + (4...9).map { Self.message($0) }))
+        try await bench.enqueue(
+            [Self.message(2, thread: "INC1"), Sample.delivery(3, action: "webhook"), notYet]
+                + (4...9).map { Self.message($0) })
         #expect(try await bench.store.coalesce(receiver: "chat", above: 2, at: bench.now) == 6)
         let left = try await bench.store.deliveries(DeliveryQuery(states: [.available])).map(\.delivery.id)
         #expect(left.prefix(4) == [Self.message(1), Self.message(2), Sample.delivery(3), notYet].map(\.id)[...])
@@ -165,7 +164,7 @@ import Testing
         async throws
     {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: [Self.message(1)]))
+        try await bench.enqueue([Self.message(1)])
         let tried = try #require(try await bench.claim().first)
         try await bench.finish(tried, .retry(at: bench.now, Sample.failure))
         var mentioning = Self.message(30)
@@ -177,8 +176,7 @@ import Testing
         following.after = [Self.message(40).id]
         var expired = Self.message(2)
         expired.expires = bench.now + .seconds(1)
-        try await bench.store.route(
-            Routing(deliveries: [expired, mentioning, Self.message(40), following] + (10...12).map { Self.message($0) }))
+        try await bench.enqueue([expired, mentioning, Self.message(40), following] + (10...12).map { Self.message($0) })
         await bench.clock.pass(2)
         #expect(try await bench.store.coalesce(receiver: "chat", above: 1, at: bench.now) == 3)
         let left = try await bench.store.deliveries(DeliveryQuery(states: [.available])).map(\.delivery.id)
@@ -190,12 +188,11 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `the messages of a lane are coalesced only if none of the lane is running`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: [Self.message(1, lane: "busy")]))
+        try await bench.enqueue([Self.message(1, lane: "busy")])
         let running = try #require(try await bench.claim().first)
-        try await bench.store.route(
-            Routing(
-                deliveries: [Self.message(2, lane: "busy")] + (3...6).map { Self.message($0, lane: "calm") }
-                    + [Self.message(8, lane: "alone")]))
+        try await bench.enqueue(
+            [Self.message(2, lane: "busy")] + (3...6).map { Self.message($0, lane: "calm") }
+                + [Self.message(8, lane: "alone")])
         #expect(try await bench.store.coalesce(receiver: "chat", above: 3, at: bench.now) == 5)
         let claims = try await bench.claim()
         #expect(claims.count == 1)
@@ -206,7 +203,7 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `the messages of one lane are coalesced, and a single message is not`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: (1...30).map { Self.message($0, lane: "rule") }))
+        try await bench.enqueue((1...30).map { Self.message($0, lane: "rule") })
         #expect(try await bench.store.coalesce(receiver: "chat", above: 20, at: bench.now) == 30)
         let claims = try await bench.claim()
         guard claims.count == 1, case .message(let message)? = claims.first?.delivery.arguments else {
@@ -216,10 +213,9 @@ import Testing
         #expect(message.list?.items.map(\.plainText).first?.hasPrefix("Task 1 ") == true)
         try await bench.finish(claims[0], .done(Sample.receipt))
         // One message before a message with a thread, and others behind it.
-        try await bench.store.route(
-            Routing(
-                deliveries: [Self.message(41, lane: "rule"), Self.message(42, thread: "INC1", lane: "rule")]
-                    + (43...50).map { Self.message($0, lane: "rule") }))
+        try await bench.enqueue(
+            [Self.message(41, lane: "rule"), Self.message(42, thread: "INC1", lane: "rule")]
+                + (43...50).map { Self.message($0, lane: "rule") })
         #expect(try await bench.store.coalesce(receiver: "chat", above: 2, at: bench.now) == 0)
         #expect(try await bench.claim().map(\.delivery.id) == [Self.message(41, lane: "rule").id])
     }
@@ -229,10 +225,10 @@ import Testing
         async throws
     {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: [Self.message(1, lane: "a"), Self.message(9, lane: "b")]))
+        try await bench.enqueue([Self.message(1, lane: "a"), Self.message(9, lane: "b")])
         #expect(try await bench.store.coalesce(receiver: "chat", above: 1, at: bench.now) == 2)
         let later = [Self.message(11, lane: "a"), Self.message(19, lane: "b"), Self.message(20, lane: "c")]
-        try await bench.store.route(Routing(deliveries: later))
+        try await bench.enqueue(later)
         let claims = try await bench.claim()
         let one = try #require(claims.first)
         #expect(claims.map(\.delivery.id) == [one.delivery.id, later[2].id] && one.delivery.id.step.isCoalesced)
@@ -253,12 +249,12 @@ import Testing
         _ kind: StoreUnderTest
     ) async throws {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: [Self.message(1, lane: "a"), Self.message(9, lane: "b")]))
+        try await bench.enqueue([Self.message(1, lane: "a"), Self.message(9, lane: "b")])
         #expect(try await bench.store.coalesce(receiver: "chat", above: 1, at: bench.now) == 2)
         let next = Self.message(11, lane: "a")
         var last = Self.message(12, lane: "a")
         last.id.rule = "the other rule"
-        try await bench.store.route(Routing(deliveries: [next, last]))
+        try await bench.enqueue([next, last])
         // Task 1 expires. Its rule's next message then comes before that of the other rule, which was due in the same claim.
         await bench.clock.pass(150)
         let claims = try await bench.claim()
@@ -275,9 +271,9 @@ import Testing
     func `a coalesced message that is dropped, dead or held lets the later ones go on`(_ kind: StoreUnderTest) async throws {
         for end: RetryPolicy.Next? in [.dead(Sample.failure), .held(Sample.failure), nil] {
             let bench = try kind.make()
-            try await bench.store.route(Routing(deliveries: (1...2).map { Self.message($0, lane: "a") }))
+            try await bench.enqueue((1...2).map { Self.message($0, lane: "a") })
             #expect(try await bench.store.coalesce(receiver: "chat", above: 1, at: bench.now) == 2)
-            try await bench.store.route(Routing(deliveries: [Self.message(3, lane: "a")]))
+            try await bench.enqueue([Self.message(3, lane: "a")])
             // However old the joined messages are.
             _ = try await bench.store.prune(Retention(deliveries: .seconds(1)), at: bench.after(100))
             if let end {
@@ -297,8 +293,7 @@ import Testing
         let bench = try kind.make()
         let lanes = ["caf\u{e9}", "cafe\u{301}"]
         let others = lanes.enumerated().map { Sample.delivery($0 + 3, lane: $1, rule: "other") }
-        try await bench.store.route(
-            Routing(deliveries: lanes.enumerated().map { Self.message($0 + 1, lane: $1) } + others))
+        try await bench.enqueue(lanes.enumerated().map { Self.message($0 + 1, lane: $1) } + others)
         #expect(try await bench.store.coalesce(receiver: "chat", above: 1, at: bench.now) == 2)
         let claimed = Set(try await bench.claim().map(\.delivery.id))
         #expect(claimed.count == 3)
@@ -315,26 +310,20 @@ import Testing
             other.id.rule = "a"
             return other
         }
-        try await bench.store.route(Routing(deliveries: others + (2001...2030).map { Self.message($0) }))
+        try await bench.enqueue(others + (2001...2030).map { Self.message($0) })
         #expect(try await bench.store.coalesce(receiver: "chat", above: 20, at: bench.now) == 30)
     }
 
     @Test(arguments: StoreUnderTest.allCases)
     func `whichever statement fails, all messages are coalesced or none`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: (1...4).map { Self.message($0) }))
+        try await bench.enqueue((1...4).map { Self.message($0) })
         let before = try await bench.tested.dump()
-        var place = 1
-        while true {
-            bench.tested.fail(statement: place, includingReads: false)
-            let count = try? await bench.store.coalesce(receiver: "chat", above: 1, at: bench.now)
-            guard bench.tested.stopFailing() else {
-                #expect(count == 4)
-                break
-            }
+        let (count, failures) = try await bench.failingEachStatement {
+            try await bench.store.coalesce(receiver: "chat", above: 1, at: bench.now)
+        } afterFailure: { _ in
             #expect(try await bench.tested.dump() == before)
-            place += 1
         }
-        #expect(place > 8)
+        #expect(count == 4 && failures > 7)
     }
 }

@@ -10,10 +10,9 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `our comments are listed by task with text, entry and hop`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await bench.store.route(
-            Routing(deliveries: [
-                comment(1, hop: 1), comment(1, "again", hop: 2), comment(2), comment(3, action: "update"), comment(4),
-            ]))
+        try await bench.enqueue([
+            comment(1, hop: 1), comment(1, "again", hop: 2), comment(2), comment(3, action: "update"), comment(4),
+        ])
         for (number, claim) in try await bench.claim(4).enumerated() {
             try await bench.finish(claim, .done(Receipt("201", reference: number == 1 ? nil : "entry \(number)")))
         }
@@ -35,7 +34,7 @@ import Testing
         _ kind: StoreUnderTest
     ) async throws {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: (1...6).map { comment($0) }))
+        try await bench.enqueue((1...6).map { comment($0) })
         let claims = try await bench.claim(5)
         try await bench.finish(claims[0], .retry(at: bench.after(60), Sample.failure), uncertain: true)
         try await bench.finish(claims[1], .retry(at: bench.after(60), Sample.failure))
@@ -49,7 +48,7 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `a comment that ended before the given moment is not listed`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: [comment(1), comment(2), comment(3)]))
+        try await bench.enqueue([comment(1), comment(2), comment(3)])
         let claims = try await bench.claim()
         try await bench.finish(claims[0], .done(Sample.receipt))
         try await bench.finish(claims[1], .retry(at: bench.after(60), Sample.failure), uncertain: true)

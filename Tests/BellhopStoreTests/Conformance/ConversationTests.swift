@@ -21,7 +21,7 @@ import Testing
 
     /// Sends a message, or gives it up.
     private func send(_ delivery: Delivery, _ bench: Bench, _ next: RetryPolicy.Next = .done(Receipt("200"))) async throws {
-        try await bench.store.route(Routing(deliveries: [delivery]))
+        try await bench.enqueue([delivery])
         let claim = try #require(try await bench.claim().first)
         #expect(claim.delivery.id == delivery.id)
         #expect(try await bench.finish(claim, next))
@@ -100,7 +100,7 @@ import Testing
         try await deleteAll()
         // An update that waits behind an answer.
         let both = [Self.inLane(7, at: bench.now), Self.inLane(8, update: true, at: bench.now)]
-        try await bench.store.route(Routing(deliveries: both))
+        try await bench.enqueue(both)
         for delivery in both {
             let claim = try #require(try await bench.claim().first)
             #expect(claim.delivery.id == delivery.id)
@@ -117,31 +117,30 @@ import Testing
         _ kind: StoreUnderTest
     ) async throws {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: [Self.message(1)]))
+        try await bench.enqueue([Self.message(1)])
         let first = try await bench.claim()[0]
         #expect(first.attempt.firstMessage == nil)
         #expect(try await bench.finish(first, Self.began(["ts": "1.5"])))
-        try await bench.store.route(
-            Routing(deliveries: [
-                Self.message(2), Self.message(3, thread: "INC2"), Self.message(4, thread: nil), Self.message(5, to: "mail"),
-            ]))
+        try await bench.enqueue([
+            Self.message(2), Self.message(3, thread: "INC2"), Self.message(4, thread: nil), Self.message(5, to: "mail"),
+        ])
         let later = try await bench.claim()
         #expect(later.map(\.attempt.firstMessage) == [["ts": "1.5"], nil, nil, nil])
         // A message that was deleted at the receiver begins a new conversation.
         #expect(try await bench.finish(later[0], Self.began(["ts": "2.5"])))
         for claim in later.dropFirst() { #expect(try await bench.finish(claim, .done(Receipt("200")))) }
-        try await bench.store.route(Routing(deliveries: [Self.message(6)]))
+        try await bench.enqueue([Self.message(6)])
         let last = try await bench.claim()[0]
         #expect(last.attempt.firstMessage == ["ts": "2.5"])
         #expect(try await bench.finish(last, Self.began(nil)))
-        try await bench.store.route(Routing(deliveries: [Self.message(7)]))
+        try await bench.enqueue([Self.message(7)])
         #expect(try await bench.claim()[0].attempt.firstMessage == nil)
     }
 
     @Test(arguments: StoreUnderTest.allCases)
     func `an attempt that lost its lease begins no conversation`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: [Self.message(1)]))
+        try await bench.enqueue([Self.message(1)])
         let lost = try await bench.claim()[0]
         await bench.clock.pass(60)
         try await bench.store.rescue(at: bench.now)
@@ -154,7 +153,7 @@ import Testing
         let bench = try kind.make()
         let retention = Retention(events: .days(1), deliveries: .days(1), forgotten: .days(2))
         for (number, isKnown) in [(1, false), (2, true), (3, true), (4, false)] {
-            try await bench.store.route(Routing(deliveries: [Self.message(number)]))
+            try await bench.enqueue([Self.message(number)])
             let claim = try await bench.claim()[0]
             #expect((claim.attempt.firstMessage != nil) == isKnown, "\(number)")
             #expect(try await bench.finish(claim, isKnown ? .done(Receipt("200")) : Self.began(["ts": "1"])))

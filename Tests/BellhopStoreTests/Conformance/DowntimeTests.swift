@@ -19,10 +19,10 @@ import Testing
     ) async throws {
         let bench = try kind.make()
         try await start(bench)
-        try await bench.store.route(Routing(deliveries: [Sample.delivery(1, at: bench.now)]))
+        try await bench.enqueue([Sample.delivery(1, at: bench.now)])
         #expect(try await claimed(bench) == nil)
         let last = bench.now
-        try await bench.store.route(Routing(deliveries: [Sample.delivery(2, at: bench.now)]))
+        try await bench.enqueue([Sample.delivery(2, at: bench.now)])
         await bench.clock.pass(600)
         let again = bench.now
         try await start(bench)
@@ -31,10 +31,10 @@ import Testing
         await bench.clock.pass(30)
         // A restart right afterwards keeps the period.
         try await start(bench)
-        try await bench.store.route(Routing(deliveries: [Sample.delivery(3, at: bench.now)]))
+        try await bench.enqueue([Sample.delivery(3, at: bench.now)])
         #expect(try await claimed(bench) == last..<again)
         await bench.clock.pass(3600)
-        try await bench.store.route(Routing(deliveries: [Sample.delivery(4, at: bench.now)]))
+        try await bench.enqueue([Sample.delivery(4, at: bench.now)])
         #expect(try await claimed(bench) == nil)
     }
 
@@ -43,13 +43,13 @@ import Testing
         _ kind: StoreUnderTest
     ) async throws {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: [Sample.delivery(1, at: bench.now)]))
+        try await bench.enqueue([Sample.delivery(1, at: bench.now)])
         #expect(try await claimed(bench) == nil)
         let last = bench.now
         await bench.clock.pass(600)
         try await start(bench)
         // For an event of the downtime, but not performed before the next restart.
-        try await bench.store.route(Routing(deliveries: [Sample.delivery(2, at: bench.now)]))
+        try await bench.enqueue([Sample.delivery(2, at: bench.now)])
         await bench.clock.pass(300)
         try await start(bench)
         #expect(try await claimed(bench) == last..<bench.now)
@@ -61,7 +61,7 @@ import Testing
         var starts: [Timestamp] = []
         for number in 1...5 {
             starts.append(bench.now)
-            try await bench.store.route(Routing(deliveries: [Sample.delivery(number, at: bench.now)]))
+            try await bench.enqueue([Sample.delivery(number, at: bench.now)])
             // The downtimes that ended within the last hour count.
             #expect(try await claimed(bench) == (number == 1 ? nil : starts[max(number - 3, 0)]..<bench.now))
             await bench.clock.pass(2000)
@@ -72,7 +72,7 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `the retry of a possibly received delivery knows when its last attempt began`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: [Sample.delivery(1, at: bench.now)]))
+        try await bench.enqueue([Sample.delivery(1, at: bench.now)])
         let began = bench.now
         try await bench.finish(try await bench.claim()[0], .retry(at: bench.after(5), Sample.failure), uncertain: true)
         await bench.clock.pass(600)

@@ -13,7 +13,7 @@ import Testing
 
     /// Creates a dead, a held and an available delivery.
     private func failed(_ bench: Bench) async throws {
-        try await bench.store.route(Routing(deliveries: (1...3).map { Sample.delivery($0) }))
+        try await bench.enqueue((1...3).map { Sample.delivery($0) })
         let claims = try await bench.claim(2)
         try await bench.finish(claims[0], .dead(Sample.failure))
         try await bench.finish(claims[1], .held(Failure(.cut, .hold, "Half an answer came.")))
@@ -67,7 +67,7 @@ import Testing
         let deliveries =
             [Sample.delivery(1, receiver: "b"), Sample.delivery(2, receiver: "a"), Sample.delivery(3, receiver: "a")]
             + [4, 5, 6].map { Sample.delivery($0, receiver: "a") }
-        try await bench.store.route(Routing(deliveries: deliveries))
+        try await bench.enqueue(deliveries)
         let refused = Failure(.refused, .giveUp, "No.")
         for claim in try await bench.claim(9) {
             let number = deliveries.firstIndex { $0.id == claim.delivery.id }!
@@ -87,11 +87,10 @@ import Testing
     func `dead and held deliveries are found by receiver, age, reason and whole id`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let late = bench.after(100)
-        try await bench.store.route(
-            Routing(deliveries: [
-                Sample.delivery(1), Sample.delivery(2, receiver: "mail"), Sample.delivery(3, at: late),
-                Sample.delivery(4, initial: .dead(Failure(.unrenderable, .giveUp, "No text."))),
-            ]))
+        try await bench.enqueue([
+            Sample.delivery(1), Sample.delivery(2, receiver: "mail"), Sample.delivery(3, at: late),
+            Sample.delivery(4, initial: .dead(Failure(.unrenderable, .giveUp, "No text."))),
+        ])
         func found(_ query: DeliveryQuery) async throws -> [Delivery.ID] {
             try await bench.store.deliveries(query).map(\.delivery.id)
         }

@@ -11,7 +11,9 @@ struct Operation: Sendable, CustomTestStringConvertible {
     /// Every writing method except `prune`, which uses several transactions.
     static let all: [Operation] = [
         Operation(testDescription: "open", run: { _ = try await $0.store.open(Sample.scope, source: "tasks", at: $0.now) }),
-        Operation(testDescription: "commit", prepare: removing, run: { _ = try await $0.store.commit(poll) }),
+        Operation(
+            testDescription: "commit", prepare: removing,
+            run: { _ = try await $0.store.commit(Sample.poll([1, 4, 5], removing: [2], turn: 2)) }),
         Operation(
             testDescription: "setHealth", prepare: opened,
             run: {
@@ -132,7 +134,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
             testDescription: "release messages",
             prepare: { bench in
                 try await bench.store.add(silence, at: bench.now)
-                try await bench.store.route(Routing(deliveries: (1...5).map { `Held messages`.message($0) }))
+                try await bench.enqueue((1...5).map { `Held messages`.message($0) })
             },
             run: { bench in
                 let held = try await bench.store.released(at: bench.after(3600))
@@ -198,15 +200,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
     @Sendable private static func removing(_ bench: Bench) async throws {
         try await opened(bench)
         _ = try await bench.store.commit(Sample.poll([1, 2, 3]))
-        var leaving = Sample.poll([], turn: 1)
-        leaving.removed = [.init(key: Sample.key(1), snapshot: Sample.snapshot(1), generation: 2, reason: .closed)]
-        _ = try await bench.store.commit(leaving)
-    }
-
-    private static var poll: PollCommit {
-        var poll = Sample.poll([1, 4, 5], turn: 2)
-        poll.removed = [.init(key: Sample.key(2), snapshot: Sample.snapshot(2), generation: 2, reason: .closed)]
-        return poll
+        _ = try await bench.store.commit(Sample.poll([], removing: [1], turn: 1))
     }
 
     /// Three deliveries, each with two behind it, in a lane where they block others.
@@ -216,12 +210,12 @@ struct Operation: Sendable, CustomTestStringConvertible {
             deliveries.append(Sample.delivery(number + 3, lane: "a", after: [number]))
             deliveries.append(Sample.delivery(number + 6, after: [number + 3]))
         }
-        try await bench.store.route(Routing(deliveries: deliveries + [Sample.delivery(10, lane: "a")]))
+        try await bench.enqueue(deliveries + [Sample.delivery(10, lane: "a")])
     }
 
     @Sendable private static func enqueued(_ bench: Bench) async throws {
         let deliveries = (1...5).map { Sample.delivery($0) } + [Sample.delivery(6, lane: "lane 1")]
-        try await bench.store.route(Routing(deliveries: deliveries))
+        try await bench.enqueue(deliveries)
     }
 }
 
@@ -233,19 +227,10 @@ struct Operation: Sendable, CustomTestStringConvertible {
             let bench = try kind.make()
             try await operation.prepare(bench)
             let before = try await bench.tested.dump()
-            var failures = 0
-            for count in 1... {
-                bench.tested.fail(statement: count, includingReads: false)
-                do {
-                    try await operation.run(bench)
-                    #expect(!bench.tested.stopFailing(), "statement \(count) failed without an error")
-                    break
-                } catch {
-                    failures += 1
-                    bench.tested.stopFailing()
-                    #expect((error as? StoreError)?.kind == .full)
-                    #expect(try await bench.tested.dump() == before, "statement \(count) left changes")
-                }
+            let (_, failures) = try await bench.failingEachStatement {
+                try await operation.run(bench)
+            } afterFailure: { count in
+                #expect(try await bench.tested.dump() == before, "statement \(count) left changes")
             }
             #expect(failures >= 3)  // BEGIN, the statement and COMMIT at least
             #expect(try await bench.tested.dump() == expected)
@@ -258,7 +243,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
         _ kind: StoreUnderTest
     ) async throws {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: (1...4).map { Sample.delivery($0, action: "comment", hop: $0) }))
+        try await bench.enqueue((1...4).map { Sample.delivery($0, action: "comment", hop: $0) })
         for claim in try await bench.claim() { try await bench.finish(claim, .done(Sample.receipt)) }
         let subjects = (1...4).map(Sample.subject)
         let questions: [(Bench) async throws -> Int] = [
@@ -266,28 +251,17 @@ struct Operation: Sendable, CustomTestStringConvertible {
             { try await $0.store.writes(to: subjects, since: $0.now).count },
         ]
         for ask in questions {
-            var failures = 0
-            for count in 1... {
-                bench.tested.fail(statement: count, includingReads: true)
-                let answer: Int?
-                do { answer = try await ask(bench) } catch {
-                    #expect((error as? StoreError)?.kind == .full)
-                    answer = nil
-                }
-                guard bench.tested.stopFailing() else {
-                    #expect(answer == 4)
-                    break
-                }
-                #expect(answer == nil, "statement \(count) failed without an error")
+            let (answer, failures) = try await bench.failingEachStatement(includingReads: true) {
+                try await ask(bench)
+            } afterFailure: { _ in
                 #expect(try await ask(bench) == 4)
-                failures += 1
             }
-            #expect(failures == 4)
+            #expect(answer == 4 && failures == 4)
         }
     }
 
     private func done(_ operation: Operation) async throws -> String {
-        let bench = try StoreUnderTest.allCases[0].make()
+        let bench = try StoreUnderTest.inMemory.make()
         try await operation.prepare(bench)
         try await operation.run(bench)
         return try await bench.tested.dump()
@@ -302,15 +276,10 @@ struct Operation: Sendable, CustomTestStringConvertible {
         try await bench.store.append((1...2002).map { Sample.event($0) })
         try await bench.store.route(
             Routing(routed: Array(1...2000), deliveries: (1...9).map { Sample.delivery($0, initial: .shadow) }))
-        for count in 1... {
-            bench.tested.fail(statement: count, includingReads: false)
-            do {
-                _ = try await bench.store.prune(retention, at: bench.after(1))
-                if !bench.tested.stopFailing() { break }
-            } catch {
-                bench.tested.stopFailing()
-                #expect(try await bench.store.unrouted(limit: 9).map(\.sequence) == [2001, 2002])
-            }
+        _ = try await bench.failingEachStatement {
+            try await bench.store.prune(retention, at: bench.after(1))
+        } afterFailure: { _ in
+            #expect(try await bench.store.unrouted(limit: 9).map(\.sequence) == [2001, 2002])
         }
         let status = try await bench.store.status()
         #expect(status.events == 2)

@@ -15,8 +15,7 @@ import Testing
 
     /// A store with waits, counts, groups and keys of rules for two tasks.
     private func bench(_ kind: StoreUnderTest) async throws -> Bench {
-        let bench = try kind.make()
-        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
+        let bench = try await kind.opened()
         _ = try await bench.store.commit(Sample.poll([1, 2]))
         _ = try await bench.store.register(
             ["rule", "other"].map { RuleRegistration(name: $0, revision: "1", waits: "w") }, at: bench.now)
@@ -97,9 +96,7 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `a task is found by its id, number, address and subject, also after it left`(_ kind: StoreUnderTest) async throws {
         let bench = try await bench(kind)
-        var poll = Sample.poll([], turn: 1)
-        poll.removed = [.init(key: Sample.key(1), snapshot: Sample.snapshot(1), generation: 2, reason: .gone)]
-        _ = try await bench.store.commit(poll)
+        _ = try await bench.store.commit(Sample.poll([], removing: [1], turn: 1))
         for name in [Sample.key(1).text, "INC1001", Sample.snapshot(1).url, Sample.subject(1)] {
             #expect(try await bench.store.tasks(named: name) == [Self.named], "\(name)")
         }
@@ -136,7 +133,7 @@ import Testing
             Sample.delivery(1, receiver: "chat", initial: quiet), Sample.delivery(1, receiver: "mail", initial: quiet),
             Sample.delivery(2, initial: quiet), Sample.delivery(1, receiver: "hook"),
         ]
-        _ = try await bench.store.route(Routing(deliveries: deliveries))
+        try await bench.enqueue(deliveries)
         let forgotten = try await bench.store.forget(Self.named, at: bench.now)
         #expect(forgotten.contains(Forgotten(rule: "rule", kind: nil, count: 2)))
         let records = try await bench.store.deliveries(DeliveryQuery(limit: 10))

@@ -104,7 +104,7 @@ import Testing
             delivery.task?.subject = subject
             if number == 0 { own = delivery } else { other = delivery }
         }
-        try await bench.store.route(Routing(deliveries: [own, other]))
+        try await bench.enqueue([own, other])
         let history = try await bench.store.history(HistoryQuery(task: event.subject))
         #expect(history.deliveries.map(\.delivery.id) == [own.id])
         #expect(try await bench.store.history(HistoryQuery(event: event.id.text)).deliveries.isEmpty)

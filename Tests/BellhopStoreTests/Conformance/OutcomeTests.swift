@@ -8,7 +8,7 @@ import Testing
         let bench = try kind.make()
         var later = Sample.delivery(2)
         later.runAt = bench.after(30)
-        try await bench.store.route(Routing(deliveries: [Sample.delivery(1, at: bench.after(9999)), later]))
+        try await bench.enqueue([Sample.delivery(1, at: bench.after(9999)), later])
         #expect(try await bench.claim().isEmpty)
         #expect(try await bench.store.start(.only, at: bench.now) == 0)
         #expect(try await bench.claim().map(\.delivery.id) == [Sample.delivery(1).id])
@@ -18,7 +18,7 @@ import Testing
 @Suite struct `Outcomes of deliveries` {
     @Test(arguments: StoreUnderTest.allCases) func `a lost lease refuses the outcome`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: [Sample.delivery(1)]))
+        try await bench.enqueue([Sample.delivery(1)])
         let claim = try await bench.claim()[0]
         #expect(try await bench.store.rescue(at: bench.after(59)) == 0)
         await bench.clock.pass(60)
@@ -39,7 +39,7 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `an outcome is never stored in the row of another delivery`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Sample.delivery(2)]))
+        try await bench.enqueue([Sample.delivery(1), Sample.delivery(2)])
         let claims = try await bench.claim()
         let late = claims[0].changing { $0.row = claims[1].lease.row }
         #expect(try await bench.finish(late, .done(Sample.receipt)) == false)
@@ -49,8 +49,7 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `storing outcomes and claiming in one transaction has the same result as in two`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await bench.store.route(
-            Routing(deliveries: [Sample.delivery(1, lane: "a"), Sample.delivery(2, lane: "a"), Sample.delivery(3)]))
+        try await bench.enqueue([Sample.delivery(1, lane: "a"), Sample.delivery(2, lane: "a"), Sample.delivery(3)])
         let claims = try await bench.claim()
         #expect(claims.map(\.delivery.id) == [Sample.delivery(1).id, Sample.delivery(3).id])
         await bench.clock.pass(1)
@@ -63,12 +62,8 @@ import Testing
         #expect(claimed.claims.map(\.delivery.id) == [Sample.delivery(2).id])
         #expect(!claimed.mayHaveMore)
         #expect(try await bench.states() == [.done, .running, .running])
-        #expect(
-            try await bench.store.claim(limit: 1, quotas: [:], others: 1, by: .only, until: bench.after(60), at: bench.now)
-                == Claimed())
-        finishes = [
-            Finish(claimed.claims[0], at: bench.now, next: .done(Sample.receipt))
-        ]
+        #expect(try await bench.claim(limit: 1, others: 1) == Claimed())
+        finishes = [Finish(claimed.claims[0], at: bench.now, next: .done(Sample.receipt))]
         bench.tested.fail(statement: 6, includingReads: false)
         await #expect(throws: StoreError.self) { try await bench.store.finish(finishes, claiming: request) }
         #expect(bench.tested.stopFailing())
@@ -78,10 +73,9 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `a claim reports whether more deliveries were due than its limit`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: (1...3).map { Sample.delivery($0) }))
+        try await bench.enqueue((1...3).map { Sample.delivery($0) })
         for (limit, mayHaveMore) in [(2, true), (2, false)] {
-            let claimed = try await bench.store.claim(
-                limit: limit, quotas: [:], others: 10, by: .only, until: bench.after(60), at: bench.now)
+            let claimed = try await bench.claim(limit: limit, others: 10)
             #expect(claimed.mayHaveMore == mayHaveMore)
         }
     }
@@ -89,7 +83,7 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `a delivery left running is recovered as uncertain`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Sample.delivery(2)]))
+        try await bench.enqueue([Sample.delivery(1), Sample.delivery(2)])
         let started = bench.now
         _ = try await bench.claim(1)
         await bench.clock.pass(1)
@@ -105,13 +99,11 @@ import Testing
         _ kind: StoreUnderTest
     ) async throws {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: (1...3).map { Sample.delivery($0) }))
+        try await bench.enqueue((1...3).map { Sample.delivery($0) })
         let nodes = ["own", "other", "gone"].map { NodeID($0) }
         var claims: [Claim] = []
         for (node, seconds) in zip(nodes, [60, 60, 10]) {
-            claims += try await bench.store.claim(
-                limit: 1, quotas: [:], others: 1, by: node, until: bench.after(seconds), at: bench.now
-            ).claims
+            claims += try await bench.claim(limit: 1, others: 1, by: node, for: seconds).claims
         }
         #expect(claims.map(\.lease.node) == nodes)
         await bench.clock.pass(20)
@@ -126,7 +118,7 @@ import Testing
         async throws
     {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Sample.delivery(2)]))
+        try await bench.enqueue([Sample.delivery(1), Sample.delivery(2)])
         let claim = try #require(try await bench.claim(1).first)
         await bench.clock.pass(5)
         let rest = ReceiverStop(
@@ -148,7 +140,7 @@ import Testing
         async throws
     {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Sample.delivery(2, receiver: "mail")]))
+        try await bench.enqueue([Sample.delivery(1), Sample.delivery(2, receiver: "mail")])
         let failure = Failure(.unauthenticated, .pauseConnection, "The password was refused.")
         for claim in try await bench.claim() { try await bench.finish(claim, .paused(failure, until: bench.after(300))) }
         #expect(try await bench.claim().isEmpty)
@@ -170,7 +162,7 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `a dead delivery is stored together with its event`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: [Sample.delivery(1)]))
+        try await bench.enqueue([Sample.delivery(1)])
         let death = Sample.event(9, type: .deliveryDead)
         #expect(try await bench.finish(try await bench.claim()[0], .dead(Sample.failure), events: [death]))
         #expect(try await bench.store.unrouted(limit: 9).map(\.event) == [death])
@@ -182,7 +174,7 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `each of several outcomes is accepted or refused separately`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Sample.delivery(2)]))
+        try await bench.enqueue([Sample.delivery(1), Sample.delivery(2)])
         let claims = try await bench.claim()
         var finishes = claims.map { Finish($0, at: bench.now, next: .done(Sample.receipt)) }
         finishes[0].claim = claims[0].changing { $0.token += 1 }
@@ -195,7 +187,7 @@ import Testing
         let bench = try kind.make()
         var expiring = Sample.delivery(1)
         expiring.expires = bench.after(10)
-        try await bench.store.route(Routing(deliveries: [expiring, Sample.delivery(2), Sample.delivery(3)]))
+        try await bench.enqueue([expiring, Sample.delivery(2), Sample.delivery(3)])
         let claims = try await bench.claim()
         let started = bench.now
         try await bench.finish(claims[0], .dead(Sample.failure))
@@ -217,7 +209,7 @@ import Testing
         let started = bench.now
         let rest = RetryPolicy.Next.postponed(Failure(.throttled, .rest(nil), "429"))
         let pause = RetryPolicy.Next.paused(Failure(.unauthenticated, .pauseConnection, "401"), until: bench.after(5))
-        try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Sample.delivery(2)]))
+        try await bench.enqueue([Sample.delivery(1), Sample.delivery(2)])
         for claim in try await bench.claim() { try await bench.finish(claim, .dead(Sample.failure)) }
         await bench.clock.pass(5)
         #expect(try await bench.store.apply(.retry, to: [1, 2].map { Sample.delivery($0).id }, at: bench.now) == 2)
@@ -233,7 +225,7 @@ import Testing
     func `a retried delivery takes its old place, behind a running one`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let deliveries = (1...3).map { Sample.delivery($0, lane: "a") }
-        try await bench.store.route(Routing(deliveries: deliveries))
+        try await bench.enqueue(deliveries)
         try await bench.finish(try await bench.claim()[0], .dead(Sample.failure))
         let second = try await bench.claim()[0]
         _ = try await bench.store.apply(.retry, to: [deliveries[0].id], at: bench.now)
@@ -249,7 +241,7 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `a person can retry a delivery that waits for its next attempt`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: [Sample.delivery(1)]))
+        try await bench.enqueue([Sample.delivery(1)])
         try await bench.finish(bench.claim()[0], .retry(at: bench.after(600), Sample.failure))
         #expect(try await bench.claim().isEmpty)
         #expect(try await bench.store.apply(.retry, to: [Sample.delivery(1).id], at: bench.now) == 1)
@@ -260,7 +252,7 @@ import Testing
     func `a delivery last tried while the clock was ahead is due once the clock is set back`(_ kind: StoreUnderTest) async throws
     {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: (1...2).map { Sample.delivery($0) }))
+        try await bench.enqueue((1...2).map { Sample.delivery($0) })
         try await bench.finish(bench.claim(1)[0], .retry(at: bench.after(600), Sample.failure))
         await bench.clock.pass(3600)
         try await bench.finish(bench.claim(1, for: 60)[0], .retry(at: bench.after(600), Sample.failure))
@@ -274,7 +266,7 @@ import Testing
     func `a person can drop a delivery that is not running, and its lane goes on`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let deliveries = (1...3).map { Sample.delivery($0, lane: "a") } + [Sample.delivery(4)]
-        try await bench.store.route(Routing(deliveries: deliveries))
+        try await bench.enqueue(deliveries)
         let running = try await bench.claim(1)[0]
         #expect(try await bench.store.apply(.drop, to: deliveries[0...1].map(\.id), at: bench.now) == 1)
         try await bench.finish(running, .retry(at: bench.after(600), Sample.failure))

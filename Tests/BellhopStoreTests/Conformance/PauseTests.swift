@@ -60,7 +60,7 @@ import Testing
             Sample.delivery(1, receiver: "snow", action: "comment"), Sample.delivery(2, receiver: "snow", action: "create"),
             Sample.delivery(3, receiver: "snow", action: "webhook"), Sample.delivery(4, receiver: "ops", action: "notify"),
         ]
-        try await bench.store.route(Routing(deliveries: deliveries))
+        try await bench.enqueue(deliveries)
         try await bench.store.pause(Pause(.writes, since: bench.now, reason: "freeze"))
         let claims = try await bench.claim()
         #expect(Set(claims.map(\.delivery.action)) == ["webhook", "notify"])

@@ -48,8 +48,7 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `old ended deliveries are deleted, except held ones`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await bench.store.route(
-            Routing(deliveries: (1...5).map { Sample.delivery($0) } + [Sample.delivery(6, initial: .shadow)]))
+        try await bench.enqueue((1...5).map { Sample.delivery($0) } + [Sample.delivery(6, initial: .shadow)])
         let claims = try await bench.claim(4)
         try await bench.finish(claims[0], .done(Sample.receipt))
         try await bench.finish(claims[1], .dead(Sample.failure))
@@ -63,7 +62,7 @@ import Testing
     func `pruning a delivery removes its note and keeps other notes`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let deliveries = (1...2).map { Sample.delivery($0) }
-        try await bench.store.route(Routing(deliveries: deliveries))
+        try await bench.enqueue(deliveries)
         for delivery in deliveries { try await bench.store.setNote(Delivery.notePrefix + delivery.id.text, to: ["refusals": 1]) }
         try await bench.store.setNote("unproved", to: 1)
         try await bench.finish(bench.claim(1)[0], .done(Sample.receipt))
@@ -75,14 +74,11 @@ import Testing
 
     @Test(arguments: StoreUnderTest.allCases)
     func `removed tasks, expired state and unused scopes are deleted in time`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
-        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
+        let bench = try await kind.opened()
         var first = Sample.poll([1, 2])
         first.events = []
         _ = try await bench.store.commit(first)
-        var poll = Sample.poll([], turn: 1)
-        poll.removed = [.init(key: Sample.key(1), snapshot: Sample.snapshot(1), generation: 2, reason: .gone)]
-        _ = try await bench.store.commit(poll)
+        _ = try await bench.store.commit(Sample.poll([], removing: [1], turn: 1))
         let once = StateKey(rule: "rule", kind: .once, key: "a")
         let throttle = StateKey(rule: "rule", kind: .throttle, key: "a")
         try await bench.store.route(
@@ -143,11 +139,8 @@ import Testing
     func `a removed task is remembered as long as its events and deliveries are kept`(
         _ kind: StoreUnderTest, _ retention: Retention
     ) async throws {
-        let bench = try kind.make()
-        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
-        var poll = Sample.poll([])
-        poll.removed = [.init(key: Sample.key(1), snapshot: Sample.snapshot(1), generation: 2, reason: .gone)]
-        _ = try await bench.store.commit(poll)
+        let bench = try await kind.opened()
+        _ = try await bench.store.commit(Sample.poll([], removing: [1]))
         #expect(try await bench.store.prune(retention, at: bench.after(1000)) == 0)
         #expect(try await bench.store.prune(retention, at: bench.after(1001)) == 1)
     }
@@ -176,11 +169,8 @@ import Testing
 
     @Test(arguments: StoreUnderTest.allCases)
     func `a removed task is remembered as long as a rule waits for it`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
-        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
-        var poll = Sample.poll([])
-        poll.removed = [.init(key: Sample.key(1), snapshot: Sample.snapshot(1), generation: 2, reason: .gone)]
-        _ = try await bench.store.commit(poll)
+        let bench = try await kind.opened()
+        _ = try await bench.store.commit(Sample.poll([], removing: [1]))
         let wait = StateKey(rule: "rule", kind: .hold, key: "a")
         try await bench.store.route(
             Routing(state: [StateWrite(wait, .set(["subject": .string(Sample.subject(1))], expires: nil))]))

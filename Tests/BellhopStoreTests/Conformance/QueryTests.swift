@@ -28,7 +28,7 @@ import Testing
         let query = EventQuery(after: span.after, through: span.through, sources: ["odd"], limit: 2)
         #expect(try await bench.store.events(query).map(\.sequence) == [5, 7])
 
-        try await bench.store.route(Routing(deliveries: (1...5).map { Sample.delivery($0) }))
+        try await bench.enqueue((1...5).map { Sample.delivery($0) })
         let all = try await bench.store.deliveries(DeliveryQuery())
         let deliveries = try #require(try await bench.store.span(of: DeliveryQuery(states: [.available], limit: 3)))
         let page = try await bench.store.deliveries(
@@ -46,7 +46,7 @@ import Testing
         try await bench.store.append((1...3).map { Sample.event($0) })
         let later = Sample.now + .seconds(3600)
         let deliveries = [Sample.delivery(1), Sample.delivery(2, initial: .shadow), Sample.delivery(3, at: later)]
-        try await bench.store.route(Routing(deliveries: deliveries))
+        try await bench.enqueue(deliveries)
         let activity = try await bench.store.activity(since: Sample.now)
         #expect(activity.events == [.init(hour: hour, count: 3)])
         #expect(activity.deliveries[.available] == [.init(hour: hour, count: 1), .init(hour: hour + 1, count: 1)])
@@ -73,8 +73,7 @@ import Testing
 
     @Test(arguments: StoreUnderTest.allCases)
     func `the status counts events, deliveries and tasks`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
-        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
+        let bench = try await kind.opened()
         _ = try await bench.store.commit(Sample.poll([1, 2, 3], at: bench.after(1)))
         try await bench.store.route(
             Routing(
@@ -99,12 +98,11 @@ import Testing
         _ kind: StoreUnderTest
     ) async throws {
         let bench = try kind.make()
-        try await bench.store.route(
-            Routing(deliveries: [
-                Sample.delivery(1, lane: "one"), Sample.delivery(2, receiver: "mail"), Sample.delivery(3, receiver: "page"),
-            ]))
+        try await bench.enqueue([
+            Sample.delivery(1, lane: "one"), Sample.delivery(2, receiver: "mail"), Sample.delivery(3, receiver: "page"),
+        ])
         await bench.clock.pass(5)
-        try await bench.store.route(Routing(deliveries: [Sample.delivery(4, lane: "one", at: bench.now)]))
+        try await bench.enqueue([Sample.delivery(4, lane: "one", at: bench.now)])
         func backlog(
             _ receiver: String, waiting: Int, isTried: Bool = false, _ failure: Failure? = nil
         ) -> StoreStatus.BacklogStatus {
@@ -172,7 +170,7 @@ import Testing
         var other = Sample.delivery(3)
         other.id.rule = "another"
         let deliveries = [Sample.delivery(1), Sample.delivery(2, initial: .shadow), other]
-        try await bench.store.route(Routing(deliveries: deliveries))
+        try await bench.enqueue(deliveries)
         func found(_ query: DeliveryQuery) async throws -> [Delivery] {
             try await bench.store.deliveries(query).map(\.delivery)
         }

@@ -36,8 +36,7 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `a held message is not due before its end, and blocks no other of its lane`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await bench.store.route(
-            Routing(deliveries: [Self.message(1, lane: "a"), Self.message(2), Sample.delivery(3, lane: "a")]))
+        try await bench.enqueue([Self.message(1, lane: "a"), Self.message(2), Sample.delivery(3, lane: "a")])
         #expect(try await bench.store.nextRelease() == Self.end)
         #expect(try await bench.states() == [.quiet, .quiet, .available])
         #expect(try await bench.claim().map(\.delivery.id) == [Sample.delivery(3).id])
@@ -65,14 +64,13 @@ import Testing
             let bench = try kind.make()
             var waiting = Self.message(2, thread: "INC1", lane: "a", after: [1])
             (waiting.initial, waiting.runAt) = (.available, bench.now)
-            try await bench.store.route(
-                Routing(deliveries: [
-                    Sample.delivery(1), waiting, Self.message(3, thread: "INC1", lane: "a"),
-                    Self.message(4, thread: "INC2", lane: "a"), settling, Self.message(6, thread: "INC1", lane: "a"),
-                ]))
+            try await bench.enqueue([
+                Sample.delivery(1), waiting, Self.message(3, thread: "INC1", lane: "a"),
+                Self.message(4, thread: "INC2", lane: "a"), settling, Self.message(6, thread: "INC1", lane: "a"),
+            ])
             #expect(try await bench.states() == [.available, .dropped, .dropped, .quiet, .available, .quiet])
             #expect(try await bench.store.deliveries(DeliveryQuery(states: [.dropped])).allSatisfy { $0.failure == .settled })
-            try await bench.store.route(Routing(deliveries: [settling]))
+            try await bench.enqueue([settling])
             for claim in try await bench.claim() { try await bench.finish(claim, .done(Sample.receipt)) }
             #expect(try await bench.states() == [.done, .dropped, .dropped, .quiet, .done, .quiet])
         }
@@ -90,9 +88,8 @@ import Testing
                     ? Self.closing(3, after: [1], initial: .quiet(Delivery.KeptBack()), until: Self.end)
                     : Self.closing(3, after: [1])
                 let own: DeliveryState = isHeld ? .quiet : .waiting
-                try await bench.store.route(
-                    Routing(deliveries: [Sample.delivery(1), Self.message(2, thread: "INC1", lane: "a"), closing]))
-                try await bench.store.route(Routing(deliveries: [Self.message(4, thread: "INC1", lane: "a")]))
+                try await bench.enqueue([Sample.delivery(1), Self.message(2, thread: "INC1", lane: "a"), closing])
+                try await bench.enqueue([Self.message(4, thread: "INC1", lane: "a")])
                 #expect(try await bench.states() == [.available, .quiet, own, .quiet])
                 let claim = try #require(try await bench.claim().first)
                 try await bench.finish(claim, isFine ? .done(Sample.receipt) : .dead(Sample.failure))
@@ -113,8 +110,8 @@ import Testing
         (waiting.initial, waiting.runAt) = (.available, bench.now)
         var behind = Sample.delivery(3, lane: "a", action: "notify")
         behind.arguments = .message(Message(title: [], thread: "INC1"))
-        try await bench.store.route(Routing(deliveries: [Sample.delivery(1), waiting, behind, Sample.delivery(4, after: [2])]))
-        try await bench.store.route(Routing(deliveries: [Self.closing(5)]))
+        try await bench.enqueue([Sample.delivery(1), waiting, behind, Sample.delivery(4, after: [2])])
+        try await bench.enqueue([Self.closing(5)])
         #expect(try await bench.states() == [.available, .dropped, .available, .dropped, .available])
         #expect(try await Set(bench.claim().map(\.delivery.id)) == [Sample.delivery(1).id, behind.id])
     }
@@ -122,7 +119,7 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `a release is one transaction, and takes effect only once`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: (1...5).map { Self.message($0) }))
+        try await bench.enqueue((1...5).map { Self.message($0) })
         let silence = Silence(starts: bench.now, ends: bench.after(99_999), reason: "x", by: "ann").identified
         try await bench.store.add(silence, at: bench.now)
         await bench.clock.pass(4000)
@@ -156,7 +153,7 @@ import Testing
         let bench = try kind.make()
         let silence = Silence(starts: bench.now, ends: bench.after(99_999), reason: "x", by: "ann").identified
         try await bench.store.add(silence, at: bench.now)
-        try await bench.store.route(Routing(deliveries: [Self.message(1), Self.message(2)]))
+        try await bench.enqueue([Self.message(1), Self.message(2)])
         await bench.clock.pass(3600)
         let held = try await bench.store.released(at: bench.now)
         _ = try await bench.store.endSilence(silence.id, at: bench.now)
@@ -170,7 +167,7 @@ import Testing
         async throws
     {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: [Self.message(1)]))
+        try await bench.enqueue([Self.message(1)])
         await bench.clock.pass(3600 + 5 * 86_400)
         let held = try await bench.store.released(at: bench.now)
         #expect(try await bench.store.release(MessageRelease([(held[0], .sent)], at: bench.now)))
@@ -187,7 +184,7 @@ import Testing
         let bench = try kind.make()
         var short = Self.message(1)
         short.expires = Self.end + .seconds(600)
-        try await bench.store.route(Routing(deliveries: [short, Self.message(2), Self.message(3)]))
+        try await bench.enqueue([short, Self.message(2), Self.message(3)])
         // The release is late, which gives each message as much more time.
         await bench.clock.pass(3600 + 1000)
         let held = try await bench.store.released(at: bench.now)
@@ -221,7 +218,7 @@ import Testing
     {
         for isFine in [true, false] {
             let bench = try kind.make()
-            try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Self.message(2, after: [1])]))
+            try await bench.enqueue([Sample.delivery(1), Self.message(2, after: [1])])
             await bench.clock.pass(3600)
             let held = try await bench.store.released(at: bench.now)
             #expect(held.map(\.waits) == [true])
@@ -237,7 +234,7 @@ import Testing
     func `a held message is dropped at once if the step before it dies`(_ kind: StoreUnderTest) async throws {
         for isFine in [true, false] {
             let bench = try kind.make()
-            try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Self.message(2, after: [1])]))
+            try await bench.enqueue([Sample.delivery(1), Self.message(2, after: [1])])
             let claim = try #require(try await bench.claim().first)
             _ = try await bench.finish(claim, isFine ? .done(Sample.receipt) : .dead(Sample.failure))
             #expect(try await state(bench, 2) == (isFine ? .quiet : .dropped))
@@ -248,8 +245,7 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `a person sends a held message now, or drops it`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await bench.store.route(
-            Routing(deliveries: [Self.message(1), Self.message(2), Sample.delivery(3), Self.message(4, after: [3])]))
+        try await bench.enqueue([Self.message(1), Self.message(2), Sample.delivery(3), Self.message(4, after: [3])])
         #expect(try await bench.store.apply(.retry, to: [Self.message(1).id, Self.message(4).id], at: bench.now) == 2)
         #expect(try await bench.store.apply(.drop, to: [Self.message(2).id], at: bench.now) == 1)
         #expect(try await bench.states() == [.available, .dropped, .available, .waiting])
@@ -262,8 +258,7 @@ import Testing
         let bench = try kind.make()
         var other = Self.message(2)
         other.id.receiver = "board"
-        try await bench.store.route(
-            Routing(deliveries: [Self.message(1), other, Self.message(3, until: Self.end - .seconds(5)), Self.message(4)]))
+        try await bench.enqueue([Self.message(1), other, Self.message(3, until: Self.end - .seconds(5)), Self.message(4)])
         await bench.clock.pass(3600)
         var groups: [[String]] = []
         while true {
@@ -281,12 +276,11 @@ import Testing
         let bench = try kind.make()
         var first = Sample.delivery(1, action: "notify")
         first.arguments = .message(Message(title: [.value("first")], thread: "INC1"))
-        try await bench.store.route(Routing(deliveries: [first]))
+        try await bench.enqueue([first])
         let claim = try #require(try await bench.claim().first)
         let receipt = Receipt("sent", conversation: ConversationChange("INC1", firstMessage: ["ts": "1"]))
         _ = try await bench.finish(claim, .done(receipt))
-        try await bench.store.route(
-            Routing(deliveries: [Self.message(2, thread: "INC1"), Self.message(3, thread: "INC2"), Self.message(4)]))
+        try await bench.enqueue([Self.message(2, thread: "INC1"), Self.message(3, thread: "INC2"), Self.message(4)])
         #expect(try await bench.store.released(at: Self.end).map(\.continues) == [true, false, false])
     }
 }

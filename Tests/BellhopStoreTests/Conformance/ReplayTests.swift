@@ -44,7 +44,7 @@ import Testing
         let (bench, events) = try await Self.prepared(kind)
         var delivery = Sample.delivery(1)
         delivery.id.occasion = Occasion.replay(of: events[0].event.id, at: bench.after(60)).id
-        try await bench.store.route(Routing(deliveries: [delivery, Sample.delivery(2)]))
+        try await bench.enqueue([delivery, Sample.delivery(2)])
         let claims = try await bench.claim()
         #expect(claims.map(\.attempt.replayOf) == [events[0].event.time, nil])
     }

@@ -56,7 +56,7 @@ import Testing
         let silence = Self.silence("now")
         try await bench.store.add(silence, at: bench.now)
         let kept = (1...3).map { Sample.delivery($0, initial: .silenced(by: silence.id)) }
-        try await bench.store.route(Routing(deliveries: kept + [Sample.delivery(4)]))
+        try await bench.enqueue(kept + [Sample.delivery(4)])
         #expect(try await bench.states() == [.silenced, .silenced, .silenced, .available])
         #expect(try await bench.claim().map(\.delivery.id) == [Sample.delivery(4).id])
         let records = try await bench.store.deliveries(DeliveryQuery(states: [.silenced]))

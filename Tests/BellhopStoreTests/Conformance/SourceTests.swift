@@ -16,8 +16,7 @@ import Testing
 
     @Test(arguments: StoreUnderTest.allCases)
     func `a committed poll is stored completely, in the order of its listing`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
-        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
+        let bench = try await kind.opened()
         var poll = Sample.poll([3, 1, 2])
         poll.health = SourceHealth(
             failures: 2, failingSince: bench.now, lastError: "it hung", announced: true, lastSuccess: bench.after(-60),
@@ -45,8 +44,7 @@ import Testing
     func `present tasks are read page by page, each once, all or those with a number or a key`(_ kind: StoreUnderTest)
         async throws
     {
-        let bench = try kind.make()
-        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
+        let bench = try await kind.opened()
         var poll = Sample.poll([3, 1, 2, 4])
         let other = SnapshotText(Snapshot(key: "x", number: "INC1002"))
         poll.present.append(.init(text: other, listed: .zero, content: .zero, generation: 1, refreshed: nil))
@@ -70,8 +68,7 @@ import Testing
 
     @Test(arguments: StoreUnderTest.allCases)
     func `a repeated commit of a poll is superseded and changes nothing`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
-        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
+        let bench = try await kind.opened()
         _ = try await bench.store.commit(Sample.poll([1]))
         let before = try await bench.tested.dump()
         #expect(try await bench.store.commit(Sample.poll([1, 2])) == .superseded)
@@ -80,8 +77,7 @@ import Testing
 
     @Test(arguments: StoreUnderTest.allCases)
     func `an event that exists is not stored again, neither by the bus nor by a poll`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
-        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
+        let bench = try await kind.opened()
         #expect(try await bench.store.append([Sample.event(1), Sample.event(1), Sample.event(2)]) == 2)
         #expect(try await bench.store.commit(Sample.poll([1, 2, 3])) == .committed(turn: 1, newEvents: 1))
         #expect(try await bench.store.unrouted(limit: 10).map(\.event) == [1, 2, 3].map { Sample.event($0) })
@@ -89,8 +85,7 @@ import Testing
 
     @Test(arguments: StoreUnderTest.allCases)
     func `a removed task is remembered as removed until it returns`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
-        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
+        let bench = try await kind.opened()
         _ = try await bench.store.commit(Sample.poll([1, 2]))
         var leaving = Sample.poll([], turn: 1, at: bench.after(60))
         leaving.removed = [
@@ -148,8 +143,7 @@ import Testing
 
     @Test(arguments: StoreUnderTest.allCases)
     func `task keys and event ids may be any text`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
-        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
+        let bench = try await kind.opened()
         let texts = ["x", "ABCDEF00ABCDEF00ABCDEF00ABCDEF00", "'; DROP TABLE task; --", "ключ", Fingerprint.zero.hex]
         var poll = Sample.poll([])
         poll.present = texts.map {
@@ -168,8 +162,7 @@ import Testing
 
     @Test(arguments: StoreUnderTest.allCases)
     func `the health of polls is stored together with their events`(_ kind: StoreUnderTest) async throws {
-        let bench = try kind.make()
-        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
+        let bench = try await kind.opened()
         let health = SourceHealth(failures: 3, failingSince: bench.now, lastError: "no route", announced: true)
         try await bench.store.setHealth(health, of: Sample.scope.id, events: [Sample.event(1, type: .sourceFailing)], rest: nil)
         let memory = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)

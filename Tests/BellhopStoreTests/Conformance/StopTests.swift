@@ -13,13 +13,11 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `a pause that many attempts cause is stored once, with its event and its message`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: (1...3).map { Sample.delivery($0) }))
+        try await bench.enqueue((1...3).map { Sample.delivery($0) })
         let claims = try await bench.claim()
         let failure = Failure(.goneOrHidden, .pauseReceiver, "404.")
         for claim in claims {
-            let finish = Finish(
-                claim, at: bench.now, next: .postponed(failure),
-                pause: pause(.refusal, at: bench.now))
+            let finish = Finish(claim, at: bench.now, next: .postponed(failure), pause: pause(.refusal, at: bench.now))
             #expect(try await bench.store.finish([finish]) == [true])
             await bench.clock.pass(1)
         }
@@ -33,26 +31,18 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `a pause is stored even if the lease was lost, completely or not at all`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: [Sample.delivery(1)]))
+        try await bench.enqueue([Sample.delivery(1)])
         let claim = try #require(try await bench.claim(for: 1).first)
         await bench.clock.pass(2)
         try await bench.store.rescue(at: bench.now)
-        let finish = Finish(
-            claim, at: bench.now, next: .done(Receipt("late")),
-            pause: pause(.refusal, at: bench.now))
-        var place = 1
-        while true {
-            bench.tested.fail(statement: place, includingReads: false)
-            let answer = try? await bench.store.finish([finish])
-            guard bench.tested.stopFailing() else {
-                #expect(answer == [false])
-                break
-            }
+        let finish = Finish(claim, at: bench.now, next: .done(Receipt("late")), pause: pause(.refusal, at: bench.now))
+        let (answer, failures) = try await bench.failingEachStatement {
+            try await bench.store.finish([finish])
+        } afterFailure: { _ in
             #expect(try await bench.store.stops().isEmpty)
             #expect(try await bench.store.deliveries(DeliveryQuery()).count == 1)
-            place += 1
         }
-        #expect(place > 3)
+        #expect(answer == [false] && failures > 2)
         #expect(try await bench.store.stops().count == 1)
         #expect(try await bench.store.deliveries(DeliveryQuery()).count == 2)
     }
@@ -121,17 +111,14 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `a rule with few deliveries gets its turn beside one with thousands`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await bench.store.route(Routing(deliveries: (1...2000).map { Sample.delivery($0, rule: "busy") }))
+        try await bench.enqueue((1...2000).map { Sample.delivery($0, rule: "busy") })
         await bench.clock.pass(60)
-        try await bench.store.route(
-            Routing(deliveries: (2001...2003).map { Sample.delivery($0, rule: "calm", at: bench.now) }))
-        try await bench.store.route(Routing(deliveries: [Sample.delivery(2004, rule: "alone", at: bench.now)]))
+        try await bench.enqueue((2001...2003).map { Sample.delivery($0, rule: "calm", at: bench.now) })
+        try await bench.enqueue([Sample.delivery(2004, rule: "alone", at: bench.now)])
         var (last, rules): (String, [String]) = ("", [])
         var seen: Set<Delivery.ID> = []
         for _ in 1...4 {
-            let claimed = try await bench.store.claim(
-                limit: 3, quotas: ["chat": ClaimQuota(attempts: 3, lastRule: last)], others: 0, by: .only, until: bench.after(60),
-                at: bench.now)
+            let claimed = try await bench.claim(limit: 3, quotas: ["chat": ClaimQuota(attempts: 3, lastRule: last)], others: 0)
             #expect(claimed.waiting == ["chat"])
             rules += claimed.claims.map(\.delivery.id.rule)
             seen.formUnion(claimed.claims.map(\.delivery.id))
@@ -144,14 +131,11 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `a claim uses all its room while deliveries are due`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await bench.store.route(
-            Routing(deliveries: (1...40).map { Sample.delivery($0, rule: $0 <= 38 ? "busy" : "calm \($0)") }))
-        let claimed = try await bench.store.claim(
-            limit: 30, quotas: ["chat": ClaimQuota(attempts: 30)], others: 0, by: .only, until: bench.after(60), at: bench.now)
+        try await bench.enqueue((1...40).map { Sample.delivery($0, rule: $0 <= 38 ? "busy" : "calm \($0)") })
+        let claimed = try await bench.claim(limit: 30, quotas: ["chat": ClaimQuota(attempts: 30)], others: 0)
         #expect(claimed.claims.count == 30)
         #expect(claimed.waiting == ["chat"])
-        let rest = try await bench.store.claim(
-            limit: 30, quotas: ["chat": ClaimQuota(attempts: 30)], others: 0, by: .only, until: bench.after(60), at: bench.now)
+        let rest = try await bench.claim(limit: 30, quotas: ["chat": ClaimQuota(attempts: 30)], others: 0)
         #expect(rest.claims.count == 10)
         #expect(rest.waiting.isEmpty)
     }

@@ -3,36 +3,25 @@ import BellhopTesting
 import Testing
 
 /// A kind of store that keeps every promise of ``Store``; each is tested on all kinds.
-struct StoreUnderTest: Sendable, CustomTestStringConvertible {
-    var testDescription: String
-    var makeStore: @Sendable () throws -> any TestedStore
+enum StoreUnderTest: String, CaseIterable, CustomTestStringConvertible {
+    case inMemory = "SQLite in memory"
+    case onDisk = "SQLite on disk"
 
-    static let allCases: [StoreUnderTest] = SQLiteUnderTest.kinds
+    var testDescription: String { rawValue }
 
-    func make() throws -> Bench { Bench(tested: try makeStore()) }
-}
+    func make() throws -> Bench { Bench(tested: try SQLiteUnderTest(self)) }
 
-/// A new store that tests can inspect and damage.
-protocol TestedStore: Sendable {
-    var store: any Store { get }
-    /// All that is stored, as text.
-    func dump() async throws -> String
-    /// Makes the data of these events unreadable.
-    func corruptEvents(_ places: [Int64]) async throws
-    /// Makes the content of a delivery unreadable.
-    func corrupt(_ delivery: Delivery.ID) async throws
-    /// Forgets which scopes were opened, like the next process.
-    func forgetOpenScopes()
-    /// Makes the n-th statement from now fail, once. Statements that only read count if `includingReads` is true.
-    func fail(statement count: Int, includingReads: Bool)
-    /// Ends this; whether a statement failed.
-    @discardableResult
-    func stopFailing() -> Bool
+    /// A store that knows the scope of the samples.
+    func opened() async throws -> Bench {
+        let bench = try make()
+        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
+        return bench
+    }
 }
 
 /// A new store with a clock.
 struct Bench {
-    let tested: any TestedStore
+    let tested: SQLiteUnderTest
     let clock = TestClock()
 
     var store: any Store { tested.store }
@@ -42,8 +31,17 @@ struct Bench {
     /// The states of all deliveries, in the order of creation.
     func states() async throws -> [DeliveryState] { try await store.deliveries(DeliveryQuery(limit: 1000)).map(\.state) }
 
+    func enqueue(_ deliveries: [Delivery]) async throws { try await store.route(Routing(deliveries: deliveries)) }
+
     func claim(_ limit: Int = 10, excluding: Set<String> = [], for seconds: Int = 60) async throws -> [Claim] {
         try await store.claim(limit: limit, excluding: excluding, until: after(seconds), at: now)
+    }
+
+    /// Claims with a quota for each named receiver, and one for all others together.
+    func claim(
+        limit: Int, quotas: [String: ClaimQuota] = [:], others: Int, by node: NodeID = .only, for seconds: Int = 60
+    ) async throws -> Claimed {
+        try await store.claim(limit: limit, quotas: quotas, others: others, by: node, until: after(seconds), at: now)
     }
 
     /// The first claim of `Sample.delivery(number)`, if deliveries with all smaller numbers were stored before it.
@@ -57,9 +55,29 @@ struct Bench {
     /// Records the outcome of a claim.
     @discardableResult
     func finish(_ claim: Claim, _ next: RetryPolicy.Next, uncertain: Bool = false, events: [Event] = []) async throws -> Bool {
-        let finish = Finish(
-            claim, at: now, next: next, uncertain: uncertain, events: events)
-        return try await store.finish([finish])[0]
+        try await store.finish([Finish(claim, at: now, next: next, uncertain: uncertain, events: events)])[0]
+    }
+
+    /// Does the work with the first statement failing, then with the second, and so on, until none fails.
+    /// - Returns: what the work returned at last, and how often it failed.
+    func failingEachStatement<Value>(
+        includingReads: Bool = false, _ work: () async throws -> Value,
+        afterFailure check: (_ count: Int) async throws -> Void = { _ in }
+    ) async throws -> (value: Value, failures: Int) {
+        var count = 1
+        while true {
+            tested.fail(statement: count, includingReads: includingReads)
+            do {
+                let value = try await work()
+                #expect(!tested.stopFailing(), "statement \(count) failed without an error")
+                return (value, count - 1)
+            } catch {
+                tested.stopFailing()
+                #expect((error as? StoreError)?.kind == .full)
+                try await check(count)
+            }
+            count += 1
+        }
     }
 }
 

@@ -8,17 +8,13 @@ import Testing
 
     private func ids(_ numbers: Int...) -> [Delivery.ID] { numbers.map { Sample.delivery($0).id } }
 
-    private func enqueue(_ bench: Bench, _ deliveries: Delivery...) async throws {
-        try await bench.store.route(Routing(deliveries: deliveries))
-    }
-
     private func claimed(_ bench: Bench) async throws -> [Delivery.ID] { try await bench.claim().map(\.delivery.id) }
 
     @Test(arguments: StoreUnderTest.allCases)
     func `a delivery waits until all those before it are done, and is then due at once`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let waiting = Sample.delivery(3, after: [1, 2])
-        try await enqueue(bench, Sample.delivery(1), Sample.delivery(2), waiting)
+        try await bench.enqueue([Sample.delivery(1), Sample.delivery(2), waiting])
         #expect(try await bench.store.deliveries(DeliveryQuery(states: [.waiting])).map(\.delivery) == [waiting])
         let claims = try await bench.claim()
         #expect(claims.map(\.delivery.id) == ids(1, 2))
@@ -39,9 +35,10 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `a dead delivery drops all deliveries behind it, with the reason`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await enqueue(
-            bench, Sample.delivery(1), Sample.delivery(2), Sample.delivery(3, after: [1, 2]), Sample.delivery(4, after: [3]),
-            Sample.delivery(5))
+        try await bench.enqueue([
+            Sample.delivery(1), Sample.delivery(2), Sample.delivery(3, after: [1, 2]), Sample.delivery(4, after: [3]),
+            Sample.delivery(5),
+        ])
         let claims = try await bench.claim()
         await bench.clock.pass(1)
         try await bench.finish(claims[0], .dead(Sample.failure))
@@ -57,8 +54,9 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `retrying all dead deliveries of a run completes it`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await enqueue(
-            bench, Sample.delivery(1), Sample.delivery(2), Sample.delivery(3, after: [1, 2]), Sample.delivery(4, after: [3]))
+        try await bench.enqueue([
+            Sample.delivery(1), Sample.delivery(2), Sample.delivery(3, after: [1, 2]), Sample.delivery(4, after: [3]),
+        ])
         for claim in try await bench.claim() { try await bench.finish(claim, .dead(Sample.failure)) }
         // As long as one of them is dead, the others keep waiting.
         #expect(try await bench.store.apply(.retry, to: ids(1, 3), at: bench.now) == 1)
@@ -80,9 +78,10 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `dropping a delivery drops the deliveries behind it for good`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await enqueue(
-            bench, Sample.delivery(1), Sample.delivery(2, after: [1]), Sample.delivery(3, after: [2]),
-            Sample.delivery(4, after: [1]))
+        try await bench.enqueue([
+            Sample.delivery(1), Sample.delivery(2, after: [1]), Sample.delivery(3, after: [2]),
+            Sample.delivery(4, after: [1]),
+        ])
         #expect(try await bench.store.apply(.drop, to: ids(2), at: bench.now) == 1)
         #expect(try await bench.states() == [.available, .dropped, .dropped, .waiting])
         let records = try await bench.store.deliveries(DeliveryQuery(states: [.dropped]))
@@ -100,7 +99,7 @@ import Testing
     func `deliveries behind a held one wait until a person decides`(_ kind: StoreUnderTest) async throws {
         for decision in [DeliveryCommand.retry, .drop] {
             let bench = try kind.make()
-            try await enqueue(bench, Sample.delivery(1), Sample.delivery(2, after: [1]))
+            try await bench.enqueue([Sample.delivery(1), Sample.delivery(2, after: [1])])
             try await bench.finish(try await bench.claim()[0], .held(Sample.failure))
             #expect(try await bench.states() == [.held, .waiting])
             _ = try await bench.store.prune(Retention(deliveries: .zero), at: bench.after(9))
@@ -112,16 +111,17 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `the first state of a delivery depends on those it waits for`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await enqueue(
-            bench, Sample.delivery(1, initial: .dead(Sample.failure)), Sample.delivery(2, after: [1]),
+        try await bench.enqueue([
+            Sample.delivery(1, initial: .dead(Sample.failure)), Sample.delivery(2, after: [1]),
             Sample.delivery(3, after: [2]),
             Sample.delivery(4, initial: .shadow), Sample.delivery(5, after: [4]), Sample.delivery(6, after: [99]),
-            Sample.delivery(7, after: [6], initial: .shadow), Sample.delivery(8, after: [6], initial: .dead(Sample.failure)))
+            Sample.delivery(7, after: [6], initial: .shadow), Sample.delivery(8, after: [6], initial: .dead(Sample.failure)),
+        ])
         #expect(try await bench.states() == [.dead, .dropped, .dropped, .shadow, .available, .available, .shadow, .dead])
         #expect(try await bench.store.deliveries(DeliveryQuery(states: [.dropped])).map(\.finishedAt) == [bench.now, bench.now])
         for claim in try await bench.claim() { try await bench.finish(claim, .done(Sample.receipt)) }
         // A done delivery is not waited for; creating it again changes nothing.
-        try await enqueue(bench, Sample.delivery(9, after: [5]), Sample.delivery(5), Sample.delivery(2, after: [6]))
+        try await bench.enqueue([Sample.delivery(9, after: [5]), Sample.delivery(5), Sample.delivery(2, after: [6])])
         #expect(try await claimed(bench) == ids(9))
         _ = try await bench.store.apply(.retry, to: ids(1), at: bench.now)
         #expect(try await bench.states() == [.available, .waiting, .waiting, .shadow, .done, .done, .shadow, .dead, .running])
@@ -130,10 +130,11 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `a waiting delivery keeps its place in its rule and blocks no other rule`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await enqueue(bench, Sample.delivery(1), Sample.delivery(2, lane: "a", after: [1]))
-        try await enqueue(
-            bench, Sample.delivery(3, lane: "a"), Sample.delivery(4, lane: "a", rule: "other"),
-            Sample.delivery(5, lane: "a", rule: "other"))
+        try await bench.enqueue([Sample.delivery(1), Sample.delivery(2, lane: "a", after: [1])])
+        try await bench.enqueue([
+            Sample.delivery(3, lane: "a"), Sample.delivery(4, lane: "a", rule: "other"),
+            Sample.delivery(5, lane: "a", rule: "other"),
+        ])
         let claims = try await bench.claim().sorted { $0.delivery.id.rule > $1.delivery.id.rule }
         let other = Sample.delivery(4, rule: "other").id
         try #require(claims.map(\.delivery.id) == [Sample.delivery(1).id, other])
@@ -150,9 +151,10 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `a delivery behind a held one blocks no others, and later takes its place again`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await enqueue(
-            bench, Sample.delivery(1), Sample.delivery(2, after: [1]), Sample.delivery(3, lane: "a", after: [2]),
-            Sample.delivery(4, lane: "a"), Sample.delivery(5, lane: "a"), Sample.delivery(6, lane: "a"))
+        try await bench.enqueue([
+            Sample.delivery(1), Sample.delivery(2, after: [1]), Sample.delivery(3, lane: "a", after: [2]),
+            Sample.delivery(4, lane: "a"), Sample.delivery(5, lane: "a"), Sample.delivery(6, lane: "a"),
+        ])
         let claims = try await bench.claim()
         #expect(claims.map(\.delivery.id) == ids(1))
         try await bench.finish(claims[0], .held(Sample.failure))
@@ -169,8 +171,9 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `deliveries of one lane are done in order if one waits for another`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await enqueue(
-            bench, Sample.delivery(1, lane: "a"), Sample.delivery(2, lane: "a", after: [1]), Sample.delivery(3, lane: "a"))
+        try await bench.enqueue([
+            Sample.delivery(1, lane: "a"), Sample.delivery(2, lane: "a", after: [1]), Sample.delivery(3, lane: "a"),
+        ])
         for number in 1...3 {
             let claims = try await bench.claim()
             #expect(claims.map(\.delivery.id) == ids(number))
@@ -183,7 +186,7 @@ import Testing
         let bench = try kind.make()
         var later = Sample.delivery(2, after: [1])
         later.runAt = bench.after(60)
-        try await enqueue(bench, Sample.delivery(1), later)
+        try await bench.enqueue([Sample.delivery(1), later])
         try await bench.finish(try await bench.claim()[0], .done(Sample.receipt))
         #expect(try await claimed(bench) == [])
         #expect(try await bench.store.nextDue(excluding: []) == bench.after(60))
@@ -191,8 +194,9 @@ import Testing
 
     @Test(arguments: StoreUnderTest.allCases) func `deleting a delivery deletes its waits`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await enqueue(
-            bench, Sample.delivery(1), Sample.delivery(2), Sample.delivery(3, after: [1, 2]), Sample.delivery(4, after: [3]))
+        try await bench.enqueue([
+            Sample.delivery(1), Sample.delivery(2), Sample.delivery(3, after: [1, 2]), Sample.delivery(4, after: [3]),
+        ])
         let claims = try await bench.claim()
         try await bench.finish(claims[0], .held(Sample.failure))
         try await bench.finish(claims[1], .dead(Sample.failure))
@@ -200,7 +204,7 @@ import Testing
         #expect(try await bench.store.prune(Retention(deliveries: .zero), at: bench.after(1)) == 3)
         #expect(try await bench.states() == [.held])
         // Their row ids are used again, by deliveries that wait for no others.
-        try await enqueue(bench, Sample.delivery(5), Sample.delivery(6), Sample.delivery(7))
+        try await bench.enqueue([Sample.delivery(5), Sample.delivery(6), Sample.delivery(7)])
         _ = try await bench.store.apply(.drop, to: ids(1), at: bench.now)
         #expect(try await claimed(bench) == ids(5, 6, 7))
     }
@@ -208,7 +212,7 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `an unreadable delivery is dead, and those behind it are dropped`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        try await enqueue(bench, Sample.delivery(1), Sample.delivery(2, after: [1]))
+        try await bench.enqueue([Sample.delivery(1), Sample.delivery(2, after: [1])])
         try await bench.tested.corrupt(Sample.delivery(1).id)
         #expect(try await claimed(bench) == [])
         #expect(try await bench.states() == [.dead, .dropped])

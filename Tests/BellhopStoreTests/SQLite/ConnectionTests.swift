@@ -27,9 +27,9 @@ import Testing
         #expect(try await another == 1)
     }
 
-    @Test(.timeLimit(.minutes(5)), arguments: SQLiteUnderTest.Place.allCases)
-    func `a stop ends long reads for people, and others go on`(_ place: SQLiteUnderTest.Place) async throws {
-        let bench = try SQLiteUnderTest(place)
+    @Test(.timeLimit(.minutes(5)), arguments: StoreUnderTest.allCases)
+    func `a stop ends long reads for people, and others go on`(_ kind: StoreUnderTest) async throws {
+        let bench = try SQLiteUnderTest(kind)
         try await bench.store.append([Sample.event(1)])
         let begun = Gate()
         begun.open()

@@ -21,8 +21,9 @@ final class Gate: Sendable {
 
 extension SQLiteUnderTest {
     /// A store whose writing connection is busy until the gate opens, and the write that waits there.
-    static func blocked(_ place: Place) async throws -> (bench: SQLiteUnderTest, gate: Gate, first: Task<Void, any Error>) {
-        let (bench, gate) = (try SQLiteUnderTest(place), Gate())
+    static func blocked(_ kind: StoreUnderTest) async throws -> (bench: SQLiteUnderTest, gate: Gate, first: Task<Void, any Error>)
+    {
+        let (bench, gate) = (try SQLiteUnderTest(kind), Gate())
         let first = Task { try await bench.sqlite.write { _ in gate.pass() } }
         while !gate.isEntered { await Task.yield() }
         return (bench, gate, first)

@@ -7,9 +7,9 @@ import Testing
 @testable import BellhopStore
 
 @Suite struct `Concurrent writers` {
-    @Test(arguments: SQLiteUnderTest.Place.allCases)
-    func `writers that wait together share one commit`(_ place: SQLiteUnderTest.Place) async throws {
-        let (bench, gate, first) = try await SQLiteUnderTest.blocked(place)
+    @Test(arguments: StoreUnderTest.allCases)
+    func `writers that wait together share one commit`(_ kind: StoreUnderTest) async throws {
+        let (bench, gate, first) = try await SQLiteUnderTest.blocked(kind)
         let before = bench.sqlite.writing.commits
         let count = try await withThrowingTaskGroup(of: Int.self) { group in
             for number in 1...50 { group.addTask { try await bench.store.append([Sample.event(number)]) } }
@@ -23,9 +23,9 @@ import Testing
         #expect(try await bench.store.status().events == 50)
     }
 
-    @Test(arguments: SQLiteUnderTest.Place.allCases)
-    func `a failing write does not fail the writes in the same transaction`(_ place: SQLiteUnderTest.Place) async throws {
-        let (bench, gate, first) = try await SQLiteUnderTest.blocked(place)
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a failing write does not fail the writes in the same transaction`(_ kind: StoreUnderTest) async throws {
+        let (bench, gate, first) = try await SQLiteUnderTest.blocked(kind)
         let before = bench.sqlite.writing.commits
         async let good = bench.store.append([Sample.event(1)])
         let bad = Task {
@@ -42,9 +42,9 @@ import Testing
         #expect(try await bench.store.events(EventQuery()).map(\.event) == [Sample.event(1)])
     }
 
-    @Test(arguments: SQLiteUnderTest.Place.allCases)
-    func `a write whose caller is cancelled is completed, and so are other writes`(_ place: SQLiteUnderTest.Place) async throws {
-        let (bench, gate, first) = try await SQLiteUnderTest.blocked(place)
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a write whose caller is cancelled is completed, and so are other writes`(_ kind: StoreUnderTest) async throws {
+        let (bench, gate, first) = try await SQLiteUnderTest.blocked(kind)
         let cancelled = Task { try await bench.store.append([Sample.event(1)]) }
         let neighbour = Task { try await bench.store.append([Sample.event(2)]) }
         await bench.waitForWriters(2)
@@ -84,10 +84,10 @@ import Testing
     }
 
     /// Several writers in one transaction whose statements fail in turn: each write is stored and confirmed, or not stored.
-    @Test(arguments: SQLiteUnderTest.Place.allCases)
-    func `each writer of a failing shared transaction gets its own result`(_ place: SQLiteUnderTest.Place) async throws {
+    @Test(arguments: StoreUnderTest.allCases)
+    func `each writer of a failing shared transaction gets its own result`(_ kind: StoreUnderTest) async throws {
         for count in 1...40 {
-            let (bench, gate, first) = try await SQLiteUnderTest.blocked(place)
+            let (bench, gate, first) = try await SQLiteUnderTest.blocked(kind)
             bench.fail(statement: count + 1, includingReads: false)  // the first is the COMMIT of the blocking write
             let kept = await withTaskGroup(of: (Int, Bool).self) { group in
                 for number in 1...4 {

@@ -23,24 +23,24 @@ import Testing
         }
     }
 
-    @Test func `a store that was deleted refuses writes with that reason`() async throws {
-        let error = try await lose { unlink($0) }
-        #expect(error?.kind == .lost)
-        #expect(error?.message.contains("was deleted or replaced while it was in use") == true)
-    }
+    private static let losses: [(what: String, @Sendable (String) throws -> Void)] = [
+        ("its file is deleted", { unlink($0) }),
+        ("its folder is deleted", { try FileManager.default.removeItem(atPath: ($0 as NSString).deletingLastPathComponent) }),
+        (
+            "another file replaces it",
+            { path in
+                try Data("another".utf8).write(to: URL(filePath: path + ".new"))
+                rename(path + ".new", path)
+            }
+        ),
+    ]
 
-    @Test func `a store whose folder was deleted refuses writes`() async throws {
-        #expect(
-            try await lose { try FileManager.default.removeItem(atPath: ($0 as NSString).deletingLastPathComponent) }?.kind
-                == .lost)
-    }
-
-    @Test func `a store that was replaced by another file refuses writes`() async throws {
-        let error = try await lose { path in
-            try Data("another".utf8).write(to: URL(filePath: path + ".new"))
-            rename(path + ".new", path)
+    @Test func `a store that was deleted or replaced refuses writes with that reason`() async throws {
+        for (what, loss) in Self.losses {
+            let error = try await lose(loss)
+            #expect(error?.kind == .lost, "\(what)")
+            #expect(error?.message.contains("was deleted or replaced while it was in use") == true, "\(what)")
         }
-        #expect(error?.kind == .lost)
     }
 
     @Test func `a store that was moved away and back continues`() async throws {

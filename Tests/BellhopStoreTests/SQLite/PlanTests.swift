@@ -129,11 +129,7 @@ import Testing
         let bench = try SQLiteUnderTest()
         _ = try await bench.store.open(Sample.scope, source: "tasks", at: Sample.now)
         func steps(removing count: Int, turn: Int64) async throws -> Int {
-            var poll = Sample.poll([], turn: turn)
-            poll.removed = (1...count).map {
-                .init(key: Sample.key($0), snapshot: Sample.snapshot($0), generation: 2, reason: .gone)
-            }
-            _ = try await bench.store.commit(poll)
+            _ = try await bench.store.commit(Sample.poll([], removing: Array(1...count), turn: turn))
             try await bench.store.route(
                 Routing(
                     state: (1...count).map {

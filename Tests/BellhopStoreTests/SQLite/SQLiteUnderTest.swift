@@ -7,26 +7,15 @@ import Testing
 @testable import BellhopStore
 
 /// A new store on SQLite that tests can inspect and damage.
-struct SQLiteUnderTest: TestedStore {
-    enum Place: String, CaseIterable, CustomTestStringConvertible {
-        case inMemory = "SQLite in memory"
-        case onDisk = "SQLite on disk"
-
-        var testDescription: String { rawValue }
-    }
-
-    static let kinds = Place.allCases.map { place in
-        StoreUnderTest(testDescription: place.rawValue) { try SQLiteUnderTest(place) }
-    }
-
+struct SQLiteUnderTest {
     let sqlite: SQLiteStore
     private let faults = StatementFaults()
     private let folder: TemporaryFolder?
 
     var store: any Store { sqlite }
 
-    init(_ place: Place = .inMemory) throws {
-        switch place {
+    init(_ kind: StoreUnderTest = .inMemory) throws {
+        switch kind {
         case .inMemory:
             folder = nil
             sqlite = try SQLiteStore.inMemory(faults: faults)
@@ -37,6 +26,7 @@ struct SQLiteUnderTest: TestedStore {
         }
     }
 
+    /// All that is stored, as text.
     func dump() async throws -> String {
         try await sqlite.read { session in
             var tables: [String] = []
@@ -60,12 +50,14 @@ struct SQLiteUnderTest: TestedStore {
         }
     }
 
+    /// Makes the data of these events unreadable.
     func corruptEvents(_ places: [Int64]) async throws {
         try await sqlite.write { session in
             for place in places { try session.run("UPDATE event SET data = '{\"task\":' WHERE sequence = \(place)") }
         }
     }
 
+    /// Makes the content of a delivery unreadable.
     func corrupt(_ delivery: Delivery.ID) async throws { try await setBody(of: delivery, to: "{}") }
 
     func setBody(of delivery: Delivery.ID, to body: String) async throws {
@@ -77,12 +69,15 @@ struct SQLiteUnderTest: TestedStore {
         }
     }
 
+    /// Forgets which scopes were opened, like the next process.
     func forgetOpenScopes() { sqlite.scopesInUse.withLock { $0 = [] } }
 
+    /// Makes the n-th statement from now fail, once. Statements that only read count if `includingReads` is true.
     func fail(statement count: Int, includingReads: Bool) { faults.fail(statement: count, includingReads: includingReads) }
 
     func fail(statement count: Int, with code: Int32) { faults.fail(statement: count, with: code) }
 
+    /// Ends this; whether a statement failed.
     @discardableResult
     func stopFailing() -> Bool { faults.stop().failed }
 }

@@ -49,7 +49,7 @@ import Testing
     func `a delivery in an unknown form becomes dead and visible, and its lane goes on`(_ body: String) async throws {
         let tested = try SQLiteUnderTest()
         let bench = Bench(tested: tested)
-        try await bench.store.route(Routing(deliveries: [Sample.delivery(1, lane: "a"), Sample.delivery(2, lane: "a")]))
+        try await bench.enqueue([Sample.delivery(1, lane: "a"), Sample.delivery(2, lane: "a")])
         try await tested.setBody(of: Sample.delivery(1).id, to: body)
         #expect(try await bench.claim().isEmpty)
         let record = try await bench.store.deliveries(DeliveryQuery(states: [.dead]))[0]

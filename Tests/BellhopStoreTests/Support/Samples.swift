@@ -53,11 +53,13 @@ enum Sample {
             generation: generation, refreshed: now)
     }
 
-    /// A poll that found these tasks as new.
-    static func poll(_ numbers: [Int], turn: Int64 = 0, at time: Timestamp = now) -> PollCommit {
+    /// A poll that found these tasks as new, and others gone.
+    static func poll(_ numbers: [Int], removing gone: [Int] = [], turn: Int64 = 0, at time: Timestamp = now) -> PollCommit {
         PollCommit(
             scope: scope.id, source: "tasks", expectedTurn: turn, at: time, cursor: Cursor(["from": "here"]),
-            answer: .of("answer", String(turn)), present: numbers.map { present($0) }, events: numbers.map { event($0) })
+            answer: .of("answer", String(turn)), present: numbers.map { present($0) },
+            removed: gone.map { .init(key: key($0), snapshot: snapshot($0), generation: 2, reason: .gone) },
+            events: numbers.map { event($0) })
     }
 
     static func reference(_ number: Int) -> TaskReference {

@@ -113,10 +113,8 @@ struct StoreContents: Hashable {
 
     private static func fillSource(_ store: any Store) async throws {
         _ = try await store.open(Sample.scope, source: "tasks", at: Sample.now)
-        var poll = Sample.poll([1, 2, 3])
-        _ = try await store.commit(poll)
-        poll = Sample.poll([], turn: 1)
-        poll.removed = [.init(key: Sample.key(3), snapshot: Sample.snapshot(3), generation: 2, reason: .gone)]
+        _ = try await store.commit(Sample.poll([1, 2, 3]))
+        var poll = Sample.poll([], removing: [3], turn: 1)
         poll.health = SourceHealth(
             failures: 2, failingSince: Sample.now, lastError: "it hung", announced: true, lastSuccess: Sample.now,
             held: HeldResult(json: [
